@@ -10,6 +10,10 @@ public struct JournalOptions: Sendable {
   /// The policy for snapshots.
   public var snapshots: SnapshotPolicy
 
+  /// About how many bytes of snapshots are kept in memory after they were read. Beyond that, those of the file that has
+  /// most are freed, and read again when they are needed.
+  public var cacheByteCount: Int
+
   /// How much history is kept; nil keeps all. Opening for writing prunes older history before it returns.
   public var retention: HistoryRetention?
 
@@ -25,10 +29,12 @@ public struct JournalOptions: Sendable {
   /// Makes options, by default those that suit nearly all apps.
   public init(
     flushesHeadAtEveryCommit: Bool = false, snapshots: SnapshotPolicy = .automatic,
-    retention: HistoryRetention? = nil, log: (@Sendable (JournalNotice) -> Void)? = nil
+    cacheByteCount: Int = 256 << 20, retention: HistoryRetention? = nil,
+    log: (@Sendable (JournalNotice) -> Void)? = nil
   ) {
     self.flushesHeadAtEveryCommit = flushesHeadAtEveryCommit
     self.snapshots = snapshots
+    self.cacheByteCount = cacheByteCount
     self.retention = retention
     self.log = log
     internals = nil

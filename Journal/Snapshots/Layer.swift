@@ -19,10 +19,8 @@ final class Layer: Sendable {
   private let faults: ReadFaults
   private let rebuild: Rebuild
 
-  // Readers use the first of these that is set. None is ever unset.
-  private let rebuilt = AtomicLazyReference<LayerFile>()
-  private let file = AtomicLazyReference<LayerFile>()
-  private let memory: Lock<Memory?>
+  private let current: Lock<Current>
+  private let hasFile: Atomic<Bool>
   private let hasBeenTakenBack = Atomic<Bool>(false)
   /// The facts about the file, once it is written.
   private let knownFacts: Lock<SnapshotFacts?>
@@ -33,11 +31,14 @@ final class Layer: Sendable {
 
   private static let retryInterval = Duration.seconds(1)
 
-  /// A layer without a file: all changes, for states at the top, and the states at its checkpoints, from which the file
-  /// is written.
-  private struct Memory: Sendable {
-    let contents: MemoryLayer
-    let moments: [LayerMoment]
+  private struct Current: Sendable {
+    /// What readers use. As long as there is no file, all changes, for states at the top.
+    var contents: any LayerContents
+    /// The states at its checkpoints, from which the file is written; empty once there is one.
+    var moments: [LayerMoment] = []
+    /// The declared indexes that its file has.
+    var indexes: [IndexDefinition] = []
+    var isRebuilt = false
   }
 
   /// A layer in memory.
@@ -53,7 +54,8 @@ final class Layer: Sendable {
     self.faults = faults
     self.rebuild = rebuild
     let contents = MemoryLayer(top.parts, at: top.checkpoint, after: start)
-    memory = Lock(Memory(contents: contents, moments: moments + [top]))
+    current = Lock(Current(contents: contents, moments: moments + [top]))
+    hasFile = Atomic(false)
     knownFacts = Lock(nil)
   }
 
@@ -68,9 +70,9 @@ final class Layer: Sendable {
     entryDigest = facts.entryDigest
     self.faults = faults
     self.rebuild = rebuild
-    memory = Lock(nil)
+    current = Lock(Current(contents: file, indexes: file.definitions))
+    hasFile = Atomic(true)
     knownFacts = Lock(facts)
-    _ = self.file.storeIfNil(file)
   }
 
   /// Where its states can be opened; without a file, only at its top.
@@ -81,12 +83,12 @@ final class Layer: Sendable {
   /// The facts about its file; nil as long as there is none.
   var facts: SnapshotFacts? { knownFacts.withLock { $0 } }
   /// Whether it is in memory and has no file yet. Called in each commit.
-  var isPending: Bool { file.load() == nil }
+  var isPending: Bool { !hasFile.load(ordering: .acquiring) }
   /// Whether the file failed and its contents were rebuilt in memory. The keeper then writes the file again.
-  var isRebuilt: Bool { rebuilt.load() != nil }
+  var isRebuilt: Bool { current.withLock { $0.isRebuilt } }
 
   /// The declared indexes that its file has.
-  var indexes: [IndexDefinition] { file.load()?.definitions ?? [] }
+  var indexes: [IndexDefinition] { current.withLock { $0.indexes } }
 
   /// The newest checkpoint at or before a revision.
   func checkpoint(atOrBefore revision: Revision) -> LayerCheckpoint? {
@@ -99,14 +101,25 @@ final class Layer: Sendable {
   /// Reads from the file from now on, and frees the memory.
   func use(_ written: LayerFile, _ facts: SnapshotFacts) {
     // In this order, because only the file has the states at all of its checkpoints.
-    _ = file.storeIfNil(written)
+    replace { _ in Current(contents: written, indexes: written.definitions) }
+    hasFile.store(true, ordering: .releasing)
     knownFacts.withLock { $0 = facts }
-    memory.withLock { $0 = nil }
+  }
+
+  /// - Parameter change: returns what readers use next; nil to change nothing.
+  private func replace(_ change: (Current) -> Current?) {
+    // What is replaced is released without the lock, because it may take much memory.
+    _ = current.withLock { current -> Current? in
+      guard let next = change(current) else { return nil }
+      defer { current = next }
+      return current
+    }
   }
 
   /// The sources of the file of a layer in memory, and its checkpoints.
   var parts: (sources: [any LayerSource], checkpoints: [LayerCheckpoint]) {
-    guard let moments = memory.withLock({ $0?.moments }) else { return ([contents], checkpoints) }
+    let moments = current.withLock { $0.moments }
+    if moments.isEmpty { return ([contents], checkpoints) }
     var sources: [any LayerSource] = []
     var before: LayerMoment?
     for moment in moments {
@@ -122,13 +135,7 @@ final class Layer: Sendable {
 
   // MARK: Reading
 
-  var contents: any LayerContents {
-    if let rebuilt = rebuilt.load() { return rebuilt }
-    if let file = file.load() { return file }
-    if let memory = memory.withLock({ $0?.contents }) { return memory }
-    // It was written between the two loads.
-    return file.load() ?? EmptyLayer.shared
-  }
+  var contents: any LayerContents { current.withLock { $0.contents } }
 
   /// The result of `body`; nil, and noted as a fault, if neither the file nor the log can be read.
   func read<Result>(_ body: (any LayerContents) throws(ArchiveError) -> Result) -> Result? {
@@ -146,34 +153,38 @@ final class Layer: Sendable {
   func replacement(of failed: any LayerContents, because error: ArchiveError) -> (any LayerContents)? {
     rebuilding.lock()
     defer { rebuilding.unlock() }
-    if let rebuilt = rebuilt.load() { return rebuilt === failed ? nil : rebuilt }
+    let (known, isRebuilt) = current.withLock { ($0.contents, $0.isRebuilt) }
+    if isRebuilt { return known === failed ? nil : known }
     if let failedAt = failedAt.withLock({ $0 }), failedAt.duration(to: .now) < Self.retryInterval {
       return nil
     }
     faults.found(error, in: self)
     do throws(JournalError) {
-      return rebuilt.storeIfNil(try rebuild(self))
+      let rebuilt = try rebuild(self)
+      replace { Current(contents: rebuilt, indexes: $0.indexes, isRebuilt: true) }
+      return rebuilt
     } catch {
       failedAt.withLock { $0 = .now }
       faults.note(error)
       return nil
     }
   }
-}
 
-/// A layer without contents.
-private final class EmptyLayer: LayerContents {
-  static let shared = EmptyLayer()
+  // MARK: Memory
 
-  func versions(_ kind: Int) -> VersionCursor { { () throws(ArchiveError) in nil } }
-  func row(_ kind: Int, _ version: EntityVersion) -> EntityRow? { nil }
-  func lines(_ index: Int) -> LineCursor { { () throws(ArchiveError) in nil } }
-  func texts(_ list: Int) -> [String] { [] }
-  func hasIndex(_ definition: IndexDefinition) -> Bool { true }
-  func version(_ kind: Int, _ number: Int, asOf revision: Revision) -> EntityVersion? { nil }
-  func line(_ index: Int, _ key: IndexKey, asOf revision: Revision) -> Bool? { nil }
-  func newestVersions(_ kind: Int, from number: Int, asOf revision: Revision) -> VersionCursor {
-    versions(kind)
+  /// How many bytes of its file's pages are in memory.
+  var pageByteCount: Int { (contents as? LayerFile)?.pageByteCount ?? 0 }
+
+  /// Frees the memory of the pages, as soon as no read in progress uses them: the next reads use the same file, opened
+  /// once more. If it can't be opened, nothing changes.
+  func freePages() {
+    guard let file = contents as? LayerFile, let reopened = try? file.reopened(), reopened !== file else {
+      return
+    }
+    replace { current in
+      guard current.contents === file else { return nil }
+      return Current(contents: reopened, indexes: current.indexes)
+    }
+    file.retire()
   }
-  func newestLines(_ index: Int, from key: IndexKey, asOf revision: Revision) -> LineCursor { lines(index) }
 }

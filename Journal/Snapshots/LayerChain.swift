@@ -24,6 +24,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   /// The open log; nil after the journal was closed.
   private let log: Lock<(any EntryLog)?>
   private let findings: Findings
+  private let memory: LayerMemory
   /// In the order of their ends. Until the journal is closed, each layer refers back to this object, which rebuilds it.
   private let known = Lock<[Layer]>([])
 
@@ -67,6 +68,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     self.findings = findings
     faults = ReadFaults { error, name in findings.note(error, of: name) }
     shape = StateShape(State.self)
+    memory = LayerMemory(limit: options.cacheByteCount)
   }
 
   /// Replaces the open log by another opening of it.
@@ -101,6 +103,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   func hasPending(through revision: Revision) -> Bool { pending(through: revision) != nil }
 
   func add(_ layer: Layer) {
+    memory.add(layer)
     known.withLock { known in
       known.removeAll { $0.name == layer.name }
       known.append(layer)
@@ -182,15 +185,16 @@ final class LayerChain<State: EventSourced>: Sendable {
         .damaged, "the snapshot lacks parts of the model", revision: name.to,
         path: folder.path(of: name))
     }
-    return try file(name, facts, memoryByteCount: options.snapshots.memoryByteCount).contents(shape)
+    let memory = memory
+    let file = try SnapshotFile(
+      name, in: folder.openSnapshots(), facts: facts, memoryByteCount: options.snapshots.memoryByteCount
+    ) { memory.note($0) }
+    return try file.contents(shape)
   }
 
   /// Opens the file of a layer without making the layer.
-  func file(
-    _ name: LayerName, _ facts: SnapshotFacts,
-    memoryByteCount: Int = SnapshotPolicy.automatic.memoryByteCount
-  ) throws(JournalError) -> SnapshotFile {
-    try SnapshotFile(name, in: folder.openSnapshots(), facts: facts, memoryByteCount: memoryByteCount)
+  func file(_ name: LayerName, _ facts: SnapshotFacts) throws(JournalError) -> SnapshotFile {
+    try SnapshotFile(name, in: folder.openSnapshots(), facts: facts)
   }
 
   /// Reads the whole file of a layer, and fails at the first page that is altered.

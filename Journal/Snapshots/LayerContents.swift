@@ -70,4 +70,11 @@ protocol LayerContents: LayerSource, AnyObject, Sendable {
   ) throws(ArchiveError) -> LineCursor
   /// Whether a query can use a declared index. A layer in memory is small, and makes any index on demand.
   func hasIndex(_ definition: IndexDefinition) -> Bool
+  /// Whether a long read should continue with the layer's current contents, which are the same, so that the memory of
+  /// these is freed.
+  var isRetired: Bool { get }
+}
+
+extension LayerContents {
+  var isRetired: Bool { false }
 }

@@ -1,5 +1,6 @@
 import CBOR
 import KeyedArchiving
+import Synchronization
 
 /// The archive of a layer, which is read on demand.
 ///
@@ -9,8 +10,11 @@ final class LayerFile: LayerContents {
   private let indexes: [PackedNumbers]
   private let lists: [[String]]
   private let valueIndexes: [(definition: IndexDefinition, lines: PackedValueLines)]
+  private let bytes: ArchiveBytes
   /// The newest revision of the layer.
   private let revision: Revision
+  private let shape: StateShape
+  private let hasBeenRetired = Atomic<Bool>(false)
 
   /// - Parameters:
   ///   - revision: the newest revision of the layer.
@@ -64,7 +68,9 @@ final class LayerFile: LayerContents {
     var texts: [[String]] = []
     for name in shape.lists { texts.append(try reader.texts(try lists(name))) }
     self.lists = texts
+    self.bytes = bytes
     self.revision = revision
+    self.shape = shape
     var valueIndexes: [(IndexDefinition, PackedValueLines)] = []
     if let number = root[Root.valueIndexes] {
       let elements = try reader.elements(of: try reader.resolve(number))
@@ -103,6 +109,23 @@ final class LayerFile: LayerContents {
       highest: tables[table].highest, revision: revision)
     return (IndexDefinition(scope, AttributePath(path)), lines)
   }
+
+  /// The same file without its pages, which are read again. Itself if it is in memory, or if the system lacks the
+  /// resources, because that is no fault of the file.
+  func reopened() throws(ArchiveError) -> LayerFile {
+    guard let reopened = try? bytes.reopened(), reopened !== bytes else { return self }
+    return try LayerFile(reopened, revision: revision, shape: shape)
+  }
+
+  /// How many bytes of its pages are in memory; 0 if all of it is.
+  var pageByteCount: Int { bytes.pageByteCount }
+
+  /// Frees the memory of its pages. Unsafe unless no other thread reads.
+  @unsafe func unload() { unsafe bytes.unload() }
+
+  var isRetired: Bool { hasBeenRetired.load(ordering: .relaxed) }
+  /// Called when the layer uses the same file, opened once more.
+  func retire() { hasBeenRetired.store(true, ordering: .relaxed) }
 
   /// The declared indexes that the file has.
   var definitions: [IndexDefinition] { valueIndexes.map(\.definition) }

@@ -287,7 +287,7 @@ private final class StackedValueLines: ValueLinesBase {
 
 // MARK: Merging several layers
 
-/// Iterates over the contents of a layer, and switches to its replacement if the file fails midway.
+/// Iterates over the contents of a layer, and continues with others if these are retired, or if the file fails midway.
 private protocol MergedSource: AnyObject {
   associatedtype Element
   associatedtype Key: Comparable
@@ -337,7 +337,7 @@ private final class VersionSource: MergedSource {
   private let revision: Revision
   private(set) var contents: any LayerContents
   private var cursor: VersionCursor?
-  /// Where to continue if the file fails.
+  /// Where to continue with other contents.
   private var start: Int
 
   init(_ layer: Layer, _ kind: Int, from number: Int, asOf revision: Revision) {
@@ -351,6 +351,7 @@ private final class VersionSource: MergedSource {
   static func key(_ version: EntityVersion) -> Int { version.number }
 
   func next() -> EntityVersion? {
+    if contents.isRetired { restart(with: layer.contents) }
     while true {
       do throws(ArchiveError) {
         let cursor: VersionCursor
@@ -365,10 +366,14 @@ private final class VersionSource: MergedSource {
         return version
       } catch {
         guard let other = layer.replacement(of: contents, because: error) else { return nil }
-        contents = other
-        cursor = nil
+        restart(with: other)
       }
     }
+  }
+
+  private func restart(with other: any LayerContents) {
+    contents = other
+    cursor = nil
   }
 }
 
@@ -392,6 +397,7 @@ private final class LineSource: MergedSource {
   static func key(_ line: LineVersion) -> IndexKey { line.key }
 
   func next() -> LineVersion? {
+    if contents.isRetired { restart(with: layer.contents) }
     while true {
       do throws(ArchiveError) {
         let cursor: LineCursor
@@ -408,10 +414,14 @@ private final class LineSource: MergedSource {
         return line
       } catch {
         guard let other = layer.replacement(of: contents, because: error) else { return nil }
-        contents = other
-        cursor = nil
+        restart(with: other)
       }
     }
+  }
+
+  private func restart(with other: any LayerContents) {
+    contents = other
+    cursor = nil
   }
 }
 
@@ -455,6 +465,7 @@ private final class ValueLineSource: MergedSource {
   static func key(_ element: (line: ValueLine, revision: Revision, place: Place)) -> Place { element.place }
 
   func next() -> (line: ValueLine, revision: Revision, place: Place)? {
+    if contents.isRetired { restart(with: layer.contents) }
     while true {
       do throws(ArchiveError) {
         guard let line = try advance() else { return nil }
@@ -463,10 +474,14 @@ private final class ValueLineSource: MergedSource {
         return (line.line, line.revision, Place(line: line, isReversed: isReversed))
       } catch {
         guard let other = layer.replacement(of: contents, because: error) else { return nil }
-        contents = other
-        lines = nil
+        restart(with: other)
       }
     }
+  }
+
+  private func restart(with other: any LayerContents) {
+    contents = other
+    lines = nil
   }
 
   private func advance() throws(ArchiveError) -> LayerValueLine? {

@@ -12,11 +12,14 @@ struct SnapshotFile: Sendable {
   let isInMemory: Bool
 
   /// Opens the file.
-  /// - Parameter memoryByteCount: the size up to which it is read whole.
+  /// - Parameters:
+  ///   - memoryByteCount: the size up to which it is read whole.
+  ///   - didRead: called after pages were read, with the number of their bytes.
   /// - Throws: ``JournalError`` with code `damaged` if it is missing, of another size, or altered.
   init(
     _ name: LayerName, in folder: Folder?, facts: SnapshotFacts,
-    memoryByteCount: Int = SnapshotPolicy.automatic.memoryByteCount
+    memoryByteCount: Int = SnapshotPolicy.automatic.memoryByteCount,
+    didRead: (@Sendable (Int) -> Void)? = nil
   ) throws(JournalError) {
     let file = try Self.open(name, in: folder, facts: facts)
     path = file.path
@@ -32,10 +35,9 @@ struct SnapshotFile: Sendable {
     let descriptor = try file.duplicateDescriptor()
     do throws(ArchiveError) {
       bytes = unsafe try ArchiveBytes(
-        descriptor: descriptor, byteCount: byteCount, pageSize: SnapshotFacts.pageByteCount, path: path
-      ) { page, bytes in
-        unsafe page < checksums.count && CRC32C.checksum(bytes) == checksums[page]
-      }
+        descriptor: descriptor, byteCount: byteCount, pageSize: SnapshotFacts.pageByteCount, path: path,
+        check: { page, bytes in unsafe page < checksums.count && CRC32C.checksum(bytes) == checksums[page] },
+        didRead: didRead)
     } catch {
       throw Self.failure(error, revision, path)
     }

@@ -319,7 +319,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     repaired.withLock { _ = $0.insert(layer.name) }
     try chain.records.remove([layer.name])
     let facts = try write(
-      [layer.contents], layer.name, from: layer.start, to: layer.checkpoints,
+      [try source(layer)], layer.name, from: layer.start, to: layer.checkpoints,
       generation: layer.facts?.generation ?? 1)
     // Held states keep the rebuilt contents; others use the file.
     chain.add(try chain.open(layer.name, facts))
@@ -380,10 +380,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   private func merge(_ run: [Layer]) throws(JournalError) {
     guard let first = run.first, let last = run.last else { return }
-    let sources = run.map(\.contents)
     let eventCount = eventCount(of: run)
     func meanwhile() { catchUp(after: last.top.revision, eventCount: eventCount) }
     do throws(JournalError) {
+      let sources = try run.map { (layer) throws(JournalError) in try source(layer) }
       let name = LayerName(from: first.start.revision, to: last.top.revision)
       let facts = try write(
         sources, name, from: first.start, to: try checkpoints(of: run, sources, meanwhile: meanwhile),
@@ -399,27 +399,45 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     try chain.records.remove(names)
   }
 
+  /// A layer to write into another file.
+  private func source(_ layer: Layer) throws(JournalError) -> any LayerSource {
+    do throws(ArchiveError) { return try Self.sequential(layer.contents) } catch {
+      throw SnapshotFile.failure(error, layer.top.revision, chain.path(of: layer.name))
+    }
+  }
+
+  private static func sequential(_ contents: any LayerContents) throws(ArchiveError) -> any LayerSource {
+    if let file = contents as? LayerFile { try SequentialLayer(file) } else { contents }
+  }
+
+  /// Reads a whole layer from its file, and has it rebuilt if that fails.
   private func readWhole(_ layer: Layer) {
-    for kind in layer.top.tables.indices {
-      _ = layer.read { (contents) throws(ArchiveError) in
-        let next = try contents.versions(kind)
+    let contents = layer.contents
+    do throws(ArchiveError) {
+      let source = try Self.sequential(contents)
+      for kind in layer.top.tables.indices {
+        let next = try source.versions(kind)
         while let version = try next() {
           if isCancelled.load(ordering: .relaxed) { return }
-          _ = try contents.row(kind, version)
+          _ = try source.row(kind, version)
         }
       }
-    }
-    for index in chain.shape?.indexes.indices ?? 0..<0 {
-      _ = layer.read { (contents) throws(ArchiveError) in
-        let next = try contents.lines(index)
+      for index in chain.shape?.indexes.indices ?? 0..<0 {
+        let next = try source.lines(index)
         while try next() != nil {}
       }
+      for definition in layer.indexes {
+        let lines = try source.knownOrScannedLines(definition)
+        for position in 0..<lines.count { _ = try lines.line(at: position) }
+      }
+    } catch {
+      _ = layer.replacement(of: contents, because: error)
     }
   }
 
   /// Which checkpoints a merged layer keeps.
   private func checkpoints(
-    of run: [Layer], _ sources: [any LayerContents], meanwhile: () -> Void
+    of run: [Layer], _ sources: [any LayerSource], meanwhile: () -> Void
   ) throws(JournalError) -> [LayerCheckpoint] {
     let all = run.flatMap(\.checkpoints)
     guard let last = all.last else { return [] }
@@ -441,7 +459,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// About how many bytes the past states of a merged layer would take for each choice of checkpoints. The first choice
   /// includes all others.
   private func pastByteCounts(
-    _ sources: [any LayerContents], keeping choices: [[Revision]], meanwhile: () -> Void
+    _ sources: [any LayerSource], keeping choices: [[Revision]], meanwhile: () -> Void
   ) throws(JournalError) -> [Int] {
     do throws(ArchiveError) {
       var counts = choices.map { _ in 0 }
@@ -587,7 +605,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       // The layers that begin at this snapshot then begin at a layer with the same contents, so opening stays fast.
       let name = LayerName(from: 0, to: revision)
       let facts = try write(
-        [layer.contents], name, from: layer.start, to: [checkpoint], generation: 1
+        [try source(layer)], name, from: layer.start, to: [checkpoint], generation: 1
       ) { self.catchUp(after: revision, eventCount: checkpoint.eventCount) }
       chain.add(try chain.open(name, facts))
     }

@@ -23,8 +23,9 @@ import Testing
       var options = JournalOptions(snapshots: .manual)
       if hasSnapshots {
         options.snapshots = .often(100)
-        // Files are read page by page while they are dropped.
+        // Files are read page by page while they are dropped, and their pages are freed all the time.
         options.snapshots.memoryByteCount = 0
+        options.cacheByteCount = 32 << 10
       }
       let crowd = try Crowd(CatalogJournal.create(at: url, options: options), seed: seed)
       let follower = Task { try await crowd.follow() }

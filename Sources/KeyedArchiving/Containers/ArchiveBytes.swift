@@ -3,9 +3,9 @@ import Synchronization
 
 /// The bytes of an archive: in memory, or in a file whose pages are read when they are first touched.
 ///
-/// 1. The bytes never change: each page is read and checked before it is used, and then kept. If a file is truncated or overwritten
-///    while it is open, pages not yet read give errors. There is never a signal, and never bytes other than those
-///    checked.
+/// 1. The bytes never change: each page is read and checked before it is used, and then kept. If a file is truncated or
+///    overwritten while it is open, pages not yet read give errors. There is never a signal, and never bytes other than
+///    those checked.
 /// 2. Each access is checked against ``count``.
 /// 3. Any number of threads may read at once. While a thread reads a page from the file, other threads that need it or a
 ///    page near it wait.
@@ -68,14 +68,18 @@ import Synchronization
   ///   - pageSize: A power of two, at least 4,096.
   ///   - check: Returns whether the bytes of a page are valid. Pages are numbered from 0. The last page may be shorter
   ///     than the others.
+  ///   - didRead: Called after pages were read, with about the number of their bytes. No lock is held, but the caller
+  ///     is reading.
   /// - Throws: `io` if there is not enough address space.
   package convenience init(
     descriptor: Int32, byteCount: Int, pageSize: Int = PagedFile.defaultPageSize, path: String? = nil,
-    check: @escaping @Sendable (_ page: Int, _ bytes: UnsafeRawBufferPointer) -> Bool
+    check: @escaping @Sendable (_ page: Int, _ bytes: UnsafeRawBufferPointer) -> Bool,
+    didRead: (@Sendable (_ byteCount: Int) -> Void)? = nil
   ) throws(ArchiveError) {
     unsafe self.init(
       try PagedFile(
-        descriptor: descriptor, byteCount: byteCount, pageSize: pageSize, path: path, check: check))
+        descriptor: descriptor, byteCount: byteCount, pageSize: pageSize, path: path, check: check,
+        didRead: didRead))
   }
 
   private init(_ file: PagedFile) {
@@ -93,6 +97,22 @@ import Synchronization
 
   /// How many bytes are in memory: all, or those of the pages of a file that were read.
   package var loadedByteCount: Int { file?.loadedByteCount ?? count }
+  /// How many bytes of a file's pages are in memory.
+  package var pageByteCount: Int { file?.loadedByteCount ?? 0 }
+
+  /// The same file without its pages, which are read again; bytes in memory stay as they are.
+  ///
+  /// - Throws: `io` if the system lacks a descriptor or address space.
+  package func reopened() throws(ArchiveError) -> ArchiveBytes {
+    if let file { ArchiveBytes(try file.reopened()) } else { self }
+  }
+
+  /// Frees the memory of a file's pages. They are read again when they are needed.
+  ///
+  /// Unsafe unless no other thread reads, and no pointer to the bytes is in use.
+  @unsafe package func unload() {
+    if let file { unsafe file.unload() }
+  }
 
   /// Calls `body` with the bytes of a range.
   ///

@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// The file is not mapped: truncating a mapped file ends the process, and its bytes can change after they were checked.
 ///
-/// 1. A page's bit in `loaded` is set after the page was written and has passed its check. It is never cleared.
+/// 1. A page's bit in `loaded` is set after the page was written and has passed its check. Only ``unload()`` clears it.
 /// 2. Pages are written only by the holder of the lock of their group, and only while their bit is not set.
 @safe final class PagedFile {
   static let defaultPageSize = 1 << 14
@@ -30,6 +30,7 @@ import Synchronization
   private let descriptor: Int32
   private let words: Int
   private let check: @Sendable (Int, UnsafeRawBufferPointer) -> Bool
+  private let didRead: (@Sendable (Int) -> Void)?
   /// Threads that read different groups of pages do not wait for one another.
   private let locks = (0..<8).map { _ in NSLock() }
   private let groupShift: Int
@@ -37,10 +38,14 @@ import Synchronization
   /// The newest runs of pages that were read in order, which may be scans; the newest last.
   private let runs = Lock<[(end: Int, count: Int)]>([])
 
-  /// - Parameter descriptor: The open file. This object closes it, even if this initializer throws.
+  /// - Parameters:
+  ///   - descriptor: The open file. This object closes it, even if this initializer throws.
+  ///   - check: Returns whether the bytes of a page are valid.
+  ///   - didRead: Called after pages were read, with the number of their bytes.
   init(
     descriptor: Int32, byteCount: Int, pageSize: Int, path: String?,
-    check: @escaping @Sendable (Int, UnsafeRawBufferPointer) -> Bool
+    check: @escaping @Sendable (Int, UnsafeRawBufferPointer) -> Bool,
+    didRead: (@Sendable (Int) -> Void)? = nil
   ) throws(ArchiveError) {
     precondition(pageSize >= 4096 && pageSize.nonzeroBitCount == 1, "a page size is a power of two")
     precondition(byteCount >= 0, "a file has no negative size")
@@ -48,6 +53,7 @@ import Synchronization
     self.byteCount = byteCount
     self.path = path
     unsafe self.check = unsafe check
+    self.didRead = didRead
     pageShift = pageSize.trailingZeroBitCount
     groupShift = max(16 - pageShift, 0)
     // This reserves only addresses. A page gets memory when it is written.
@@ -92,8 +98,8 @@ import Synchronization
         .limitExceeded, "The file has \(byteCount) bytes; the limit is \(limits.byteCount)", path: path)
     }
     try unsafe self.init(
-      descriptor: descriptor, byteCount: byteCount, pageSize: Self.defaultPageSize, path: path
-    ) { _, _ in true }
+      descriptor: descriptor, byteCount: byteCount, pageSize: Self.defaultPageSize, path: path,
+      check: { _, _ in true })
   }
 
   deinit {
@@ -103,14 +109,44 @@ import Synchronization
     unsafe loaded.deallocate()
   }
 
+  /// The same file without its pages, which are read again.
+  /// - Throws: `io` if the system lacks a descriptor or address space.
+  func reopened() throws(ArchiveError) -> PagedFile {
+    let duplicate = cfiles_duplicate(descriptor)
+    guard duplicate >= 0 else {
+      throw ArchiveError(.io, "The file can't be opened again: \(reason(-duplicate))", path: path)
+    }
+    return unsafe try PagedFile(
+      descriptor: duplicate, byteCount: byteCount, pageSize: 1 << pageShift, path: path, check: check,
+      didRead: didRead)
+  }
+
+  /// Frees the memory of all pages. They are read again when they are needed.
+  ///
+  /// Unsafe unless no other thread reads, and no pointer to a page is in use.
+  @unsafe func unload() {
+    for word in 0..<words { unsafe loaded[word].store(0, ordering: .relaxed) }
+    loadedCount.store(0, ordering: .relaxed)
+    runs.withLock { $0 = [] }
+    // If this fails, the pages stay in memory, and are overwritten with the same bytes.
+    #if canImport(Darwin)
+      unsafe madvise(base, max(byteCount, 1), MADV_FREE)
+    #else
+      unsafe madvise(base, max(byteCount, 1), MADV_DONTNEED)
+    #endif
+  }
+
   /// Reads those of the pages that were not read before.
   func load(_ pages: ClosedRange<Int>) throws(ArchiveError) {
+    let before = loadedByteCount
     for page in pages where !isLoaded(page) {
       let lock = locks[(page >> groupShift) % locks.count]
       lock.lock()
       defer { lock.unlock() }
       if !isLoaded(page) { try read(page..<end(of: page)) }
     }
+    // Without a lock, because the caller may open files.
+    didRead?(loadedByteCount - before)
   }
 
   /// The number of bytes of all pages that were read.

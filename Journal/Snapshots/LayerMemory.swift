@@ -1,0 +1,46 @@
+import Locks
+import Synchronization
+
+/// Bounds the memory of the pages of all layers that the states of a journal read.
+///
+/// Safe to use from any thread.
+final class LayerMemory: Sendable {
+  private struct Known: Sendable {
+    weak let layer: Layer?
+  }
+
+  private let limit: Int
+  /// How many bytes were read since the memory was last checked.
+  private let uncheckedByteCount = Atomic<Int>(0)
+  private let isChecking = Atomic<Bool>(false)
+  private let known = Lock<[Known]>([])
+
+  /// - Parameter limit: how many bytes of pages may be in memory.
+  init(limit: Int) { self.limit = limit }
+
+  func add(_ layer: Layer) {
+    known.withLock { known in
+      known.removeAll { $0.layer == nil }
+      known.append(Known(layer: layer))
+    }
+  }
+
+  /// Notes that pages were read. If all of them exceed the limit, those of the layers that have most are freed, until the
+  /// rest is within it.
+  func note(_ byteCount: Int) {
+    let count = uncheckedByteCount.add(byteCount, ordering: .relaxed).newValue
+    // Not after each page, because all layers are asked. So the limit is exceeded by an eighth at most.
+    guard count > limit / 8, !isChecking.exchange(true, ordering: .acquiring) else { return }
+    defer { isChecking.store(false, ordering: .releasing) }
+    uncheckedByteCount.store(0, ordering: .relaxed)
+    var layers = known.withLock { known in known.compactMap(\.layer) }.map {
+      ($0, byteCount: $0.pageByteCount)
+    }
+    layers.sort { $0.byteCount > $1.byteCount }
+    var total = layers.reduce(0) { $0 + $1.byteCount }
+    for (layer, byteCount) in layers where total > limit {
+      layer.freePages()
+      total -= byteCount
+    }
+  }
+}

@@ -1,0 +1,325 @@
+import CatalogModel
+import Foundation
+import Locks
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// The pages of layers that are in memory are bounded, and freeing them changes no answer.
+@Suite struct LayerMemoryTests {
+  private let count = 800
+
+  @Test func theMemoryOfPagesIsBoundedWhateverIsRead() throws {
+    try withGroves { url, expected in
+      for limit in [64 << 10, Int.max] {
+        let journal = try CatalogJournal.open(at: url, mode: .readOnly, options: options(limit))
+        let state = journal.state
+        let past = try journal.state(asOf: .revision(journal.head.revision / 2))
+        let pastItems = Array(past.items)
+        var random = SeededGenerator()
+        var highest = 0
+        for round in 0..<200 {
+          let number = Int.random(in: 1...count, using: &random)
+          #expect(state.item(EntityID(number)) == expected[number])
+          if round % 100 == 0 {
+            #expect(Array(state.items) == expected.values.sorted { $0.id.number < $1.id.number })
+            #expect(Array(past.items) == pastItems)
+          }
+          highest = max(highest, pageByteCount(of: journal))
+        }
+        if limit == .max {
+          #expect(highest > 800 << 10, "the files are too small for this test")
+        } else {
+          // Files that are opened again read a few pages, and reads in progress go on.
+          #expect(highest < limit * 2 + journal.chain.layers.count * (64 << 10))
+        }
+        #expect(state.failure == nil && journal.snapshotProblems.isEmpty)
+        try journal.close()
+        // A held state is read to the end, also after its journal was closed.
+        #expect(Array(state.items).count == expected.count)
+      }
+    }
+  }
+
+  @Test func iterationsAndQueriesContinueWhenPagesAreFreed() throws {
+    try withGroves { url, expected in
+      let journal = try CatalogJournal.open(at: url, options: options(16 << 10))
+      let state = journal.state
+      let sorted = expected.values.sorted { $0.id.number < $1.id.number }
+      var items = state.items.makeIterator()
+      for item in sorted { #expect(items.next() == item) }
+      #expect(items.next() == nil)
+      let grove = try #require(state.categories.first { $0.name == "grove 1" })
+      let members = sorted.filter { $0.category == grove.id }
+      #expect(Array(state.items(in: grove.id)).map(\.id) == members.map(\.id))
+      // The declared index is read from the layers.
+      let heights = try sorted.map { try $0.decode(Tree.self).height }.sorted()
+      let trees = state.items(Tree.self)
+      #expect(
+        try trees.sorted(by: \.height).prefix(500).map { try $0.value.height } == Array(heights.prefix(500)))
+      let highest = try trees.sorted(by: .descending(\.height)).prefix(500).map { try $0.value.height }
+      #expect(highest == Array(heights.reversed().prefix(500)))
+      try journal.close()
+    }
+  }
+
+  /// Otherwise a scan of a large state would keep all of it in memory.
+  @Test func anIterationDoesNotKeepFreedPages() throws {
+    try withGroves { url, expected in
+      let journal = try CatalogJournal.open(at: url, mode: .readOnly, options: options(.max))
+      let layer = try #require(journal.chain.layers.first)
+      weak let file = layer.contents as? LayerFile
+      var items = journal.state.items.makeIterator()
+      var numbers: [Int] = []
+      func advance(_ count: Int) {
+        for _ in 0..<count { if let item = items.next() { numbers.append(item.id.number) } }
+      }
+      advance(50)
+      #expect(layer.pageByteCount > 16 << 10)
+      layer.freePages()
+      #expect(file != nil, "the iteration uses it")
+      advance(2)
+      #expect(file == nil)
+      advance(expected.count)
+      #expect(numbers == expected.keys.sorted())
+      try journal.close()
+    }
+  }
+
+  @Test(.timeLimit(.minutes(5))) func manyThreadsReadTheSameWhilePagesAreFreed() throws {
+    try withGroves { url, expected in
+      let journal = try CatalogJournal.open(at: url, options: options(32 << 10))
+      let state = journal.state
+      let wrong = Lock<[Int]>([])
+      Threads.forEach(below: 4, width: 4) { thread in
+        var random = SeededGenerator(seed: UInt64(thread))
+        if thread == 0 {
+          let items = Array(state.items)
+          if items != expected.values.sorted(by: { $0.id.number < $1.id.number }) {
+            wrong.withLock { $0.append(0) }
+          }
+        }
+        for _ in 0..<300 {
+          let number = Int.random(in: 1...count, using: &random)
+          if state.item(EntityID(number)) != expected[number] { wrong.withLock { $0.append(number) } }
+        }
+      }
+      #expect(wrong.withLock { $0 } == [])
+      #expect(state.failure == nil)
+      try journal.close()
+    }
+  }
+
+  /// A merge reads its sources from the start to the end with few pages in memory, and finds the same in them.
+  @Test func aSequentialReadKeepsFewPages() throws {
+    try withGroves { url, _ in
+      let journal = try CatalogJournal.open(at: url, mode: .readOnly, options: options(.max))
+      _ = journal.state.items(Tree.self).filter(\.height == 1).count
+      let limit = 32 << 10
+      for layer in journal.chain.layers {
+        let file = try #require(layer.contents as? LayerFile)
+        let source = try SequentialLayer(file, memoryByteCount: limit)
+        var highest = 0
+        for kind in layer.top.tables.indices {
+          let (next, same) = (try source.versions(kind), try file.versions(kind))
+          while let version = try next() {
+            let expected = try #require(try same())
+            #expect((version.number, version.revision) == (expected.number, expected.revision))
+            #expect(try source.row(kind, version) == file.row(kind, expected))
+            highest = max(highest, source.pageByteCount)
+          }
+          #expect(try same() == nil)
+        }
+        for index in journal.chain.shape?.indexes.indices ?? 0..<0 {
+          let (next, same) = (try source.lines(index), try file.lines(index))
+          while let line = try next() {
+            let expected = try #require(try same())
+            #expect(
+              (line.key, line.revision, line.isThere) == (expected.key, expected.revision, expected.isThere))
+          }
+          #expect(try same() == nil)
+        }
+        for definition in file.definitions {
+          let (lines, same) = (
+            try source.knownOrScannedLines(definition), try file.knownOrScannedLines(definition)
+          )
+          #expect(lines.count == same.count)
+          for position in 0..<same.count { #expect(try lines.line(at: position) == same.line(at: position)) }
+        }
+        // A run of pages is read at once, and an entity can be in several.
+        #expect(highest > 0 && highest < limit + (128 << 10))
+        #expect(file.pageByteCount > highest, "the file is too small for this test")
+      }
+      try journal.close()
+    }
+  }
+
+  /// A file that can't be opened once more stays in use, with its pages, because it has no fault. In a process of its own,
+  /// because other tests need descriptors.
+  @Test func withoutAFreeDescriptorPagesStay() async {
+    await #expect(processExitsWith: .success) {
+      try LayerMemoryTests().withGroves { url, expected in
+        let journal = try CatalogJournal.open(at: url, mode: .readOnly, options: .readingLate)
+        let state = journal.state
+        #expect(Array(state.items).count == expected.count)
+        try withoutFreeDescriptors {
+          for layer in journal.chain.layers {
+            let file = try #require(layer.contents as? LayerFile)
+            let byteCount = file.pageByteCount
+            #expect(byteCount > 0)
+            layer.freePages()
+            #expect(layer.contents === file)
+            let source = try SequentialLayer(file, memoryByteCount: 0)
+            for kind in layer.top.tables.indices {
+              let (next, same) = (try source.versions(kind), try file.versions(kind))
+              while let version = try next() {
+                let known = try #require(try same())
+                #expect(try source.row(kind, version) == file.row(kind, known))
+              }
+            }
+            #expect(file.pageByteCount >= byteCount)
+          }
+          for (number, item) in expected { #expect(state.item(EntityID(number)) == item) }
+        }
+        #expect(journal.snapshotProblems.isEmpty && state.failure == nil)
+        try journal.close()
+      }
+    }
+  }
+
+  /// Readers have pages of a file in memory that are altered on the disk since. A merge reads the file again, so it has
+  /// to find that out and rebuild the layer; otherwise no layer would be merged any more.
+  @Test func aMergeRebuildsWhatWasAlteredOnTheDiskAfterItWasRead() throws {
+    try withGarden { garden in
+      var options = JournalOptions(snapshots: .often(12))
+      options.snapshots.fanout = 3
+      options.snapshots.memoryByteCount = 0
+      try garden.reopen(options: options)
+      _ = garden.journal.state.items(Tree.self).filter(\.height == 1).count
+      for round in 0..<4 {
+        try garden.grow(5)
+        garden.journal.waitForLayers()
+        // The newest ones are merged soon.
+        let written = garden.journal.chain.layers.filter { $0.facts != nil }
+        let layer = try #require(written.last)
+        // All pages are in memory.
+        let file = try #require(layer.contents as? LayerFile)
+        try readWhole(file, of: layer)
+        let url = garden.url.appending(path: "snapshots/\(layer.name.fileName)")
+        let good = try Data(contentsOf: url)
+        let handle = try FileHandle(forUpdating: url)
+        // In some rounds only the end, which an opening reads first.
+        let first = round % 2 == 0 ? 0 : max(good.count - 4096, 0)
+        for offset in stride(from: first, to: good.count, by: 1000) {
+          try handle.seek(toOffset: UInt64(offset))
+          try handle.write(contentsOf: Data([good[offset] ^ 0x11]))
+        }
+        try handle.close()
+        var turns = 0
+        while garden.journal.chain.layers.contains(where: { $0 === layer }), turns < 40 {
+          try garden.grow(5)
+          garden.journal.waitForLayers()
+          turns += 1
+        }
+        #expect(turns < 40, "the altered layer was never merged")
+        #expect(garden.journal.state.json == garden.states.last)
+        #expect(!garden.journal.snapshotProblems.isEmpty)
+        try garden.reopen(options: options)
+      }
+      try garden.expectEveryRevision()
+      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+    }
+  }
+
+  private func readWhole(_ file: LayerFile, of layer: Layer) throws {
+    for kind in layer.top.tables.indices {
+      let next = try file.versions(kind)
+      while let version = try next() { _ = try file.row(kind, version) }
+    }
+  }
+
+  /// The bytes of all pages that the layers of a journal have in memory.
+  private func pageByteCount(of journal: CatalogJournal) -> Int {
+    journal.chain.layers.reduce(0) { $0 + $1.pageByteCount }
+  }
+
+  private func options(_ limit: Int) -> JournalOptions {
+    var options = JournalOptions(snapshots: .manual, cacheByteCount: limit)
+    // Files are read page by page, as if they were large.
+    options.snapshots.memoryByteCount = 0
+    return options
+  }
+
+  /// A closed journal with items in several layers, some updated and some deleted, and what it has.
+  private func withGroves(_ body: (URL, [Int: Catalog.Item]) throws -> Void) throws {
+    try withTemporaryFolder { folder in
+      var options = JournalOptions(snapshots: .often(150))
+      // So that no layers are merged.
+      options.snapshots.fanout = 1_000
+      options.snapshots.pastShare = 1_000
+      let journal = try CatalogJournal.create(
+        at: folder.url.appending(path: "Groves.journal"), options: options)
+      _ = journal.state.items(Tree.self).filter(\.height == 1).count
+      let groves = try journal.commit { draft in
+        try (0..<4).map { try draft.addCategory(name: "grove \($0)") }
+      }.value
+      for part in 0..<4 {
+        try journal.commit { draft in
+          for number in 0..<count / 4 {
+            let id = try draft.insert(
+              Tree(
+                name: "tree \(part)-\(number)", height: number * 7919 % 10_007,
+                notes: String(repeating: "leaf \(number) ", count: 120)))
+            try draft.setCategory(ofItem: EntityID(id.number), to: groves[number % 4])
+          }
+        }
+        try journal.commit { draft in
+          for number in stride(from: part + 1, through: (part + 1) * count / 4, by: 37) {
+            guard draft.state.item(EntityID(number)) != nil else { continue }
+            if number % 5 == 0 {
+              try draft.deleteItem(EntityID(number))
+            } else {
+              try draft.updateItem(EntityID(number), set: ["height": .integer(Int64(part))])
+            }
+          }
+        }
+        journal.waitForLayers()
+      }
+      #expect(try journal.statistics().layerCount >= 4)
+      var items: [Int: Catalog.Item] = [:]
+      for item in try journal.version(replayedTo: .head()).state.items { items[item.id.number] = item }
+      let url = journal.url
+      try journal.close()
+      try body(url, items)
+    }
+  }
+}
+
+/// Calls `body` while this process can open no file.
+private func withoutFreeDescriptors(_ body: () throws -> Void) throws {
+  #if os(Linux)
+    let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+  #else
+    let resource = RLIMIT_NOFILE
+  #endif
+  var limits = rlimit()
+  unsafe getrlimit(resource, &limits)
+  let enough = limits
+  limits.rlim_cur = 3
+  unsafe setrlimit(resource, &limits)
+  defer {
+    limits = enough
+    unsafe setrlimit(resource, &limits)
+  }
+  #expect(FileHandle(forReadingAtPath: "/dev/null") == nil)
+  try body()
+}
+
+private struct Tree: CatalogItem {
+  static let kind = "tree"
+  static let indexes = [Index(\Tree.height)]
+  var name: String
+  var height: Int
+  var notes: String
+}
