@@ -34,31 +34,34 @@ public struct EntityChange: Sendable {
 extension Journal {
   /// The history of an entity, newest event first; empty if it never existed. Pruned history is one change, the last.
   ///
-  /// Each event has the revision of the previous one, so this follows a linked list through the log.
+  /// Each event has the revision of the previous one, so this follows a linked list through the log. A long history is
+  /// read in parts: the next part ends at the revision `event.previous` of the oldest change of this one.
   /// - Parameters:
   ///   - entity: the entity.
   ///   - selector: the point in time at which the history ends.
+  ///   - limit: how many of the newest changes to return.
   /// - Throws: ``JournalError``: `notFound` if the selector names no point in time, `damaged` if an entry is missing or
   ///   lacks the expected event.
-  /// - Complexity: O(h) reads of the log for h events, whatever the size of the journal.
+  /// - Complexity: O(n) reads of the log for n returned changes, whatever the size of the journal and the length of the
+  ///   history, and as many as the entity has events between two checkpoints of the layers.
   public func history(
-    of entity: EntityKey, asOf selector: RevisionSelector = .head()
+    of entity: EntityKey, asOf selector: RevisionSelector = .head(), limit: Int = .max
   ) throws -> [EntityChange] {
-    var changes: [PastEvent] = []
+    var events: [PastEvent] = []
     var revision = try newestEvent(of: entity, atOrBefore: try revision(at: selector))
-    while revision > 0 {
-      let change = try pastEvent(of: entity, at: revision)
-      changes.append(change)
-      revision = change.event.previous
+    while revision > 0, events.count < limit {
+      let event = try pastEvent(of: entity, at: revision)
+      events.append(event)
+      revision = event.event.previous
     }
     // The values before an event follow from earlier events, so the oldest comes first here.
-    var record: EntityRecord?
+    var record = try row(of: entity, after: revision)?.record
     var history: [EntityChange] = []
-    history.reserveCapacity(changes.count)
-    for change in changes.reversed() {
+    history.reserveCapacity(events.count)
+    for event in events.reversed() {
       let before = record
-      record = change.event.change.applied(to: record)
-      history.append(change.entityChange(before: before, after: record))
+      record = event.event.change.applied(to: record)
+      history.append(event.entityChange(before: before, after: record))
     }
     return history.reversed()
   }
@@ -136,8 +139,36 @@ extension Journal {
   func newestEvent(of entity: EntityKey, atOrBefore revision: Revision) throws(JournalError) -> Revision {
     var found = state.revision(of: entity)
     try chain.faults.check()
-    while found > max(revision, format.head.revision) { found = try event(of: entity, at: found).previous }
+    var steps = 0
+    while found > max(revision, format.head.revision) {
+      if steps == Self.stepsBeforeLayers, let nearer = try event(of: entity, near: revision), nearer < found {
+        found = nearer
+      } else {
+        found = try event(of: entity, at: found).previous
+      }
+      steps += 1
+    }
     return found
+  }
+
+  /// How many events are followed back before layers are asked, which takes longer than a few steps.
+  static var stepsBeforeLayers: Int { 64 }
+
+  /// The revision of an event of an entity that is in the entry of a revision, or newest at the checkpoint after it; 0 if
+  /// there is none up to that checkpoint; nil if there is no such checkpoint.
+  private func event(of entity: EntityKey, near revision: Revision) throws(JournalError) -> Revision? {
+    // The next part of a history begins with an event.
+    if revision > format.head.revision,
+      try log.read(revision, { entry throws(JournalError) in try entry.event(of: entity, upcast) != nil })
+    {
+      return revision
+    }
+    guard let checkpoint = chain.checkpoint(atOrAfter: revision) else { return nil }
+    let start = chain.start(atOrBefore: checkpoint)
+    guard start.revision == checkpoint else { return nil }
+    let newest = start.state.revision(of: entity)
+    try chain.faults.check()
+    return newest
   }
 }
 

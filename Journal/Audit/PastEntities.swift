@@ -3,9 +3,10 @@ extension Journal {
   /// rebuilding the state.
   ///
   /// Each event has the revision of the previous one, so this follows the events of the entity back from the newest and
-  /// replays nothing else.
+  /// replays nothing else. If they are many, it asks the layers.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time.
-  /// - Complexity: O(h) reads of the log for h events of the entity, whatever the size of the journal.
+  /// - Complexity: as many reads of the log as the entity has events between two checkpoints of the layers, whatever the
+  ///   size of the journal; without layers O(h) for h events of the entity.
   public func entity(_ entity: EntityKey, asOf selector: RevisionSelector) throws -> EntityRow? {
     let revision = try revision(at: selector)
     return try row(of: entity, after: try newestEvent(of: entity, atOrBefore: revision))
@@ -119,7 +120,7 @@ extension Journal {
         }
         return
       }
-      if steps == 64 { base = chain.start(atOrBefore: revision) }
+      if steps == Self.stepsBeforeLayers { base = chain.start(atOrBefore: revision) }
       if let base, revision <= base.revision, let row = base.state.row(of: entity) {
         _ = try body(revision, nil, row)
         return

@@ -98,6 +98,13 @@ final class Layer: Sendable {
     return end > 0 ? checkpoints[end - 1] : nil
   }
 
+  /// The oldest checkpoint at or after a revision.
+  func checkpoint(atOrAfter revision: Revision) -> LayerCheckpoint? {
+    guard top.revision >= revision else { return nil }
+    let checkpoints = checkpoints
+    return checkpoints[checkpoints.partitioningIndex { $0.revision >= revision }]
+  }
+
   /// Reads from the file from now on, and frees the memory.
   func use(_ written: LayerFile, _ facts: SnapshotFacts) {
     // In this order, because only the file has the states at all of its checkpoints.

@@ -212,6 +212,11 @@ final class LayerChain<State: EventSourced>: Sendable {
     return stack.map { $0.checkpoint.revision >= revision } ?? false
   }
 
+  /// The oldest checkpoint at or after a revision, nil if there is none.
+  func checkpoint(atOrAfter revision: Revision) -> Revision? {
+    layers.compactMap { $0.checkpoint(atOrAfter: revision)?.revision }.min()
+  }
+
   /// The layers that reach the newest checkpoint at or before a revision, nil if there are none.
   func stack(atOrBefore revision: Revision) -> LayerStack? { stack(of: layers, atOrBefore: revision) }
 

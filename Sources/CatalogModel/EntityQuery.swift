@@ -153,9 +153,9 @@ extension Journal where State == Catalog {
   }
 
   private func deletedEntity(_ entity: EntityKey, upTo point: Revision) throws -> FoundEntity? {
-    guard let last = try history(of: entity, asOf: .revision(point)).first, let record = last.before else {
-      return nil
-    }
+    guard let last = try history(of: entity, asOf: .revision(point), limit: 1).first,
+      let record = last.before
+    else { return nil }
     return FoundEntity(entity: entity, record: record, deleted: last.revision)
   }
 

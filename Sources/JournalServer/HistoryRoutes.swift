@@ -121,28 +121,30 @@ extension JournalAPI {
 
   /// `GET /api/entities/item:42/history`, as `history --json` prints it.
   func history(_ request: HTTPRequest, _ name: String) throws -> HTTPResponse {
-    let parameters = try Parameters(request, allowing: ["at", "offset", "limit", "digests"])
+    let parameters = try Parameters(request, allowing: ["at", "limit", "digests"])
     let entity = try Catalog.entity(named: name)
     let revision = try parameters.revision("at", else: .head(), in: journal)
-    let offset = try parameters.count("offset", else: 0, in: 0...Int(Int32.max))
     let limit = try parameters.count("limit", else: 200, in: 1...1000)
-    let changes = try journal.history(of: entity, asOf: .revision(revision))
+    let changes = try journal.history(of: entity, asOf: .revision(revision), limit: limit)
     guard !changes.isEmpty else { throw try absence(of: entity, at: revision) }
     let hasDigests = try parameters.flag("digests")
     return try .json { writer in
       writer.beginObject()
-      writer.member("total", changes.count)
-      writer.member("offset", offset)
       writer.key("history")
       writer.beginArray()
-      for change in changes.dropFirst(offset).prefix(limit) where writer.bytes.count < Self.listByteLimit {
+      var written = 0
+      for change in changes where writer.bytes.count < Self.listByteLimit {
         change.write(to: &writer)
+        written += 1
       }
       writer.endArray()
+      let next = changes[written - 1].event.previous
+      writer.key("next")
+      if next > 0 { writer.integer(next) } else { writer.null() }
       if hasDigests {
         writer.key("digests")
         writer.beginObject()
-        for change in changes.dropFirst(offset).prefix(limit) where !change.isPruned {
+        for change in changes.prefix(written) where !change.isPruned {
           writer.member("\(change.revision)", try journal.entry(at: change.revision).digest.hex)
         }
         writer.endObject()

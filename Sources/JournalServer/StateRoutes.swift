@@ -197,7 +197,7 @@ extension JournalAPI {
   /// The error that says why an entity does not exist at a revision.
   func absence(of entity: EntityKey, at revision: Revision) throws -> APIError {
     let name = Catalog.name(of: entity)
-    let newest = try journal.history(of: entity, asOf: .revision(revision)).first
+    let newest = try journal.history(of: entity, asOf: .revision(revision), limit: 1).first
     var error: APIError
     if let newest {
       error = APIError(

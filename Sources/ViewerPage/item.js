@@ -5,6 +5,8 @@ import { changeBlock, fieldName } from "./changes.js";
 import { author, counted, h, numberOf, openDialog, replace, sentence, subject, time, valueText } from "./dom.js";
 import { restoreEntity, restoreField } from "./edit.js";
 
+const shownChanges = 500;
+
 const signs = { add: "+", update: "~", delete: "−" };
 
 export class ItemView {
@@ -25,7 +27,7 @@ export class ItemView {
       const { signal } = this.request;
       found = await Promise.all([
         wanted(get(`entities/${name}`, { at }, signal)), wanted(get(`entities/${name}/blame`, { at }, signal)),
-        wanted(get(`entities/${name}/history`, { limit: 500 }, signal)),
+        wanted(this.changes(signal)),
       ]);
     } catch { return; }
     const [entity, blame, history] = found;
@@ -52,6 +54,14 @@ export class ItemView {
         h("section", { "aria-label": "Attributes" }, this.attributes(item, blamed)),
         entity.images.length ? h("section", { class: "gallery", "aria-label": "Images" }, entity.images.map((image) => this.figure(image, entity.revision))) : null),
       strip);
+  }
+
+  /** The newest changes; if these are all after the chosen point, those up to that point. */
+  async changes(signal) {
+    const { app, name } = this;
+    const history = await get(`entities/${name}/history`, { limit: shownChanges }, signal);
+    if (history.next === null || history.history.at(-1).revision <= app.revision) return history;
+    return { ...await get(`entities/${name}/history`, { at: `r${app.revision}`, limit: shownChanges }, signal), end: app.revision };
   }
 
   attributes(item, blamed) {
@@ -83,9 +93,11 @@ export class ItemView {
     const chosen = history.history.find((change) => change.revision <= app.revision) ?? history.history[history.history.length - 1];
     const steps = [...history.history].reverse();
     const detail = h("div", { class: "detail" }, chosen ? this.event(chosen) : null);
+    const count = counted(steps.length, "entry", "entries") + (history.end ? ` up to revision ${history.end}` : "") + (history.next ? ", and earlier ones" : "");
+    const earlier = history.next ? h("li", {}, h("button", { type: "button", class: "step", id: "earlier", onclick: () => this.app.setPoint(history.next) }, "Earlier…")) : null;
     return h("section", { class: "history", "aria-label": "History" },
-      h("h2", {}, `History`, h("span", { class: "faint" }, ` ${counted(history.total, "entry", "entries")}`)),
-      h("ol", { class: "strip" }, steps.map((change) => h("li", {}, h("button", {
+      h("h2", {}, `History`, h("span", { class: "faint" }, ` ${count}`)),
+      h("ol", { class: "strip" }, earlier, steps.map((change) => h("li", {}, h("button", {
         type: "button", class: `step ${change.event.operation}`, "aria-current": change === chosen ? "step" : null,
         onclick: () => this.app.setPoint(change.revision),
       }, h("span", { class: "sign" }, signs[change.event.operation]), " ", time(change.date, true), h("br"), author(change.author))))), detail);
@@ -123,6 +135,18 @@ function plot(steps) {
     h("svg:text", { x: 8, y: 10 }, String(high)), h("svg:text", { x: 8, y: tall - 1 }, String(low)));
 }
 
+/** All changes of an entity with their digests, or the newest 10,000. */
+async function wholeHistory(name, at) {
+  const whole = { history: [], digests: {}, next: at };
+  for (let part = 0; part < 10 && whole.next !== null; part++) {
+    const found = await get(`entities/${name}/history`, { at: whole.next, limit: 1000, digests: 1 });
+    whole.history.push(...found.history);
+    Object.assign(whole.digests, found.digests);
+    whole.next = found.next;
+  }
+  return whole;
+}
+
 /** A report to print: an item and its history, with the digests that prove them. */
 export class ReportView {
   constructor(app, number) { Object.assign(this, { app, number, name: `item:${number}` }); }
@@ -133,7 +157,7 @@ export class ReportView {
     try {
       const [facts, blame, history, entity] = await Promise.all([
         get("journal"), get(`entities/${name}/blame`, { at }).catch(() => ({ blame: [] })),
-        get(`entities/${name}/history`, { at, limit: 1000, digests: 1 }), get(`entities/${name}`, { at }).catch(() => null),
+        wholeHistory(name, at), get(`entities/${name}`, { at }).catch(() => null),
       ]);
       replace(root, h("article", { class: "report" },
         h("div", { class: "heading" }, h("h1", {}, `Report on ${entity?.label ?? name}`), h("span", { class: "grow" }), h("button", { type: "button", class: "primary", onclick: () => print() }, "Print")),
@@ -150,6 +174,7 @@ export class ReportView {
           h("p", { class: "headline" }, h("strong", {}, `Entry ${change.revision}`), ", ", time(change.date), ", ", author(change.author), change.note ? ": " + subject(change.note) : ""),
           h("p", { class: "digest" }, history.digests[change.revision]),
           changeBlock({ entity: name, operation: change.event.operation, changes: change.changes }, { before: change.revision - 1, after: change.revision }))),
+        history.next ? h("p", { class: "note" }, `Changes up to revision ${history.next} are not in this report. journal history prints all.`) : null,
         h("p", { class: "note" }, "Each digest seals its entry and all entries before it. If you keep the newest digest elsewhere, journal verify can prove that none of this was changed later.")));
     } catch (error) { replace(root, h("p", { class: "note" }, sentence(error.message))); }
   }

@@ -78,6 +78,10 @@ struct AuditTests {
             $0 <= until && made.states[$0].record(of: entity) != made.states[$0 - 1].record(of: entity)
           }
           #expect(history.map(\.revision) == touched.reversed())
+          let limit = Int.random(in: 1...3, using: &random)
+          let part = try made.journal.history(of: entity, asOf: .revision(until), limit: limit)
+          #expect(part.map(\.revision) == history.prefix(limit).map(\.revision))
+          #expect(part.map(\.before) == history.prefix(limit).map(\.before))
           for change in history {
             #expect(change.before == made.states[change.revision - 1].record(of: entity))
             #expect(change.after == made.states[change.revision].record(of: entity))

@@ -134,6 +134,9 @@ import Testing
         let whole = try original.history(of: entity)
         let history = try journal.history(of: entity)
         let known = history.filter { !$0.isPruned }
+        let part = try journal.history(of: entity, limit: 2)
+        #expect(part.map(\.revision) == history.prefix(2).map(\.revision))
+        #expect(part.map(\.before) == history.prefix(2).map(\.before))
         #expect(known.map(\.revision) == whole.map(\.revision).filter { $0 > point })
         for (change, was) in zip(known, whole) {
           #expect(change.event == was.event && change.before == was.before && change.after == was.after)

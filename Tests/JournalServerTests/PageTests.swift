@@ -98,6 +98,30 @@ struct PageTests {
     }
   }
 
+  @Test func aLongHistoryIsShownInParts() throws {
+    try withPage { served, browser in
+      for number in 1...600 {
+        try served.journal.commit(by: "eve") { draft in
+          try draft.updateItem(2, set: ["stars": .integer(Int64(number))])
+        }
+      }
+      let newest = served.journal.head.revision
+      try browser.open(try browser.text("return location.origin") + "/items/2")
+      // The newest 500 changes, and a button for the others.
+      try browser.wait("document.querySelectorAll('.strip .step:not(#earlier)').length == 500")
+      try browser.click("#earlier")
+      try browser.wait("location.search == '?at=\(newest - 500)'")
+      try browser.wait("document.querySelector('.step[aria-current]') && !document.getElementById('earlier')")
+      try browser.wait(
+        "document.querySelector('.history h2').innerText.includes('108 entries up to revision \(newest - 500)')"
+      )
+      try browser.wait(
+        "document.querySelector('.detail .headline').innerText.startsWith('Entry \(newest - 500),')")
+      try browser.open(try browser.text("return location.origin") + "/items/2/report")
+      try browser.wait("document.querySelectorAll('.reported').length == 608")
+    }
+  }
+
   @Test func everyViewHasAnAddress() throws {
     try withPage { served, browser in
       let origin = "http://\(served.host)"

@@ -74,6 +74,8 @@ import Testing
       #expect(changes.map(\.revision) == [4, 2, 1])
       #expect(changes.map(\.event.change) == [.erased(.update), .erased(.update), .erased(.add)])
       #expect(changes.map(\.isAnnotationErased) == [true, true, true])
+      let newest = try journal.history(of: .account(2), limit: 1)
+      #expect(newest.map(\.revision) == [4] && newest[0].before == nil && newest[0].after == nil)
       #expect(try !journal.entry(at: 3).isAnnotationErased)
       let entry = try journal.entry(at: 2)
       #expect(entry.isAnnotationErased)

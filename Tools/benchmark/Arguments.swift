@@ -10,6 +10,7 @@ enum RowName: String, CaseIterable, Codable {
   case replay
   case asOf = "as-of"
   case history
+  case historyPart = "history-part"
   case snapshotWrite = "snapshot-write"
   case snapshotRead = "snapshot-read"
   case snapshotValues = "snapshot-values"

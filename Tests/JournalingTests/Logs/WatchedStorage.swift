@@ -1,13 +1,15 @@
 import Journaling
 import Locks
 
-/// A log in memory that counts what is appended, whose appends can be made to wait or fail, and whose entries can be
+/// A log in memory that counts what is appended and read, whose appends can be made to wait or fail, and whose entries can be
 /// altered.
 final class WatchedStorage: LogStorage {
   /// How many bytes an append may have.
   let byteLimit: Int
   /// The byte counts of the entries of each append.
   let appends = Lock<[[Int]]>([])
+  /// How many entries were read.
+  let reads = Lock(0)
   /// Called before each append, unless `failure` is set.
   let beforeAppend = Lock<(@Sendable () -> Void)?>(nil)
   /// The failure of every append, nil if appends succeed.
@@ -46,6 +48,7 @@ private struct WatchedLog: EntryLog {
   ) throws(JournalError) {
     let altered = storage.altered.withLock { $0 }
     try unsafe log.read(range, newestFirst: newestFirst) { revision, bytes throws(JournalError) in
+      storage.reads.withLock { $0 += 1 }
       guard let found = altered?(revision) else { return try unsafe body(revision, bytes) }
       return try unsafe found.span.bytes.withUnsafeBytes { bytes throws(JournalError) in
         try unsafe body(revision, bytes)

@@ -67,7 +67,7 @@ extension Failure {
   /// The failure that says why an entity does not exist at a revision.
   init(absent entity: EntityKey, at revision: Revision, _ journal: CatalogJournal) throws {
     let name = Catalog.name(of: entity)
-    guard let last = try journal.history(of: entity, asOf: .revision(revision)).first else {
+    guard let last = try journal.history(of: entity, asOf: .revision(revision), limit: 1).first else {
       let ever = journal.state.revision(of: entity)
       self.init(
         .no,

@@ -7,7 +7,7 @@ enum History: Verb {
   static let summary = "shows every version of one entity, with old and new values"
   static let explanation = """
     Shows all changes of an item, a category or an image, the newest first: who made each and why, with old and new
-    values. The time depends on the length of this history, not on the size of the journal.
+    values. The time depends on the number of changes shown, not on the size of the journal.
     """
   static let syntax = Syntax(
     operands: [
@@ -32,10 +32,12 @@ enum History: Verb {
     let limit = try arguments.count("-n") ?? Int.max
     let journal = try arguments.openJournal(terminal)
     let revision = try journal.revision(point ?? .head())
-    var changes = try journal.history(of: entity, asOf: .revision(revision))
+    // The oldest are found only by way of all others.
+    let isReversed = arguments.has("--reverse")
+    let changes = try journal.history(
+      of: entity, asOf: .revision(revision), limit: isReversed ? .max : max(limit, 1))
     guard !changes.isEmpty else { throw try Failure(absent: entity, at: revision, journal) }
-    if arguments.has("--reverse") { changes.reverse() }
-    let shown = changes.prefix(limit)
+    let shown = (isReversed ? changes.reversed() : changes).prefix(limit)
     if arguments.has("--json") {
       try printJSON(shown, terminal)
     } else if arguments.has("--stat") {

@@ -85,7 +85,9 @@ enum Restore: Verb {
 extension Journal where State == Catalog {
   /// The last revision at which a deleted entity existed; nil if the entity is not deleted.
   fileprivate func pointBeforeDeletion(of entity: EntityKey) throws -> RevisionSelector? {
-    guard let last = try history(of: entity).first, last.event.operation == .delete else { return nil }
+    guard let last = try history(of: entity, limit: 1).first, last.event.operation == .delete else {
+      return nil
+    }
     return .revision(last.revision - 1)
   }
 }
