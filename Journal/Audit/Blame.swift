@@ -50,18 +50,17 @@ extension Journal {
   /// The newest event that set each part of an entity up to a revision; empty if it did not exist.
   private func setters(of entity: EntityKey, asOf revision: Revision) throws -> [FieldKey: PastEvent] {
     var setters: [FieldKey: PastEvent] = [:]
-    var next = try newestEvent(of: entity, atOrBefore: revision)
-    while next > 0 {
-      let past = try pastEvent(of: entity, at: next)
+    let newest = try newestEvent(of: entity, atOrBefore: revision)
+    try readBack(from: newest, over: entity) { past throws(JournalError) in
       func note(_ key: FieldKey) { if setters[key] == nil { setters[key] = past } }
       switch past.event.change {
-      case .delete, .erased: return setters
-      case .add(let record):
-        record.visit { key, _ in note(key) }
-        return setters
-      case .update(let changes): changes.visit { key, _ in note(key) }
+      case .update(let changes):
+        changes.visit { key, _ in note(key) }
+        return true
+      case .add(let record): record.visit { key, _ in note(key) }
+      case .delete, .erased: break
       }
-      next = past.event.previous
+      return false
     }
     return setters
   }

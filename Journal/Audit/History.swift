@@ -34,8 +34,8 @@ public struct EntityChange: Sendable {
 extension Journal {
   /// The history of an entity, newest event first; empty if it never existed. Pruned history is one change, the last.
   ///
-  /// Each event has the revision of the previous one, so this follows a linked list through the log. A long history is
-  /// read in parts: the next part ends at the revision `event.previous` of the oldest change of this one.
+  /// Each event has the revision of the previous one, so this follows a linked list through the log. A long history can be
+  /// read in parts: the next one is as of the revision `event.previous` of the oldest change of this one, until that is 0.
   /// - Parameters:
   ///   - entity: the entity.
   ///   - selector: the point in time at which the history ends.
@@ -47,15 +47,15 @@ extension Journal {
   public func history(
     of entity: EntityKey, asOf selector: RevisionSelector = .head(), limit: Int = .max
   ) throws -> [EntityChange] {
+    guard limit > 0 else { return [] }
     var events: [PastEvent] = []
-    var revision = try newestEvent(of: entity, atOrBefore: try revision(at: selector))
-    while revision > 0, events.count < limit {
-      let event = try pastEvent(of: entity, at: revision)
+    let newest = try newestEvent(of: entity, atOrBefore: try revision(at: selector))
+    try readBack(from: newest, over: entity) { event throws(JournalError) in
       events.append(event)
-      revision = event.event.previous
+      return events.count < limit
     }
     // The values before an event follow from earlier events, so the oldest comes first here.
-    var record = try row(of: entity, after: revision)?.record
+    var record = try row(of: entity, after: events.last?.event.previous ?? 0)?.record
     var history: [EntityChange] = []
     history.reserveCapacity(events.count)
     for event in events.reversed() {
@@ -90,16 +90,24 @@ struct PastEvent: Sendable {
 }
 
 extension Journal {
-  /// The event of an entity in an entry, with the entry's header.
-  func pastEvent(of entity: EntityKey, at revision: Revision) throws(JournalError) -> PastEvent {
-    if let base = format.base, revision <= base.head.revision { return try prunedEvent(of: entity, base) }
-    let past = try log.read(revision) { entry throws(JournalError) -> PastEvent? in
-      guard let event = try entry.event(of: entity, upcast) else { return nil }
-      return PastEvent(
-        revision: revision, header: try entry.header(), annotation: try entry.annotation(), event: event)
+  /// Calls `body` with the events of an entity, from one backwards, until it returns false or there are no more. Pruned
+  /// history is one event, the last.
+  func readBack(
+    from revision: Revision, over entity: EntityKey, _ body: (PastEvent) throws(JournalError) -> Bool
+  ) throws(JournalError) {
+    var revision = revision
+    if revision > format.head.revision {
+      try log.readBack(from: revision) { entry throws(JournalError) in
+        let event = try event(of: entity, in: entry)
+        revision = event.previous
+        let past = PastEvent(
+          revision: entry.revision, header: try entry.header(), annotation: try entry.annotation(),
+          event: event)
+        if try !body(past) { revision = 0 }
+        return revision > format.head.revision ? revision : nil
+      }
     }
-    guard let past, past.event.previous < revision else { throw lacksEvent(of: entity, at: revision) }
-    return past
+    if revision > 0, let base = format.base { _ = try body(prunedEvent(of: entity, base)) }
   }
 
   /// The entity in the base, as one event.
@@ -122,9 +130,10 @@ extension Journal {
   }
 
   /// The event of an entity in an entry.
-  func event(of entity: EntityKey, at revision: Revision) throws(JournalError) -> JournalEvent {
-    let event = try log.read(revision) { entry throws(JournalError) in try entry.event(of: entity, upcast) }
-    guard let event, event.previous < revision else { throw lacksEvent(of: entity, at: revision) }
+  func event(of entity: EntityKey, in entry: EntryDecoder) throws(JournalError) -> JournalEvent {
+    guard let event = try entry.event(of: entity, upcast), event.previous < entry.revision else {
+      throw lacksEvent(of: entity, at: entry.revision)
+    }
     return event
   }
 
@@ -139,14 +148,18 @@ extension Journal {
   func newestEvent(of entity: EntityKey, atOrBefore revision: Revision) throws(JournalError) -> Revision {
     var found = state.revision(of: entity)
     try chain.faults.check()
+    let end = max(revision, format.head.revision)
     var steps = 0
-    while found > max(revision, format.head.revision) {
-      if steps == Self.stepsBeforeLayers, let nearer = try event(of: entity, near: revision), nearer < found {
-        found = nearer
-      } else {
-        found = try event(of: entity, at: found).previous
+    while found > end {
+      if steps == Self.stepsBeforeLayers, let known = try newestEvent(of: entity, atCheckpointAfter: end) {
+        found = min(found, known)
+        if found <= end { break }
       }
-      steps += 1
+      try log.readBack(from: found) { entry throws(JournalError) in
+        found = try event(of: entity, in: entry).previous
+        steps += 1
+        return found > end && steps != Self.stepsBeforeLayers ? found : nil
+      }
     }
     return found
   }
@@ -154,15 +167,11 @@ extension Journal {
   /// How many events are followed back before layers are asked, which takes longer than a few steps.
   static var stepsBeforeLayers: Int { 64 }
 
-  /// The revision of an event of an entity that is in the entry of a revision, or newest at the checkpoint after it; 0 if
-  /// there is none up to that checkpoint; nil if there is no such checkpoint.
-  private func event(of entity: EntityKey, near revision: Revision) throws(JournalError) -> Revision? {
-    // The next part of a history begins with an event.
-    if revision > format.head.revision,
-      try log.read(revision, { entry throws(JournalError) in try entry.event(of: entity, upcast) != nil })
-    {
-      return revision
-    }
+  /// The revision of the newest event of an entity up to the oldest checkpoint at or after a revision, 0 if there was
+  /// none; nil if there is no such checkpoint.
+  private func newestEvent(
+    of entity: EntityKey, atCheckpointAfter revision: Revision
+  ) throws(JournalError) -> Revision? {
     guard let checkpoint = chain.checkpoint(atOrAfter: revision) else { return nil }
     let start = chain.start(atOrBefore: checkpoint)
     guard start.revision == checkpoint else { return nil }

@@ -121,14 +121,23 @@ extension Journal {
         return
       }
       if steps == Self.stepsBeforeLayers { base = chain.start(atOrBefore: revision) }
-      if let base, revision <= base.revision, let row = base.state.row(of: entity) {
-        _ = try body(revision, nil, row)
-        return
+      if let known = base, revision <= known.revision {
+        if let row = known.state.row(of: entity) {
+          _ = try body(revision, nil, row)
+          return
+        }
+        base = nil
       }
-      let event = try event(of: entity, at: revision)
-      guard try body(revision, event, nil) else { return }
-      revision = event.previous
-      steps += 1
+      let end = max(format.head.revision, base?.revision ?? 0)
+      var continues = true
+      try log.readBack(from: revision) { entry throws(JournalError) in
+        let event = try event(of: entity, in: entry)
+        continues = try body(entry.revision, event, nil)
+        revision = event.previous
+        steps += 1
+        return continues && revision > end && steps != Self.stepsBeforeLayers ? revision : nil
+      }
+      if !continues { return }
     }
   }
 }

@@ -128,11 +128,11 @@ extension Journal {
   /// The events of an entity after a revision, newest first.
   func events(of entity: EntityKey, after revision: Revision) throws -> [PastEvent] {
     var events: [PastEvent] = []
-    var next = state.revision(of: entity)
-    while next > revision {
-      let past = try pastEvent(of: entity, at: next)
+    let newest = state.revision(of: entity)
+    guard newest > revision else { return [] }
+    try readBack(from: newest, over: entity) { past throws(JournalError) in
       events.append(past)
-      next = past.event.previous
+      return past.event.previous > revision
     }
     return events
   }

@@ -11,10 +11,11 @@ func auditOfAuditAndRestore(_ journal: CatalogJournal) throws {
   for change in try journal.history(of: .item(1)) {
     for part in change.parts { print(change.revision, change.author, part.key, part.old ?? "none", part.new ?? "none") }
   }
+  let newest = try journal.history(of: .item(1), limit: 20)
   let blame = try journal.blame(.item(1))
   let yesterday = try journal.diff(from: RevisionSelector("yesterday"))
   let row = try journal.entity(.item(1), asOf: .revision(2))
-  _ = (blame, yesterday, row)
+  _ = (newest, blame, yesterday, row)
 }
 
 func restoreOfAuditAndRestore(_ journal: CatalogJournal) throws {

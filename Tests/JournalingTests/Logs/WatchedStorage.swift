@@ -2,7 +2,7 @@ import Journaling
 import Locks
 
 /// A log in memory that counts what is appended and read, whose appends can be made to wait or fail, and whose entries can be
-/// altered.
+/// altered, missing or unreadable.
 final class WatchedStorage: LogStorage {
   /// How many bytes an append may have.
   let byteLimit: Int
@@ -14,6 +14,10 @@ final class WatchedStorage: LogStorage {
   let beforeAppend = Lock<(@Sendable () -> Void)?>(nil)
   /// The failure of every append, nil if appends succeed.
   let failure = Lock<AppendFailure?>(nil)
+  /// An entry that readers do not get.
+  let missing = Lock<Revision?>(nil)
+  /// An entry at which reading fails.
+  let unreadable = Lock<Revision?>(nil)
   /// Makes the bytes of an entry that a reader gets, nil for those that were appended.
   let altered = Lock<(@Sendable (Revision) -> [UInt8]?)?>(nil)
   private let memory = MemoryStorage()
@@ -49,6 +53,10 @@ private struct WatchedLog: EntryLog {
     let altered = storage.altered.withLock { $0 }
     try unsafe log.read(range, newestFirst: newestFirst) { revision, bytes throws(JournalError) in
       storage.reads.withLock { $0 += 1 }
+      if storage.missing.withLock({ $0 == revision }) { return true }
+      if storage.unreadable.withLock({ $0 == revision }) {
+        throw JournalError(.damaged, "the entry is altered", revision: revision)
+      }
       guard let found = altered?(revision) else { return try unsafe body(revision, bytes) }
       return try unsafe found.span.bytes.withUnsafeBytes { bytes throws(JournalError) in
         try unsafe body(revision, bytes)

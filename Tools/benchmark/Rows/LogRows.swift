@@ -82,7 +82,7 @@ private func historyPartRow(_ bench: Workbench) async throws -> ReportRow {
   var random = SeededGenerator(seed: bench.seed)
   let (passes, limit) = (200, 20)
   func parts(_ journal: CatalogJournal) throws -> Double {
-    let newest = try journal.head.revision
+    let newest = journal.head.revision
     let points = (0..<passes).map { _ in
       RevisionSelector.revision(.random(in: limit...newest, using: &random))
     }
