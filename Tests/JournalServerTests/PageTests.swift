@@ -433,6 +433,25 @@ struct PageTests {
     }
   }
 
+  @Test func aPhoneShowsTheWholeFirstLineOfANote() throws {
+    try withBooks { served in
+      let note = String(repeating: "a long reason ", count: 12)
+      try served.journal.commit(by: "eve", note: note + "\nand more") {
+        try $0.updateItem(2, set: ["n": .integer(1)])
+      }
+      let browser = try Browser(width: 390, height: 844)
+      try browser.open(served.server.invitation().absoluteString)
+      try browser.wait("document.querySelectorAll('.row').length == 3")
+      try browser.open("http://\(served.host)/entries")
+      try browser.wait("document.querySelectorAll('.entries li').length == 4")
+      let isWhole =
+        "const l = document.querySelector('.entries .label'); return l.innerText.length > 150 && l.scrollWidth <= l.clientWidth"
+      #expect(try browser.run(isWhole) as? Bool == true)
+      #expect(try browser.run("return document.documentElement.scrollWidth <= innerWidth") as? Bool == true)
+      try browser.photograph("long-note")
+    }
+  }
+
   @Test func thePageOfAnEmptyJournalSaysSoAndShowsTheFirstCommit() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Empty.journal"))

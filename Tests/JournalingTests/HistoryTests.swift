@@ -44,7 +44,7 @@ struct HistoryTests {
 
   /// The newest changes, those before a point long ago, and the entity at that point.
   @Test func aPartOfALongHistoryReadsFewEntries() throws {
-    let turnCount = 4_000
+    let turnCount = 2_000
     func readCounts(_ policy: SnapshotPolicy) throws -> [Int] {
       let storage = WatchedStorage()
       var options = JournalOptions(snapshots: policy)
