@@ -7,7 +7,8 @@ enum History: Verb {
   static let summary = "shows every version of one entity, with old and new values"
   static let explanation = """
     Shows all changes of an item, a category or an image, the newest first: who made each and why, with old and new
-    values. The time depends on the number of changes shown, not on the size of the journal.
+    values. The time depends on the number of changes shown, or with --reverse on that of all changes, not on the size of
+    the journal.
     """
   static let syntax = Syntax(
     operands: [
