@@ -181,9 +181,9 @@ extension EntryLog {
 
   /// Calls `body` with entries from one backwards. It returns the revision of the next one, which is lower; nil to end.
   ///
-  /// Many close neighbors are read with one cursor, which takes a fraction of the time of a lookup of each. If the cursor
-  /// fails, entries are looked up again, because the fault may be in one that nobody asked for. So `body` may be called
-  /// again with an entry for which it threw.
+  /// Many close neighbors are read with one cursor, which takes a fraction of the time of a lookup of each. The cursor also
+  /// passes entries between them. If it fails, the next entry is looked up instead, because the fault may be in one of
+  /// those. `body` is then called again if it threw.
   func readBack(
     from revision: Revision, _ body: (EntryDecoder) throws(JournalError) -> Revision?
   ) throws(JournalError) {

@@ -2,6 +2,7 @@ import Foundation
 import Journaling
 import LevelDB
 import LogbookModel
+import TestSupport
 
 /// Prints each entry that a follower sees: "<revision> <digest> <author> <note>".
 enum EntryPrinter {
@@ -51,25 +52,15 @@ enum CountedCommits {
 /// Follows a journal without a free file descriptor until a line is sent to it, and then with enough of them.
 enum ShortFollower {
   static func run(_ url: URL) throws {
-    #if os(Linux)
-      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    #else
-      let resource = RLIMIT_NOFILE
-    #endif
     var options = JournalOptions()
     options.log = { notice in
       if notice.cause?.code == .outOfResources { say("waits") }
     }
     let journal = try Journal<Logbook>.open(at: url, mode: .follow, options: options)
-    var limits = rlimit()
-    unsafe getrlimit(resource, &limits)
-    let enough = limits
-    limits.rlim_cur = 3
-    unsafe setrlimit(resource, &limits)
-    say("short")
-    _ = readLine()
-    limits = enough
-    unsafe setrlimit(resource, &limits)
+    withDescriptors(atMost: 3) {
+      say("short")
+      _ = readLine()
+    }
     try journal.catchUp()
     say("head \(journal.head.revision)")
     say(try journal.verify().isSound ? "sound" : "not sound")

@@ -1,6 +1,7 @@
 import Foundation
 import Journaling
 import LogbookModel
+import TestSupport
 
 /// Uses a journal with at most `descriptors` file descriptors, and then with enough of them.
 ///
@@ -8,24 +9,15 @@ import LogbookModel
 /// the revision of each commit that returned.
 struct Shortage {
   let url: URL
-  let descriptors: UInt64
-
-  #if os(Linux)
-    private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-  #else
-    private static let resource = RLIMIT_NOFILE
-  #endif
+  let descriptors: Int
 
   func run() throws {
-    var limits = rlimit()
-    unsafe getrlimit(Self.resource, &limits)
-    let enough = limits
-    limits.rlim_cur = rlim_t(descriptors)
-    unsafe setrlimit(Self.resource, &limits)
-    guard let journal = attempt("open", { try Journal<Logbook>.open(at: url) }) else { return }
-    use(journal, "short")
-    limits = enough
-    unsafe setrlimit(Self.resource, &limits)
+    let opened = withDescriptors(atMost: descriptors) {
+      let journal = attempt("open") { try Journal<Logbook>.open(at: url) }
+      if let journal { use(journal, "short") }
+      return journal
+    }
+    guard let journal = opened else { return }
     use(journal, "enough")
     _ = attempt("verify") { guard try journal.verify().isSound else { fail("not sound") } }
     _ = attempt("close") { try journal.close() }

@@ -20,7 +20,7 @@ import PostgresLog
 import TestSupport
 
 if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "descriptors",
-  let count = UInt64(CommandLine.arguments[3])
+  let count = Int(CommandLine.arguments[3])
 {
   do {
     try Shortage(url: URL(fileURLWithPath: CommandLine.arguments[2]), descriptors: count).run()
