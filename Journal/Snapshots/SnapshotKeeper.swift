@@ -18,6 +18,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private struct Accepted: Sendable {
     var eventCount: Int
     var frozenCount: Int
+    /// How many events in no layer are known to add an entity.
+    var additionCount = 0
     var isSupported = true
     /// The coming checkpoints of the next layer, in the order of time.
     var moments: [LayerMoment] = []
@@ -85,16 +87,22 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// Takes the next accepted version, and returns it, backed by one more layer if one is due.
   ///
   /// Called with the write lock held.
-  func accept(_ version: Version<State>, eventCount: Int) -> Version<State> {
+  /// - Parameters:
+  ///   - eventCount: the number of events since the version before.
+  ///   - additionCount: how many of them are known to add an entity.
+  func accept(_ version: Version<State>, eventCount: Int, additionCount: Int = 0) -> Version<State> {
     waitForRoom()
     return accepted.withLock { accepted in
       accepted.eventCount += eventCount
-      let isDue = accepted.eventCount - accepted.knownCount >= policy.eventCount
-      guard isDue || !accepted.moments.isEmpty, policy.isAutomatic, accepted.isSupported, version.revision > 0
-      else { return version }
-      if chain.pendingCount < SnapshotPolicy.pendingLimit { return freeze(version, &accepted) }
-      // While layers wait to be written, the next one grows and collects checkpoints.
-      if isDue, policy.keepsPast, let moment = chain.moment(version, eventCount: accepted.eventCount) {
+      accepted.additionCount += additionCount
+      guard policy.isAutomatic, accepted.isSupported, version.revision > 0 else { return version }
+      // While layers wait to be written, the next one grows.
+      if hasRest(accepted), chain.pendingCount < SnapshotPolicy.pendingLimit {
+        return freeze(version, &accepted)
+      }
+      if policy.keepsPast, accepted.eventCount - accepted.knownCount >= policy.eventCount,
+        let moment = chain.moment(version, eventCount: accepted.eventCount)
+      {
         accepted.moments.append(moment)
       }
       return version
@@ -111,7 +119,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   private func hasRest(_ accepted: Accepted) -> Bool {
     policy.isAutomatic && accepted.isSupported
-      && accepted.eventCount - accepted.frozenCount >= policy.eventCount
+      && policy.isLayerDue(
+        accepted.eventCount - accepted.frozenCount, additionCount: accepted.additionCount)
   }
 
   private func freeze(_ version: Version<State>, _ accepted: inout Accepted) -> Version<State> {
@@ -124,6 +133,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       return version
     }
     accepted.frozenCount = accepted.eventCount
+    accepted.additionCount = 0
     accepted.moments = []
     return Version(head: version.head, state: frozen.state)
   }
@@ -163,6 +173,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     accepted.withLock { accepted in
       accepted.eventCount = eventCount
       accepted.frozenCount = LayerStack.backing(version.state)?.checkpoint.eventCount ?? 0
+      accepted.additionCount = 0
       accepted.moments.removeAll { $0.checkpoint.revision > version.revision }
     }
   }
@@ -220,9 +231,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         if isClosed { break }
         turn.lock()
         defer { turn.unlock() }
-        if let run = try dueRun() {
+        let pending = nextPending
+        if pending == nil || !isBehind, let run = try dueRun() {
           try merge(run)
-        } else if let layer = nextPending {
+        } else if let layer = pending {
           try removeStrays()
           try write(layer)
         } else if let run = runWithoutIndexes() {
@@ -265,8 +277,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// and opening stays fast.
   ///
   /// Merges get half of the time, and pending layers a fifth. Otherwise the large file would not end under constant
-  /// commits. While merges are behind, changes stay in memory longer, so that fewer and larger layers are written, until
-  /// commits wait (``waitForRoom()``).
+  /// commits. While merges are behind, changes stay in memory longer, so that fewer and larger layers are written. Before
+  /// commits have to wait for room, layers are written at once, as long as there are few.
   /// - Parameters:
   ///   - revision: where the large file ends.
   ///   - eventCount: how many events it has. A merge of more than half of them waits.
@@ -274,8 +286,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let clock = ContinuousClock()
     let start = clock.now
     let (merges, writes) = nextInterruptions.withLock { (start >= $0.merge, start >= $0.write) }
-    guard merges || writes, !isPutOff else { return }
+    let isBehind = isBehind
+    guard merges || writes || isBehind, !isPutOff else { return }
     do throws(JournalError) {
+      if isBehind, let layer = nextPending { return try write(layer) }
       let run = dueRun(after: revision, eventCount: eventCount)
       if merges, let run {
         try merge(run)
@@ -301,6 +315,12 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// Whether so many events are in no file that the next layer does not wait for merges.
   private var isFarBehind: Bool {
     progress.withLock { $0.eventCount - $0.writtenCount >= policy.eventCount * 8 }
+  }
+
+  /// Whether commits would soon wait (``waitForRoom()``), and there are few enough layers to write one more before a merge.
+  private var isBehind: Bool {
+    progress.withLock { $0.eventCount - $0.writtenCount >= policy.backlogCount / 4 }
+      && chain.layers.count < policy.layerLimit
   }
 
   private func isRepaired(_ layer: Layer) -> Bool { repaired.withLock { $0.contains(layer.name) } }

@@ -1,8 +1,8 @@
 /// When a journal writes its changes to a layer, and how layers are merged and thinned.
 ///
 /// A layer is due after a fixed number of events, so opening replays at most about that many, however large the journal
-/// is. Layers of about the same size are merged, as in a log-structured merge tree: each event is written once for each
-/// size, and a lookup reads a few layers of each.
+/// is. Additions count less, because replaying them takes less time. Layers of about the same size are merged, as in a
+/// log-structured merge tree: each event is written once for each size, and a lookup reads a few layers of each.
 public struct SnapshotPolicy: Hashable, Sendable {
   /// Whether layers are written, merged and thinned automatically.
   public var isAutomatic: Bool
@@ -19,8 +19,13 @@ public struct SnapshotPolicy: Hashable, Sendable {
   /// The number of events after which a layer is written. Replaying that many updates reads the entities that they
   /// change, at 20 to 40 µs each.
   package var eventCount = 512
+  /// How many additions count as one event. Replaying them reads no entity.
+  package var additionsPerEvent = 8
   /// The most events that are in no file of a layer; beyond that, commits wait.
   package var backlogCount = 65_536
+  /// While commits would soon wait and there are fewer layers than this, merges wait instead. So an app can import some
+  /// 300,000 entities at full speed, and they are merged later.
+  package var layerLimit = 24
   /// How many layers of a size are merged into one.
   package var fanout = 4
   /// A file of up to this many bytes is read whole when it is opened, in about a millisecond. Its states no longer need
@@ -39,6 +44,12 @@ public struct SnapshotPolicy: Hashable, Sendable {
 
   /// How many layers can wait in memory to be written; later changes go into one layer when there is room.
   static let pendingLimit = 2
+
+  /// Whether events that are in no layer make one due.
+  /// - Parameter additionCount: how many of them add an entity.
+  func isLayerDue(_ eventCount: Int, additionCount: Int) -> Bool {
+    eventCount - additionCount + additionCount / additionsPerEvent >= self.eventCount
+  }
 
   /// How many bytes past states may take.
   /// - Parameter byteCount: how many the log takes.

@@ -91,6 +91,50 @@ struct LayerPaceTests {
     #expect(count.load(ordering: .relaxed) > 100)
   }
 
+  /// Layers used to get a fifth of the thread's time while a large file was written, however many changes were in
+  /// memory. So most of a long import was waiting.
+  @Test func commitsDoNotWaitForALargeFile() throws {
+    try withTemporaryFolder { folder in
+      let busy = Lock<CatalogJournal?>(nil)
+      let times = Lock<[Duration]>([])
+      // A commit that waits for room while the writing thread is busy waits for ten seconds.
+      let limit = Duration.seconds(5)
+      var options = JournalOptions(snapshots: .often(8))
+      options.snapshots.backlogCount = 32
+      options.snapshots.layerLimit = 100
+      options.fileHook = { operation in
+        guard let journal = busy.withLock({ $0 }), operation.path.contains("/snapshots/") else {
+          return .proceed
+        }
+        if operation.path.split(separator: "/").last?.contains("-") == true {
+          // A drive on which a layer takes long.
+          if operation.kind == .create { Thread.sleep(forTimeInterval: 0.05) }
+        } else if operation.kind == .write, times.withLock({ $0.allSatisfy { $0 < limit } }) {
+          let time = try? ContinuousClock().measure {
+            _ = try journal.commit { draft in for _ in 0..<8 { _ = try draft.addItem(kind: "two") } }
+          }
+          times.withLock { $0.append(time ?? .seconds(100)) }
+        }
+        return .proceed
+      }
+      let journal = try CatalogJournal.create(
+        at: folder.url.appending(path: "Import.journal"), options: options)
+      let note = String(repeating: "x", count: 1_000)
+      try journal.commit { draft in
+        for _ in 0..<5_000 { _ = try draft.addItem(kind: "one", attributes: ["note": .string(note)]) }
+      }
+      journal.waitForLayers()
+      busy.withLock { $0 = journal }
+      try journal.takeSnapshot()
+      busy.withLock { $0 = nil }
+      let found = times.withLock { $0 }
+      #expect(found.count > 16 && found.allSatisfy { $0 < limit }, "\(found)")
+      journal.waitForLayers()
+      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+      try journal.close()
+    }
+  }
+
   /// Commits an entry for each piece of large snapshots until 60 layers were begun, and checks the journal at the end.
   /// - Parameter decide: decides about each operation on the file of a layer.
   /// - Returns: the most layers that there were.

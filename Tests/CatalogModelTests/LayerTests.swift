@@ -216,7 +216,7 @@ struct LayerTests {
   @Test(arguments: [1, 10]) func aReplayThatReadsAheadGivesTheSameStates(eventsPerEntry: Int) throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Ahead.journal")
-      let journal = try CatalogJournal.create(at: url)
+      let journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .often(500)))
       let count = 3_000
       try journal.commit { draft in
         for _ in 0..<count { _ = try draft.addItem(kind: "one", attributes: ["turn": .integer(0)]) }
@@ -337,6 +337,45 @@ struct LayerTests {
         #expect(try journal.snapshotFileNames().count == 2 * statistics.layerCount)
       }
       try journal.close()
+    }
+  }
+
+  /// Replaying an addition takes less time than replaying an update, so more of them fit between two layers.
+  @Test func aLayerIsDueAfterFewUpdatesOrManyAdditions() throws {
+    try withTemporaryFolder { folder in
+      let options = JournalOptions(snapshots: .automatic)
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Due.journal"), options: options)
+      func add(_ count: Int) throws {
+        try journal.commit { draft in for _ in 0..<count { _ = try draft.addItem(kind: "one") } }
+      }
+      func checkpoint() throws -> Revision {
+        journal.waitForLayers()
+        return try journal.statistics().newestCheckpoint
+      }
+      for _ in 0..<4 { try add(1_000) }
+      #expect(try checkpoint() == 0)
+      try add(100)
+      #expect(try checkpoint() == 5)
+      // Each of them has a checkpoint, so past states are as fast as with more layers.
+      #expect(journal.chain.layers.map { $0.checkpoints.map(\.revision) } == [[1, 2, 3, 4, 5]])
+      func update(_ numbers: ClosedRange<Int>) throws {
+        try journal.commit { draft in
+          for number in numbers { try draft.updateItem(EntityID(number), set: ["turn": .bool(true)]) }
+        }
+      }
+      try update(1...500)
+      try add(80)
+      #expect(try checkpoint() == 5)
+      try update(501...502)
+      #expect(try checkpoint() == 8)
+      // What an opening finds is not known to be additions.
+      try add(600)
+      #expect(try checkpoint() == 8)
+      try journal.close()
+      let opened = try CatalogJournal.open(at: journal.url, options: options)
+      opened.waitForLayers()
+      #expect(try opened.statistics().newestCheckpoint == 9)
+      try opened.close()
     }
   }
 

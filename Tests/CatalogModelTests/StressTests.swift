@@ -115,6 +115,7 @@ extension SnapshotPolicy {
   static func often(_ eventCount: Int) -> SnapshotPolicy {
     var policy = SnapshotPolicy.automatic
     policy.eventCount = eventCount
+    policy.additionsPerEvent = 1
     return policy
   }
 }

@@ -140,6 +140,7 @@ import Testing
       let (path, whole) = try makeSnapshot(folder)
       var policy = SnapshotPolicy.automatic
       policy.eventCount = 20
+      policy.additionsPerEvent = 1
       policy.fanout = 8
       let journal = try CatalogJournal.open(
         at: URL(filePath: path), options: JournalOptions(snapshots: policy))

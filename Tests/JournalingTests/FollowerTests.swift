@@ -80,7 +80,9 @@ import Testing
 
   /// Otherwise all changes since it was opened would stay in its memory.
   @Test func aFollowerIsBackedByNewLayersAfterManyEvents() throws {
-    try withLedger(options: JournalOptions()) { journal, url in
+    var options = JournalOptions()
+    options.snapshots.additionsPerEvent = 1
+    try withLedger(options: options) { journal, url in
       let count = 1000
       try journal.commit { draft in for number in 1...count { _ = try draft.open(owner: "\(number)") } }
       journal.waitForLayers()

@@ -160,6 +160,7 @@ extension SnapshotPolicy {
   fileprivate static var layered: SnapshotPolicy {
     var policy = SnapshotPolicy.automatic
     policy.eventCount = 40
+    policy.additionsPerEvent = 1
     return policy
   }
 }

@@ -5,6 +5,7 @@ extension SnapshotPolicy {
   package static var many: SnapshotPolicy {
     var policy = SnapshotPolicy.automatic
     policy.eventCount = 6
+    policy.additionsPerEvent = 1
     policy.fanout = 3
     policy.backlogCount = 200
     return policy

@@ -7,6 +7,7 @@ enum RowName: String, CaseIterable, Codable {
   case commit64 = "commit-64"
   case commit64Async = "commit-64-async"
   case bulk
+  case bulkLong = "bulk-long"
   case replay
   case asOf = "as-of"
   case history

@@ -23,6 +23,7 @@ import Testing
       }
       options.log = { gate.note($0) }
       options.snapshots.eventCount = 8
+      options.snapshots.additionsPerEvent = 1
       let journal = try Journal<Ledger>.open(at: nodes.url(0), options: options)
       defer {
         gate.open()

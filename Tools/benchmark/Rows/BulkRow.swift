@@ -2,10 +2,22 @@ import CatalogModel
 import Foundation
 
 /// Entries of many events, as an import writes them.
+///
+/// The thread that writes layers works longer on a short import than the import takes. A long one includes most of its
+/// work.
 func bulkRows(_ bench: Workbench) async throws -> [ReportRow] {
-  guard bench.rows.contains(.bulk) else { return [] }
+  var rows: [ReportRow] = []
+  if bench.rows.contains(.bulk) {
+    rows.append(try await bulkRow(bench, .bulk, entries: bench.isQuick ? 60 : 300))
+  }
+  if bench.rows.contains(.bulkLong) {
+    rows.append(try await bulkRow(bench, .bulkLong, entries: bench.isQuick ? 300 : 1_000))
+  }
+  return rows
+}
+
+private func bulkRow(_ bench: Workbench, _ name: RowName, entries: Int) async throws -> ReportRow {
   let eventsPerEntry = 1_000
-  let entries = bench.isQuick ? 60 : 300
   var runs: UInt64 = 0
   var latest: WrittenEntries?
 
@@ -45,9 +57,7 @@ func bulkRows(_ bench: Workbench) async throws -> [ReportRow] {
     ])
   let results = try await race.run(on: bench)
   let size = (latest?.averageByteCount ?? 0) / 1_000
-  return [
-    ReportRow(
-      .bulk, "1,000 events an entry of \(size) kB, \(entries) entries", unit: "events", of: results,
-      against: [(1, nil), (2, .atLeast(0.8)), (3, nil)])
-  ]
+  return ReportRow(
+    name, "1,000 events an entry of \(size) kB, \(entries) entries", unit: "events", of: results,
+    against: [(1, nil), (2, name == .bulk ? .atLeast(0.8) : nil), (3, nil)])
 }
