@@ -320,7 +320,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// Whether commits would soon wait (``waitForRoom()``), and there are few enough layers to write one more before a merge.
   private var isBehind: Bool {
     progress.withLock { $0.eventCount - $0.writtenCount >= policy.backlogCount / 4 }
-      && chain.layers.count < policy.layerLimit
+      && mergeableLayers().count < policy.layerLimit
   }
 
   private func isRepaired(_ layer: Layer) -> Bool { repaired.withLock { $0.contains(layer.name) } }
