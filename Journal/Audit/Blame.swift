@@ -26,15 +26,16 @@ extension Journal {
   ///   - selector: the point in time.
   ///   - findsOrigin: whether to name, for a restored value, the entry that first set it.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time.
-  /// - Complexity: O(h) reads of the log for h events of the entity, whatever the size of the journal.
+  /// - Complexity: O(h) reads of the log for h events of the entity, back to the one that set the oldest value, whatever
+  ///   the size of the journal.
   public func blame(
     _ entity: EntityKey, asOf selector: RevisionSelector = .head(), findsOrigin: Bool = false
   ) throws -> [Blame]? {
     let revision = try revision(at: selector)
-    let setters = try setters(of: entity, asOf: revision)
     guard let record = try self.entity(entity, asOf: .revision(revision))?.record else { return nil }
     var parts: [(key: FieldKey, value: FieldValue)] = []
     record.visit { parts.append(($0, $1)) }
+    let setters = try setters(of: parts.map(\.key), in: entity, asOf: revision)
     var blame: [Blame] = []
     for (key, value) in parts {
       guard var setter = setters[key] else { continue }
@@ -47,16 +48,19 @@ extension Journal {
     return blame
   }
 
-  /// The newest event that set each part of an entity up to a revision; empty if it did not exist.
-  private func setters(of entity: EntityKey, asOf revision: Revision) throws -> [FieldKey: PastEvent] {
+  /// The newest event that set each of some parts of an entity, up to a revision. Reads no further back than to these.
+  private func setters(
+    of keys: [FieldKey], in entity: EntityKey, asOf revision: Revision
+  ) throws -> [FieldKey: PastEvent] {
+    var missing = Set(keys)
     var setters: [FieldKey: PastEvent] = [:]
     let newest = try newestEvent(of: entity, atOrBefore: revision)
     try readBack(from: newest, over: entity) { past throws(JournalError) in
-      func note(_ key: FieldKey) { if setters[key] == nil { setters[key] = past } }
+      func note(_ key: FieldKey) { if missing.remove(key) != nil { setters[key] = past } }
       switch past.event.change {
       case .update(let changes):
         changes.visit { key, _ in note(key) }
-        return true
+        return !missing.isEmpty
       case .add(let record): record.visit { key, _ in note(key) }
       case .delete, .erased: break
       }
@@ -71,7 +75,7 @@ extension Journal {
     while let source = setter.words.source, source < setter.revision,
       source >= format.head.revision
     {
-      guard let earlier = try setters(of: entity, asOf: source)[key] else { break }
+      guard let earlier = try setters(of: [key], in: entity, asOf: source)[key] else { break }
       setter = earlier
     }
     return setter

@@ -84,6 +84,32 @@ struct HistoryTests {
     #expect(without[2] > turnCount && without[3] > turnCount, "\(without)")
   }
 
+  @Test(arguments: [SnapshotPolicy.layered, .manual])
+  func blameReadsNoFurtherThanToTheOldestValue(_ policy: SnapshotPolicy) throws {
+    let storage = WatchedStorage()
+    var options = JournalOptions(snapshots: policy)
+    options.logStorage = storage
+    try withLedger(options: options) { bank, _ in
+      try bank.commit { _ = try $0.open(owner: "Ana") }
+      for _ in 0..<1_000 { try bank.commit { try $0.deposit(1, on: 1) } }
+      func readCount(_ expected: [String: Revision]) throws -> Int {
+        let before = storage.reads.withLock { $0 }
+        let blame = try #require(try bank.blame(.account(1)))
+        let found = Dictionary(uniqueKeysWithValues: blame.map { ($0.key, $0.revision) })
+        #expect(found == Dictionary(uniqueKeysWithValues: expected.map { (.attribute($0), $1) }))
+        return storage.reads.withLock { $0 } - before
+      }
+      #expect(try readCount(["owner": 1, "balance": 1_001]) >= 1_000)
+      try bank.commit {
+        try $0.update(.account(1), to: EntityRecord(["owner": .string("Bo"), "balance": .integer(7)]))
+      }
+      try bank.commit { try $0.deposit(1, on: 1) }
+      bank.waitForLayers()
+      #expect(try readCount(["owner": 1_002, "balance": 1_003]) < 20)
+      try bank.close()
+    }
+  }
+
   /// Many neighbors are read together, and entries that are far apart one by one.
   @Test func aFaultIsNamedOnlyIfTheEntityHasAnEventThere() throws {
     var random = SeededGenerator()
