@@ -100,14 +100,15 @@ public final class Journal<State: EventSourced>: Sendable {
       folder, format: format, chain: chain, reserve: log.limits.spareByteCount, options: options,
       version: recovery.version, eventCount: recovery.eventCount)
     // If layers were missing, opening may have replayed many events: freeze them into one layer.
-    published.publish(keeper.accept(recovery.version, eventCount: 0))
+    let version = keeper.accept(recovery.version, eventCount: 0)
+    published.publish(version)
     let committer = Committer(
       format, schemaVersion: upcast.schema.version, log: log, blobs: blobs, published: published,
       keeper: keeper, options: options)
     self.keeper = keeper
     self.committer = committer
     keeper.whenIdle.withLock { $0 = { [weak committer] in committer?.freezeRest() } }
-    keeper.startIfDue()
+    keeper.note(version, eventCount: 0)
   }
 
   // Deinitializing a journal closes it. Everything acknowledged is durable already.

@@ -22,6 +22,9 @@ public struct EntityChange: Sendable {
   public let metadata: [String: String]
   /// The event.
   public let event: JournalEvent
+  /// The revision of the change before this one, where an earlier part of the history ends; 0 if there is none. If that
+  /// change was pruned, it is the point of pruning.
+  public let previous: Revision
   /// The entity before the event; nil if it did not exist.
   public let before: EntityRecord?
   /// The entity after the event; nil if it was deleted or erased.
@@ -35,7 +38,7 @@ extension Journal {
   /// The history of an entity, newest event first; empty if it never existed. Pruned history is one change, the last.
   ///
   /// Each event has the revision of the previous one, so this follows a linked list through the log. A long history can be
-  /// read in parts: the next one is as of the revision `event.previous` of the oldest change of this one, until that is 0.
+  /// read in parts: the next one is as of ``EntityChange/previous`` of the oldest change of this one, until that is 0.
   /// - Parameters:
   ///   - entity: the entity.
   ///   - selector: the point in time at which the history ends.
@@ -61,7 +64,7 @@ extension Journal {
     for event in events.reversed() {
       let before = record
       record = event.event.change.applied(to: record)
-      history.append(event.entityChange(before: before, after: record))
+      history.append(event.entityChange(before: before, after: record, pruned: format.head.revision))
     }
     return history.reversed()
   }
@@ -80,12 +83,13 @@ struct PastEvent: Sendable {
   /// The annotation, empty if it was erased.
   var words: EntryAnnotation { annotation ?? EntryAnnotation() }
 
-  func entityChange(before: EntityRecord?, after: EntityRecord?) -> EntityChange {
+  /// - Parameter pruned: the revision before which history was pruned, 0 if none was.
+  func entityChange(before: EntityRecord?, after: EntityRecord?, pruned: Revision) -> EntityChange {
     EntityChange(
       revision: revision, date: header.date.date, clockDate: header.clockDate.date, author: words.author,
       note: words.note, isPruned: isPruned, isAnnotationErased: annotation == nil, metadata: words.metadata,
-      event: event,
-      before: before, after: after)
+      event: event, previous: event.previous == 0 ? 0 : max(event.previous, pruned), before: before,
+      after: after)
   }
 }
 

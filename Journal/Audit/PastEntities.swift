@@ -122,7 +122,10 @@ extension Journal {
       }
       if steps == Self.stepsBeforeLayers { base = chain.start(atOrBefore: revision) }
       if let known = base, revision <= known.revision {
-        if let row = known.state.row(of: entity) {
+        let row = known.state.row(of: entity)
+        // A layer that can't be read is skipped, so the row could be an older one.
+        try chain.faults.check()
+        if let row {
           _ = try body(revision, nil, row)
           return
         }

@@ -184,6 +184,7 @@ final class Committer<State: EventSourced>: Sendable {
       // Changes in progress are frozen by their own commit or by the next.
       guard accepted.version.head == published.version.head else { return }
       accepted.version = keeper.freezeRest(of: accepted.version)
+      keeper.note(accepted.version, eventCount: 0)
       published.publish(accepted.version)
     }
   }

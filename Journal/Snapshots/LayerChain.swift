@@ -244,8 +244,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     do throws(ArchiveError) {
       if let lists = try stack.lists(shape), let state = State(parts: stack.parts(shape, lists)) {
         return ReplayStart(
-          revision: stack.checkpoint.revision, state: state, eventCount: stack.checkpoint.eventCount,
-          stack: stack)
+          revision: stack.checkpoint.revision, state: state, eventCount: stack.checkpoint.eventCount)
       }
     } catch {
       // The texts were read already when the files were opened.
@@ -296,7 +295,7 @@ final class LayerChain<State: EventSourced>: Sendable {
       return nil
     }
     return ReplayStart(
-      revision: checkpoint.revision, state: state, eventCount: checkpoint.eventCount, stack: stack)
+      revision: checkpoint.revision, state: state, eventCount: checkpoint.eventCount)
   }
 
   /// The entry of a revision.
@@ -389,8 +388,6 @@ struct ReplayStart<State: EventSourced>: Sendable {
   let state: State
   /// How many events the entries up to here have.
   let eventCount: Int
-  /// The layers of the state.
-  var stack: LayerStack? = nil
 
   /// The empty journal, from which everything can be replayed.
   static var empty: ReplayStart { ReplayStart(revision: 0, state: State(), eventCount: 0) }

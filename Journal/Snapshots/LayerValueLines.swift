@@ -143,10 +143,11 @@ struct PackedValueLines: LayerValueLines {
           last = (tail, place)
         }
       }
-      guard width == 8 || place <= Int(UInt32.max) else { return false }
+      let numbers = [next.line.member, next.revision, place]
+      guard width == 8 || numbers.allSatisfy({ $0 <= Int(UInt32.max) }) else { return false }
       lines.append(bigEndian: UInt64(truncatingIfNeeded: head >> 64))
       lines.append(bigEndian: UInt64(truncatingIfNeeded: head))
-      for number in [next.line.member, next.revision, place] {
+      for number in numbers {
         if width == 4 {
           lines.append(bigEndian: UInt32(number))
         } else {

@@ -8,8 +8,6 @@ struct SnapshotFile: Sendable {
   private let path: String
   private let revision: Revision
   private let bytes: ArchiveBytes
-  /// Whether all of it is in memory.
-  let isInMemory: Bool
 
   /// Opens the file.
   /// - Parameters:
@@ -25,8 +23,7 @@ struct SnapshotFile: Sendable {
     path = file.path
     revision = name.to
     let byteCount = facts.byteCount
-    isInMemory = byteCount <= memoryByteCount
-    if isInMemory {
+    if byteCount <= memoryByteCount {
       bytes = ArchiveBytes(try file.contents(limit: byteCount))
       try check(facts)
       return
@@ -166,8 +163,8 @@ extension SnapshotFile {
       } catch {
         throw sink.failure ?? error
       }
-      try check()
       let checksums = try sink.finish()
+      try check()
       let written = Written(
         byteCount: sink.byteCount, pageChecksums: checksums, stateDigest: digest)
       try folder.rename(temporary, to: name.fileName)

@@ -37,6 +37,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     var isClosed = false
     /// After a failure, no layer is written before this many events.
     var nextAttempt = 0
+    /// After a failed merge, none is tried before this many events.
+    var nextMerge = 0
   }
 
   private let folder: JournalFolder
@@ -104,6 +106,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         let moment = chain.moment(version, eventCount: accepted.eventCount)
       {
         accepted.moments.append(moment)
+        // Each holds what changed since, so there are few even if no layer can be written for long.
+        if accepted.moments.count > policy.backlogCount / max(policy.eventCount, 1) {
+          accepted.moments = accepted.moments.enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
+        }
       }
       return version
     }
@@ -188,11 +194,6 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     if starts { runInBackground() }
   }
 
-  /// Starts the thread if there is something to write, for example after an opening.
-  func startIfDue() {
-    if progress.withLock({ startsIfDue(&$0) }) { runInBackground() }
-  }
-
   /// The newest durable version, and how many events the entries up to it have; nil if it is of another revision.
   func newest(at revision: Revision) -> (version: Version<State>, eventCount: Int)? {
     progress.withLock { progress in
@@ -202,7 +203,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   private func startsIfDue(_ progress: inout Progress) -> Bool {
     guard policy.isAutomatic, !progress.isWriting, !progress.isClosed,
-      progress.eventCount >= progress.nextAttempt, chain.hasPending(through: progress.published.revision)
+      progress.eventCount >= progress.nextAttempt,
+      chain.hasPending(through: progress.published.revision) || accepted.withLock({ hasRest($0) })
     else { return false }
     progress.isWriting = true
     background.enter()
@@ -233,12 +235,17 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         defer { turn.unlock() }
         let pending = nextPending
         if pending == nil || !isBehind, let run = try dueRun() {
-          try merge(run)
+          try mergeIfPossible(run)
         } else if let layer = pending {
+          // Without merges, there would be more and more layers.
+          if isMergePutOff, mergeableLayers().count >= policy.layerLimit {
+            putOff()
+            break
+          }
           try removeStrays()
           try write(layer)
-        } else if let run = runWithoutIndexes() {
-          try merge(run)
+        } else if !isMergePutOff, let run = runWithoutIndexes() {
+          try mergeIfPossible(run)
         } else if let layer = chain.layers.first(where: { $0.isRebuilt && !$0.isWhole && !isRepaired($0) }) {
           try repair(layer)
         } else if accepted.withLock({ hasRest($0) }), freezesRest() {
@@ -270,8 +277,25 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// Nothing depends on layers, so the next attempt waits for as many events as make a layer due.
   private func putOff(because error: JournalError) {
     if error.code != .closed { chain.note(error) }
+    putOff()
+  }
+
+  private func putOff() {
     progress.withLock { $0.nextAttempt = $0.eventCount + policy.eventCount }
   }
+
+  /// Merges layers. If that fails, for example because the disk has room only for small files, merges are put off, and
+  /// new layers are still written.
+  /// - Throws: ``JournalError`` with code `closed` if the journal is closing.
+  private func mergeIfPossible(_ run: [Layer]) throws(JournalError) {
+    do throws(JournalError) { try merge(run) } catch {
+      if error.code == .closed { throw error }
+      chain.note(error)
+      progress.withLock { $0.nextMerge = $0.eventCount + policy.eventCount }
+    }
+  }
+
+  private var isMergePutOff: Bool { progress.withLock { $0.eventCount < $0.nextMerge } }
 
   /// Merges and writes newer layers between the pieces of a large file, which may take long, so that there are few layers
   /// and opening stays fast.
@@ -292,7 +316,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       if isBehind, let layer = nextPending { return try write(layer) }
       let run = dueRun(after: revision, eventCount: eventCount)
       if merges, let run {
-        try merge(run)
+        try mergeIfPossible(run)
         let end = clock.now
         nextInterruptions.withLock { $0.merge = end + (end - start) }
       } else if writes, run == nil || isFarBehind, let layer = nextPending {
@@ -336,11 +360,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   /// Rewrites the file of a damaged layer.
   private func repair(_ layer: Layer) throws(JournalError) {
-    repaired.withLock { _ = $0.insert(layer.name) }
-    try chain.records.remove([layer.name])
     let facts = try write(
       [try source(layer)], layer.name, from: layer.start, to: layer.checkpoints,
-      generation: layer.facts?.generation ?? 1)
+      generation: layer.facts?.generation ?? 1, replacesFile: true)
+    repaired.withLock { _ = $0.insert(layer.name) }
     // Held states keep the rebuilt contents; others use the file.
     chain.add(try chain.open(layer.name, facts))
   }
@@ -383,6 +406,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   /// The layers to merge next.
   private func dueRun() throws(JournalError) -> [Layer]? {
+    if isMergePutOff { return nil }
     let run = mergeableLayers()
     let sizes = run.map { ($0.eventCount, $0.facts?.byteCount ?? 0) }
     let range = policy.run(sizes, share: try share(of: run))
@@ -391,6 +415,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   /// Those of the layers after a revision that can be merged before a larger file is complete.
   private func dueRun(after revision: Revision, eventCount: Int) -> [Layer]? {
+    if isMergePutOff { return nil }
     let layers = mergeableLayers().filter { $0.start.revision >= revision }
     let run = layers[policy.run(layers.map(\.eventCount))]
     return run.isEmpty || self.eventCount(of: run) > eventCount / 2 ? nil : Array(run)
@@ -519,10 +544,15 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private func write(
     _ sources: [any LayerSource], _ name: LayerName, from start: LayerCheckpoint,
     to checkpoints: [LayerCheckpoint],
-    generation: Int, meanwhile: @escaping () -> Void = {}
+    generation: Int, replacesFile: Bool = false, meanwhile: @escaping () -> Void = {}
   ) throws(JournalError) -> SnapshotFacts {
     guard let shape = chain.shape, let top = checkpoints.last else {
       throw JournalError(.wrongUse, "\(State.schema) has no snapshots: its model has no parts")
+    }
+    guard top.tables.allSatisfy({ $0.count >= 0 && $0.deletionCount >= 0 && $0.erasedCount >= 0 }) else {
+      throw JournalError(
+        .damaged, "a snapshot does not have as many entities as it says", revision: top.revision,
+        path: folder.snapshots)
     }
     try chain.waitForEntry(top.revision)
     let snapshots = try folder.makeSnapshots()
@@ -535,6 +565,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     } check: { () throws(JournalError) in
       // A state with read failures must not become a file.
       try self.faults.check()
+      // A record must not exist together with another file than its own. It goes last, because it may still be of use.
+      if replacesFile { try self.chain.records.remove([name]) }
     }
     let facts = SnapshotFacts(
       byteCount: written.byteCount, pageChecksums: written.pageChecksums, stateDigest: written.stateDigest,
@@ -585,15 +617,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     }
     try removeStrays()
     let name = LayerName(from: nil, to: version.revision)
-    // The same state makes the same file; a different file must not exist together with the old record.
-    if let before = try chain.records.record(name),
-      before.facts?.schema != State.schema || chain.damaged.contains(name)
-    {
-      try chain.records.remove([name])
-    }
     let facts = try write(
       [WholeState(parts: parts, revision: version.revision)], name, from: .start(shape),
-      to: [LayerCheckpoint(revision: version.revision, eventCount: eventCount, parts)], generation: 1
+      to: [LayerCheckpoint(revision: version.revision, eventCount: eventCount, parts)], generation: 1,
+      replacesFile: try chain.records.record(name) != nil
     ) { self.catchUp(after: 0, eventCount: eventCount) }
     chain.add(try chain.open(name, facts))
     options.note(

@@ -81,7 +81,6 @@ struct SnapshotFacts: Sendable, Equatable {
   var checkpoints: [LayerCheckpoint]
 
   var top: LayerCheckpoint { checkpoints.last ?? start }
-  var eventCount: Int { top.eventCount - start.eventCount }
 
   /// How many pages a file of that size has; the last may be shorter.
   static func pageCount(of byteCount: Int) -> Int {

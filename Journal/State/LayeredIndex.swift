@@ -41,7 +41,8 @@ package struct LayeredIndex: Sendable {
   func lines() -> [LayerValueLine] {
     // Looking up each line's entity in all layers would take longer than to list all entities once.
     var revisions: [Int: Revision] = [:]
-    revisions.reserveCapacity(table.count)
+    // The count is that of a record, which says what it wants.
+    revisions.reserveCapacity(min(max(table.count, 0), 1 << 24))
     var versions = table.base?.revisions()
     while let (number, revision) = versions?.next() { revisions[number] = revision }
     for (number, _) in table.rows { revisions[number] = nil }

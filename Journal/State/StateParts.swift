@@ -28,8 +28,6 @@ public struct StateParts: Sendable {
 
   /// The list of that name, nil if there is none.
   public func list(_ name: String) -> TextInterner? { lists.first { $0.name == name }?.texts }
-
-  var entityCount: Int { tables.reduce(0) { $0 + $1.count } }
 }
 
 extension EventSourced {

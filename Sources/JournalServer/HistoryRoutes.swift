@@ -138,7 +138,7 @@ extension JournalAPI {
         written += 1
       }
       writer.endArray()
-      let next = changes[written - 1].event.previous
+      let next = changes[written - 1].previous
       writer.key("next")
       if next > 0 { writer.integer(next) } else { writer.null() }
       if hasDigests {

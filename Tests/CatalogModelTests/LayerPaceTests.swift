@@ -135,6 +135,58 @@ struct LayerPaceTests {
     }
   }
 
+  /// A merge needs as much room as the layers that it merges. While it could not succeed, no new layer was written.
+  @Test func layersAreWrittenWhileMergesFail() throws {
+    try withTemporaryFolder { folder in
+      let isFull = Atomic<Bool>(true)
+      var options = JournalOptions(snapshots: .often(8))
+      options.fileHook = { operation in
+        guard isFull.load(ordering: .acquiring), operation.kind == .create,
+          let name = operation.path.split(separator: "/").last, name.hasSuffix(".plist.new")
+        else { return .proceed }
+        // Each commit makes a layer, so the range of any other is a merge.
+        let revisions = name.dropLast(10).split(separator: "-").compactMap { Int($0) }
+        return revisions.count == 2 && revisions[1] - revisions[0] > 1 ? .fail(ENOSPC) : .proceed
+      }
+      let url = folder.url.appending(path: "Full.journal")
+      let journal = try CatalogJournal.create(at: url, options: options)
+      func commit(_ count: Int) throws {
+        for _ in 0..<count {
+          try journal.commit { draft in for _ in 0..<8 { _ = try draft.addItem(kind: "one") } }
+          journal.waitForLayers()
+        }
+      }
+      try commit(20)
+      let statistics = try journal.statistics()
+      #expect(statistics.layerCount == 20 && statistics.newestCheckpoint == 20, "\(statistics)")
+      #expect(journal.snapshotProblems.contains { $0.code == .io })
+      // There is a limit, because each of them is an open file.
+      try commit(20)
+      #expect(try journal.statistics().layerCount <= options.snapshots.layerLimit + 2)
+      isFull.store(false, ordering: .releasing)
+      try commit(2)
+      #expect(try journal.statistics().layerCount < 8)
+      #expect(try journal.statistics().newestCheckpoint == 42)
+      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+      try journal.close()
+    }
+  }
+
+  /// The version that the writing thread keeps would otherwise hold everything that an opening replayed.
+  @Test func whatAnOpeningReplayedIsNotKeptInMemory() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Replayed.journal")
+      let written = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+      try written.commit { draft in for _ in 0..<600 { _ = try draft.addItem(kind: "one") } }
+      try written.close()
+      let journal = try CatalogJournal.open(at: url)
+      journal.waitForLayers()
+      let kept = try #require(journal.keeper?.newest(at: 1)).version
+      #expect(LayerStack.backing(kept.state)?.checkpoint.revision == 1)
+      try journal.close()
+    }
+  }
+
   /// Commits an entry for each piece of large snapshots until 60 layers were begun, and checks the journal at the end.
   /// - Parameter decide: decides about each operation on the file of a layer.
   /// - Returns: the most layers that there were.

@@ -137,6 +137,14 @@ import Testing
         let part = try journal.history(of: entity, limit: 2)
         #expect(part.map(\.revision) == history.prefix(2).map(\.revision))
         #expect(part.map(\.before) == history.prefix(2).map(\.before))
+        var parts: [EntityChange] = []
+        var next = history.isEmpty ? 0 : journal.head.revision
+        while next > 0 {
+          parts += try journal.history(of: entity, asOf: .revision(next), limit: 1)
+          next = try #require(parts.last).previous
+        }
+        #expect(parts.map(\.revision) == history.map(\.revision))
+        #expect(parts.map(\.isPruned) == history.map(\.isPruned))
         #expect(known.map(\.revision) == whole.map(\.revision).filter { $0 > point })
         for (change, was) in zip(known, whole) {
           #expect(change.event == was.event && change.before == was.before && change.after == was.after)

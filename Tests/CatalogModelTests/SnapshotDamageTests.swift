@@ -201,6 +201,26 @@ struct SnapshotDamageTests {
     }
   }
 
+  /// The record is whole, so the count is only found to be wrong when it would become negative.
+  @Test func aSnapshotThatNamesTooFewEntitiesDoesNotEndTheProcess() throws {
+    try withSnapshot { garden, snapshot in
+      try garden.forge(snapshot, Array(Data(contentsOf: snapshot.url))) { facts in
+        for table in facts.checkpoints[0].tables.indices { facts.checkpoints[0].tables[table].count = 0 }
+      }
+      for _ in 0..<2 {
+        try garden.open(options: JournalOptions(snapshots: .often(1)))
+        let item = try #require(garden.journal.state.items.first { _ in true }).id
+        try garden.journal.commit { try $0.deleteItem(item) }
+        garden.journal.waitForLayers()
+        #expect(garden.journal.state.item(item) == nil)
+        try garden.journal.close()
+      }
+      let replayed = try CatalogJournal.open(at: garden.url, mode: .readOnly)
+      #expect(try !replayed.verify(deep: true).isSound)
+      try replayed.close()
+    }
+  }
+
   /// Calls `body` with a journal that is closed and has a snapshot of its newest state.
   private func withSnapshot(_ body: (Garden, Snapshot) throws -> Void) throws {
     try withGarden { garden in
