@@ -41,6 +41,14 @@ final class Committer<State: EventSourced>: Sendable {
     let leads: Bool
 
     var isOwnEntry: Bool { if case .success(let commit) = outcome { !commit.isEmpty } else { false } }
+
+    /// The same after another thread has taken over the batch, if there is one.
+    ///
+    /// Called with the write lock held: that thread leads one batch after the other, so it must get them in their order.
+    func ledInBackground(by lead: (CommitBatch) -> Bool) -> Prepared {
+      guard leads, let batch, lead(batch) else { return self }
+      return Prepared(outcome: outcome, batch: batch, leads: false)
+    }
   }
 
   /// How often the body of a commit has run.
@@ -127,9 +135,9 @@ final class Committer<State: EventSourced>: Sendable {
     var runs = Runs()
     while true {
       let prepared = try await writeLock.takeSuspending { accepted in
-        try prepare(request, body, on: &accepted, &runs)
+        try prepare(request, body, on: &accepted, &runs).ledInBackground(by: leadInBackground)
       }
-      if prepared.leads, let batch = prepared.batch { leadInBackground(batch) }
+      if prepared.leads, let batch = prepared.batch { lead(batch) }
       do {
         try await prepared.batch?.wait()
       } catch let error as JournalError {
@@ -148,8 +156,10 @@ final class Committer<State: EventSourced>: Sendable {
     // The body may have to run again, and it is only valid during the call.
     if node != nil { return PendingCommit(commit: try commit(request, body), batch: nil) }
     var runs = Runs()
-    let prepared = try writeLock.take { accepted in try prepare(request, body, on: &accepted, &runs) }
-    if prepared.leads, let batch = prepared.batch { leadInBackground(batch) }
+    let prepared = try writeLock.take { accepted in
+      try prepare(request, body, on: &accepted, &runs).ledInBackground(by: leadInBackground)
+    }
+    if prepared.leads, let batch = prepared.batch { lead(batch) }
     if case .failure = prepared.outcome { try wait(for: prepared) }
     return PendingCommit(commit: try prepared.outcome.get(), batch: prepared.batch)
   }
@@ -358,10 +368,8 @@ final class Committer<State: EventSourced>: Sendable {
 
   // MARK: Making a batch durable
 
-  private func leadInBackground(_ batch: CommitBatch) {
-    // A task's thread waits for the drive only if the system has no other thread.
-    if !leader.run({ self.lead(batch) }) { lead(batch) }
-  }
+  /// - Returns: false if the system has no thread for it; then the thread of the task waits for the drive.
+  private func leadInBackground(_ batch: CommitBatch) -> Bool { leader.run { self.lead(batch) } }
 
   private func lead(_ batch: CommitBatch) {
     guard batch.waitForTurn() else { return }
@@ -448,8 +456,10 @@ final class Committer<State: EventSourced>: Sendable {
         return (accepted.version.revision >= node.brought.revision, nil)
       }
       if isDone { return }
-      // It depends on earlier entries, or fails.
-      try? batch?.wait()
+      // It depends on earlier entries, or fails. After most failures it is withdrawn; after others nothing follows.
+      do throws(JournalError) { try batch?.wait() } catch {
+        if let refusal = queue.withLock({ $0.refusal }) { throw refusal }
+      }
     }
   }
 

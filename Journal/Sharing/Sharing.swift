@@ -9,16 +9,25 @@ extension Journal {
     let (published, options) = (published, options)
     let isStarted = Threads.start {
       var seen: Revision = 0
+      var isShort = false
       while let newest = node.brought.wait(after: seen, atMost: .seconds(60)) {
         do {
           if newest > seen { try committer.applyBrought() }
+          (seen, isShort) = (newest, false)
         } catch {
-          if (error as? JournalError)?.code == .closed { return }
-          options.note(
-            .error, "the commits of other nodes can't be applied", cause: error as? JournalError)
-          return published.close()
+          let cause = error as? JournalError
+          if cause?.code == .closed { return }
+          guard cause?.code == .outOfResources else {
+            options.note(.error, "the commits of other nodes can't be applied", cause: cause)
+            return published.close()
+          }
+          if !isShort {
+            options.note(
+              .warning, "applying the commits of other nodes is paused by a shortage", cause: cause)
+          }
+          isShort = true
+          Thread.sleep(forTimeInterval: 0.1)
         }
-        seen = newest
       }
     }
     guard isStarted else {
@@ -68,7 +77,10 @@ extension Journal {
     var reader = EntryReader(journal.log, journal: format.id, after: format.head)
     var named = journal.namedBlobs
     let head = journal.head
+    // Nothing may be appended to another history, because it would no longer be readable.
     let there = try shared.newestRevision()
+    var proof = EntryReader(shared, journal: format.id, after: format.head)
+    try checkIsSame(&proof, through: there, as: journal, at: storage.address)
     while true {
       let before = reader.head.revision
       let piece = try reader.next(through: head.revision)
@@ -86,39 +98,53 @@ extension Journal {
       }
       try progress(CopyProgress(phase: .copying, done: last.revision, all: head.revision))
     }
-    var proof = EntryReader(shared, journal: format.id, after: format.head)
-    let newest = try shared.newestRevision()
-    while newest == head.revision {
-      let piece = try proof.next(through: newest)
-      if piece.isEmpty { break }
-      try checkIsSame(piece, as: journal.log, at: storage.address)
-    }
-    guard proof.head == head else {
-      throw JournalError.diverged(
-        "there is another history of this journal on the server, up to entry \(newest): other nodes have it. Join it "
-          + "in another folder", at: min(newest, head.revision))
-    }
+    try checkIsSame(&proof, through: try shared.newestRevision(), as: journal, at: storage.address)
     try progress(CopyProgress(phase: .proving, done: head.revision, all: head.revision))
     try journal.folder.noteShared(at: storage.address)
     return head
   }
 
+  /// Fails unless the next entries of a shared log are those of a journal.
+  /// - Parameter newest: the last of them.
+  private static func checkIsSame(
+    _ shared: inout EntryReader, through newest: Revision, as journal: Journal<State>, at address: String
+  ) throws(JournalError) {
+    guard newest <= journal.head.revision else { throw otherHistory(at: journal.head.revision, newest) }
+    while shared.head.revision < newest {
+      let piece: [SealedEntry]
+      do throws(JournalError) { piece = try shared.next(through: newest) } catch {
+        guard error.code == .damaged, let revision = error.revision else { throw error }
+        throw otherHistory(at: revision, newest)
+      }
+      try checkIsSame(piece, as: journal, newest, at: address)
+    }
+  }
+
+  private static func otherHistory(at revision: Revision, _ newest: Revision) -> JournalError {
+    JournalError.diverged(
+      "there is another history of this journal on the server, up to entry \(newest): other nodes have it. Nothing was "
+        + "changed there; join it in another folder", at: revision)
+  }
+
   /// Fails if entries differ in their bytes; comparing digests is not enough, because an erased entry keeps its digest.
   private static func checkIsSame(
-    _ piece: [SealedEntry], as log: any EntryLog, at address: String
+    _ piece: [SealedEntry], as journal: Journal<State>, _ newest: Revision, at address: String
   ) throws(JournalError) {
     guard let first = piece.first, let last = piece.last else { return }
     var rest = piece[...]
-    try unsafe log.read(first.revision...last.revision, newestFirst: false) {
+    try unsafe journal.log.read(first.revision...last.revision, newestFirst: false) {
       revision, bytes throws(JournalError) in
-      guard let entry = rest.popFirst(), unsafe entry.bytes.elementsEqual(bytes) else {
-        throw JournalError(
-          .diverged,
-          "the database still has the content of entry \(revision) that was erased here; have an administrator "
-            + "delete this journal's rows "
-            + "from the tables there, and share it again", revision: revision, path: address)
+      guard let entry = rest.popFirst() else { return false }
+      if unsafe entry.bytes.elementsEqual(bytes) { return true }
+      guard try unsafe EntryDecoder(bytes, revision: revision).digest(journal: journal.id) == entry.digest
+      else {
+        throw otherHistory(at: revision, newest)
       }
-      return true
+      throw JournalError(
+        .diverged,
+        "the database still has the content of entry \(revision) that was erased here; have an administrator "
+          + "delete this journal's rows from the tables there, and share it again", revision: revision,
+        path: address)
     }
   }
 
@@ -187,7 +213,18 @@ extension Journal {
       defer { try? journal.close() }
       try journal.bringShared()
       try journal.fetchImages()
+      let newest = journal.head.revision
       try journal.close()
+      // The folder gets entries in the background, and may not have been able to store them.
+      let stored = try open(at: url, mode: .readOnly, options: options)
+      defer { try? stored.close() }
+      guard stored.head.revision >= newest else {
+        throw JournalError(
+          .io,
+          "the journal is still shared: entries up to \(newest) are in the shared log and could not be stored in the "
+            + "folder; make room there, or repair its drive, and try again",
+          revision: stored.head.revision + 1, path: folder.path)
+      }
     }
     let lock = try FolderLock(folder)
     defer { lock.release() }

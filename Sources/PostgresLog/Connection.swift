@@ -43,12 +43,14 @@ final class Connection: Sendable {
   private let state = Lock(State())
   /// Called by libpq for warnings, with the lock held.
   private let notices = NoticeCounter()
-  /// The descriptor, as long as this connection owns it.
-  private let socket: Lock<Int32?>
+  /// A second descriptor of the socket. libpq closes its own when the server ends the connection, and another file may
+  /// have that number then.
+  private let socket: Int32
 
-  /// Connects with these settings. libpq adds those of the environment, service files and password files.
+  /// Connects with these settings. libpq adds those of the environment, service files and password files. It tries one
+  /// host after the other, each for as long as the setting `connect_timeout` says.
   /// - Throws: ``ServerFailure`` of kind `lost`.
-  init(_ settings: [(name: String, value: String)], within time: Duration) throws(ServerFailure) {
+  init(_ settings: [(name: String, value: String)]) throws(ServerFailure) {
     var names = unsafe settings.map { unsafe strdup($0.name) } + [nil]
     var values = unsafe settings.map { unsafe strdup($0.value) } + [nil]
     defer {
@@ -57,14 +59,19 @@ final class Connection: Sendable {
     }
     let keywords = unsafe names.map { unsafe UnsafePointer($0) }
     let texts = unsafe values.map { unsafe UnsafePointer($0) }
-    guard let handle = unsafe PQconnectStartParams(keywords, texts, 1) else {
+    guard let handle = unsafe PQconnectdbParams(keywords, texts, 1) else {
       throw ServerFailure(.lost, "there is no memory for a connection")
     }
     unsafe self.handle = unsafe handle
-    let deadline = DispatchTime.now() + time.timeInterval
-    do throws(ServerFailure) { try unsafe Self.connect(handle, deadline) } catch {
+    guard unsafe PQstatus(handle) == CONNECTION_OK else {
+      let failure = ServerFailure(.lost, unsafe Self.message(handle))
       unsafe PQfinish(handle)
-      throw error
+      throw failure
+    }
+    socket = fcntl(unsafe PQsocket(handle), F_DUPFD_CLOEXEC, 0)
+    guard socket >= 0 else {
+      unsafe PQfinish(handle)
+      throw ServerFailure(.lost, "this process has too many open files")
     }
     unsafe PQsetnonblocking(handle, 1)
     unsafe PQsetNoticeReceiver(
@@ -72,28 +79,11 @@ final class Connection: Sendable {
       { context, _ in unsafe Unmanaged<NoticeCounter>.fromOpaque(context!).takeUnretainedValue().add() },
       // The counter lives as long as the connection.
       Unmanaged.passUnretained(notices).toOpaque())
-    socket = Lock(unsafe PQsocket(handle))
   }
 
   deinit {
-    socket.withLock { $0 = nil }
     unsafe PQfinish(handle)
-  }
-
-  private static func connect(_ handle: OpaquePointer, _ deadline: DispatchTime) throws(ServerFailure) {
-    // libpq's documentation says to begin as if `PQconnectPoll` had returned this.
-    var wants = PGRES_POLLING_WRITING
-    while true {
-      guard unsafe PQstatus(handle) != CONNECTION_BAD, wants != PGRES_POLLING_FAILED else {
-        throw ServerFailure(.lost, unsafe message(handle))
-      }
-      if wants == PGRES_POLLING_OK { return }
-      let events = wants == PGRES_POLLING_READING ? POLLIN : POLLOUT
-      guard unsafe wait(PQsocket(handle), Int16(events), until: deadline) else {
-        throw ServerFailure(.lost, "the server did not answer in time")
-      }
-      wants = unsafe PQconnectPoll(handle)
-    }
+    close(socket)
   }
 
   /// Parses a libpq connection string: a URL, or words such as `host=…`.
@@ -244,9 +234,7 @@ final class Connection: Sendable {
   }
 
   /// Interrupts all waits for the server, and ends the connection.
-  func interrupt() {
-    socket.withLock { if let socket = $0 { _ = shutdown(socket, Int32(SHUT_RDWR)) } }
-  }
+  func interrupt() { _ = shutdown(socket, Int32(SHUT_RDWR)) }
 
   private func using<Result: Sendable>(
     _ time: Duration, _ body: (inout State, DispatchTime) throws(ServerFailure) -> Result

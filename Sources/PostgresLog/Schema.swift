@@ -114,9 +114,14 @@ enum Schema {
   static let digest = statement(
     "digest", "SELECT digest FROM journal_entries WHERE journal = $1 AND revision = $2")
 
-  /// An image exists if it has a row in `journal_images`, which is stored after its pieces.
+  /// An image exists if it has a row in `journal_images`, which is stored after its pieces, and all of them are there.
   static let hasImage = statement(
-    "has_image", "SELECT byte_count FROM journal_images WHERE journal = $1 AND digest = $2")
+    "has_image",
+    """
+    SELECT byte_count FROM journal_images AS image WHERE journal = $1 AND digest = $2 AND byte_count = (
+      SELECT coalesce(sum(octet_length(bytes)), 0) FROM journal_image_pieces AS piece
+      WHERE piece.journal = image.journal AND piece.digest = image.digest)
+    """)
 
   static let addImage = statement(
     "add_image",

@@ -37,6 +37,8 @@ struct ServerAddress: Sendable, CustomStringConvertible {
     let usual = [
       ("application_name", "journal"),
       ("client_encoding", "UTF8"),
+      // For each host, so that one that does not answer does not hide the next.
+      ("connect_timeout", "\(Self.patience.components.seconds / 2)"),
       // With these, a server that has disappeared is detected within half a minute, by listeners too.
       ("keepalives_idle", "10"),
       ("keepalives_interval", "5"),
@@ -45,8 +47,7 @@ struct ServerAddress: Sendable, CustomStringConvertible {
     ]
     let named = Set(settings.map(\.name))
     let connection = try Connection(
-      usual.filter { !named.contains($0.0) }.map { (name: $0.0, value: $0.1) } + settings,
-      within: Self.patience)
+      usual.filter { !named.contains($0.0) }.map { (name: $0.0, value: $0.1) } + settings)
     // Each statement has its own time limit in this module. With a timeout of its own, the server would report a commit
     // as done that no standby has confirmed. Engines that don't know these settings refuse them, which is ignored.
     for setting in ["statement_timeout", "lock_timeout", "idle_session_timeout"] {

@@ -40,8 +40,9 @@ struct ServerFailure: Error, Sendable {
       )
     case "42P01":
       JournalError(.notFound, "there are no journals in this database; share one first: \(message)")
-    case _ where state.hasPrefix("53"), "40001", "40P01":
-      JournalError(.outOfResources, "the server lacks a resource; try again: \(message)")
+    // 57014: an administrator has cancelled the statement.
+    case _ where state.hasPrefix("53"), "40001", "40P01", "57014":
+      JournalError(.outOfResources, "the server could not run this now; try again: \(message)")
     default:
       switch kind {
       case .lost: JournalError(.unreachable, "the server can't be reached; try again when it can: \(message)")

@@ -70,7 +70,7 @@ extension ServerLog: SharedLog {
   }
 
   func addImage(_ blob: Blob, _ piece: () throws(JournalError) -> [UInt8]) throws(JournalError) {
-    try using { connection in
+    try storingImages { connection in
       if try Self.hasImage(blob, journal, connection) { return }
       let digest = Connection.Parameter.bytes(blob.digest.bytes)
       var number = 0

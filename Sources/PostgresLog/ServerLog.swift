@@ -6,7 +6,8 @@ import SHA256
 ///
 /// 1. An append is one statement. It raises the journal's newest revision, provided that the entries follow it, and
 ///    stores the entries. So no revision is skipped or assigned twice, even if other clients append.
-/// 2. The log has one connection for statements and, from the first wait for entries on, another one that listens.
+/// 2. The log has one connection for statements and, from the first wait for entries on, another one that listens. From
+///    the first image on, a third one stores images: a transaction that has the turn may end without a commit.
 /// 3. If the connection is lost, every call fails, and the log must be opened again.
 ///
 /// Safe to use from any thread.
@@ -31,6 +32,8 @@ final class ServerLog: EntryLog {
   private let notifies = Lock(true)
   /// Created by the first wait for entries.
   private let listener = Lock<Listener?>(nil)
+  /// Created by the first image that is added.
+  private let images = Lock<Connection?>(nil)
 
   /// - Throws: ``JournalError`` with code `damaged` if the server has no log of the journal.
   init(
@@ -266,6 +269,28 @@ final class ServerLog: EntryLog {
   /// Calls `body` with the connection, unless the log is closed.
   func using<Result>(_ body: (Connection) throws -> Result) throws(JournalError) -> Result {
     try entering { try body(connection) }
+  }
+
+  /// Calls `body` with the connection that stores images. Each of its statements is a transaction.
+  func storingImages(_ body: (Connection) throws -> Void) throws(JournalError) {
+    guard calls.enter() else { throw JournalError.closed() }
+    defer { calls.leave() }
+    try images.withLock { images throws(JournalError) in
+      do throws(JournalError) {
+        try JournalError.translating {
+          let connection = try images ?? address.connect()
+          images = connection
+          let count = connection.warningCount
+          try body(connection)
+          if connection.warningCount > count {
+            throw ServerFailure(.lost, "the server did not wait for its standby")
+          }
+        }
+      } catch {
+        images = nil
+        throw error
+      }
+    }
   }
 
   private func entering<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {

@@ -63,6 +63,19 @@ struct ServerTests {
     #expect(found?.code == .unreachable)
   }
 
+  /// A primary that hangs accepts connections and says nothing.
+  @Test func aServerThatDoesNotAnswerDoesNotHideTheNext() throws {
+    let server = try PostgresServer.shared.get()
+    let silent = try PostgresServer()
+    try silent.pause(true)
+    defer {
+      try? silent.pause(false)
+      try? silent.stop()
+    }
+    let hosts = "127.0.0.1:\(silent.port),127.0.0.1:\(server.port)"
+    try create(at: "postgresql://journal@\(hosts)/postgres?target_session_attrs=read-write")
+  }
+
   /// An address is kept in files, and errors end up in logs.
   @Test(arguments: [
     "postgresql://app:s3cret@127.0.0.1/books", "host=127.0.0.1 password=s3cret",

@@ -75,6 +75,27 @@ import Testing
     }
   }
 
+  @Test func aJournalStaysSharedIfItsFolderCanNotStoreWhatTheSharedLogHas() throws {
+    try withGate { nodes, journal, gate in
+      try nodes.join(1)
+      try journal.close()
+      let other = try nodes.open(1)
+      for _ in 0..<3 { try other.commit { try $0.deposit(1, on: 1) } }
+      try other.close()
+      var options = nodes.options
+      // Opening for writing writes other files there.
+      options.fileHook = { $0.path.hasSuffix(".log") && $0.kind == .write ? gate.pass() : .proceed }
+      gate.fail()
+      let error = #expect(throws: JournalError.self) {
+        try Journal<Ledger>.leaveSharing(at: nodes.url(0), isForced: false, options: options)
+      }
+      #expect(error?.code == .io && error?.revision == 2, "\(error.map { "\($0)" } ?? "")")
+      gate.open()
+      #expect(
+        try Journal<Ledger>.leaveSharing(at: nodes.url(0), isForced: false, options: options).revision == 4)
+    }
+  }
+
   /// If the server were restored from a backup, a layer ahead of the folder's log could be of another history.
   /// The control: a folder that can be written gets a layer.
   @Test(arguments: [true, false]) func noLayerIsAheadOfTheFoldersLog(_ fails: Bool) throws {

@@ -331,6 +331,84 @@ import Testing
     }
   }
 
+  /// The follower must not wait for a commit that has failed for good.
+  @Test func afterAFailureThatEndsCommitsCatchingUpFailsToo() throws {
+    try withNodes(.memory, 2) { nodes, open in
+      let memory = try #require(nodes.sharing as? SharedMemory)
+      memory.contents.withLock { $0.faults = [.refused] }
+      let error = #expect(throws: JournalError.self) { try open[0].commit { try $0.deposit(1, on: 1) } }
+      #expect(error?.code == .poisoned)
+      try open[1].commit { try $0.deposit(1, on: 1) }
+      let outcome = Lock<JournalError.Code?>(nil)
+      let isDone = DispatchSemaphore(value: 0)
+      let node = open[0]
+      let isStarted = Threads.start {
+        do { try node.catchUp() } catch { outcome.withLock { $0 = (error as? JournalError)?.code } }
+        isDone.signal()
+      }
+      try #require(isStarted && isDone.wait(timeout: .now() + .seconds(30)) == .success)
+      #expect(outcome.withLock { $0 } == .poisoned)
+    }
+  }
+
+  /// A fork has the id of its origin, so only the entries show that it is another history.
+  @Test(arguments: SharedKind.all) func aForkCanNotBeSharedWhereItsOriginIs(_ kind: SharedKind) throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(kind, in: folder)
+      try nodes.share()
+      try nodes.join(1)
+      _ = try Journal<Ledger>.leaveSharing(at: nodes.url(1), isForced: false, options: nodes.options)
+      let one = try nodes.open(0)
+      defer { try? one.close() }
+      try one.commit { try $0.deposit(1, on: 1) }
+      let fork = try Journal<Ledger>.open(at: nodes.url(1))
+      for _ in 0..<3 { try fork.commit { try $0.deposit(7, on: 1) } }
+      try fork.close()
+      let error = #expect(throws: JournalError.self) {
+        try Journal<Ledger>.share(
+          at: nodes.url(1), through: nodes.sharing, address: nodes.address, options: nodes.options
+        ) { _ in }
+      }
+      #expect(error?.code == .diverged && error?.revision == 2, "\(String(describing: error))")
+      #expect(error?.message.contains("another history") == true)
+      // The shared journal is as before.
+      #expect(try one.commit { try $0.deposit(1, on: 1) }.revision == 3)
+      try nodes.join(2)
+      let joined = try nodes.open(2)
+      #expect(joined.state.accounts[1]?.balance == 102)
+      try joined.close()
+    }
+  }
+
+  // MARK: Images
+
+  /// The append may fail, or happen on another connection.
+  @Test(arguments: SharedKind.all) func anImageIsStoredAlthoughTheTurnEndsWithoutACommit(_ kind: SharedKind)
+    throws
+  {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(kind, in: folder)
+      try nodes.share()
+      let storage = try nodes.sharing.storage(at: nodes.address)
+      let journal = try #require(try storage.journals().first)
+      let log = try storage.connect(to: journal)
+      defer { try? log.close() }
+      try log.beginWriting()
+      let bytes = Array("an image".utf8)
+      let blob = Blob(digest: SHA256Hash.digest(bytes), byteCount: bytes.count)
+      #expect(try log.reserve(after: 1) == 1)
+      var pieces = [bytes]
+      try log.addImage(blob) { pieces.popLast() ?? [] }
+      log.release()
+      let other = try storage.connect(to: journal)
+      defer { try? other.close() }
+      #expect(try other.hasImage(blob))
+      var read: [UInt8] = []
+      #expect(try other.readImage(blob) { read += $0 })
+      #expect(read == bytes)
+    }
+  }
+
   // MARK: A node's folder
 
   @Test(arguments: SharedKind.all) func aNodeThatWasAwayCatchesUpFromWhereItWas(_ kind: SharedKind) throws {

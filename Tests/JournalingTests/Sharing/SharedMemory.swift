@@ -12,6 +12,8 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     case lostBefore
     /// Everything is stored, and the connection is lost before the answer.
     case lostAfter
+    /// The storage refuses for good, and nothing is stored.
+    case refused
   }
 
   struct Contents: Sendable {
@@ -176,6 +178,7 @@ private final class SharedMemoryLog: SharedLog {
         if contents.turn != nil, contents.turn != ObjectIdentifier(self) { return .success(nil) }
         contents.turn = nil
         let fault = contents.faults.popLast()
+        if fault == .refused { return .failure(.refused(JournalError(.io, "the shared memory refused"))) }
         if fault == .lostBefore { return .failure(.unknown(SharedMemory.unreachable)) }
         guard contents.entries.count == revision else {
           return .failure(.conflict(newest: contents.entries.count))
