@@ -300,7 +300,10 @@ public final class BlobWriter {
   private let file: File
   private var hash = SHA256Hash()
   private var byteCount = 0
+  /// Whether no more calls are accepted: after ``finish()``, and after any failure, because a file whose flush has failed
+  /// may seem to be whole at the next flush.
   private var isFinished = false
+  private var isAdopted = false
 
   fileprivate init(store: BlobStore, folder: Folder, name: String, file: consuming File) {
     self.store = store
@@ -311,19 +314,20 @@ public final class BlobWriter {
 
   deinit {
     // A failure is harmless: the next opening removes the file.
-    if !isFinished { try? folder.removeFile(name) }
+    if !isAdopted { try? folder.removeFile(name) }
   }
 
   /// Appends bytes.
-  /// - Throws: ``JournalError``: `wrongUse` after ``finish()``, or an I/O error.
+  /// - Throws: ``JournalError``: `wrongUse` after ``finish()`` or a failure, or an I/O error.
   public func write(_ data: Data) throws {
     try unsafe data.withUnsafeBytes { try unsafe write($0) }
   }
 
   /// Appends bytes, which are only read during the call.
-  /// - Throws: ``JournalError``: `wrongUse` after ``finish()``, or an I/O error.
+  /// - Throws: ``JournalError``: `wrongUse` after ``finish()`` or a failure, or an I/O error.
   public func write(_ bytes: UnsafeRawBufferPointer) throws {
-    guard !isFinished else { throw JournalError(.wrongUse, "the blob is finished", path: file.path) }
+    try checkIsUnfinished()
+    isFinished = true
     for start in stride(from: 0, to: bytes.count, by: Self.pieceByteCount) {
       let piece = unsafe UnsafeRawBufferPointer(
         rebasing: bytes[start..<min(start + Self.pieceByteCount, bytes.count)])
@@ -332,20 +336,30 @@ public final class BlobWriter {
       file.beginFlush()
       unsafe hash.update(piece)
     }
+    isFinished = false
   }
 
-  /// Flushes the bytes and gives the file its name. Called once.
+  /// Flushes the bytes and gives the file its name. Called once; after a failure, write the blob again with another
+  /// writer.
   /// - Throws: ``JournalError`` if they can't be written.
   public func finish() throws -> Blob {
-    guard !isFinished else { throw JournalError(.wrongUse, "the blob is finished already", path: file.path) }
+    try checkIsUnfinished()
+    isFinished = true
     try store.checkIsOpen()
     try file.flush()
     var finished = SHA256Hash()
     swap(&hash, &finished)
     let blob = Blob(digest: finished.finish(), byteCount: byteCount)
     try store.adopt(name, as: blob, folder)
-    isFinished = true
+    isAdopted = true
     return blob
+  }
+
+  private func checkIsUnfinished() throws(JournalError) {
+    if isFinished {
+      throw JournalError(
+        .wrongUse, "the blob is finished, or could not be written; begin another one", path: file.path)
+    }
   }
 }
 

@@ -67,14 +67,17 @@ Status OpenEnv(const std::string& path, int descriptor, const cldb_options& opti
   cldb::Hooks hooks = {options.hook, options.hook_context, options.read_hook, options.read_hook_context};
   Status status = cldb::Folder::Open(path, descriptor, make, hooks, &folder);
   if (!status.ok()) return status;
-  // Before anything is read, if its file exists.
+  // Before anything is read, if its file exists. A file with several names may be locked by the owner of another folder,
+  // and is replaced before anything is written.
   std::unique_ptr<cldb::LockedFile> lock;
   if (!options.read_only) {
     bool exists;
     uint64_t size;
+    cfiles_status info;
     cldb::LockedFile* locked = nullptr;
     status = folder->Find("LOCK", &exists, &size);
-    if (status.ok() && exists) status = cldb::LockedFile::Acquire(*folder, "LOCK", &locked);
+    const bool is_own = exists && folder->StatusOf("LOCK", &info) == 0 && info.link_count == 1;
+    if (status.ok() && is_own) status = cldb::LockedFile::Acquire(*folder, "LOCK", &locked);
     lock.reset(locked);
     if (!status.ok()) return status;
   }

@@ -51,16 +51,17 @@ Status DiskTable::Damage(const char* what) const {
 }
 
 Status DiskTable::ReadIndex(const char* footer) const {
-  uint64_t size;
-  if (!ReadFooter(footer, size_, &index_offset_, &size))
+  uint64_t offset, size;
+  if (!ReadFooter(footer, size_, &offset, &size))
     return Damage("the table's footer points outside of the file");
   std::string index(size + kBlockTrailerSize, 0);
-  Status status = ReadAll(index_offset_, index.size(), &index[0]);
+  Status status = ReadAll(offset, index.size(), &index[0]);
   if (!status.ok()) return status;
   std::string first, last;
   if (!BlockIsWhole(index.data(), index.size())) return Damage("the checksum of the table's index is wrong");
   bool is_index = ReadBlock(index.data(), index.size(), &first, &last);
   if (is_index && info_.has_value()) {
+    index_offset_ = offset;
     index.resize(size);
     index_ = TableIndex(std::move(index), size_, &is_index);
   }

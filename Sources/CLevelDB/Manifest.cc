@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "Coding.h"
@@ -30,7 +31,8 @@ enum Tag {
 };
 
 constexpr uint64_t kLevels = 7;
-constexpr uint64_t kLargestSequence = (uint64_t(1) << 56) - 1;
+// LevelDB ends the process at 2^56. No database comes near this.
+constexpr uint64_t kLargestSequence = (uint64_t(1) << 55) - 1;
 
 struct Named {
   uint64_t size;
@@ -82,6 +84,7 @@ class Reader {
           table.smallest = text.ToString();
           table.largest = other.ToString();
           if (CompareKeys(table.smallest, table.largest) > 0) return false;
+          if (!placed.insert({level, number}).second) return false;
           added[{level, number}] = std::move(table);
           break;
         }
@@ -90,9 +93,7 @@ class Reader {
       }
     }
     // A table that only moves to another level is deleted and added by one record.
-    for (auto& table : added) {
-      if (!tables.insert(std::move(table)).second) return false;
-    }
+    tables.merge(added);
     return true;
   }
 
@@ -114,6 +115,8 @@ class Reader {
 
  private:
   using Place = std::pair<uint64_t, uint64_t>;  // level, number
+
+  std::set<Place> placed;  // of all tables, also of those that were deleted: LevelDB uses no number twice
 
   static bool ReadLevel(const char*& bytes, const char* limit, uint64_t* level) {
     return ReadShortVarint(bytes, limit, level) && *level < kLevels;

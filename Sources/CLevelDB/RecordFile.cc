@@ -139,6 +139,51 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
   return status;
 }
 
+Status RecordFile::ReadAround(const Folder& folder, const std::string& name, bool* is_altered,
+                              const std::function<void(const Slice&)>& take) {
+  int descriptor;
+  uint64_t size;
+  Status status = folder.OpenForReading(name, &descriptor, &size);
+  if (!status.ok()) return status;
+  const std::unique_ptr<char[]> block(new char[kBlockSize]);
+  std::string record;
+  bool in_record = false, has_error = false;
+  for (uint64_t offset = 0; offset < size; offset += kBlockSize) {
+    size_t count = std::min<uint64_t>(kBlockSize, size - offset), read = 0;
+    Status found = folder.Read(descriptor, name, offset, count, block.get(), &read);
+    if (!found.ok()) {
+      if (status.ok()) status = found;
+      in_record = false;
+      has_error = true;
+      continue;
+    }
+    size_t position = 0;
+    while (position + kHeaderSize <= read && !AreZeros(block.get() + position, read - position)) {
+      Fragment fragment = ReadFragment(block.get() + position, read - position);
+      if (!fragment.whole) {
+        // The position of the next fragment is unknown, so every position is tried.
+        in_record = false;
+        has_error = true;
+        position++;
+        continue;
+      }
+      const bool begins = fragment.type == kFull || fragment.type == kFirst;
+      if (begins) record.clear();
+      if (begins || in_record) {
+        record.append(block.get() + position + kHeaderSize, fragment.length);
+        in_record = fragment.type == kFirst || fragment.type == kMiddle;
+        if (!in_record) {
+          *is_altered |= has_error;
+          take(record);
+        }
+      }
+      position += kHeaderSize + fragment.length;
+    }
+  }
+  cfiles_close(descriptor);
+  return status;
+}
+
 bool RecordJoiner::Take(Slice* block) {
   Fragment fragment = ReadFragment(block->data(), block->size());
   bool begins = fragment.type == kFull || fragment.type == kFirst;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "Folder.h"
@@ -35,6 +36,12 @@ struct RecordFile {
   // Reads a file. Fails only if the system does, not for wrong bytes. Memory is allocated only for whole records, so a
   // sparse file costs none.
   static leveldb::Status Read(const Folder& folder, const std::string& name, Kind kind, RecordFile* result);
+
+  // Calls `take` with every whole record of a log, also with those after an error. There, bytes of an entry may be taken
+  // for a record, so each needs a proof of its own. `is_altered` is set if records follow an error. The status is that
+  // of the first block that can't be read; the others are read nevertheless.
+  static leveldb::Status ReadAround(const Folder& folder, const std::string& name, bool* is_altered,
+                                    const std::function<void(const leveldb::Slice&)>& take);
 };
 
 // Joins a record from its fragments.

@@ -108,18 +108,15 @@ void cldb_salvage::TakeTable(const std::string& name) {
 }
 
 void cldb_salvage::TakeLog(const std::string& name) {
-  cldb::RecordFile log;
-  Status status = cldb::RecordFile::Read(*folder, name, cldb::RecordFile::Kind::kLog, &log);
-  if (!status.ok()) return Note(name, cldb::WordsOf(status));
-  if (log.tail == cldb::RecordFile::Tail::kDamage) Note(name, "a part of the log is altered");
-  cldb::RecordCursor cursor(log.bytes);
-  Slice record;
-  while (cursor.Next(&record)) {
+  bool is_altered = false;
+  Status status = cldb::RecordFile::ReadAround(*folder, name, &is_altered, [&](const Slice& record) {
     bool is_batch = cldb::ReadBatch(record, [&](const Slice& key, const Slice& value) {
       logged[key.ToString()].push_back(value.ToString());
     });
-    if (!is_batch) return Note(name, "a part of the log is altered");
-  }
+    is_altered |= !is_batch;
+  });
+  if (!status.ok()) Note(name, cldb::WordsOf(status));
+  if (is_altered) Note(name, "a part of the log is altered");
 }
 
 // Moves to the key in a table; false if it is missing or can't be read.

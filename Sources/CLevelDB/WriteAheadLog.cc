@@ -8,7 +8,8 @@ using leveldb::Slice;
 
 namespace {
 
-constexpr uint64_t kLargestSequence = (uint64_t(1) << 56) - 1;
+// As in a manifest.
+constexpr uint64_t kLargestSequence = (uint64_t(1) << 55) - 1;
 enum Kind { kDeleted = 0, kStored = 1 };
 
 // Calls `see` with each key and value of a batch; false if it is not one.

@@ -4,7 +4,7 @@ internal import CLevelDB
 ///
 /// A cursor sees the database as of its creation. It verifies every checksum, and caches no block. LevelDB skips what
 /// it can't read and continues, so each move that finds no further entry checks whether something was skipped, and then
-/// throws. **If you stop earlier, call `check()`.**
+/// throws. **If you stop earlier, or arrive at another entry than you expected, call `check()`.**
 ///
 /// It is used by one thread at a time, and keeps its database from being closed.
 @safe

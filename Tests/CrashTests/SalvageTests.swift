@@ -155,6 +155,34 @@ extension Battery {
       #expect(better > 0)
     }
 
+    /// A small journal has no tables.
+    @Test func salvageReadsALogPastItsDamage() throws {
+      try withFolderInMemory { folder in
+        let url = URL(fileURLWithPath: "\(folder)/Log.journal")
+        let journal = try Journal<Logbook>.create(at: url)
+        for turn in 1...12 { try journal.commit(by: "author \(turn)") { try $0.write(turn, "text") } }
+        let head = journal.head
+        try journal.close()
+        let copies = try [("A", "author 3"), ("B", "author 8")].map { name, author in
+          let copy = url.deletingLastPathComponent().appendingPathComponent("\(name).journal")
+          try FileManager.default.copyItem(at: url, to: copy)
+          let entries = copy.appendingPathComponent("entries")
+          let names = try FileManager.default.contentsOfDirectory(atPath: entries.path)
+          let log = entries.appendingPathComponent(try #require(names.first { $0.hasSuffix(".log") }))
+          var bytes = try Data(contentsOf: log)
+          let place = try #require(bytes.range(of: Data(author.utf8)))
+          bytes[place.lowerBound] ^= 1
+          try bytes.write(to: log)
+          return copy
+        }
+        let target = URL(fileURLWithPath: "\(folder)/Saved.journal")
+        #expect(try Journal<Logbook>.salvage(copies, to: target).isWhole)
+        let saved = try Journal<Logbook>.open(at: target)
+        #expect(saved.head == head)
+        try saved.close()
+      }
+    }
+
     @Test func salvageListsAnImageThatNoCopyHasAndKeepsItsEntry() throws {
       var random = SeededGenerator()
       try withFolderInMemory { folder in

@@ -55,6 +55,31 @@ import Testing
     }
   }
 
+  /// Linux reports a failed flush once, and the next flush of the file seems to succeed.
+  @Test func aBlobWhoseFlushHasFailedIsNotFinishedByAnotherCall() throws {
+    var options = JournalOptions()
+    let fails = Lock(true)
+    options.fileHook = { operation in
+      guard operation.kind == .sync, operation.path.contains("/images/") else { return .proceed }
+      return fails.withLock { fails in
+        defer { fails = false }
+        return fails ? .fail(EIO) : .proceed
+      }
+    }
+    try withLedger(options: options) { journal, url in
+      var writer: BlobWriter? = try journal.blobs.writer()
+      try writer?.write(Data("abc".utf8))
+      let first = #expect(throws: JournalError.self) { try writer?.finish() }
+      #expect(first?.code == .io)
+      let second = #expect(throws: JournalError.self) { try writer?.finish() }
+      #expect(second?.code == .wrongUse)
+      writer = nil
+      let images = url.appendingPathComponent("images").path
+      #expect(try FileManager.default.contentsOfDirectory(atPath: images).isEmpty)
+      #expect(try journal.blobs.data(of: journal.blobs.add(Data("abc".utf8))) == Data("abc".utf8))
+    }
+  }
+
   @Test func anUnfinishedBlobLeavesNothing() throws {
     try withLedger { journal, url in
       do {

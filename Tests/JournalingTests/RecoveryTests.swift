@@ -76,6 +76,75 @@ import Testing
     }
   }
 
+  /// LevelDB skips a block that it can't read, as if its entries did not exist.
+  @Test func aTemporaryFailureOfAReadIsNoMissingEntry() throws {
+    try withTables { url, head in
+      var options = Self.options
+      let reads = Reads()
+      let faulty = Lock(-1)
+      options.database.readHook = { _, _ in
+        reads.next() == faulty.withLock { $0 } ? .fail(EIO) : .proceed
+      }
+      let journal = try Journal<Ledger>.open(at: url, mode: .readOnly, options: options)
+      defer { try? journal.close() }
+      var hitCount = 0
+      while true {
+        let next = reads.next() + 1 + hitCount
+        faulty.withLock { $0 = next }
+        let found = try journal.verify()
+        let isHit = reads.next() > next
+        faulty.withLock { $0 = -1 }
+        if !isHit { break }
+        #expect(!found.isSound && found.problems.allSatisfy { $0.code == .io }, "\(found.problems)")
+        #expect(try journal.verify().isSound)
+        hitCount += 1
+      }
+      #expect(hitCount > 5)
+    }
+  }
+
+  /// HEAD is flushed about once a second, so after a power loss it may lag behind.
+  @Test func anEntryThatCanNotBeReadAtTheMomentIsNotWrittenAgain() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Bank.journal")
+      var options = JournalOptions(snapshots: .manual)
+      options.database.writeBufferByteCount = 64 << 10
+      let journal = try Journal<Ledger>.create(at: url, options: options)
+      try journal.commit { _ = try $0.open(owner: "Ana", balance: 0) }
+      let before = try Data(contentsOf: url.appending(path: "HEAD"))
+      let text = String(repeating: "x", count: 1000)
+      for _ in 0..<200 { try journal.commit(note: text) { try $0.deposit(1, on: 1) } }
+      try journal.close()
+      // The newest entries are in a table, and the log is empty.
+      for name in try names(url) where name.hasSuffix(".log") {
+        try Data().write(to: url.appending(path: "entries/\(name)"))
+      }
+      try before.write(to: url.appending(path: "HEAD"))
+      let whole = try Journal<Ledger>.open(at: url, mode: .readOnly, options: options)
+      let newest = whole.head
+      try whole.close()
+      #expect(newest.revision > 100)
+      let intact = try contents(of: url)
+      var index = 0
+      var isHit = true
+      while isHit {
+        let (faulty, reads) = (index, Reads())
+        options.database.readHook = { _, _ in reads.next() == faulty ? .fail(EIO) : .proceed }
+        do {
+          let again = try Journal<Ledger>.open(at: url, options: options)
+          isHit = reads.next() > faulty
+          #expect(again.head == newest, "read \(faulty)")
+          try? again.close()
+        } catch let error as JournalError {
+          #expect(error.code == .io, "read \(faulty): \(error)")
+        }
+        try restore(url, intact)
+        index += 1
+      }
+      #expect(index > 5)
+    }
+  }
+
   @Test func aTableThatIsMissingCutOrUnreadableIsNamedWithItsFirstRevision() throws {
     try withTables { url, head in
       let before = try contents(of: url)

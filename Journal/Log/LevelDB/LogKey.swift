@@ -39,13 +39,17 @@ extension Database {
       do {
         let database = try Database(in: try place.entries(), access: access, options: options)
         let first = place.format.head.revision + 1
-        _ = try database.newestRevisionInTables(from: first)
+        let accounted = try database.newestRevisionInTables(from: first)
         try place.checkJournal(try database.value(for: LogKey.journal))
         var cursor = try database.cursor()
-        guard try cursor.seekToLast(notAfter: LogKey.entry(.max)) else {
-          return (database, first - 1)
+        var newest = first - 1
+        if try cursor.seekToLast(notAfter: LogKey.entry(.max)) {
+          newest = try cursor.withEntry { key, _ in LogKey.revision(key) ?? first - 1 }
         }
-        return (database, try cursor.withEntry { key, _ in LogKey.revision(key) ?? first - 1 })
+        // An entry that was skipped would be written again.
+        try cursor.check()
+        guard newest >= accounted else { throw JournalError.missing(newest + 1) }
+        return (database, newest)
       } catch let error as DatabaseError {
         // If the database can't be opened, no entry can be trusted.
         throw JournalError(error, revision: 1)
@@ -74,7 +78,7 @@ extension Database {
   }
 
   /// Calls `body` with each existing entry of a range, in order or in reverse, until it returns false.
-  /// - Parameter next: the entry after the last one that was passed, even if this throws.
+  /// - Parameter next: the first entry; afterwards the entry after the last one that was passed, even if this throws.
   /// - Returns: whether the last call of `body` returned true.
   /// - Throws: `DatabaseError`, or what `body` throws.
   func readEntries(
@@ -97,6 +101,8 @@ extension Database {
       let goesOn = try cursor.withEntry { key, value in
         guard let revision = LogKey.revision(key), range.contains(revision) else { return false }
         isWanted = true
+        // LevelDB skips what it can't read.
+        if revision != next { try cursor.check() }
         next = newestFirst ? revision - 1 : revision + 1
         return try unsafe value.withUnsafeBytes { try unsafe body(revision, $0) }
       }
@@ -104,6 +110,8 @@ extension Database {
         if isWanted { return false }
         break
       }
+      // What comes after the range, and may be unreadable, is not asked for.
+      if !range.contains(next) { return true }
       isAtEntry = newestFirst ? try cursor.previous() : try cursor.next()
     }
     try cursor.check()
