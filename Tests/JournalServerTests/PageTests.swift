@@ -433,6 +433,49 @@ struct PageTests {
     }
   }
 
+  @Test func theFileThatViewGivesToTheBrowserOpensASession() throws {
+    try withTemporaryFolder { folder in
+      try makeBooks(folder).close()
+      let opened = folder.path("opened")
+      try "#!/bin/sh\necho \"$1\" > '\(opened).part'\nmv '\(opened).part' '\(opened)'\n".write(
+        toFile: folder.path("xdg-open"), atomically: true, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path("xdg-open"))
+      let view = Process()
+      view.executableURL = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(
+        path: "journal")
+      view.arguments = ["view", folder.path("Books.journal"), "--edit"]
+      let programs = ProcessInfo.processInfo.environment["PATH"] ?? ""
+      view.environment = ProcessInfo.processInfo.environment.merging(["PATH": "\(folder.path):\(programs)"]) {
+        $1
+      }
+      view.standardOutput = FileHandle.nullDevice
+      view.standardError = FileHandle.nullDevice
+      try view.run()
+      defer {
+        kill(view.processIdentifier, SIGTERM)
+        view.waitUntilExit()
+      }
+      let end = Date() + 20
+      while !FileManager.default.fileExists(atPath: opened), Date() < end { usleep(20_000) }
+      let file = try String(contentsOfFile: opened, encoding: .utf8).trimmingCharacters(in: .newlines)
+      #expect(file.hasPrefix("file:///"))
+      let browser = try Browser()
+      try browser.open(file)
+      try browser.wait("document.querySelectorAll('.row').length == 3")
+      #expect(try browser.address() == "/")
+      // The session lasts when the page is loaded again, and it can change the journal.
+      try browser.reload()
+      try browser.wait("document.querySelectorAll('.row').length == 3")
+      try browser.open(try browser.text("return location.origin") + "/items/1?at=1")
+      try browser.wait("document.getElementById('restore-item')")
+      try browser.click("#restore-item")
+      try browser.wait("!(document.getElementById('confirm')?.disabled ?? true)")
+      try browser.click("#confirm")
+      try browser.wait("document.querySelector('.toast')?.innerText.includes('Entry 4')")
+      #expect(try browser.complaints() == [])
+    }
+  }
+
   @Test func aPhoneShowsTheWholeFirstLineOfANote() throws {
     try withBooks { served in
       let note = String(repeating: "a long reason ", count: 12)
