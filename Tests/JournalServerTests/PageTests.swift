@@ -433,6 +433,42 @@ struct PageTests {
     }
   }
 
+  @Test func rowsThatStayedBlankInAListOfLargeItemsAreShown() throws {
+    try withPage { served, browser in
+      // Three pages of items, each of which takes several answers of 4 MiB.
+      try served.journal.commit(by: "eve") { draft in
+        for number in 1...140 {
+          try draft.addItem(
+            kind: "large",
+            attributes: [
+              "title": .string("large \(number)"), "text": .string(String(repeating: "x", count: 150_000)),
+            ])
+        }
+      }
+      try browser.open("http://\(served.host)/?kind=large")
+      func showsRows(from first: Int, to last: Int) -> String {
+        """
+        (() => { const shown = [...document.querySelectorAll('.row')].map((row) => row.querySelector('.label')?.innerText);
+          return shown.length > 9 && shown.every(Boolean) && shown.includes('large \(first)') && shown.includes('large \(last)') })()
+        """
+      }
+      try browser.wait(showsRows(from: 1, to: 10))
+      for (first, last) in [(31, 40), (56, 65), (131, 140)] {
+        try browser.run("document.querySelector('.scroller').scrollTop = \((first - 1) * 44)")
+        try browser.wait(showsRows(from: first, to: last))
+      }
+      // The changes of one entry take several answers too.
+      try browser.open("http://\(served.host)/entries/11")
+      try browser.wait("document.querySelectorAll('.change').length > 0")
+      while try browser.run("return document.querySelectorAll('.change').length") as? Int != 140 {
+        let more =
+          "[...document.querySelectorAll('#main button')].find((b) => b.innerText.includes('more change'))"
+        try browser.wait("(\(more)?.click(), !\(more))")
+        try browser.wait("\(more) || document.querySelectorAll('.change').length == 140")
+      }
+    }
+  }
+
   @Test func theFileThatViewGivesToTheBrowserOpensASession() throws {
     try withTemporaryFolder { folder in
       try makeBooks(folder).close()
