@@ -469,6 +469,55 @@ struct PageTests {
     }
   }
 
+  @Test func numbersThatLostTheirLastDigitsAreExact() throws {
+    try withPage { served, browser in
+      let old: [String: FieldValue] = [
+        "n": 9_007_199_254_740_993, "deep": [["id": -9_007_199_254_740_993], .unsigned(.max)], "whole": 1,
+      ]
+      try served.journal.commit(by: "eve") { try $0.updateItem(2, set: old) }
+      try served.journal.commit(by: "eve") { draft in
+        try draft.updateItem(2, set: ["n": 9_007_199_254_740_992, "whole": .double(1)])
+      }
+      let origin = "http://\(served.host)"
+      for path in ["/entries/12", "/compare?from=11&to=12", "/items/2", "/items/2/report"] {
+        try browser.open(origin + path)
+        try browser.wait("document.querySelector('.change.update')")
+        let shown = try browser.text("return document.querySelector('.change.update').innerText")
+        #expect(shown.contains("9007199254740993 → 9007199254740992"), "\(path): \(shown)")
+        #expect(shown.contains("1 → 1.0"), "\(path): \(shown)")
+      }
+      #expect(
+        try browser.text("return document.querySelector('.plain').innerText").contains(
+          "[ { \"id\": -9007199254740993 }, 18446744073709551615 ]"))
+      try browser.open(origin + "/items/2?at=11")
+      try browser.wait("document.querySelector('[data-field=n] .value').innerText == '9007199254740993'")
+      try browser.click("[data-field=n] .value")
+      try browser.wait("document.querySelectorAll('dialog circle').length == 2")
+      #expect(
+        try browser.text("return document.querySelector('dialog .over-time').innerText").contains(
+          "9007199254740993"))
+      #expect(
+        try browser.run("return [...document.querySelectorAll('dialog circle')].map((c) => c.textContent)")
+          as? [String] == ["9007199254740993", "9007199254740992"])
+      try browser.press(Browser.Key.escape)
+      // What the page restores is exact too.
+      try browser.click("[data-field=n] .restore-field")
+      try browser.wait("!(document.getElementById('confirm')?.disabled ?? true)")
+      #expect(
+        try browser.text("return document.querySelector('dialog').innerText").contains(
+          "9007199254740992 → 9007199254740993"))
+      try browser.click("#confirm")
+      try browser.wait("document.querySelector('.toast')?.innerText.includes('Entry 13')")
+      #expect(
+        served.journal.state.item(2)!["n"] == old["n"] && served.journal.state.item(2)!["deep"] == old["deep"]
+      )
+      try browser.open(origin + "/?where=n%3D9007199254740993")
+      try browser.wait("document.querySelectorAll('.row').length == 1")
+      let row = try browser.text("return document.querySelector('.row').innerText")
+      #expect(row.contains("n: 9007199254740993") && row.contains("id -9007199254740993"), "\(row)")
+    }
+  }
+
   @Test func theFileThatViewGivesToTheBrowserOpensASession() throws {
     try withTemporaryFolder { folder in
       try makeBooks(folder).close()
