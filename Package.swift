@@ -57,7 +57,8 @@ let package = Package(
       name: "ViewerPage",
       resources: [
         .embedInCode("index.html"), .embedInCode("style.css"), .embedInCode("openapi.json"),
-        .embedInCode("app.js"), .embedInCode("api.js"), .embedInCode("dom.js"), .embedInCode("timeline.js"),
+        .embedInCode("app.js"), .embedInCode("api.js"), .embedInCode("json.js"), .embedInCode("dom.js"),
+        .embedInCode("timeline.js"),
         .embedInCode("items.js"), .embedInCode("item.js"), .embedInCode("entries.js"),
         .embedInCode("changes.js"),
         .embedInCode("edit.js"), .embedInCode("proof.js"), .embedInCode("icon.svg"),

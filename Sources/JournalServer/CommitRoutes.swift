@@ -106,7 +106,7 @@ extension JournalAPI {
     error.details = { writer in
       writer.key("since")
       writer.beginArray()
-      for change in since { change.write(to: &writer) }
+      for change in since where writer.bytes.count < Self.listByteLimit { change.write(to: &writer) }
       writer.endArray()
     }
     return error

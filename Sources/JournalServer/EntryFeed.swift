@@ -113,7 +113,7 @@ enum EntryOutline {
 
 extension Entry {
   /// Writes the entry as `log --json` prints it, with the first of its events, the number of its events, and the number
-  /// for each operation.
+  /// for each operation. Events that begin beyond the limit of a list are left out.
   func writeOutline(to writer: inout JSONWriter, eventLimit: Int) {
     writer.beginObject()
     writeHead(to: &writer)
@@ -126,7 +126,9 @@ extension Entry {
     writer.member("eventCount", events.count)
     writer.key("events")
     writer.beginArray()
-    for event in events.prefix(eventLimit) { Catalog.write(event, to: &writer) }
+    for event in events.prefix(eventLimit) where writer.bytes.count < JournalAPI.listByteLimit {
+      Catalog.write(event, to: &writer)
+    }
     writer.endArray()
     writer.endObject()
   }

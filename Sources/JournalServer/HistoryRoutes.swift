@@ -90,14 +90,7 @@ extension JournalAPI {
     let entry = try journal.entry(at: revision)
     let offset = try parameters.count("offset", else: 0, in: 0...Int(Int32.max))
     let limit = try parameters.count("limit", else: 100, in: 1...1000)
-    let changed = try entry.events.dropFirst(offset).prefix(limit).map {
-      (event: $0, parts: try journal.parts(changedBy: $0))
-    }
-    let labels = try changed.map { event, _ in
-      try journal.entity(event.entity, asOf: .revision(event.operation == .delete ? revision - 1 : revision))
-        .flatMap { Catalog.label(of: $0.record, of: event.entity.kind) }
-    }
-    return .json { writer in
+    return try .json { writer in
       writer.beginObject()
       writer.key("entry")
       writer.beginObject()
@@ -105,14 +98,23 @@ extension JournalAPI {
       writer.member("eventCount", entry.events.count)
       writer.key("events")
       writer.beginArray()
-      for (event, parts) in changed { Catalog.write(event, changing: parts, to: &writer) }
+      var shown: [JournalEvent] = []
+      for event in entry.events.dropFirst(offset).prefix(limit)
+      where writer.bytes.count < Self.listByteLimit {
+        Catalog.write(event, changing: try journal.parts(changedBy: event), to: &writer)
+        shown.append(event)
+      }
       writer.endArray()
       writer.endObject()
       writer.member("offset", offset)
       writer.key("labels")
       writer.beginObject()
-      for (index, label) in labels.enumerated() {
-        writer.member(Catalog.name(of: changed[index].event.entity), label)
+      for event in shown {
+        let point = event.operation == .delete ? revision - 1 : revision
+        let entity = try journal.entity(event.entity, asOf: .revision(point))
+        writer.member(
+          Catalog.name(of: event.entity),
+          entity.flatMap { Catalog.label(of: $0.record, of: event.entity.kind) })
       }
       writer.endObject()
       writer.endObject()
@@ -198,11 +200,13 @@ extension JournalAPI {
       writer.member("offset", offset)
       writer.key("differences")
       writer.beginArray()
+      var shown = 0
       for difference in page.differences where writer.bytes.count < Self.listByteLimit {
         Catalog.write(difference, to: &writer)
+        shown += 1
       }
       writer.endArray()
-      writeLabels(of: page.differences, to: &writer)
+      writeLabels(of: page.differences.prefix(shown), to: &writer)
       writer.endObject()
     }
   }

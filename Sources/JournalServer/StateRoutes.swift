@@ -158,9 +158,13 @@ extension JournalAPI {
       writer.member("revision", revision)
       writer.key("found")
       writer.beginArray()
-      for entity in found.prefix(limit) { entity.write(to: &writer) }
+      var shown = 0
+      for entity in found.prefix(limit) where writer.bytes.count < Self.listByteLimit {
+        entity.write(to: &writer)
+        shown += 1
+      }
       writer.endArray()
-      writer.member("more", found.count > limit)
+      writer.member("more", found.count > shown)
       writer.endObject()
     }
   }

@@ -20,7 +20,8 @@ package enum ViewerPage {
 
   private static let assets: [String: Asset] = {
     let scripts = [
-      "app.js": PackageResources.app_js, "api.js": PackageResources.api_js, "dom.js": PackageResources.dom_js,
+      "app.js": PackageResources.app_js, "api.js": PackageResources.api_js,
+      "json.js": PackageResources.json_js, "dom.js": PackageResources.dom_js,
       "timeline.js": PackageResources.timeline_js, "items.js": PackageResources.items_js,
       "item.js": PackageResources.item_js, "entries.js": PackageResources.entries_js,
       "changes.js": PackageResources.changes_js, "edit.js": PackageResources.edit_js,

@@ -1,5 +1,7 @@
 // Calls of the HTTP API, which any other program can use too.
 
+import { parse, stringify } from "./json.js";
+
 export class APIError extends Error {
   constructor(status, code, message, body) {
     super(message);
@@ -9,7 +11,7 @@ export class APIError extends Error {
 
 async function read(response) {
   const type = response.headers.get("Content-Type") ?? "";
-  const body = type.includes("json") ? await response.json() : null;
+  const body = type.includes("json") ? parse(await response.text()) : null;
   if (response.ok) return body;
   const error = body?.error ?? {};
   throw new APIError(response.status, error.code ?? "", error.message ?? `the server answered ${response.status}`, body);
@@ -33,7 +35,7 @@ export function get(path, parameters = {}, signal) {
 
 export function post(path, body) {
   return fetch(`/api/${path}`, {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+    method: "POST", headers: { "Content-Type": "application/json" }, body: stringify(body),
   }).then(read).catch(failed);
 }
 

@@ -1,5 +1,7 @@
 // Makes elements without markup, so the contents of a journal become text and never run.
 
+import { numberText, stringify } from "./json.js";
+
 /** Makes an element: `h("a", {class: "x", href: "/", onclick}, "text", child)`. */
 export function h(tag, properties = {}, ...children) {
   const element = tag.startsWith("svg:")
@@ -54,6 +56,8 @@ export function valueText(value) {
   if (value === undefined) return "(none)";
   if (value === null) return "null";
   if (typeof value === "string") return value;
+  const number = numberText(value);
+  if (number !== null) return number;
   if (typeof value === "object" && !Array.isArray(value)) {
     const keys = Object.keys(value);
     if (keys.length === 1) {
@@ -65,7 +69,7 @@ export function valueText(value) {
       if (keys[0] === "$double") return value.$double;
     }
   }
-  return typeof value === "object" ? JSON.stringify(value, null, 1).replace(/\n\s*/g, " ") : String(value);
+  return typeof value === "object" ? stringify(value) : String(value);
 }
 
 /** A value in few words: `first edition, classic`, `amount 27, currency EUR`. */
@@ -76,9 +80,10 @@ export function brief(value) {
   return parts.join(", ");
 }
 
-/** The value if it is a number, otherwise null. */
+/** The nearest number that JavaScript has if the value is a number, otherwise null. */
 export function numberOf(value) {
-  return typeof value === "number" ? value : null;
+  const text = numberText(value);
+  return text === null ? null : Number(text);
 }
 
 /** `item:42` as a link to its view. Other entities are text. */

@@ -124,15 +124,16 @@ export class ItemView {
 function plot(steps) {
   const [wide, tall] = [480, 120];
   const times = steps.map((step) => Date.parse(step.date));
-  const numbers = steps.map((step) => step.value);
+  const numbers = steps.map((step) => numberOf(step.value));
+  const text = (number) => valueText(steps[numbers.indexOf(number)].value);
   const [first, last] = [times[0], Math.max(times[times.length - 1], times[0] + 1)];
   const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
   const x = (time) => 8 + ((time - first) / (last - first)) * (wide - 16);
   const y = (number) => tall - 10 - ((number - low) / (high - low || 1)) * (tall - 20);
-  const path = steps.map((step, index) => (index ? `H${x(times[index])}V${y(step.value)}` : `M${x(times[0])},${y(step.value)}`)).join("");
-  return h("svg:svg", { class: "value-plot", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `from ${numbers[0]} to ${numbers[numbers.length - 1]}, between ${low} and ${high}` },
-    h("svg:path", { d: path }), steps.map((step, index) => h("svg:circle", { cx: x(times[index]), cy: y(step.value), r: 3 }, h("svg:title", {}, `${step.value}`))),
-    h("svg:text", { x: 8, y: 10 }, String(high)), h("svg:text", { x: 8, y: tall - 1 }, String(low)));
+  const path = steps.map((step, index) => (index ? `H${x(times[index])}V${y(numbers[index])}` : `M${x(times[0])},${y(numbers[index])}`)).join("");
+  return h("svg:svg", { class: "value-plot", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `from ${valueText(steps[0].value)} to ${valueText(steps[steps.length - 1].value)}, between ${text(low)} and ${text(high)}` },
+    h("svg:path", { d: path }), steps.map((step, index) => h("svg:circle", { cx: x(times[index]), cy: y(numbers[index]), r: 3 }, h("svg:title", {}, valueText(step.value)))),
+    h("svg:text", { x: 8, y: 10 }, text(high)), h("svg:text", { x: 8, y: tall - 1 }, text(low)));
 }
 
 /** All changes of an entity with their digests, or the newest 10,000. */

@@ -121,9 +121,12 @@ export class ItemsView {
     const generation = this.generation;
     if (this.asked.has(page)) return;
     this.asked.set(page, true);
+    // If the items are large, an answer has only the first items of the page, and the next request continues there.
+    const part = this.shownGeneration === generation ? this.pages.get(page) : null;
+    const known = part?.complete ? part.items : [];
     let found;
     try {
-      found = await get("items", { ...this.parameters, offset: page * pageCount, limit: pageCount }, this.request.signal);
+      found = await get("items", { ...this.parameters, offset: page * pageCount + known.length, limit: pageCount - known.length }, this.request.signal);
     } catch (error) {
       if (error.name !== "AbortError" && generation === this.generation) this.fail(error);
       return;
@@ -131,6 +134,8 @@ export class ItemsView {
     if (generation !== this.generation) return;
     if (this.shownGeneration !== generation) { this.shownGeneration = generation; this.pages.clear(); }
     this.message.hidden = true;
+    if (found.complete && found.items.length) this.asked.delete(page);
+    if (known.length) found = { ...found, items: [...known, ...found.items], labels: { ...part.labels, ...found.labels } };
     this.pages.set(page, found);
     this.total = found.total;
     if (isNew) { this.showGroups(found); this.showSelection(); }
@@ -138,8 +143,11 @@ export class ItemsView {
     this.draw();
     // A long search returns what it has found so far. The next request continues it.
     if (found.complete) return;
-    this.asked.delete(page);
-    setTimeout(() => { if (generation === this.generation) this.load(page); }, 30);
+    setTimeout(() => {
+      if (generation !== this.generation) return;
+      this.asked.delete(page);
+      this.load(page);
+    }, 30);
   }
 
   fail(error) {
@@ -233,8 +241,8 @@ export class ItemsView {
         const index = row * perRow + column;
         if (index >= this.total) break;
         const page = this.pages.get(Math.floor(index / pageCount));
-        if (!page) this.load(Math.floor(index / pageCount));
         const item = page?.items[index % pageCount];
+        if (!item) this.load(Math.floor(index / pageCount));
         const place = { top: `${shift + (row - first) * rowHeight}px` };
         if (isCards) Object.assign(place, { left: `${(column / perRow) * 100}%`, width: `calc(${100 / perRow}% - 10px)` });
         elements.push(item ? (isCards ? this.card(item, page, place) : this.row(item, page, place)) : h("div", { class: isCards ? "card" : "row", style: place }));

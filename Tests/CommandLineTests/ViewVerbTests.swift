@@ -69,31 +69,57 @@ import Testing
     }
   }
 
-  @Test func viewOpensTheBrowserOfTheDesktop() throws {
+  @Test func viewShowedItsTokenToAllUsersAndNowOpensAPrivateFile() throws {
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
-      let opened = folder.path("opened")
-      let program = folder.path("xdg-open")
-      try "#!/bin/sh\necho \"$@\" > '\(opened)'\n".write(toFile: program, atomically: true, encoding: .utf8)
-      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+      let (opened, program, temporary) = (folder.path("opened"), folder.path("xdg-open"), folder.path("tmp"))
+      func write(_ script: String) throws {
+        try "#!/bin/sh\necho \"$@\" > '\(opened).part'; mv '\(opened).part' '\(opened)'\n\(script)\n".write(
+          toFile: program, atomically: false, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+        try? FileManager.default.removeItem(atPath: opened)
+      }
+      try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: false)
+      func filesLeft() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: temporary) }
       let programs = ProcessInfo.processInfo.environment["PATH"] ?? ""
-      let environment = ["PATH": "\(folder.url.path):\(programs)"]
-      var outcome = try serving(folder.url, ["view", path], environment: environment) { (line) throws in
+      let environment = ["PATH": "\(folder.url.path):\(programs)", "TMPDIR": temporary]
+      func waitForOpening() {
         let end = Date() + 20
         while !FileManager.default.fileExists(atPath: opened), Date() < end { usleep(20_000) }
-        usleep(100_000)
-        #expect(try String(contentsOfFile: opened, encoding: .utf8) == line + "\n")
+      }
+      try write("exit 0")
+      var outcome = try serving(folder.url, ["view", path], environment: environment) { (line) throws in
+        waitForOpening()
+        let argument = try String(contentsOfFile: opened, encoding: .utf8).trimmingCharacters(in: .newlines)
+        let url = try #require(URL(string: argument))
+        #expect(url.isFileURL && !argument.contains("token") && !argument.contains("127.0.0.1"))
+        for (path, mode) in [(url.path, 0o600), (url.deletingLastPathComponent().path, 0o700)] {
+          let attributes = try FileManager.default.attributesOfItem(atPath: path)
+          #expect(attributes[.posixPermissions] as? Int == mode)
+        }
+        #expect(try String(contentsOf: url, encoding: .utf8).contains("url=\(line)\""))
         // The address that the browser opens shows the page.
         #expect(try curl(line).contains("<title>Journal</title>"))
       }
-      #expect(!outcome.error.contains("no browser"))
+      #expect(outcome.code == 0 && !outcome.error.contains("no browser"))
+      #expect(try filesLeft() == [])
+      // Some systems run the browser until it is closed. An interruption ends the verb nevertheless.
+      try write("exec sleep 5")
+      outcome = try serving(folder.url, ["view", path], environment: environment) { (line) throws in
+        waitForOpening()
+        #expect(try filesLeft().count == 1)
+        #expect(try curl(line).contains("<title>Journal</title>"))
+      }
+      #expect(outcome.code == 0)
+      #expect(try filesLeft() == [])
       // If no browser can be opened, the verb says so, and still serves the page.
-      try "#!/bin/sh\nexit 3\n".write(toFile: program, atomically: false, encoding: .utf8)
+      try write("exit 3")
       outcome = try serving(folder.url, ["view", path], environment: environment) { (line) throws in
         usleep(500_000)
         #expect(try curl(line).contains("<title>Journal</title>"))
       }
       #expect(outcome.error.contains("no browser could be opened; open the address yourself"))
+      #expect(try filesLeft() == [])
     }
   }
 

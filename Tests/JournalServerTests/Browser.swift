@@ -70,6 +70,8 @@ final class Browser {
 
   func open(_ url: String) throws { try command("POST", session + "/url", ["url": url]) }
 
+  func reload() throws { try command("POST", session + "/refresh") }
+
   func back() throws { try command("POST", session + "/back") }
 
   /// The address of the page, without the host.

@@ -433,6 +433,134 @@ struct PageTests {
     }
   }
 
+  @Test func rowsThatStayedBlankInAListOfLargeItemsAreShown() throws {
+    try withPage { served, browser in
+      // Three pages of items, each of which takes several answers of 4 MiB.
+      try served.journal.commit(by: "eve") { draft in
+        for number in 1...140 {
+          try draft.addItem(
+            kind: "large",
+            attributes: [
+              "title": .string("large \(number)"), "text": .string(String(repeating: "x", count: 150_000)),
+            ])
+        }
+      }
+      try browser.open("http://\(served.host)/?kind=large")
+      func showsRows(from first: Int, to last: Int) -> String {
+        """
+        (() => { const shown = [...document.querySelectorAll('.row')].map((row) => row.querySelector('.label')?.innerText);
+          return shown.length > 9 && shown.every(Boolean) && shown.includes('large \(first)') && shown.includes('large \(last)') })()
+        """
+      }
+      try browser.wait(showsRows(from: 1, to: 10))
+      for (first, last) in [(31, 40), (56, 65), (131, 140)] {
+        try browser.run("document.querySelector('.scroller').scrollTop = \((first - 1) * 44)")
+        try browser.wait(showsRows(from: first, to: last))
+      }
+      // The changes of one entry take several answers too.
+      try browser.open("http://\(served.host)/entries/11")
+      try browser.wait("document.querySelectorAll('.change').length > 0")
+      while try browser.run("return document.querySelectorAll('.change').length") as? Int != 140 {
+        let more =
+          "[...document.querySelectorAll('#main button')].find((b) => b.innerText.includes('more change'))"
+        try browser.wait("(\(more)?.click(), !\(more))")
+        try browser.wait("\(more) || document.querySelectorAll('.change').length == 140")
+      }
+    }
+  }
+
+  @Test func numbersThatLostTheirLastDigitsAreExact() throws {
+    try withPage { served, browser in
+      let old: [String: FieldValue] = [
+        "n": 9_007_199_254_740_993, "deep": [["id": -9_007_199_254_740_993], .unsigned(.max)], "whole": 1,
+      ]
+      try served.journal.commit(by: "eve") { try $0.updateItem(2, set: old) }
+      try served.journal.commit(by: "eve") { draft in
+        try draft.updateItem(2, set: ["n": 9_007_199_254_740_992, "whole": .double(1)])
+      }
+      let origin = "http://\(served.host)"
+      for path in ["/entries/12", "/compare?from=11&to=12", "/items/2", "/items/2/report"] {
+        try browser.open(origin + path)
+        try browser.wait("document.querySelector('.change.update')")
+        let shown = try browser.text("return document.querySelector('.change.update').innerText")
+        #expect(shown.contains("9007199254740993 → 9007199254740992"), "\(path): \(shown)")
+        #expect(shown.contains("1 → 1.0"), "\(path): \(shown)")
+      }
+      #expect(
+        try browser.text("return document.querySelector('.plain').innerText").contains(
+          "[ { \"id\": -9007199254740993 }, 18446744073709551615 ]"))
+      try browser.open(origin + "/items/2?at=11")
+      try browser.wait("document.querySelector('[data-field=n] .value').innerText == '9007199254740993'")
+      try browser.click("[data-field=n] .value")
+      try browser.wait("document.querySelectorAll('dialog circle').length == 2")
+      #expect(
+        try browser.text("return document.querySelector('dialog .over-time').innerText").contains(
+          "9007199254740993"))
+      #expect(
+        try browser.run("return [...document.querySelectorAll('dialog circle')].map((c) => c.textContent)")
+          as? [String] == ["9007199254740993", "9007199254740992"])
+      try browser.press(Browser.Key.escape)
+      // What the page restores is exact too.
+      try browser.click("[data-field=n] .restore-field")
+      try browser.wait("!(document.getElementById('confirm')?.disabled ?? true)")
+      #expect(
+        try browser.text("return document.querySelector('dialog').innerText").contains(
+          "9007199254740992 → 9007199254740993"))
+      try browser.click("#confirm")
+      try browser.wait("document.querySelector('.toast')?.innerText.includes('Entry 13')")
+      #expect(
+        served.journal.state.item(2)!["n"] == old["n"] && served.journal.state.item(2)!["deep"] == old["deep"]
+      )
+      try browser.open(origin + "/?where=n%3D9007199254740993")
+      try browser.wait("document.querySelectorAll('.row').length == 1")
+      let row = try browser.text("return document.querySelector('.row').innerText")
+      #expect(row.contains("n: 9007199254740993") && row.contains("id -9007199254740993"), "\(row)")
+    }
+  }
+
+  @Test func theFileThatViewGivesToTheBrowserOpensASession() throws {
+    try withTemporaryFolder { folder in
+      try makeBooks(folder).close()
+      let opened = folder.path("opened")
+      try "#!/bin/sh\necho \"$1\" > '\(opened).part'\nmv '\(opened).part' '\(opened)'\n".write(
+        toFile: folder.path("xdg-open"), atomically: true, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path("xdg-open"))
+      let view = Process()
+      view.executableURL = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(
+        path: "journal")
+      view.arguments = ["view", folder.path("Books.journal"), "--edit"]
+      let programs = ProcessInfo.processInfo.environment["PATH"] ?? ""
+      view.environment = ProcessInfo.processInfo.environment.merging(["PATH": "\(folder.path):\(programs)"]) {
+        $1
+      }
+      view.standardOutput = FileHandle.nullDevice
+      view.standardError = FileHandle.nullDevice
+      try view.run()
+      defer {
+        kill(view.processIdentifier, SIGTERM)
+        view.waitUntilExit()
+      }
+      let end = Date() + 20
+      while !FileManager.default.fileExists(atPath: opened), Date() < end { usleep(20_000) }
+      let file = try String(contentsOfFile: opened, encoding: .utf8).trimmingCharacters(in: .newlines)
+      #expect(file.hasPrefix("file:///"))
+      let browser = try Browser()
+      try browser.open(file)
+      try browser.wait("document.querySelectorAll('.row').length == 3")
+      #expect(try browser.address() == "/")
+      // The session lasts when the page is loaded again, and it can change the journal.
+      try browser.reload()
+      try browser.wait("document.querySelectorAll('.row').length == 3")
+      try browser.open(try browser.text("return location.origin") + "/items/1?at=1")
+      try browser.wait("document.getElementById('restore-item')")
+      try browser.click("#restore-item")
+      try browser.wait("!(document.getElementById('confirm')?.disabled ?? true)")
+      try browser.click("#confirm")
+      try browser.wait("document.querySelector('.toast')?.innerText.includes('Entry 4')")
+      #expect(try browser.complaints() == [])
+    }
+  }
+
   @Test func aPhoneShowsTheWholeFirstLineOfANote() throws {
     try withBooks { served in
       let note = String(repeating: "a long reason ", count: 12)

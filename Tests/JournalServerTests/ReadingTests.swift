@@ -146,6 +146,50 @@ import Testing
     }
   }
 
+  @Test func listsThatHadAnySizeEndAtFourMebibytesAndContinue() throws {
+    try withBooks { (served) throws in
+      let text = FieldValue.string(String(repeating: "x", count: 150_000))
+      try served.journal.commit { draft in
+        for _ in 1...60 { try draft.addItem(kind: "large", attributes: ["text": text]) }
+      }
+      func page(_ path: String) throws -> FieldValue {
+        let answer = try served.get(path)
+        #expect(answer.status == 200 && answer.body.count < 5 << 20, "\(path): \(answer.body.count) bytes")
+        return try answer.json()
+      }
+      // The parts of a list have each element once.
+      func elements(_ path: String, _ members: String..., name: String) throws -> [String?] {
+        var names: [String?] = []
+        while true {
+          var list: FieldValue? = try page("\(path)&offset=\(names.count)")
+          for member in members { list = list?[member] }
+          guard let list = list?.array, !list.isEmpty else { return names }
+          #expect(list.count < 60)
+          names += list.map { $0[name]?.string ?? $0[name]?.integer.map { "item:\($0)" } }
+        }
+      }
+      let names = (4...63).map { "item:\($0)" }
+      #expect(try elements("/api/items?kind=large&limit=60", "items", name: "id") == names)
+      #expect(try elements("/api/diff?from=3&limit=1000", "differences", name: "entity") == names)
+      #expect(try elements("/api/entries/4?limit=1000", "entry", "events", name: "entity") == names)
+      let entries = try page("/api/entries?events=1000&limit=1")["entries"]
+      #expect(entries?[0]?["eventCount"] == 60)
+      #expect((1..<60).contains(entries?[0]?["events"]?.array?.count ?? 0))
+      // Labels may be long too.
+      try served.journal.commit { draft in
+        for number in 4...63 { try draft.updateItem(EntityID(number), set: ["title": text]) }
+      }
+      let found = try page("/api/find?kind=large&limit=60")
+      #expect((1..<60).contains(found["found"]?.array?.count ?? 0) && found["more"] == true)
+      let labels = try served.get("/api/diff?from=4&limit=1000").json()
+      #expect(labels["labels"]?.dictionary?.count == labels["differences"]?.array?.count)
+      let late = try served.post(
+        "/api/commits", "{\"events\":[{\"operation\":\"delete\",\"entity\":\"item:4\"}]}",
+        ["If-Match": (4...63).map { "\"item:\($0)@4\"" }.joined(separator: ", ")])
+      #expect(late.status == 409 && late.body.count < 5 << 20, "\(late.body.count) bytes")
+    }
+  }
+
   @Test func everyErrorHasTheSameForm() throws {
     try withBooks { (served) throws in
       for (path, status, code) in [

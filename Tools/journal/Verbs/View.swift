@@ -13,7 +13,9 @@ enum View: Verb {
     what is wrong.
 
     This program serves the page on the loopback interface, and the page loads nothing else. The printed address has a
-    token that works once and opens a session. The session lasts until the program is interrupted.
+    token that works once and opens a session. The session lasts until the program is interrupted. The browser gets the
+    address from a temporary file that only you can read. If the browser can't read it, as in a sandbox, open the printed
+    address.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
@@ -31,11 +33,11 @@ enum View: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let (server, journal, problem) = try serve(arguments, terminal)
     let url = server.invitation()
+    let page = RedirectingPage(to: url)
+    defer { page.remove() }
+    if !arguments.has("--no-browser") { openBrowser(page) }
     try terminal.output.line(url.absoluteString)
     try terminal.output.flush()
-    if !arguments.has("--no-browser"), !openBrowser(url) {
-      terminal.warn("no browser could be opened; open the address yourself")
-    }
     try Serve.waitForInterruption(terminal)
     server.stop()
     try journal?.close()
@@ -65,7 +67,9 @@ enum View: Verb {
   /// The problems of a journal that the page explains.
   private static let explained: Set<JournalError.Code> = [.damaged, .otherModel, .newerFormat, .olderFormat]
 
-  private static func openBrowser(_ url: URL) -> Bool {
+  /// Opens a page in the browser, or says that this is impossible. It does not wait, because some systems run the
+  /// browser until it is closed.
+  private static func openBrowser(_ page: RedirectingPage) {
     #if os(macOS)
       let program = "open"
     #else
@@ -73,11 +77,49 @@ enum View: Verb {
     #endif
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [program, url.absoluteString]
+    process.arguments = [program, page.file.absoluteString]
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
-    guard (try? process.run()) != nil else { return false }
-    process.waitUntilExit()
-    return process.terminationStatus == 0
+    process.terminationHandler = { if $0.terminationStatus != 0 { sayThatNoBrowserOpens() } }
+    do {
+      try page.write()
+      try process.run()
+    } catch { sayThatNoBrowserOpens() }
   }
+
+  private static func sayThatNoBrowserOpens() {
+    StandardError.write("no browser could be opened; open the address yourself\n")
+  }
+}
+
+/// A file that sends a browser to an address with a token. The browser gets the file instead of the address, because all
+/// users of a machine can read the arguments of programs. Only the file's owner can read the file.
+private struct RedirectingPage {
+  private let address: URL
+  private let folder = FileManager.default.temporaryDirectory.appending(
+    path: "journal-view-\(UUID().uuidString)", directoryHint: .isDirectory)
+
+  init(to address: URL) { self.address = address }
+
+  var file: URL { folder.appending(path: "journal.html") }
+
+  func write() throws {
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    let descriptor = unsafe open(file.path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+    guard descriptor >= 0 else {
+      throw Failure(.unreadable, "\(file.path) can't be written: \(systemMessage(errno))")
+    }
+    defer { close(descriptor) }
+    let output = Output(descriptor)
+    try output.line(
+      """
+      <!doctype html><html lang="en"><meta charset="utf-8"><meta name="referrer" content="no-referrer">
+      <meta http-equiv="refresh" content="0; url=\(address)"><title>Journal</title>
+      <a href="\(address)">Show the journal</a></html>
+      """)
+    try output.flush()
+  }
+
+  func remove() { try? FileManager.default.removeItem(at: folder) }
 }
