@@ -119,7 +119,8 @@ extension Journal where State == Catalog {
   /// Calls `body` with each matching entity, in the order of kinds and numbers, until it returns false.
   /// - Parameters:
   ///   - selector: the point in time to search.
-  ///   - deleted: whether to search, by their last records, only the entities that were deleted by then.
+  ///   - deleted: whether to search, by their last records, only the entities that were deleted by then. Those whose
+  ///     last record was pruned or erased are not found.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, and what `body` throws.
   /// - Complexity: O(h) reads of the log for the h events of the entity, if the query names one. Otherwise O(n) for n
   ///   entities of the kind, the categories or the catalog.
@@ -139,7 +140,8 @@ extension Journal where State == Catalog {
     }
     let catalog = try state(asOf: .revision(point))
     if deleted {
-      for (entity, revision) in catalog.deletedEntities {
+      // The last records of entities that were deleted up to the base were pruned.
+      for (entity, revision) in catalog.deletedEntities where revision > base?.revision ?? 0 {
         guard let record = try self.entity(entity, asOf: .revision(revision - 1))?.record,
           query.matches(entity, record)
         else { continue }
