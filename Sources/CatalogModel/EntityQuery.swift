@@ -68,14 +68,14 @@ public struct EntityQuery: Hashable, Sendable {
 }
 
 extension EntityQuery.Condition {
-  fileprivate func holds(of record: EntityRecord, _ kind: EntityKind) -> Bool {
+  func holds(of record: EntityRecord, _ kind: EntityKind) -> Bool {
     guard let found = part(of: record, kind) else { return false }
     if case .string(let text) = found, text == value { return true }
     guard let wanted = try? FieldValue(json: value, decodingWrappers: true) else { return false }
     switch (found, wanted) {
     case (.integer(let found), .double(let wanted)): return Double(found) == wanted
     case (.double(let found), .integer(let wanted)): return found == Double(wanted)
-    default: return found == wanted
+    default: return found == wanted || found.isIdentical(to: wanted)
     }
   }
 
