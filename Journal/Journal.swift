@@ -57,6 +57,8 @@ public final class Journal<State: EventSourced>: Sendable {
   let log: any EntryLog
   let published: Published<State>
   let chain: LayerChain<State>
+  /// The large entries that histories of entities have read.
+  let recentEntries = RecentEntries()
   /// How many events opening replayed.
   let replayedEventCount: Int
   /// The options of the opening.

@@ -101,7 +101,7 @@ extension Journal {
   ) throws(JournalError) {
     var revision = revision
     if revision > format.head.revision {
-      try log.readBack(from: revision) { entry throws(JournalError) in
+      try readBack(from: revision) { entry throws(JournalError) in
         let event = try event(of: entity, in: entry)
         revision = event.previous
         let past = PastEvent(
@@ -134,7 +134,7 @@ extension Journal {
   }
 
   /// The event of an entity in an entry.
-  func event(of entity: EntityKey, in entry: EntryDecoder) throws(JournalError) -> JournalEvent {
+  func event(of entity: EntityKey, in entry: any PastEntry) throws(JournalError) -> JournalEvent {
     guard let event = try entry.event(of: entity, upcast), event.previous < entry.revision else {
       throw lacksEvent(of: entity, at: entry.revision)
     }
@@ -159,7 +159,7 @@ extension Journal {
         found = min(found, known)
         if found <= end { break }
       }
-      try log.readBack(from: found) { entry throws(JournalError) in
+      try readBack(from: found) { entry throws(JournalError) in
         found = try event(of: entity, in: entry).previous
         steps += 1
         return found > end && steps != Self.stepsBeforeLayers ? found : nil
@@ -193,16 +193,5 @@ extension JournalEvent.Change {
     case .delete, .erased: nil
     case .update(let changes): record?.applying(changes)
     }
-  }
-}
-
-extension EntryDecoder {
-  /// The event of one entity, nil if the entry has none.
-  func event(of entity: EntityKey, _ upcast: EventUpcast) throws(JournalError) -> JournalEvent? {
-    var events = try events()
-    while let event = try events.nextUnchecked() {
-      if event.entity == entity { return try event.checked(upcast) }
-    }
-    return nil
   }
 }

@@ -133,7 +133,7 @@ extension Journal {
       }
       let end = max(format.head.revision, base?.revision ?? 0)
       var continues = true
-      try log.readBack(from: revision) { entry throws(JournalError) in
+      try readBack(from: revision) { entry throws(JournalError) in
         let event = try event(of: entity, in: entry)
         continues = try body(entry.revision, event, nil)
         revision = event.previous

@@ -3,8 +3,10 @@ public import Foundation
 
 extension Journal {
   /// Creates a journal with the state at a point in time as its first entry, without the history before it. Entities
-  /// keep their numbers. The metadata of the entry, under `journal.copyOf`, names the journal, revision and digest that
-  /// it came from. `progress` is called as in ``copy(to:through:progress:)``, but counts entities instead of entries.
+  /// keep their numbers. References to erased entities are removed, because the copy has no trace of those.
+  ///
+  /// The metadata of the entry, under `journal.copyOf`, names the journal, revision and digest that it came from.
+  /// `progress` is called as in ``copy(to:through:progress:)``, but counts entities instead of entries.
   /// - Throws: as ``copy(to:through:progress:)``.
   public func copyState(
     to url: URL, asOf selector: RevisionSelector = .head(), by author: String = "", note: String = "",
@@ -17,10 +19,7 @@ extension Journal {
     }
     try chain.faults.check()
     try checkIsOutside(try JournalFolder.path(of: url))
-    let added = everything.compactMap { difference in
-      State.isRestored(difference.entity.kind)
-        ? difference.new.map { JournalEvent(entity: difference.entity, previous: 0, change: .add($0)) } : nil
-    }
+    let added = Self.additions(of: everything, in: version.state)
     try JournalFolder.create(at: url, upcast.schema, options: copyOptions) { place in
       let copy = try JournalCopy(making: place)
       do {
@@ -35,6 +34,28 @@ extension Journal {
         throw error
       }
       try copy.close()
+    }
+  }
+
+  /// The events that make a state's entities. A new journal knows no erased entities, so references to these are
+  /// removed, as if they had been deleted.
+  private static func additions(of everything: [EntityDifference], in state: State) -> [JournalEvent] {
+    var records: [EntityKey: EntityRecord] = [:]
+    for difference in everything where State.isRestored(difference.entity.kind) {
+      records[difference.entity] = difference.new
+    }
+    var open = Array(records.keys)
+    while let entity = open.popLast() {
+      guard let record = records[entity],
+        let lost = State.references(in: record, of: entity.kind).first(where: { records[$0] == nil })
+      else { continue }
+      records[entity] = RestoreTargets<State>.record(record, of: entity.kind, without: lost)
+      open += records[entity] == nil ? state.referrers(to: entity) : [entity]
+    }
+    return everything.compactMap { difference in
+      records[difference.entity].map {
+        JournalEvent(entity: difference.entity, previous: 0, change: .add($0))
+      }
     }
   }
 

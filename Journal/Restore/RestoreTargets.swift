@@ -47,7 +47,7 @@ struct RestoreTargets<State: EventSourced> {
   }
 
   /// The model's record without a reference; nil if the model keeps the reference.
-  private static func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey)
+  static func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey)
     -> EntityRecord?
   {
     guard let changed = State.record(record, of: kind, without: entity),

@@ -53,7 +53,8 @@ extension Journal {
     // Whatever depends on an entity that is to be deleted was added later.
     let losers = later == .override ? [] : reversal.entitiesThatLoseReferences(of: asked)
     // One conflict for each entity is enough.
-    for entity in losers where !reversal.conflicts.contains(where: { $0.entity == entity }) {
+    let inConflict = Set(reversal.conflicts.map(\.entity))
+    for entity in losers where !inConflict.contains(entity) {
       guard let past = try events(of: entity, after: 0).first, let edit = past.edit(of: nil) else { continue }
       reversal.note(edit)
     }
@@ -79,13 +80,14 @@ private struct Reversal<State: EventSourced> {
   var targets: RestoreTargets<State>
   private let later: LaterEdits
   private(set) var conflicts: [LaterEdit] = []
+  private var noted: Set<LaterEdit> = []
 
   init(_ targets: RestoreTargets<State>, _ later: LaterEdits) {
     self.targets = targets
     self.later = later
   }
 
-  mutating func note(_ edit: LaterEdit) { if !conflicts.contains(edit) { conflicts.append(edit) } }
+  mutating func note(_ edit: LaterEdit) { if noted.insert(edit).inserted { conflicts.append(edit) } }
 
   /// Reverts one event.
   /// - Parameters:

@@ -23,3 +23,12 @@ public enum FieldValue: Hashable, Sendable {
   /// Values by name; the order of the names is not preserved.
   case dictionary([String: FieldValue])
 }
+
+extension FieldValue {
+  /// Whether the values are equal byte by byte. Swift's own equality compares strings by canonical equivalence, and NaN
+  /// is never equal to itself.
+  package func isIdentical(to other: FieldValue?) -> Bool {
+    guard let other else { return false }
+    return EntityRecord(["": self]).bytes == EntityRecord(["": other]).bytes
+  }
+}

@@ -68,14 +68,14 @@ public struct EntityQuery: Hashable, Sendable {
 }
 
 extension EntityQuery.Condition {
-  fileprivate func holds(of record: EntityRecord, _ kind: EntityKind) -> Bool {
+  func holds(of record: EntityRecord, _ kind: EntityKind) -> Bool {
     guard let found = part(of: record, kind) else { return false }
     if case .string(let text) = found, text == value { return true }
     guard let wanted = try? FieldValue(json: value, decodingWrappers: true) else { return false }
     switch (found, wanted) {
     case (.integer(let found), .double(let wanted)): return Double(found) == wanted
     case (.double(let found), .integer(let wanted)): return found == Double(wanted)
-    default: return found == wanted
+    default: return found == wanted || found.isIdentical(to: wanted)
     }
   }
 
@@ -119,7 +119,8 @@ extension Journal where State == Catalog {
   /// Calls `body` with each matching entity, in the order of kinds and numbers, until it returns false.
   /// - Parameters:
   ///   - selector: the point in time to search.
-  ///   - deleted: whether to search, by their last records, only the entities that were deleted by then.
+  ///   - deleted: whether to search, by their last records, only the entities that were deleted by then. Those whose
+  ///     last record was pruned or erased are not found.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, and what `body` throws.
   /// - Complexity: O(h) reads of the log for the h events of the entity, if the query names one. Otherwise O(n) for n
   ///   entities of the kind, the categories or the catalog.
@@ -139,7 +140,8 @@ extension Journal where State == Catalog {
     }
     let catalog = try state(asOf: .revision(point))
     if deleted {
-      for (entity, revision) in catalog.deletedEntities {
+      // The last records of entities that were deleted up to the base were pruned.
+      for (entity, revision) in catalog.deletedEntities where revision > base?.revision ?? 0 {
         guard let record = try self.entity(entity, asOf: .revision(revision - 1))?.record,
           query.matches(entity, record)
         else { continue }

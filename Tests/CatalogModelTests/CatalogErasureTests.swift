@@ -96,4 +96,21 @@ import Testing
       try again.close()
     }
   }
+
+  /// The new journal has no trace of the erased entities, so a reference to one would be to nothing, or to the next one
+  /// of its kind.
+  @Test func aCopyWithoutHistoryRefersToNoErasedEntity() throws {
+    try withErased([.category(1)]) { journal, url in
+      let place = url.deletingLastPathComponent().appending(path: "Copy.journal")
+      try journal.copyState(to: place)
+      let copy = try CatalogJournal.open(at: place)
+      #expect(copy.state.items.map(\.id) == [1, 2] && copy.state.item(1)?["stars"] == .integer(3))
+      #expect(copy.state.items.allSatisfy { $0.category == nil })
+      #expect(copy.state.images(of: 1).map(\.id) == [1])
+      #expect(try copy.verify(deep: true).problems.map(\.description) == [])
+      let category = try copy.commit { try $0.addCategory(name: "Plates") }.value
+      #expect(copy.state.items(in: category).map(\.id) == [])
+      try copy.close()
+    }
+  }
 }

@@ -119,4 +119,34 @@ import Testing
       try journal.close()
     }
   }
+
+  @Test func unequalFindsExactlyWhatEqualDoesNot() throws {
+    let journal = try CatalogJournal.inMemory()
+    let values: [FieldValue?] = [
+      .string("10115"), .integer(10115), .double(10115), .string("true"), .bool(true), .string("null"), .null,
+      .string("[1]"), .array([1]), .array([2]), .double(.nan), .double(-0.0), .string("Dune"), nil,
+    ]
+    try journal.commit { draft in
+      for value in values { try draft.addItem(kind: "place", attributes: value.map { ["zip": $0] } ?? [:]) }
+    }
+    func answer(_ condition: String) throws -> Set<Int> {
+      var search = ItemSearch()
+      try search.add(condition: condition)
+      return Set(self.answer(search, in: journal.state))
+    }
+    let all = Set(1...values.count)
+    for (text, equal) in [
+      ("10115", [1, 2, 3]), ("true", [4, 5]), ("[1]", [8, 9]), (#"{"$double":"nan"}"#, [11]), ("0", [12]),
+      ("0.0", [12]), ("Dune", [13]), ("none", []),
+    ] {
+      #expect(try answer("zip=\(text)") == Set(equal), "\(text)")
+      #expect(try answer("zip!=\(text)") == all.subtracting(equal), "\(text)")
+    }
+    // An item without the field has no value either.
+    #expect(try answer("zip=null") == [6, 7])
+    #expect(try answer("zip!=null") == all.subtracting([6, 7, values.count]))
+    #expect(try answer("@kind=place") == all)
+    #expect(try answer("@kind!=place") == [])
+    try journal.close()
+  }
 }

@@ -10,6 +10,22 @@ private struct Task: CatalogItem {
   var order: ListOrder
 }
 
+/// A task whose order was added later.
+private struct LateTask: CatalogItem {
+  static let kind = "task"
+  static let indexes = [Index(\LateTask.order)]
+  var name: String
+  var order: ListOrder
+
+  init(name: String, order: ListOrder) { (self.name, self.order) = (name, order) }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    name = try container.decode(String.self, forKey: .name)
+    order = try container.decodeIfPresent(ListOrder.self, forKey: .order) ?? .start
+  }
+}
+
 struct ListOrderTests {
   @Test func betweenAnyTwoPlacesThereIsAnother() {
     var random = SeededGenerator()
@@ -101,6 +117,38 @@ struct ListOrderTests {
       }
       list.insert(moved, at: place)
       #expect(history.state.items(Task.self).sorted(by: \.order).ids == list)
+    }
+  }
+
+  /// Rows of an app that gives each new one the same position, or has only now got positions.
+  @Test func rowsThatShareAPositionOrHaveNoneMoveToTheRightPlace() throws {
+    var random = SeededGenerator()
+    for _ in 0..<60 {
+      var history = CatalogHistory()
+      let places = [nil] + ListOrder.places(3)
+      var list = try history.commit { draft in
+        try (1...8).map { number in
+          let id = try draft.insert(LateTask(name: "\(number)", order: .start))
+          try draft.replaceAttributes(ofItem: id.item, with: ["name": .string("\(number)")])
+          let place = places.randomElement(using: &random)!
+          if let place { try draft.update(id) { $0.order = place } }
+          return id
+        }
+      }
+      list = history.state.items(LateTask.self).sorted(by: \.order).ids
+      for _ in 0..<4 {
+        let moved = list.remove(at: Int.random(in: list.indices, using: &random))
+        let place = Int.random(in: 0...list.count, using: &random)
+        try history.commit { draft in
+          if Bool.random(using: &random) {
+            try draft.move(moved, by: \.order, after: place > 0 ? list[place - 1] : nil)
+          } else {
+            try draft.move(moved, by: \.order, before: place < list.count ? list[place] : nil)
+          }
+        }
+        list.insert(moved, at: place)
+        #expect(history.state.items(LateTask.self).sorted(by: \.order).ids == list)
+      }
     }
   }
 

@@ -129,6 +129,18 @@ import Testing
     using random: inout SeededGenerator
   ) throws {
     let past = try original.state(asOf: .revision(point))
+    // Entities that were deleted up to the point have lost their last records.
+    func deleted(_ journal: CatalogJournal, asOf revision: Revision) throws -> [EntityKey] {
+      var found: [EntityKey] = []
+      try journal.find(EntityQuery(), asOf: .revision(revision), deleted: true) { entity in
+        if entity.deleted ?? 0 > point { found.append(entity.entity) }
+        return true
+      }
+      return found
+    }
+    for revision in Set([point, newest]) {
+      #expect(try deleted(journal, asOf: revision) == deleted(original, asOf: revision))
+    }
     for number in 1...12 {
       for entity in [EntityKey.item(number), .category(number), .image(number)] {
         let whole = try original.history(of: entity)

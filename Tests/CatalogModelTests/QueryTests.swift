@@ -196,6 +196,14 @@ struct TypedItemTests {
     #expect(history.state.items(RenamedAndSaid.self).filter(\.title == "Soup").count == 1)
   }
 
+  @Test func aTypeWhoseFirstValueIsNotANumberHasTheIndexThatItDeclares() throws {
+    var history = CatalogHistory()
+    let noDate = Date(timeIntervalSinceReferenceDate: .nan)
+    let id = try history.commit { try $0.insert(Measurement(level: .nan, taken: noDate)) }
+    #expect(history.state.items(Measurement.self).filter(\.level == .nan).ids == [id])
+    #expect(history.state.items(Measurement.self).filter(\.taken == noDate).ids == [id])
+  }
+
   @Test func anItemIDIsEncodedAsItsNumberAndCanBeQueried() throws {
     var history = CatalogHistory()
     let soup = try history.commit { try $0.insert(Recipe(title: "Soup")) }
@@ -219,6 +227,13 @@ private struct RenamedAndSaid: CatalogItem {
   static func attributeName(of property: PartialKeyPath<Self>) -> String? { property == \.title ? "t" : nil }
   enum CodingKeys: String, CodingKey { case title = "t" }
   var title: String
+}
+
+private struct Measurement: CatalogItem {
+  static let kind = "measurement"
+  static let indexes = [Index(\Measurement.level), Index(\Measurement.taken)]
+  var level: Double
+  var taken: Date
 }
 
 private struct Note: CatalogItem {

@@ -60,6 +60,7 @@ import Testing
       #expect(try titles("?limit=1&offset=1") == ["Emma"])
       #expect(try served.get("/api/items?limit=1").json()["total"] == 3)
       #expect(try served.get("/api/items?kind=book&limit=1").json()["total"] == 2)
+      #expect(try served.get("/api/items?where=@kind!%3Dbook").json()["total"] == 1)
       #expect(try served.get("/api/items").json()["labels"]?["item:1"] == "Dune")
       #expect(try served.get("/api/items?where=stars").status == 400)
       #expect(try served.get("/api/items?limit=0").status == 400)

@@ -109,6 +109,47 @@ struct HistoryTests {
     }
   }
 
+  /// An import, a change of all that it added, and their deletion, each in one entry.
+  @Test func entriesWithManyEventsAreNotReadForEachOfThem() throws {
+    func readCounts(_ count: Int) throws -> [Int] {
+      let storage = WatchedStorage()
+      var options = JournalOptions(snapshots: .manual)
+      options.logStorage = storage
+      return try withLedger(options: options) { bank, _ in
+        var counts: [Int] = []
+        func note(_ body: () throws -> Void) rethrows {
+          let before = storage.reads.withLock { $0 }
+          try body()
+          counts.append(storage.reads.withLock { $0 } - before)
+        }
+        let all = (1...count).map { EntityKey.account($0) }
+        try bank.commit(by: "ana") { draft in for _ in all { _ = try draft.open(owner: "Ana") } }
+        try note { try #expect(bank.planUndo(by: "ana")?.changes.map(\.entity) == all) }
+        try bank.commit(by: "bob") { draft in for entity in all { try draft.deposit(7, on: entity.number) } }
+        try note { try #expect(bank.planUndo(by: "bob")?.changes.map(\.entity) == all) }
+        try note { try #expect(bank.planUndo(by: "ana")?.conflicts.map(\.entity) == all) }
+        try note {
+          try #expect(bank.planRestore(of: .everything, asOf: .revision(1)).undoes.map(\.entity) == all)
+        }
+        try note { try #expect(bank.planRestore(of: .everything, asOf: .revision(0)).changes.count == count) }
+        let entry = try bank.entry(at: 2)
+        try note {
+          for event in entry.events {
+            try #expect(bank.parts(changedBy: event).map(\.old) == [.integer(0)])
+          }
+        }
+        try bank.commit(by: "eve") { draft in for entity in all { try draft.delete(entity) } }
+        try note {
+          for entity in all { try #expect(bank.entity(entity, asOf: .revision(2))?.balance == 7) }
+        }
+        try bank.close()
+        return counts
+      }
+    }
+    let (few, many) = (try readCounts(100), try readCounts(400))
+    #expect(many == few && many.allSatisfy { $0 < 40 }, "\(few) \(many)")
+  }
+
   /// Many neighbors are read together, and entries that are far apart one by one.
   @Test func aFaultIsNamedOnlyIfTheEntityHasAnEventThere() throws {
     var random = SeededGenerator()

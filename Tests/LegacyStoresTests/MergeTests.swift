@@ -52,6 +52,31 @@ import Testing
     }
   }
 
+  /// All elements are one gap, in which each may be any of the rows.
+  @Test func aListWhoseElementsWereAllReplacedIsImportedInLinearTime() throws {
+    func persons(_ count: Int, _ names: String, from first: Int) -> LegacyStore {
+      store((first..<first + count).map { ("\(names) \($0)", "\($0)") })
+    }
+    func time(_ count: Int) throws -> Double {
+      try withTemporaryFolder { folder in
+        let journal = try folder.journal()
+        try journal.importStore(persons(count, "Al", from: 0))
+        let half = persons(count, "Ben", from: count / 2)
+        let time = try ContinuousClock().measure {
+          // Half of the elements share a number with one of before.
+          let report = try journal.importStore(half)
+          #expect(report.updated == count / 2 && report.added == count / 2)
+        }
+        #expect(names(journal).contains("\(count) Ben \(count - 1) \(count - 1)"))
+        try journal.close()
+        return time / .seconds(1)
+      }
+    }
+    var best = Double.infinity
+    for _ in 0..<2 { best = min(best, try time(1_000) / time(250)) }
+    #expect(best < 8)
+  }
+
   @Test func aChangeInTheJournalStaysUntilTheFileChangesTheSameAttribute() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()

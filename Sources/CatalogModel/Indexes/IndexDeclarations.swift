@@ -21,7 +21,7 @@ extension CatalogItem {
     let proven = provenIndexes.withLock { $0 }
     for index in indexes where !proven.contains(ProvenIndex(model: model, path: index.path)) {
       guard let expected = try? index.expected(value), expected != .null else { continue }
-      guard FieldValue.dictionary(attributes)[index.path] == expected else {
+      guard expected.isIdentical(to: FieldValue.dictionary(attributes)[index.path]) else {
         let name = index.path.names.joined(separator: ".")
         throw JournalError(
           .wrongUse,

@@ -58,7 +58,8 @@ package struct ItemScan: Sendable {
     // If all items are of one kind, the search need not name it.
     let kind = search.query.kind ?? (catalog.kinds.count == 1 ? catalog.kinds[0] : nil)
     let scope = kind.map { IndexScope(itemsOfKind: $0) }
-    let isOnlyOfKind = search.query == EntityQuery(kind: search.query.kind) && conditions.isEmpty
+    let isOnlyOfKind =
+      search.query == EntityQuery(kind: search.query.kind) && conditions.isEmpty && search.exclusions.isEmpty
     if let categories = search.query.categories {
       // An item is in at most one category, so no number occurs twice.
       source = .numbers(categories.flatMap { catalog.items(in: $0).map(\.id.number) }.sorted())
@@ -198,7 +199,8 @@ package struct ItemScan: Sendable {
   private func matching(_ number: Int, _ row: EntityRow?) -> Catalog.Item? {
     guard let item = (row ?? catalog.itemTable[number]).map({ Catalog.Item(number: number, row: $0) }),
       search.query == EntityQuery() || search.query.matches(item.id.entity, item.record),
-      conditions.allSatisfy({ $0.holds(for: item.record) })
+      conditions.allSatisfy({ $0.holds(for: item.record) }),
+      !search.exclusions.contains(where: { $0.holds(of: item.record, .item) })
     else { return nil }
     return item
   }

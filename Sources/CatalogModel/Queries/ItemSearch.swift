@@ -23,6 +23,8 @@ package struct ItemSearch: Hashable, Sendable {
   /// The text, the kind, the categories, and conditions of equality.
   package var query: EntityQuery
   package var comparisons: [Comparison] = []
+  /// Conditions of equality that must not hold.
+  package var exclusions: [EntityQuery.Condition] = []
   /// Items that compare equal are in the order of their numbers.
   package var orders: [Order] = []
 
@@ -48,6 +50,12 @@ package struct ItemSearch: Hashable, Sendable {
       query.conditions.append(EntityQuery.Condition(field, is: content))
       return
     }
+    if sign == "!=" {
+      exclusions.append(EntityQuery.Condition(field, is: content))
+      // An item without the field has no value either.
+      if content == "null" { comparisons.append(Comparison(field: field, range: .missing, isNegated: true)) }
+      return
+    }
     let value = (try? FieldValue(json: content, decodingWrappers: true)) ?? .string(content)
     let range: ValueRange =
       switch sign {
@@ -55,10 +63,9 @@ package struct ItemSearch: Hashable, Sendable {
       case "<=": .through(value)
       case ">": .above(value)
       case "<": .below(value)
-      case "^=": .prefix(content)
-      default: value == .null ? .missing : .equal(to: value)
+      default: .prefix(content)
       }
-    comparisons.append(Comparison(field: field, range: range, isNegated: sign == "!="))
+    comparisons.append(Comparison(field: field, range: range, isNegated: false))
   }
 
   /// Adds a sort key: `title`, or `-stars` for the largest first.

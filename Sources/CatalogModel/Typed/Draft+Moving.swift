@@ -7,24 +7,22 @@ extension Draft where State == Catalog {
   /// - Throws: ``JournalError`` with code `rejected` if one of the two does not exist or is of another kind, and
   ///   `DecodingError` if the item's attributes don't make such a value.
   /// - Complexity: O(log n) with an index on the property, otherwise O(n). One item is written. If items were often
-  ///   inserted in the same place, some 30 neighbors are sometimes written too.
+  ///   inserted in the same place, some 30 neighbors are sometimes written too. Items that share the position of
+  ///   `other`, for example because all began with ``ListOrder/start``, are also written.
   public mutating func move<Model: CatalogItem>(
     _ id: ItemID<Model>, by order: any WritableKeyPath<Model, ListOrder> & Sendable,
     after other: ItemID<Model>?
   ) throws {
-    let all = state.items(Model.self)
-    // The item itself is not a neighbor of its new position.
-    let place: ListOrder? = try other.map { other in
-      guard let item = state.item(other) else {
-        throw Rules.rejected("\(Catalog.name(of: other.entity)) is not an existing \(Model.kind)")
-      }
-      return try item.value[keyPath: order]
-    }
+    try checkKind(of: id)
+    if let other { _ = try existing(other) }
     if other == id { return }
+    let place = try position(of: other, by: order, whileMoving: id)
+    let all = state.items(Model.self)
     let behind = place.map { all.filter(order > $0) } ?? all
+    // The item itself is not a neighbor of its new position.
     let next = try behind.sorted(by: order).prefix(2).first { $0.id != id }?.value[keyPath: order]
     let new = ListOrder(after: place, before: next)
-    try update(id) { $0[keyPath: order] = new }
+    try put(id, by: order, at: new)
     if new.isLong { try spread(around: new, by: order) }
   }
 
@@ -35,17 +33,66 @@ extension Draft where State == Catalog {
     _ id: ItemID<Model>, by order: any WritableKeyPath<Model, ListOrder> & Sendable,
     before other: ItemID<Model>?
   ) throws {
+    try checkKind(of: id)
+    if let other { _ = try existing(other) }
     if other == id { return }
+    let place = try position(of: other, by: order, whileMoving: id)
     let all = state.items(Model.self)
-    let place: ListOrder? = try other.map { other in
-      guard let item = state.item(other) else {
-        throw Rules.rejected("\(Catalog.name(of: other.entity)) is not an existing \(Model.kind)")
-      }
-      return try item.value[keyPath: order]
-    }
     let ahead = place.map { all.filter(order < $0) } ?? all
-    let previous = ahead.sorted(by: .descending(order)).prefix(2).first { $0.id != id }
-    try move(id, by: order, after: previous?.id)
+    let previous =
+      try ahead.sorted(by: .descending(order)).prefix(2).first { $0.id != id }?.value[keyPath: order]
+    let new = ListOrder(after: previous, before: place)
+    try put(id, by: order, at: new)
+    if new.isLong { try spread(around: new, by: order) }
+  }
+
+  /// The position of an item; nil for nil. Before, items that share it get distinct positions in the same place, so
+  /// that there is one between any two. So do items without a position, which come first in the order.
+  private mutating func position<Model: CatalogItem>(
+    of other: ItemID<Model>?, by order: any WritableKeyPath<Model, ListOrder> & Sendable,
+    whileMoving moved: ItemID<Model>
+  ) throws -> ListOrder? {
+    let unplaced = state.items(Model.self).filter(.isMissing(order)).ids.filter { $0 != moved }
+    if !unplaced.isEmpty {
+      let first = state.items(Model.self).filter(!.isMissing(order)).sorted(by: order).first
+      try place(unplaced, by: order, after: nil, before: first?.value[keyPath: order])
+    }
+    guard let other else { return nil }
+    let position = try existing(other).value[keyPath: order]
+    let all = state.items(Model.self)
+    let sharing = all.filter(order == position).ids.filter { $0 != moved }
+    if sharing.count < 2 { return position }
+    let low = try all.filter(order < position).sorted(by: .descending(order)).first?.value[keyPath: order]
+    let high = try all.filter(order > position).sorted(by: order).first?.value[keyPath: order]
+    try place(sharing, by: order, after: low, before: high)
+    return try existing(other).value[keyPath: order]
+  }
+
+  private func existing<Model: CatalogItem>(_ id: ItemID<Model>) throws -> StoredItem<Model> {
+    guard let item = state.item(id) else {
+      throw Rules.rejected("\(Catalog.name(of: id.entity)) is not an existing \(Model.kind)")
+    }
+    return item
+  }
+
+  /// Gives items these positions between two others, in order.
+  private mutating func place<Model: CatalogItem>(
+    _ ids: [ItemID<Model>], by order: any WritableKeyPath<Model, ListOrder> & Sendable,
+    after low: ListOrder?, before high: ListOrder?
+  ) throws {
+    let places = ListOrder.places(ids.count, after: low, before: high)
+    for (id, place) in zip(ids, places) { try put(id, by: order, at: place) }
+  }
+
+  /// Gives an item a position.
+  private mutating func put<Model: CatalogItem>(
+    _ id: ItemID<Model>, by order: any WritableKeyPath<Model, ListOrder> & Sendable, at place: ListOrder
+  ) throws {
+    if state.itemTable[id.number]?.record.key(at: AttributePath(of: order)) == .missing {
+      // The type may read a missing position as this one, and an update that changes no value writes nothing.
+      try update(id) { $0[keyPath: order] = ListOrder(after: place, before: nil) }
+    }
+    try update(id) { $0[keyPath: order] = place }
   }
 
   /// Gives the items around a position new, evenly spread positions, so that their texts are short again.

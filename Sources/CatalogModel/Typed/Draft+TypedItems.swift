@@ -68,7 +68,7 @@ extension Draft where State == Catalog {
     return try addImage(to: id.item, name: name, mediaType: mediaType, blob: blob)
   }
 
-  private func checkKind<Model: CatalogItem>(of id: ItemID<Model>) throws(JournalError) {
+  func checkKind<Model: CatalogItem>(of id: ItemID<Model>) throws(JournalError) {
     try state.checkPresence(of: id.entity)
     guard state.item(id) == nil else { return }
     throw Rules.rejected(

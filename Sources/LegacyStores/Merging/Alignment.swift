@@ -82,14 +82,13 @@ struct Alignment {
       if waiting.isEmpty { return }
       for index in unmatchedItems() {
         let item = store.items[index]
-        guard let candidates = waiting[fingerprints[index]],
-          let place = candidates.lastIndex(where: {
+        guard
+          let place = waiting[fingerprints[index]]?.lastIndex(where: {
             (inOwnList ? memory.rows[$0].list == item.list : mayBe(index, $0))
               && memory.rows[$0].className == item.className
-          })
+          }), let row = waiting[fingerprints[index]]?.remove(at: place)
         else { continue }
-        match(index, candidates[place])
-        waiting[fingerprints[index]]?.remove(at: place)
+        match(index, row)
       }
     }
   }
@@ -123,7 +122,16 @@ struct Alignment {
   private mutating func matchPlaces(_ known: [Int: [String: FieldValue]]) {
     for list in Set(store.items.map(\.list)).sorted() {
       let items = store.items.indices.filter { store.items[$0].list == list }
-      let old = memory.rows.indices.filter { memory.rows[$0].list == list }
+      // The rows that an item may still be: all of them, and by class and part.
+      var open = WaitingRows()
+      var saying: [String: [[UInt8]: WaitingRows]] = [:]
+      for row in memory.rows.indices where memory.rows[row].list == list {
+        guard !taken[row], memory.rows[row].key == nil else { continue }
+        open.append(row)
+        for part in Self.parts(of: known[row] ?? [:]) {
+          saying[memory.rows[row].className, default: [:]][part, default: WaitingRows()].append(row)
+        }
+      }
       var start = 0
       while start < items.count {
         guard rows[items[start]] == nil, store.items[items[start]].key == nil else {
@@ -134,21 +142,22 @@ struct Alignment {
         while end < items.count, rows[items[end]] == nil { end += 1 }
         let low = start == 0 ? -1 : rows[items[start - 1]] ?? -1
         let high = end == items.count ? Int.max : rows[items[end]] ?? Int.max
-        let between = old.filter { $0 > low && $0 < high && !taken[$0] && memory.rows[$0].key == nil }
-        pair(Array(items[start..<end]), between, known)
+        if end - start == 1, let row = open.first(after: low, before: high, taken),
+          open.first(after: row, before: high, taken) == nil
+        {
+          // One on each side.
+          if memory.rows[row].className == store.items[items[start]].className { match(items[start], row) }
+        } else {
+          for item in items[start..<end] {
+            let className = store.items[item].className
+            let found = Self.parts(of: store.items[item].attributes).compactMap { part in
+              saying[className]?[part]?.first(after: low, before: high, taken)
+            }
+            if let row = found.min() { match(item, row) }
+          }
+        }
         start = end
       }
-    }
-  }
-
-  private mutating func pair(_ items: [Int], _ between: [Int], _ known: [Int: [String: FieldValue]]) {
-    let isAlone = items.count == 1 && between.count == 1
-    for item in items {
-      let found = between.first { row in
-        guard !taken[row], memory.rows[row].className == store.items[item].className else { return false }
-        return isAlone || shares(store.items[item].attributes, known[row] ?? [:])
-      }
-      if let found { match(item, found) }
     }
   }
 
@@ -184,10 +193,34 @@ struct Alignment {
       }
     }
   }
+}
 
-  /// Whether two elements share a significant part.
-  private func shares(_ left: [String: FieldValue], _ right: [String: FieldValue]) -> Bool {
-    !Set(Self.parts(of: left)).isDisjoint(with: Self.parts(of: right))
+/// Rows in order, from which the first one in a range that is not yet taken is found without passing the same taken
+/// ones each time.
+private struct WaitingRows {
+  private var rows: [Int] = []
+  /// For each row, the place of a later one; all between are taken if this one is.
+  private var later: [Int] = []
+
+  mutating func append(_ row: Int) {
+    rows.append(row)
+    later.append(rows.count)
+  }
+
+  mutating func first(after low: Int, before high: Int, _ taken: [Bool]) -> Int? {
+    var (start, end) = (0, rows.count)
+    while start < end {
+      let middle = (start + end) / 2
+      if rows[middle] > low { end = middle } else { start = middle + 1 }
+    }
+    var place = start
+    var passed: [Int] = []
+    while place < rows.count, taken[rows[place]] {
+      passed.append(place)
+      place = later[place]
+    }
+    for index in passed { later[index] = place }
+    return place < rows.count && rows[place] < high ? rows[place] : nil
   }
 }
 

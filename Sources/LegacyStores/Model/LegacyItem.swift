@@ -122,13 +122,6 @@ extension FieldValue {
     return array?.contains(where: \.refersToItems) ?? dictionary?.values.contains(where: \.refersToItems)
       ?? false
   }
-
-  /// Whether the values are equal byte by byte. Swift's own equality compares strings by canonical equivalence, and NaN
-  /// is never equal to itself.
-  func isIdentical(to other: FieldValue?) -> Bool {
-    guard let other else { return false }
-    return EntityRecord(["": self]).bytes == EntityRecord(["": other]).bytes
-  }
 }
 
 extension FieldValue? {

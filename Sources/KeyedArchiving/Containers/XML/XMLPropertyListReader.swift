@@ -137,12 +137,13 @@ private struct XMLPropertyListReader {
   private mutating func takeKey(
     _ name: XMLScanner.Name, isEmpty: Bool, _ writer: inout BinaryPropertyListWriter
   ) throws(ArchiveError) {
-    guard let parent = stack.last, parent.isDictionary else {
+    // A copy of the frame would be a second reference, and each change would copy all keys so far.
+    let top = stack.count - 1
+    guard top >= 0, stack[top].isDictionary else {
       throw error("A <key> is outside a dictionary")
     }
-    guard !parent.hasOpenKey else { throw error("A <key> follows another <key> that has no value") }
+    guard !stack[top].hasOpenKey else { throw error("A <key> follows another <key> that has no value") }
     let content = isEmpty ? [] : try scanner.content(of: name)
-    let top = stack.count - 1
     if let place = stack[top].places[content] {
       stack[top].repeated = place
       return
