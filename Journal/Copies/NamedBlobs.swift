@@ -76,7 +76,12 @@ extension NamedBlobs {
         case .update(let update): changes.append(update)
         case .delete, .erased, nil: return nil
         }
-        revision = event?.previous ?? 0
+        let previous = event?.previous ?? 0
+        guard previous < revision else {
+          throw JournalError(
+            .damaged, "the entry names an earlier one that is not earlier", revision: revision)
+        }
+        revision = previous
       }
       return nil
     }
