@@ -7,8 +7,8 @@ extension Journal {
   ///   - url: a file from ``backup(toFile:progress:)``.
   ///   - journal: the folder to create; its parent must exist.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
-  /// - Throws: ``JournalError``: `alreadyExists` if something is at `journal`; `damaged` if the file is cut or altered;
-  ///   `otherModel`; `io` if the disk is full. Then there is no journal.
+  /// - Throws: ``JournalError``: `alreadyExists` if something is at `journal`; `damaged` if the file is cut or altered,
+  ///   or lacks an image; `otherModel`; `io` if the disk is full. Then there is no journal.
   /// - Returns: the receipt of the original journal. The new journal has everything up to it.
   @discardableResult
   public static func restore(
