@@ -609,6 +609,35 @@ import Testing
     #expect(costs[1].changes <= costs[0].changes * 5 / 4 + 4096)
   }
 
+  @Test func aBackupReadsEachEntryOnceHoweverLargeTheirEntityIs() throws {
+    let readByteCounts = try [10, 1 << 20].map { size in
+      try withTemporaryFolder { folder in
+        let url = folder.url.appending(path: "Finds.journal")
+        let made = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+        let large = FieldValue.string(String(repeating: "x", count: size))
+        try made.commit { _ = try $0.addItem(kind: "find", attributes: ["large": large]) }
+        for number in 0..<90 {
+          let text = "\(number) " + String(repeating: "y", count: 100_000)
+          try made.commit { try $0.updateItem(1, set: ["text": .string(text)]) }
+        }
+        try made.close()
+        let readByteCount = Lock(0)
+        var options = JournalOptions(snapshots: .manual)
+        options.database.readHook = { _, byteCount in
+          readByteCount.withLock { $0 += byteCount }
+          return .proceed
+        }
+        let journal = try CatalogJournal.open(at: url, mode: .readOnly, options: options)
+        defer { try? journal.close() }
+        let before = readByteCount.withLock { $0 }
+        let backup = folder.url.appending(path: "Finds.backup")
+        try journal.backup(to: backup)
+        return readByteCount.withLock { $0 } - before - size
+      }
+    }
+    #expect(readByteCounts[1] < readByteCounts[0] * 5 / 4)
+  }
+
   @Test func manyBackupsLeaveAFewFiles() throws {
     try withJournal { journal, url in
       for number in 0..<60 {
