@@ -142,7 +142,7 @@ struct Recovery<State: EventSourced> {
   private init(upToDamage url: URL, _ options: JournalOptions) throws {
     folder = try JournalFolder(url, hook: options.fileHook, readHook: options.readHook)
     lock = nil
-    let source = try SalvageSource(url, options.logStorage)
+    let source = try SalvageSource(url, options.logStorage, readHook: options.readHook)
     let log = try SalvagedLog(source, State.self)
     format = log.foundFormat
     chain = LayerChain<State>(folder, format: format, log: log, options: options)

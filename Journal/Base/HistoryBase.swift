@@ -161,7 +161,8 @@ extension BaseHeader {
       String(decoding: $0, as: UTF8.self).split(separator: " ")
     }
     guard lines.count == 8, lines[0].count == 3, let journal = JournalID(lines[0][2]), lines[1].count == 2,
-      let revision = Revision(lines[1][1]), revision > 0, lines[2].count == 2,
+      let revision = Revision(lines[1][1]), revision > 0, revision < NumberLimit.revision,
+      lines[2].count == 2,
       let digest = ContentDigest(hex: lines[2][1]), lines[3].count == 2, let date = Timestamp(lines[3][1]),
       lines[4].count == 2, let formatDigest = ContentDigest(hex: lines[4][1]), lines[5].count == 3,
       let schema = ModelSchema(name: lines[5][1], version: lines[5][2]), lines[6].count == 3,

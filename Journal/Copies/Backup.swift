@@ -125,16 +125,19 @@ extension Journal {
     defer { backup.close() }
     let head = try backup.commonHead(with: log, format, newest: last)
     try LogReplacement.recover(backup.place.folder, backup.log, backup.place.format)
+    try backup.place.folder.prepareForWriting()
+    // An interrupted run may have left a part of an image that was erased since.
+    if let images = try backup.place.folder.openImages() { try BlobNames.removeUnfinished(in: images) }
     var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
-    let isRebuilt = try hasErasures(after: head, through: last, observer)
-    if head.revision < last.revision, isRebuilt {
-      try backup.place.folder.prepareForWriting()
+    if try hasErasures(after: head, through: last, observer) {
       try rebuild(backup, through: last, sharesImages: sharesImages, &report, observer)
     } else if head.revision < last.revision {
-      try backup.place.folder.prepareForWriting()
       let copy = try JournalCopy(backup.log, in: backup.place, head: head)
       try append(to: copy, through: last, sharesImages: sharesImages, &report, observer)
       try copy.close()
+    } else {
+      // An interrupted run may have ended before it.
+      try backup.markNewest()
     }
     try report.receipt.write(in: backup.place.folder)
     if let base = format.base?.head, !report.isRebuilt, backup.place.format.head.revision < base.revision {
@@ -143,9 +146,10 @@ extension Journal {
     return report
   }
 
-  /// Whether a part of the earlier history was erased since.
+  /// Whether a part of the earlier history was erased since. Even a backup without entries may have images of it, from
+  /// an interrupted run.
   private func hasErasures(after head: Head, through last: Head, _ observer: CopyObserver) throws -> Bool {
-    guard head.revision > 0, head.revision < last.revision else { return false }
+    guard head.revision < last.revision else { return false }
     var reader = EntryReader(log, journal: id, after: head)
     var isFound = false
     while try !isFound
@@ -188,6 +192,7 @@ extension Journal {
     }
     try backup.log.close()
     try replacement.commit(removing: images.filter { !named.contains($0) })
+    try backup.markNewest(ofNewLog: replacement.format)
     report.isRebuilt = true
   }
 

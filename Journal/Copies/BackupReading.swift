@@ -7,8 +7,8 @@ extension Journal {
   ///   - url: a file from ``backup(toFile:progress:)``.
   ///   - journal: the folder to create; its parent must exist.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
-  /// - Throws: ``JournalError``: `alreadyExists` if something is at `journal`; `damaged` if the file is cut or altered;
-  ///   `otherModel`; `io` if the disk is full. Then there is no journal.
+  /// - Throws: ``JournalError``: `alreadyExists` if something is at `journal`; `damaged` if the file is cut or altered,
+  ///   or lacks an image; `otherModel`; `io` if the disk is full. Then there is no journal.
   /// - Returns: the receipt of the original journal. The new journal has everything up to it.
   @discardableResult
   public static func restore(
@@ -60,7 +60,7 @@ extension Journal {
       ) { place in
         let copy = try JournalCopy(making: place)
         do {
-          receipt = try records.read(into: copy, place.format, progress)
+          receipt = try records.read(into: copy, of: State.self, place.format, progress)
         } catch {
           try? copy.close()
           throw error
@@ -121,19 +121,32 @@ private struct BackupRecords {
   }
 
   /// Writes all further records into a new journal.
-  mutating func read(
-    into copy: JournalCopy, _ format: JournalFormat, _ observer: CopyObserver
+  mutating func read<State: EventSourced>(
+    into copy: JournalCopy, of model: State.Type, _ format: JournalFormat, _ observer: CopyObserver
   ) throws -> JournalReceipt {
     let images = BlobStore(copy.folder, try copy.folder.openImages(), isReadOnly: false)
     defer { images.close() }
     var piece: [SealedEntry] = []
     var pieceByteCount = 0
     var newest = format.head
+    var named = NamedBlobs<State>(try EventUpcast(model), in: copy.log, format.base)
+    var isBaseChecked = format.base == nil
+    func check(_ blobs: [Blob]) throws {
+      for blob in blobs where try !images.contains(blob) {
+        throw damaged("it lacks an image, or has it after the entry that names it", revision: newest.revision)
+      }
+    }
+    func checkBase() throws {
+      if !isBaseChecked { try check(try format.base?.blobs(of: model) ?? []) }
+      isBaseChecked = true
+    }
     func flush() throws {
       try images.flush()
       if !piece.isEmpty { try copy.append(piece, head: newest) }
       piece.removeAll()
       pieceByteCount = 0
+      // The records of entities in a piece are known; the copy has all others.
+      named.trim()
       try observer(CopyProgress(phase: .copying, done: newest.revision, all: newest.revision))
     }
     while true {
@@ -143,13 +156,16 @@ private struct BackupRecords {
       case .format, .base: throw damaged("it has a second FORMAT or base")
       case .blob: try readBlob(byteCount, into: images, copy.folder)
       case .entry:
+        try checkBase()
         let bytes = try take(byteCount)
         let entry = try entry(bytes, after: newest, format)
         newest = entry.head
+        try check(try named.blobs(in: entry.sealed))
         piece.append(entry.sealed)
         pieceByteCount += bytes.count
         if pieceByteCount >= EntryReader.pieceByteCount { try flush() }
       case .receipt:
+        try checkBase()
         let text = String(decoding: try take(byteCount), as: UTF8.self)
         guard let receipt = JournalReceipt(text), receipt.journal == format.id,
           receipt.revision == newest.revision,

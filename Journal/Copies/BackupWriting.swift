@@ -21,22 +21,21 @@ extension Journal {
       URL(fileURLWithPath: path).deletingLastPathComponent().path, followsLinks: true, hook: options.fileHook)
     try checkIsBackup(name, in: parent)
     try parent.require(try byteCountOfEntries(through: head.revision), for: "the entries")
-    let unfinished = name + Folder.temporarySuffix
-    try parent.removeFile(unfinished)
+    UnfinishedFile.removeLeftovers(of: name, in: parent)
+    let unfinished = try UnfinishedFile(of: name, in: parent)
     do {
-      let file = try parent.file(unfinished, .creating)
       var offset = 0
       let report = try backup(progress: progress) { piece in
-        try unsafe piece.withUnsafeBytes { try unsafe file.write($0, at: offset) }
+        try unsafe piece.withUnsafeBytes { try unsafe unfinished.file.write($0, at: offset) }
         offset += piece.count
-        file.beginFlush()
+        unfinished.file.beginFlush()
       }
-      try file.flush()
-      try parent.rename(unfinished, to: name)
+      try unfinished.file.flush()
+      try parent.rename(unfinished.name, to: name)
       try parent.flush()
       return report
     } catch {
-      try? parent.removeFile(unfinished)
+      try? parent.removeFile(unfinished.name)
       throw error
     }
   }
@@ -99,5 +98,39 @@ extension Journal {
     try put(BackupFile.head(.receipt, byteCount: receipt.count) + receipt)
     try write(buffer)
     return report
+  }
+}
+
+/// The file in which a backup is being written, locked as long as this value exists. If the lock is free, the process
+/// that wrote it has ended.
+private struct UnfinishedFile: ~Copyable {
+  let name: String
+  let file: File
+
+  init(of backup: String, in parent: Folder) throws(JournalError) {
+    // Before it is locked, another process may take it for a leftover and remove it.
+    for _ in 0..<16 {
+      let name = TemporaryName.make(for: backup)
+      let file = try parent.file(name, .creating)
+      // On a file system without locks, leftovers are not removed either.
+      if (try? file.lock()) ?? true, try parent.status(of: name) != nil {
+        self.name = name
+        self.file = file
+        return
+      }
+    }
+    throw JournalError(
+      .io, "another process keeps removing the file of the backup while it is being written",
+      path: parent.path(of: backup))
+  }
+
+  /// Removes leftovers of killed runs that wrote that backup: files with such a name whose lock is free.
+  static func removeLeftovers(of backup: String, in parent: Folder) {
+    for found in (try? parent.names()) ?? [] where TemporaryName.isOne(found, for: backup) {
+      guard let file = try? parent.file(found, .reading), (try? file.status().owner) == geteuid(),
+        (try? file.lock()) == true
+      else { continue }
+      try? parent.removeFile(found)
+    }
   }
 }

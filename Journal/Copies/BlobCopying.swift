@@ -13,8 +13,9 @@ struct BlobCopying {
   private(set) var copiedCount = 0
   private(set) var copiedByteCount = 0
   private(set) var sharedCount = 0
-  /// Whether there are new names that are not durable yet.
-  private var isFlushNeeded = false
+  /// Whether there may be names that are not durable yet. True at first: an interrupted run may have ended before it
+  /// flushed them.
+  private var isFlushNeeded = true
 
   init(from source: Folder?, at sourcePath: String, to target: Folder, sharesFiles: Bool) {
     self.source = source
@@ -26,12 +27,20 @@ struct BlobCopying {
   /// Copies a blob if it is missing.
   /// - Throws: ``JournalError`` with code `damaged` if the source lacks it or its bytes are altered.
   mutating func bring(_ blob: Blob) throws {
+    if let error = try take(blob) { throw error }
+  }
+
+  /// Copies a blob if it is missing.
+  /// - Returns: why the source can't give it, as ``bring(_:)`` throws it; nil if the target has it now.
+  /// - Throws: an error of the target, or of a cancelled task.
+  mutating func take(_ blob: Blob) throws -> JournalError? {
     let name = blob.digest.hex
     if let status = try target.status(of: name), status.kind == .file, status.byteCount == blob.byteCount {
-      return
+      return nil
     }
     // Opened first, because its error is the most precise.
-    let file = try BlobFile(blob, in: source, at: sourcePath)
+    let file: BlobFile
+    do throws(JournalError) { file = try BlobFile(blob, in: source, at: sourcePath) } catch { return error }
     let unfinished = BlobNames.unfinished()
     do {
       if sharesFiles, let source, try source.link(name, in: target, as: unfinished) {
@@ -40,7 +49,10 @@ struct BlobCopying {
         sharedCount += 1
       } else {
         try target.require(blob.byteCount, for: "an image")
-        try copy(file, to: unfinished)
+        if let error = try copy(file, to: unfinished) {
+          try target.removeFile(unfinished)
+          return error
+        }
         copiedCount += 1
         copiedByteCount += blob.byteCount
       }
@@ -51,15 +63,25 @@ struct BlobCopying {
       throw error
     }
     isFlushNeeded = true
+    return nil
   }
 
-  private func copy(_ file: borrowing BlobFile, to name: String) throws {
+  /// - Returns: the error of the source, if there is one.
+  private func copy(_ file: borrowing BlobFile, to name: String) throws -> JournalError? {
     let copy = try target.file(name, .creating)
-    try file.read { piece, offset in
-      try unsafe piece.withUnsafeBytes { try unsafe copy.write($0, at: offset) }
-      copy.beginFlush()
+    var isWritten = true
+    do {
+      try file.read { piece, offset in
+        isWritten = false
+        try unsafe piece.withUnsafeBytes { try unsafe copy.write($0, at: offset) }
+        isWritten = true
+        copy.beginFlush()
+      }
+    } catch let error as JournalError where isWritten {
+      return error
     }
     try copy.flush()
+    return nil
   }
 
   /// Makes the names of all copied blobs durable.
@@ -133,7 +155,8 @@ extension Files.Folder where Failure == JournalError {
   /// Fails if the disk has no room for this many bytes.
   func require(_ byteCount: Int, for what: String) throws(JournalError) {
     let free = try freeByteCount()
-    guard free < byteCount + Self.reserve else { return }
+    // A damaged or forged file can name any size, so nothing is added to it.
+    guard free - Self.reserve < byteCount else { return }
     throw JournalError(
       .io, "there is no room for \(what) of \(byteCount) bytes: the disk has \(free) left; make room",
       path: path)

@@ -120,6 +120,27 @@ final class ExistingBackup {
     }
   }
 
+  /// Marks the newest entry, if an interrupted run has not.
+  func markNewest() throws(JournalError) {
+    guard let mark = try log.acknowledged(), mark.revision < (try log.newestRevision()) else { return }
+    try log.beginWriting()
+    try log.close()
+  }
+
+  /// Marks the newest entry of a log that has replaced the old one: its own mark was in the folder in which it was
+  /// built.
+  func markNewest(ofNewLog format: JournalFormat) throws(JournalError) {
+    let log = try place.options.logStorage.open(
+      .write, in: LogPlace(folder, format, options: place.options))
+    do throws(JournalError) {
+      try log.beginWriting()
+    } catch {
+      try? log.close()
+      throw error
+    }
+    try log.close()
+  }
+
   /// A failure is harmless: everything was written and confirmed before.
   func close() {
     try? log.close()

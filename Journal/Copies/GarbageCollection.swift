@@ -40,13 +40,13 @@ extension Journal {
       try images.flush()
       try journal.close()
     }
-    return GarbageReport(imageCount: unnamed.count, byteCount: unnamed.reduce(0) { $0 + $1.byteCount })
+    return GarbageReport(imageCount: unnamed.count, byteCount: unnamed.sum(of: \.byteCount))
   }
 
   /// How many images no entry names, and how many bytes they have.
   func unnamedImages() throws -> (count: Int, byteCount: Int) {
     let unnamed = try unnamedNames { _ in }
-    return (unnamed.count, unnamed.reduce(0) { $0 + $1.byteCount })
+    return (unnamed.count, unnamed.sum(of: \.byteCount))
   }
 
   private func unnamedNames(_ observer: CopyObserver) throws -> [(name: String, byteCount: Int)] {

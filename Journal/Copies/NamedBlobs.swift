@@ -1,15 +1,24 @@
 /// Finds the blobs that entries name, read in order.
 ///
 /// After an update, the whole record counts, so the records of changed entities are cached. Call ``trim()`` regularly
-/// to bound memory: too many records are dropped and read again.
+/// to bound memory: of too many records, those that were used least recently are dropped and read again.
 struct NamedBlobs<State: EventSourced> {
   private static var byteLimit: Int { 32 << 20 }
 
   let upcast: EventUpcast
   /// The record of an entity after its event of a revision.
   let recordAfter: (EntityKey, Revision) throws(JournalError) -> EntityRecord?
-  private var records: [EntityKey: EntityRecord?] = [:]
+  private var records: [EntityKey: CachedRecord] = [:]
   private var byteCount = 0
+  private var useCount = 0
+
+  private struct CachedRecord {
+    let record: EntityRecord?
+    /// How many uses of any record there were before its last.
+    let use: Int
+
+    var byteCount: Int { 64 + (record?.bytes.count ?? 0) }
+  }
 
   init(
     _ upcast: EventUpcast, recordAfter: @escaping (EntityKey, Revision) throws(JournalError) -> EntityRecord?
@@ -21,8 +30,12 @@ struct NamedBlobs<State: EventSourced> {
   /// Drops records if there are too many. `recordAfter` is then called for earlier entries.
   mutating func trim() {
     guard byteCount > Self.byteLimit else { return }
-    records.removeAll()
-    byteCount = 0
+    // Half of them stay, so that the next time is not soon.
+    for (entity, cached) in records.sorted(by: { $0.value.use < $1.value.use })
+    where byteCount > Self.byteLimit / 2 {
+      records[entity] = nil
+      byteCount -= cached.byteCount
+    }
   }
 
   /// The blobs in the records of an entry's entities after it.
@@ -36,8 +49,10 @@ struct NamedBlobs<State: EventSourced> {
     var events = try entry.events()
     while let event = try events.next(upcast) {
       let record = try record(after: event)
-      byteCount += 64 + (record?.bytes.count ?? 0)
-      records[event.entity] = .some(record)
+      let cached = CachedRecord(record: record, use: useCount)
+      useCount += 1
+      byteCount += cached.byteCount
+      byteCount -= records.updateValue(cached, forKey: event.entity)?.byteCount ?? 0
       if let record { blobs += State.blobs(in: record, of: event.entity.kind) }
     }
     return blobs
@@ -49,7 +64,11 @@ struct NamedBlobs<State: EventSourced> {
     case .delete, .erased: return nil
     case .update(let changes):
       let before =
-        if let known = records[event.entity] { known } else { try recordAfter(event.entity, event.previous) }
+        if let cached = records[event.entity] {
+          cached.record
+        } else {
+          try recordAfter(event.entity, event.previous)
+        }
       return before?.applying(changes)
     }
   }
@@ -76,7 +95,12 @@ extension NamedBlobs {
         case .update(let update): changes.append(update)
         case .delete, .erased, nil: return nil
         }
-        revision = event?.previous ?? 0
+        let previous = event?.previous ?? 0
+        guard previous < revision else {
+          throw JournalError(
+            .damaged, "the entry names an earlier one that is not earlier", revision: revision)
+        }
+        revision = previous
       }
       return nil
     }

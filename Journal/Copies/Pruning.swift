@@ -94,7 +94,7 @@ extension Journal {
     func report(_ head: Head) -> PruningReport {
       PruningReport(
         base: base, entryCount: entryCount, entryByteCount: entryByteCount, imageCount: images.count,
-        imageByteCount: images.reduce(0) { $0 + $1.byteCount }, head: head)
+        imageByteCount: images.sum(of: \.byteCount), head: head)
     }
   }
 

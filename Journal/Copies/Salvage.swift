@@ -17,7 +17,7 @@ public struct SalvageReport: Sendable {
   /// Whether an entry of the new journal has the digest of the state that a pruned history begins with. The entry of
   /// the pruning is newer than those that it kept, so it may be missing; the state then has its own checksum only.
   public let isBaseProven: Bool
-  /// Other problems of the files of each copy.
+  /// Other problems of the files of each copy, also of images that it could not give.
   public let problems: [JournalError]
 
   /// Whether nothing is missing.
@@ -48,16 +48,18 @@ extension Journal {
   package static func salvage(
     _ sources: [URL], to url: URL, options: JournalOptions, progress: (CopyProgress) throws -> Void
   ) throws -> SalvageReport {
-    let found = try sources.map { url throws(JournalError) in try SalvageSource(url, options.logStorage) }
+    let found = try sources.map { url throws(JournalError) in
+      try SalvageSource(url, options.logStorage, readHook: options.readHook)
+    }
     var history = try ProvableHistory(found, State.self)
     let last = try found.map { source throws(JournalError) in try source.log.lastRevision() }.max() ?? 0
-    var missing: [Blob] = []
+    var (missing, problems): ([Blob], [JournalError]) = ([], [])
     var isBaseProven = false
     try JournalFolder.create(at: url, copying: history.format, options: options) {
       place in
       let copy = try JournalCopy(making: place)
       do {
-        missing = try fill(copy, &history, through: last, progress)
+        (missing, problems) = try fill(copy, &history, through: last, progress)
         guard copy.head.revision > 0 || last == 0 else {
           throw history.end ?? JournalError(.damaged, "no entry can be proven", revision: 1)
         }
@@ -74,25 +76,25 @@ extension Journal {
     return SalvageReport(
       head: history.head, acknowledgedRevision: found.compactMap { $0.acknowledged?.revision }.max(),
       end: history.isWhole ? nil : history.end, missingImages: missing, base: history.format.base?.head,
-      isBaseProven: isBaseProven, problems: found.flatMap(\.problems))
+      isBaseProven: isBaseProven, problems: found.flatMap(\.problems) + problems)
   }
 
   /// Writes the proven entries, and the images that any source has.
-  /// - Returns: the images that none has.
+  /// - Returns: the images that none has, and why images of some could not be read.
   private static func fill(
     _ copy: JournalCopy, _ history: inout ProvableHistory, through last: Revision, _ observer: CopyObserver
-  ) throws -> [Blob] {
+  ) throws -> (missing: [Blob], problems: [JournalError]) {
     let images = try copy.folder.root.folder("images")
     var copying = history.sources.map { source in
       BlobCopying(from: source.images, at: source.folder.images, to: images, sharesFiles: false)
     }
-    var missing: [Blob] = []
+    var (missing, problems): ([Blob], [JournalError]) = ([], [])
     var seen: Set<Blob> = []
     let upcast = try EventUpcast(State.self)
     var named = NamedBlobs<State>(upcast, in: copy.log, history.format.base)
     func take(_ blob: Blob) throws {
       guard seen.insert(blob).inserted else { return }
-      if try !bring(blob, &copying) { missing.append(blob) }
+      if try !bring(blob, &copying, &problems) { missing.append(blob) }
     }
     if let base = history.format.base {
       for blob in try base.blobs(of: State.self) { try take(blob) }
@@ -120,17 +122,19 @@ extension Journal {
       try copy.append(piece, head: head)
       try observer(CopyProgress(phase: .copying, done: head.revision, all: max(last, head.revision)))
     }
-    return missing
+    return (missing, problems)
   }
 
-  private static func bring(_ blob: Blob, _ copying: inout [BlobCopying]) throws -> Bool {
+  /// Brings a blob from the first source that has it.
+  /// - Parameter problems: gets the errors of sources that may have it but can't be read.
+  /// - Throws: an error of the target, or one that says nothing of the source.
+  private static func bring(
+    _ blob: Blob, _ copying: inout [BlobCopying], _ problems: inout [JournalError]
+  ) throws -> Bool {
     for index in copying.indices {
-      do {
-        try copying[index].bring(blob)
-        return true
-      } catch let error as JournalError where error.code == .damaged || error.code == .notAJournal {
-        continue
-      }
+      guard let error = try copying[index].take(blob) else { return true }
+      guard error.saysSomethingOfTheJournal else { throw error }
+      if error.code != .damaged { problems.append(error) }
     }
     return false
   }

@@ -20,8 +20,8 @@ struct SalvageSource: Sendable {
 
   /// - Throws: ``JournalError`` with code `notFound`, `locked` while another process writes to the journal, or
   ///   `permission`.
-  init(_ url: URL, _ storage: any LogStorage) throws(JournalError) {
-    folder = try JournalFolder(url, hook: nil)
+  init(_ url: URL, _ storage: any LogStorage, readHook: ReadHook? = nil) throws(JournalError) {
+    folder = try JournalFolder(url, hook: nil, readHook: readHook)
     guard try !FolderLock.isHeld(folder) else {
       throw JournalError(
         .locked,

@@ -94,9 +94,9 @@ final class SalvagedLog: EntryLog {
 
   func byteCount() throws(JournalError) -> Int {
     let entries = try source.folder.openEntries()
-    var byteCount = 0
-    for name in try entries.names() { byteCount += try entries.status(of: name)?.byteCount ?? 0 }
-    return byteCount
+    var byteCounts: [Int] = []
+    for name in try entries.names() { byteCounts.append(try entries.status(of: name)?.byteCount ?? 0) }
+    return byteCounts.sum(of: \.self)
   }
 
   func close() throws(JournalError) {

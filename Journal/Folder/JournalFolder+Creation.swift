@@ -79,7 +79,7 @@ extension JournalFolder {
   /// Removes leftovers of killed creations of that journal: folders with such a name whose lock is free. Folders with
   /// unknown contents, or that can't be read, stay.
   private static func removeLeftovers(of name: String, in parent: Folder) {
-    for found in (try? parent.names()) ?? [] where BuildingSite.isName(found, of: name) {
+    for found in (try? parent.names()) ?? [] where TemporaryName.isOne(found, for: name) {
       guard let folder = try? parent.folder(found), (try? folder.status().owner) == geteuid(),
         (try? folder.lock(exclusive: true)) == true,
         let names = try? folder.names(),
@@ -103,7 +103,7 @@ private final class BuildingSite {
     // Before it is locked, another process may take it for a leftover and remove it.
     for _ in 0..<16 {
       let id = JournalID()
-      let name = "\(journal).\(id)\(Folder.temporarySuffix)"
+      let name = TemporaryName.make(for: journal, id)
       try parent.makeFolder(name)
       do throws(JournalError) {
         let root = try parent.folder(name)
@@ -121,10 +121,18 @@ private final class BuildingSite {
   }
 
   deinit { folder.root.unlock() }
+}
 
-  /// Whether a folder with that name is a journal that is being built.
-  static func isName(_ name: String, of journal: String) -> Bool {
-    guard name.hasPrefix(journal + "."), name.hasSuffix(Folder.temporarySuffix) else { return false }
-    return JournalID(name.dropFirst(journal.count + 1).dropLast(Folder.temporarySuffix.count)) != nil
+/// The name under which a journal, or a backup in one file, is built before it gets its own: that name, a random id and
+/// a suffix.
+enum TemporaryName {
+  static func make(for name: String, _ id: JournalID = JournalID()) -> String {
+    "\(name).\(id)\(Folder.temporarySuffix)"
+  }
+
+  /// Whether a name is one under which `name` is built.
+  static func isOne(_ found: String, for name: String) -> Bool {
+    guard found.hasPrefix(name + "."), found.hasSuffix(Folder.temporarySuffix) else { return false }
+    return JournalID(found.dropFirst(name.count + 1).dropLast(Folder.temporarySuffix.count)) != nil
   }
 }

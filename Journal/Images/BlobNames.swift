@@ -33,6 +33,11 @@ enum BlobNames {
     return foreign
   }
 
+  /// Removes leftovers of unfinished blobs. The caller has the journal's lock.
+  static func removeUnfinished(in folder: Folder) throws(JournalError) {
+    for name in try unfinished(in: folder) { try folder.removeFile(name) }
+  }
+
   /// Leftovers of unfinished blobs.
   static func unfinished(in folder: Folder) throws(JournalError) -> [String] {
     var names: [String] = []

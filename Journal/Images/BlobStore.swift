@@ -271,8 +271,7 @@ public final class BlobStore: Sendable {
 
   /// Removes leftovers of unfinished blobs. Called with the journal locked.
   func removeUnfinished() throws(JournalError) {
-    guard let folder else { return }
-    for name in try BlobNames.unfinished(in: folder) { try folder.removeFile(name) }
+    if let folder { try BlobNames.removeUnfinished(in: folder) }
   }
 
   // MARK: Closing

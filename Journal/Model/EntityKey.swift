@@ -1,6 +1,22 @@
 /// An entry's number: 1, 2, 3, … without gaps. Revision 0 is the empty journal.
 public typealias Revision = Int
 
+/// Bounds for numbers that come from files, so that computing with them can't overflow.
+enum NumberLimit {
+  /// More than any journal has. The next revision is still a number.
+  static let revision: Revision = 1 << 62
+  /// The largest sum of sizes. It can be doubled.
+  static let byteCount = Int.max / 4
+}
+
+extension Sequence {
+  /// The sum of the sizes of files or images, which damaged and forged files can make as large as they want.
+  func sum(of byteCount: (Element) -> Int) -> Int {
+    let limit = NumberLimit.byteCount
+    return reduce(0) { Swift.min($0 + Swift.min(byteCount($1), limit), limit) }
+  }
+}
+
 /// The kind of an entity. The model names the kinds.
 public struct EntityKind: RawRepresentable, Hashable, Sendable {
   /// An index into ``EventSourced/kindNames``.

@@ -78,7 +78,7 @@ extension Journal {
     let written = facts.reduce(0.0) { $0 + Double($1.byteCount) * Double($1.generation) }
     return JournalStatistics(
       entryCount: head.revision - format.head.revision, base: format.base?.head, logByteCount: logByteCount,
-      blobByteCount: blobByteCounts.reduce(0, +),
+      blobByteCount: blobByteCounts.sum(of: \.self),
       blobCount: blobByteCounts.count, layerByteCount: layerByteCount, layerCount: facts.count,
       writeAmplification: layerByteCount > 0 ? written / Double(layerByteCount) : 0,
       newestCheckpoint: facts.map(\.top.revision).max() ?? 0, replayedEventCount: replayedEventCount)

@@ -66,7 +66,13 @@ struct OpenTable {
 
 struct TableRange {
   std::string name;
-  std::string first, last;
+  std::string first, before_last, last;
+
+  // Whether the table can have a key. The last one counts alone: in a journal it may be the id, which comes after the
+  // entries of all tables.
+  bool MayHave(const Slice& key) const {
+    return (key.compare(first) >= 0 && key.compare(before_last) <= 0) || key == Slice(last);
+  }
 };
 
 }  // namespace
@@ -93,15 +99,17 @@ void cldb_salvage::TakeTable(const std::string& name) {
   OpenTable table;
   Status status = OpenTable::Open(*folder, name, &order, &table);
   if (!status.ok()) return Note(name, cldb::WordsOf(status));
-  TableRange range{name, "", ""};
+  TableRange range{name, "", "", ""};
   table.position->SeekToFirst();
   if (table.position->Valid()) range.first = UserKey(table.position->key()).ToString();
   table.position->SeekToLast();
   // If the end of a table can't be read, its last key is unknown.
   range.last = table.position->Valid() ? UserKey(table.position->key()).ToString() : std::string("\xff");
+  if (table.position->Valid()) table.position->Prev();
+  range.before_last = table.position->Valid() ? UserKey(table.position->key()).ToString() : range.last;
   if (!table.position->status().ok()) {
     range.first.clear();
-    range.last = "\xff";
+    range.before_last = "\xff";
     Note(name, cldb::WordsOf(table.position->status()));
   }
   tables.push_back(std::move(range));
@@ -164,8 +172,7 @@ bool cldb_salvage_get(cldb_salvage* salvage, const void* key, size_t key_size, c
       for (const std::string& value : logged->second) receive(context, value.data(), value.size());
     }
     for (const TableRange& range : salvage->tables) {
-      if (wanted.compare(range.first) < 0 || wanted.compare(range.last) > 0) continue;
-      if (!salvage->Seek(range, wanted)) continue;
+      if (!range.MayHave(wanted) || !salvage->Seek(range, wanted)) continue;
       Slice value = salvage->open.position->value();
       receive(context, value.data(), value.size());
     }

@@ -162,6 +162,14 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     }
   }
 
+  /// Takes the lock of the file, which ends when it is closed; returns false if another holder has it.
+  package func lock() throws(Failure) -> Bool {
+    let result = cfiles_lock(descriptor, true)
+    if result == -EWOULDBLOCK { return false }
+    try Failure.check("can't lock the file", path) { result }
+    return true
+  }
+
   /// Another descriptor of the same open file, owned by the caller.
   package func duplicateDescriptor() throws(Failure) -> Int32 {
     try Failure.check("can't open the file again", path) { cfiles_duplicate(descriptor) }

@@ -276,6 +276,132 @@ import Testing
     }
   }
 
+  // MARK: Erasures and interruptions
+
+  /// Opens the journal again, erases its only item, and backs it up.
+  private func eraseAndBackUp(
+    _ journal: CatalogJournal, to url: URL, options: JournalOptions = JournalOptions()
+  ) throws -> BackupReport {
+    try journal.close()
+    try CatalogJournal.erase([.item(1)], at: journal.url, reason: "by law")
+    let again = try CatalogJournal.open(at: journal.url, options: options)
+    defer { try? again.close() }
+    return try again.backup(to: url)
+  }
+
+  /// A run may be interrupted after the backup has its new log, before that is marked.
+  @Test(arguments: [false, true])
+  func aRewrittenBackupMarksItsNewestEntry(_ isInterrupted: Bool) throws {
+    try withJournal { journal, url in
+      try journal.backup(to: url)
+      for number in 0..<20 {
+        try journal.commit { try $0.updateItem(1, set: ["n": .integer(Int64(number))]) }
+      }
+      var options = JournalOptions()
+      if isInterrupted {
+        options.fileHook = { operation in
+          operation.kind == .remove && operation.path.hasSuffix("Finds.backup/ERASING")
+            ? .fail(EIO) : .proceed
+        }
+        let error = #expect(throws: JournalError.self) {
+          try eraseAndBackUp(journal, to: url, options: options)
+        }
+        #expect(error?.code == .outcomeUnknown)
+        let again = try CatalogJournal.open(at: journal.url)
+        #expect(try again.backup(to: url).entryCount == 0)
+        try again.close()
+      } else {
+        #expect(try eraseAndBackUp(journal, to: url).isRebuilt)
+      }
+      // While another process has the lock, readers see only what is marked.
+      let lock = unsafe open(url.path, O_RDONLY)
+      #expect(flock(lock, LOCK_EX) == 0)
+      let reader = try CatalogJournal.open(at: url, mode: .readOnly)
+      #expect(reader.head.revision == 23)
+      try reader.close()
+      _ = close(lock)
+      let entries = url.appending(path: "entries")
+      try cutZerosAhead(ofLogsIn: entries)
+      for name in try FileManager.default.contentsOfDirectory(atPath: entries.path)
+      where name.hasSuffix(".log") {
+        let log = entries.appending(path: name)
+        try Data(contentsOf: log).dropLast(50).write(to: log)
+      }
+      let error = #expect(throws: JournalError.self) { try CatalogJournal.open(at: url) }
+      #expect(error?.code == .damaged)
+    }
+  }
+
+  /// The run is killed before the image has its name, or after that and before its entry is written.
+  @Test(arguments: [false, true])
+  func aBackupOfAnErasureHasNoImageOfAnEarlierRunThatWasKilled(_ isNamed: Bool) throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Finds.backup")
+      let isKilled = Lock(false)
+      var options = JournalOptions()
+      options.fileHook = { operation in
+        isKilled.withLock { isKilled in
+          isKilled =
+            isKilled
+            || (isNamed
+              ? operation.kind == .syncFolder && operation.path.hasSuffix("Finds.backup/images")
+              : operation.kind == .rename && operation.path.contains("Finds.backup/images"))
+          return isKilled ? .fail(EIO) : .proceed
+        }
+      }
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Finds.journal"))
+      try journal.backup(to: url)
+      try journal.commit { _ = try $0.addItem(kind: "find") }
+      try journal.addPicture("red")
+      try journal.close()
+      let reader = try CatalogJournal.open(at: journal.url, mode: .readOnly, options: options)
+      #expect(throws: JournalError.self) { try reader.backup(to: url, sharesImages: false) }
+      try reader.close()
+      func images() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: url.appending(path: "images").path)
+      }
+      #expect(try images().map { $0 == ContentDigest.hex(of: "red") } == [isNamed])
+      _ = try eraseAndBackUp(journal, to: url)
+      #expect(try images() == [])
+      // A part of an image is removed even if there is nothing new.
+      try Data("re".utf8).write(to: url.appending(path: "images/0123456789abcdef.new"))
+      let again = try CatalogJournal.open(at: journal.url)
+      #expect(try again.backup(to: url).entryCount == 0)
+      #expect(try images() == [])
+      try check(url, against: again)
+      try again.close()
+    }
+  }
+
+  @Test func theNameOfAnImageFromAnInterruptedRunIsFlushedBeforeItsEntry() throws {
+    try withJournal { journal, url in
+      try journal.backup(to: url)
+      try journal.addPicture("blue")
+      try journal.close()
+      let operations = Lock<[FileOperation]>([])
+      let isFirst = Lock(true)
+      @Sendable func isFlush(_ operation: FileOperation) -> Bool {
+        operation.kind == .syncFolder && operation.path.hasSuffix("Finds.backup/images")
+      }
+      var options = JournalOptions()
+      options.fileHook = { operation in
+        operations.withLock { $0.append(operation) }
+        return isFirst.withLock { $0 } && isFlush(operation) ? .fail(EIO) : .proceed
+      }
+      let reader = try CatalogJournal.open(at: journal.url, mode: .readOnly, options: options)
+      #expect(throws: JournalError.self) { try reader.backup(to: url) }
+      isFirst.withLock { $0 = false }
+      operations.withLock { $0 = [] }
+      #expect(try reader.backup(to: url).sharedImageCount == 0)
+      let second = operations.withLock { $0 }
+      let flush = try #require(second.firstIndex(where: isFlush))
+      let entry = try #require(second.firstIndex { $0.kind == .write && $0.path.hasSuffix(".log") })
+      #expect(flush < entry)
+      try check(url, against: reader)
+      try reader.close()
+    }
+  }
+
   // MARK: Damage
 
   @Test func anImageThatIsDamagedIsNamedAndTheBackupKeepsWhatItHad() throws {
@@ -365,6 +491,40 @@ import Testing
     }
   }
 
+  @Test func aRunThatIsKilledDuringAnotherOneDoesNotDestroyTheBackupFile() throws {
+    try withJournal { journal, url in
+      let folder = url.deletingLastPathComponent()
+      let file = folder.appending(path: "Finds.jbak")
+      let strange = folder.appending(path: "Finds.jbak.new")
+      try Data("mine".utf8).write(to: strange)
+      let isKilled = Lock(false)
+      var options = JournalOptions()
+      options.fileHook = { operation in
+        isKilled.withLock { isKilled in
+          isKilled = isKilled || operation.kind == .write
+          return isKilled ? .fail(EIO) : .proceed
+        }
+      }
+      let other = try CatalogJournal.open(at: journal.url, mode: .readOnly, options: options)
+      try journal.backup(toFile: file) { _ in
+        #expect(throws: JournalError.self) { try other.backup(toFile: file) }
+      }
+      try other.close()
+      func leftovers() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
+          $0.hasPrefix("Finds.jbak.") && $0 != strange.lastPathComponent
+        }
+      }
+      #expect(try leftovers().count == 1)
+      let copy = folder.appending(path: "Again.journal")
+      try CatalogJournal.restore(backupFile: file, to: copy)
+      try check(copy, against: journal)
+      try journal.backup(toFile: file)
+      #expect(try leftovers() == [])
+      #expect(try Data(contentsOf: strange) == Data("mine".utf8))
+    }
+  }
+
   @Test func aBackupFileThatIsCutOrHasAFlippedBitMakesNoJournal() throws {
     try withJournal { journal, url in
       try journal.backup(toFile: url)
@@ -447,6 +607,35 @@ import Testing
     // A lookup may have to read one table more or less.
     #expect(costs[1].reads <= costs[0].reads + 40)
     #expect(costs[1].changes <= costs[0].changes * 5 / 4 + 4096)
+  }
+
+  @Test func aBackupReadsEachEntryOnceHoweverLargeTheirEntityIs() throws {
+    let readByteCounts = try [10, 1 << 20].map { size in
+      try withTemporaryFolder { folder in
+        let url = folder.url.appending(path: "Finds.journal")
+        let made = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+        let large = FieldValue.string(String(repeating: "x", count: size))
+        try made.commit { _ = try $0.addItem(kind: "find", attributes: ["large": large]) }
+        for number in 0..<90 {
+          let text = "\(number) " + String(repeating: "y", count: 100_000)
+          try made.commit { try $0.updateItem(1, set: ["text": .string(text)]) }
+        }
+        try made.close()
+        let readByteCount = Lock(0)
+        var options = JournalOptions(snapshots: .manual)
+        options.database.readHook = { _, byteCount in
+          readByteCount.withLock { $0 += byteCount }
+          return .proceed
+        }
+        let journal = try CatalogJournal.open(at: url, mode: .readOnly, options: options)
+        defer { try? journal.close() }
+        let before = readByteCount.withLock { $0 }
+        let backup = folder.url.appending(path: "Finds.backup")
+        try journal.backup(to: backup)
+        return readByteCount.withLock { $0 } - before - size
+      }
+    }
+    #expect(readByteCounts[1] < readByteCounts[0] * 5 / 4)
   }
 
   @Test func manyBackupsLeaveAFewFiles() throws {

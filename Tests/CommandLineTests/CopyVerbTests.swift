@@ -158,6 +158,96 @@ import Testing
     }
   }
 
+  /// The records of a backup in one file.
+  private struct BackupRecords {
+    struct Record {
+      let kind: UInt8
+      var byteCount: UInt64
+      var content: Data
+    }
+
+    let start: Data
+    var records: [Record] = []
+
+    init(_ bytes: Data) {
+      start = bytes.prefix(9)
+      var rest = bytes.dropFirst(9)
+      while let kind = rest.popFirst() {
+        let byteCount = rest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        rest = rest.dropFirst(8)
+        records.append(Record(kind: kind, byteCount: byteCount, content: rest.prefix(Int(byteCount))))
+        rest = rest.dropFirst(Int(byteCount))
+      }
+    }
+
+    var bytes: Data {
+      records.reduce(into: start) { bytes, record in
+        bytes.append(record.kind)
+        for shift in stride(from: 56, through: 0, by: -8) {
+          bytes.append(UInt8(truncatingIfNeeded: record.byteCount >> UInt64(shift)))
+        }
+        bytes.append(record.content)
+      }
+    }
+
+    /// The index of the first record of a kind.
+    func index(_ kind: Character) -> Int? { records.firstIndex { $0.kind == kind.asciiValue } }
+  }
+
+  private func expectRefused(
+    _ backup: BackupRecords, _ words: String, in folder: TemporaryFolder,
+    location: SourceLocation = #_sourceLocation
+  ) throws {
+    let copy = folder.path("Forged.journal")
+    let result = try run(journalPath, ["restore-backup", "-", copy], input: backup.bytes)
+    let error = String(decoding: result.error, as: UTF8.self)
+    #expect(result.code == 3 && error.contains(words), "\(result.code) \(error)", sourceLocation: location)
+    #expect(!FileManager.default.fileExists(atPath: copy), sourceLocation: location)
+  }
+
+  @Test func aBackupFileWithoutAnImageOrWithItAfterItsEntryIsRefused() throws {
+    try withFixedJournal { path, folder in
+      for isPruned in [false, true] {
+        // After the pruning, only the base names the image.
+        if isPruned { #expect(try journal("prune", path, "--before", "3").code == 0) }
+        let whole = BackupRecords(try run(journalPath, ["backup", path, "-", "--file"]).output)
+        let image = try #require(whole.index("B"))
+        var forged = whole
+        let record = forged.records.remove(at: image)
+        try expectRefused(forged, "it lacks an image", in: folder)
+        forged.records.insert(record, at: forged.records.count - 1)
+        try expectRefused(forged, "it lacks an image", in: folder)
+        let back = try run(
+          journalPath, ["restore-backup", "-", folder.path("\(isPruned).journal")], input: whole.bytes)
+        #expect(back.code == 0)
+        #expect(try journal("verify", folder.path("\(isPruned).journal"), "--deep").code == 0)
+      }
+    }
+  }
+
+  @Test func numbersInABackupFileThatAreTooLargeAreRefused() throws {
+    try withFixedJournal { path, folder in
+      #expect(try journal("prune", path, "--before", "2").code == 0)
+      let whole = BackupRecords(try run(journalPath, ["backup", path, "-", "--file"]).output)
+      for kind in ["B", "S"] as [Character] {
+        var forged = whole
+        forged.records[try #require(whole.index(kind))].byteCount = UInt64(Int.max)
+        try expectRefused(forged, "there is no room for", in: folder)
+      }
+      var forged = whole
+      let index = try #require(whole.index("S"))
+      var base = whole.records[index].content
+      base.replaceSubrange(
+        try #require(base.range(of: Data("\nrevision 2\n".utf8))), with: Data("\nrevision \(Int.max)\n".utf8))
+      let seal = try #require(base.range(of: Data("sha256 ".utf8))).lowerBound
+      let digest = SHA256Hash.digest(Array(base[base.startIndex..<seal])).hex
+      base.replaceSubrange(seal + 7..<seal + 71, with: Data(digest.utf8))
+      forged.records[index].content = base
+      forged.records[index].byteCount = UInt64(base.count)
+      try expectRefused(forged, "the base of its history is altered", in: folder)
+    }
+  }
+
   @Test func doctorSaysWhatIsWrongAndChangesNothing() throws {
     try withFixedJournal { path, folder in
       #expect(try journal("doctor", path).output == "all is well up to entry 3\n")

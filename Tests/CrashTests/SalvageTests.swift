@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import Journaling
 import LevelDB
@@ -209,6 +210,32 @@ extension Battery {
         let diagnosis = try Journal<Logbook>.diagnose(target)
         #expect(diagnosis.opens && !diagnosis.isSound)
         #expect(diagnosis.findings.first?.advice.contains("image") == true)
+      }
+    }
+
+    @Test func anImageThatOneDriveCannotReadComesFromAnotherCopy() throws {
+      var random = SeededGenerator()
+      try withFolderInMemory { folder in
+        let original = try Original(in: folder, &random)
+        let (first, second) = (try original.copy("A.journal"), try original.copy("B.journal"))
+        let name = try #require(
+          try FileManager.default.contentsOfDirectory(atPath: first.appendingPathComponent("images").path)
+            .min())
+        let target = URL(fileURLWithPath: "\(folder)/Saved.journal")
+        for (sources, isSaved) in [([first, second], true), ([first], false)] {
+          try? FileManager.default.removeItem(at: target)
+          var options = JournalOptions()
+          options.readHook = { path, _ in path.hasSuffix("A.journal/images/\(name)") ? .fail(EIO) : .proceed }
+          let report = try Journal<Logbook>.salvage(sources, to: target, options: options, progress: { _ in })
+          #expect(report.isWhole == isSaved)
+          #expect(report.missingImages.map(\.digest.hex) == (isSaved ? [] : [name]))
+          #expect(report.head.revision == original.digests.count)
+          #expect(report.problems.map(\.code) == [.io])
+          #expect(report.problems.first?.path?.hasSuffix("A.journal/images/\(name)") == true)
+          let journal = try Journal<Logbook>.open(at: target, mode: .readOnly)
+          #expect(try journal.verify(deep: true).isSound == isSaved)
+          try journal.close()
+        }
       }
     }
 

@@ -22,12 +22,14 @@ enum LevelDBFiles {
   /// How many bytes all files have.
   static func byteCount(_ place: LogPlace) throws(JournalError) -> Int {
     let folder = try place.entries()
-    var byteCount = 0
+    var byteCounts: [Int] = []
     for name in try folder.names() {
       // LevelDB may remove a file in between.
-      if let status = try folder.status(of: name), status.kind == .file { byteCount += status.byteCount }
+      if let status = try folder.status(of: name), status.kind == .file {
+        byteCounts.append(status.byteCount)
+      }
     }
-    return byteCount
+    return byteCounts.sum(of: \.self)
   }
 
   /// Whether a name is that of a LevelDB file.

@@ -18,7 +18,7 @@ enum LogKey {
     return unsafe key.withUnsafeBytes { bytes in
       guard unsafe bytes[0] == entryTag else { return nil }
       let number = unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt64.self))
-      return Revision(exactly: number)
+      return Revision(exactly: number).flatMap { $0 < NumberLimit.revision ? $0 : nil }
     }
   }
 }
