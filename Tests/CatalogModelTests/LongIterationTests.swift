@@ -8,7 +8,8 @@ import Testing
 
 /// Long iterations over a state decode on two threads. They give what lookups give, in order.
 struct LongIterationTests {
-  private let count = 6_000
+  /// Far more than are read ahead.
+  private let count = 12_000
 
   @Test func itemsComeInOrderAndAreThoseOfLookups() throws {
     try withLargeJournal { journal in
