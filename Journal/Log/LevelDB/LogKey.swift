@@ -46,9 +46,13 @@ extension Database {
         if try cursor.seekToLast(notAfter: LogKey.entry(.max)) {
           newest = try cursor.withEntry { key, _ in LogKey.revision(key) ?? first - 1 }
         }
-        // An entry that was skipped would be written again.
-        try cursor.check()
-        guard newest >= accounted else { throw JournalError.missing(newest + 1) }
+        // LevelDB skips what it can't read, and an entry that was skipped would be written again.
+        if newest < accounted {
+          do throws(DatabaseError) { try cursor.check() } catch {
+            throw JournalError(error, readingAt: newest + 1)
+          }
+          throw JournalError.missing(newest + 1)
+        }
         return (database, newest)
       } catch let error as DatabaseError {
         // If the database can't be opened, no entry can be trusted.
