@@ -19,6 +19,15 @@ extension Journal where State == Catalog {
     return version.revision > start ? try entry(at: start + 1).date : nil
   }
 
+  /// The entry of a revision; nil if it was pruned or is damaged.
+  package func readableEntry(at revision: Revision) throws -> Entry? {
+    do {
+      return try entry(at: revision)
+    } catch let error as JournalError where [.pruned, .damaged].contains(error.code) {
+      return nil
+    }
+  }
+
   /// Writes the journal's counts into the open object, as `stat --json` prints them.
   package func writeCounts(of version: Version<Catalog>, to writer: inout JSONWriter) throws {
     let firstDate = try firstDate(through: version)
@@ -125,14 +134,15 @@ extension FoundEntity {
 
 extension Catalog.Tag {
   /// Writes a tag and who made it, as `tag --json` prints it.
-  /// - Parameter entry: the entry of revision ``created``.
-  package func write(to writer: inout JSONWriter, made entry: Entry) {
+  /// - Parameter entry: the entry of revision ``created``; nil if it can't be read.
+  package func write(to writer: inout JSONWriter, made entry: Entry?) {
+    let words = entry.flatMap { $0.isAnnotationErased ? nil : $0 }
     writer.beginObject()
     writer.member("name", name)
     writer.member("revision", revision)
-    writer.member("date", entry.date.precise)
-    writer.member("author", entry.author)
-    writer.member("note", entry.note)
+    writer.member("date", entry?.date.precise)
+    writer.member("author", words?.author)
+    writer.member("note", words?.note)
     writer.endObject()
   }
 }

@@ -60,7 +60,10 @@ final class Access: Sendable {
 
   private func isOwn(host: String) -> Bool {
     let port = port
-    return ["127.0.0.1:\(port)", "localhost:\(port)"].contains(host) || hostNames.contains(host)
+    return ["127.0.0.1", "localhost"].contains { name in
+      // Clients leave out the port that HTTP has by default.
+      host == "\(name):\(port)" || (port == 80 && host == name)
+    } || hostNames.contains(host)
   }
 
   // MARK: Tokens and sessions

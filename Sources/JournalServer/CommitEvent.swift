@@ -45,18 +45,32 @@ struct CommitEvent {
       case .new(let kind): kind
       case .known(let entity): entity.kind
       }
-    let names = Self.names[Int(kind.rawValue)]
-    changes = try Members(event.value("changes") ?? .dictionary([:]), of: "changes", allowing: names)
-    if operation == "delete", names.contains(where: { changes.has($0) }) {
+    let given = event.value("changes") ?? .dictionary([:])
+    if operation == "delete", given.dictionary?.isEmpty == false {
       throw APIError.wrongUse("a delete has no changes")
+    }
+    if operation == "update", kind == .tag {
+      throw APIError.wrongUse("a tag can't be changed; delete it and add another")
+    }
+    let names = (operation == "add" ? Self.namesOfAdd : Self.namesOfUpdate)[Int(kind.rawValue)]
+    changes = try Members(given, of: "changes", allowing: names)
+    if let name = names.first(where: { changes.value($0)?.isNull == true && !Self.removable.contains($0) }) {
+      throw APIError.wrongUse("\(name) of changes is null, but it can't be removed")
     }
   }
 
-  /// The parts of each kind.
-  private static let names = [
-    ["name", "color"], ["kind", "category", "attributes", "removed"],
+  /// What an add of each kind can set.
+  private static let namesOfAdd = [
+    ["name", "color"], ["kind", "category", "attributes"],
     ["item", "name", "mediaType", "sha256", "byteCount"], ["name", "revision"],
   ]
+  /// What an update of each kind can change.
+  private static let namesOfUpdate = [
+    ["name", "color"], ["kind", "category", "attributes", "removed"],
+    ["name", "mediaType", "sha256", "byteCount"], [],
+  ]
+  /// What null removes.
+  private static let removable = ["category", "color"]
 
   func apply(to draft: inout Draft<Catalog>, _ names: inout Names) throws {
     switch target {
@@ -126,7 +140,8 @@ struct CommitEvent {
       try draft.updateImage(
         ImageID(entity.number), name: try changes.string("name"), mediaType: try changes.string("mediaType"),
         blob: try blob())
-    default: throw APIError.wrongUse("a tag can't be changed; delete it and add another")
+    // `init` refuses to update a tag.
+    default: break
     }
   }
 
@@ -152,8 +167,9 @@ struct CommitEvent {
   }
 
   private func blob() throws(APIError) -> Blob? {
-    guard let hex = try changes.string("sha256") else { return nil }
-    guard let digest = ContentDigest(hex: hex), let byteCount = try changes.integer("byteCount"),
+    guard changes.has("sha256") || changes.has("byteCount") else { return nil }
+    guard let hex = try changes.string("sha256"), let digest = ContentDigest(hex: hex),
+      let byteCount = try changes.integer("byteCount"),
       byteCount >= 0
     else {
       throw .wrongUse("sha256 has 64 hexadecimal digits, and byteCount says how many bytes there are")

@@ -129,7 +129,10 @@ extension JournalAPI {
     else {
       throw APIError.wrongUse("name what to restore, with exactly one of entities, kind, category and all")
     }
-    var scope = RestoreScope.entities(names.filter { Catalog.isRestored($0.kind) })
+    if let tag = names.first(where: { !Catalog.isRestored($0.kind) }) {
+      throw APIError.wrongUse("\(Catalog.name(of: tag)) can't be restored: a tag is not part of a state")
+    }
+    var scope = RestoreScope.entities(names)
     if isAll { scope = .everything }
     if let kind { scope = .entities(try journal.entities(ofKind: kind, asOf: point)) }
     if let category { scope = .entities(try journal.entities(ofCategory: CategoryID(category), asOf: point)) }

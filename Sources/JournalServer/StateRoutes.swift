@@ -25,7 +25,7 @@ extension JournalAPI {
       writer.key("tags")
       writer.beginArray()
       for tag in catalog.tags.suffix(1000) {
-        tag.write(to: &writer, made: try journal.entry(at: tag.created))
+        tag.write(to: &writer, made: try journal.readableEntry(at: tag.created))
       }
       writer.endArray()
       writer.key("health")

@@ -196,6 +196,44 @@ import Testing
     }
   }
 
+  /// An interrupted bisect left the whole state in the temporary folder, and its command kept running.
+  @Test func bisectLeavesNoFileAndItsCommandIsInItsProcessGroup() throws {
+    try withFixedJournal { path in
+      let temporary = URL(fileURLWithPath: path).deletingLastPathComponent().appending(path: "tmp")
+      try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: false)
+      let command =
+        "grep -q categories && test -z \"$(ls -A \"$TMPDIR\")\" "
+        + "&& test \"$(ps -o pgid= -p $$)\" = \"$(ps -o pgid= -p $PPID)\""
+      let found = try journal("bisect", path, "--run", command, environment: ["TMPDIR": temporary.path])
+      #expect(found.output.hasSuffix("It has held from the beginning.\n"), "\(found)")
+    }
+  }
+
+  /// Options that had no effect were accepted, and tags looked as if they were restored.
+  @Test func optionsThatWouldHaveNoEffectAreWrongUse() throws {
+    try withFixedJournal { path in
+      try expect(
+        ["tag", "--delete"], in: path, prints: "",
+        says: "journal: --delete needs the NAME of a tag; see journal help tag", code: 2)
+      try expect(
+        ["tag", "--list", "first"], in: path, prints: "",
+        says: "journal: --list takes no NAME: it lists all tags; see journal help tag", code: 2)
+      try expect(["tag", "first", "1"], in: path, prints: "tagged revision 1 as first")
+      try expect(
+        ["restore", "tag:1"], in: path, prints: "",
+        says: "journal: tag:1 can't be restored: a tag is not part of a state; journal tag makes a new one",
+        code: 2)
+      try expect(
+        ["tag", "--delete", "first", "--json"], in: path, prints: #"{"name":"first","deleted":5}"#)
+      #expect(try journal("snapshot", path, "take", "--at", "2").code == 0)
+      try expect(
+        ["snapshot", "drop", "2", "--json"], in: path, prints: #"{"revision":2,"dropped":true}"#)
+      try expect(
+        ["replay", "--to", path + "2", "--json"], in: path,
+        prints: "{\"path\":\"\(path)2\",\"revision\":5}")
+    }
+  }
+
   @Test func tagsAreEntriesAndNamePointsInTime() throws {
     try withFixedJournal { path in
       try expect(
@@ -468,5 +506,7 @@ import Testing
     #expect(try journal("completions", "csh").code == 2)
     let page = try journal("man").output
     #expect(page.hasPrefix(".TH JOURNAL 1") && page.contains(".SS journal restore"))
+    // man takes quotation marks around an argument of a macro away.
+    #expect(page.contains("jq \\-e \\(dq.items") && !page.dropFirst(100).contains("\""))
   }
 }

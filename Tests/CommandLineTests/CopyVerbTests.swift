@@ -104,6 +104,28 @@ import Testing
     }
   }
 
+  /// One tag or snapshot whose entry was pruned made the lists fail, and so did `log --follow -n` with a larger number.
+  @Test func tagsAndSnapshotsWhoseEntriesWerePrunedAreListed() throws {
+    try withFixedJournal { path, folder in
+      #expect(try journal("tag", path, "early", "3", "--by", "ana").code == 0)
+      #expect(try journal("prune", path, "--before", "4").code == 0)
+      #expect(try journal("snapshot", path, "take", "--at", "4").code == 0)
+      #expect(try journal("tag", path, "late", "5", "--by", "ben").code == 0)
+      let tags = try journal("tag", path)
+      #expect(tags.output.contains("early         3  ") && tags.output.contains("ben"), "\(tags)")
+      #expect(tags.output.contains("(history before this was pruned)"))
+      let json = try journal("tag", path, "--json").output
+      let early = #"{"name":"early","revision":3,"date":null,"author":null,"note":null}"#
+      #expect(json.hasPrefix(early), "\(json)")
+      let snapshots = try journal("snapshot", path, "list")
+      #expect(snapshots.code == 0, "\(snapshots)")
+      #expect(snapshots.output.contains(/\ 4  2[0-9: -]+ +[0-9]+  [0-9,]+  whole/), "\(snapshots)")
+      let followed = try run(
+        "bash", ["-c", "timeout 60 \"$0\" log \"$1\" --follow -n 100 --json | head -n 2", journalPath, path])
+      #expect(String(decoding: followed.output, as: UTF8.self).hasPrefix("{\"revision\":5,"))
+    }
+  }
+
   /// The entry of the pruning comes after those that were kept, and only it has the digest of the state before them.
   @Test func theBeginningOfADamagedPrunedJournalIsSalvagedButNotProven() throws {
     try withFixedJournal { path, folder in

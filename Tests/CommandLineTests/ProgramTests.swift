@@ -132,6 +132,49 @@ import Testing
     }
   }
 
+  /// A verb ended where its reader did, with exit code 0.
+  @Test func closingTheOutputChangesNeitherTheWorkNorTheExitCodeOfAVerb() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Long.journal")
+      let journal = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+      try journal.commit(by: "ana") { _ = try $0.addItem(kind: "a") }
+      for turn in 1...40 {
+        let note = String(repeating: "long ", count: 2000)
+        try journal.commit(by: "bob", note: note) { try $0.updateItem(1, set: ["a\(turn)": 1]) }
+      }
+      try journal.commit(by: "ana") { draft in
+        let blob = try journal.blobs.add(Data(count: 1 << 20))
+        _ = try draft.addImage(to: 1, name: "a", mediaType: "a/b", blob: blob)
+      }
+      try journal.close()
+      func expect(_ line: String, _ code: Int32) throws {
+        let result = try run(
+          "bash", ["-c", "(sleep 0.2; \(line)) | true; exit \"${PIPESTATUS[0]}\"", journalPath, path])
+        #expect(result.code == code, "\(line): \(String(decoding: result.error, as: UTF8.self))")
+      }
+      try expect("\"$0\" backup \"$1\" --file -", 3)
+      try expect("\"$0\" revert \"$1\" --author bob", 0)
+      #expect(try run(journalPath, ["cat", path, "item:1.a1"]).code == 1)
+      #expect(try run(journalPath, ["log", path, "-n", "1"]).output.starts(with: Data("REVISION".utf8)))
+      let opened = try CatalogJournal.open(at: URL(fileURLWithPath: path), mode: .readOnly)
+      #expect(opened.head.revision == 82 && opened.state.item(1)?.attributes.isEmpty == true)
+      try opened.close()
+      try FileManager.default.removeItem(atPath: "\(path)/HEAD")
+      try expect("\"$0\" doctor \"$1\"", 1)
+    }
+  }
+
+  /// Swift replaced bytes that are not UTF-8, and a folder with another name was created.
+  @Test func aPathThatIsNotUTF8IsRefused() throws {
+    try withTemporaryFolder { folder in
+      let result = try run(
+        "bash", ["-c", "cd \"$1\" && \"$0\" init $'bad\\xff.journal'", journalPath, folder.url.path])
+      #expect(result.code == 2)
+      #expect(String(decoding: result.error, as: UTF8.self).contains("is not UTF-8"))
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
+    }
+  }
+
   @Test func everyVerbHasHelpWithExamples() throws {
     let overview = try journal("help")
     #expect(try journal("--help") == overview)

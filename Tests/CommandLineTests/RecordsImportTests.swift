@@ -143,6 +143,18 @@ import Testing
     }
   }
 
+  /// A wrong name made an empty journal, and the import looked successful.
+  @Test func aFileOfRecordsThatNoCommitHasIsRefused() throws {
+    try withTemporaryFolder { folder in
+      let repository = try makeRepository(folder.path("repository"))
+      let path = folder.path("J.journal")
+      let outcome = try journal(
+        "import", path, "git", repository.path, "--records", "data/thing.json", "--key", "id")
+      #expect(outcome.code == 2 && outcome.error.contains("has a file data/thing.json"), "\(outcome)")
+      #expect(!FileManager.default.fileExists(atPath: path))
+    }
+  }
+
   @Test func anUpdateHasOnlyTheFieldsThatChanged() throws {
     try withTemporaryFolder { folder in
       let repository = try makeRepository(folder.path("repository"))

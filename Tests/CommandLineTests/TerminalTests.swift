@@ -12,7 +12,7 @@ import Testing
   /// What the program prints on a terminal.
   private func onTerminal(_ line: String, _ environment: [String: String] = [:]) throws -> String {
     let environment = environment.merging(["JOURNAL": journalPath, "TERM": "xterm"]) { $1 }
-    let result = try run("script", ["-qec", line, "/dev/null"], environment: environment)
+    let result = try run("timeout", ["120", "script", "-qec", line, "/dev/null"], environment: environment)
     return String(decoding: result.output, as: UTF8.self).replacing("\r\n", with: "\n")
   }
 
@@ -32,6 +32,45 @@ import Testing
       #expect(try !onTerminal("\"$JOURNAL\" stat \(path)", pager).hasPrefix(":"))
       let colored = try onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "cat", "NO_COLOR": ""])
       #expect(colored.contains("\u{1B}["))
+    }
+  }
+
+  /// A pager in the background of the terminal was stopped by the system, and the program waited for it for ever.
+  @Test(.enabled(if: has("script") && has("less"))) func thePagerControlsTheTerminal() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      for pager in ["less", "sh -c 'stty sane </dev/tty; cat'"] {
+        let shown = try onTerminal(
+          "\"$JOURNAL\" log \(path); echo \"code $?\"", ["PAGER": pager, "LESS": "FRX", "NO_COLOR": "1"])
+        #expect(shown.contains("first find") && shown.hasSuffix("code 0\n"), "\(pager): \(shown)")
+      }
+    }
+  }
+
+  /// Ctrl-C in a pager ended the program.
+  @Test(.enabled(if: has("script"))) func interruptingThePagerDoesNotEndTheProgram() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      let shown = try onTerminal(
+        "trap : INT; \"$JOURNAL\" log \(path); echo \"code $?\"",
+        ["PAGER": "sh -c 'trap \"\" INT; kill -INT 0; cat'", "NO_COLOR": "1"])
+      #expect(shown.contains("first find") && shown.hasSuffix("code 0\n"), "\(shown)")
+    }
+  }
+
+  /// A name with a space was completed as two.
+  @Test(.enabled(if: has("script"))) func bashCompletesNamesOfFilesWithSpaces() throws {
+    try withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(
+        atPath: folder.path("my books.journal"), withIntermediateDirectories: false)
+      let lines =
+        "source <(\"$JOURNAL\" completions bash); cd '\(folder.url.path)'\n"
+        + "journal() { printf '<%s>' \"$@\"; }\njournal log my\t\nexit\n"
+      let result = try run(
+        "timeout", ["120", "script", "-qec", "bash --norc --noprofile -i", "/dev/null"],
+        input: Data(lines.utf8), environment: ["JOURNAL": journalPath, "TERM": "dumb"])
+      let shown = String(decoding: result.output, as: UTF8.self)
+      #expect(shown.contains("<log><my books.journal/>"), "\(shown)")
     }
   }
 

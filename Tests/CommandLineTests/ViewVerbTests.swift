@@ -157,6 +157,22 @@ import Testing
     }
   }
 
+  /// A server that `nohup` had started ended with its terminal.
+  @Test func serveIgnoresTheSignalsThatItWasStartedToIgnore() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      let script = """
+        trap '' HUP
+        "$0" serve "$1" >"$2" & server=$!
+        for turn in {1..600}; do [ -s "$2" ] && break; sleep 0.1; done
+        sleep 0.5; kill -HUP $server; sleep 0.5; kill -0 $server && echo alive
+        kill $server; wait $server; echo $?
+        """
+      let result = try run("bash", ["-c", script, journalPath, path, folder.path("address")])
+      #expect(String(decoding: result.output, as: UTF8.self) == "alive\n0\n")
+    }
+  }
+
   @Test func serveAcceptsTheTokensInAFile() throws {
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
@@ -164,8 +180,10 @@ import Testing
       try "first-token-of-the-file\n\n second-token-of-the-file\n".write(
         toFile: tokens, atomically: true, encoding: .utf8)
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: tokens)
-      let outcome = try serving(folder.url, ["serve", path, "--edit", "--by", "zoe", "--token-file", tokens])
-      {
+      // The permissions of a link say nothing about the file.
+      let link = folder.path("link")
+      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: tokens)
+      let outcome = try serving(folder.url, ["serve", path, "--edit", "--by", "zoe", "--token-file", link]) {
         (line) throws in
         #expect(line.wholeMatch(of: /http:\/\/127\.0\.0\.1:[0-9]+\//) != nil)
         let body = "{\"events\":[{\"operation\":\"delete\",\"entity\":\"item:1\"}]}"

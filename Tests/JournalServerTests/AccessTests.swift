@@ -6,6 +6,22 @@ import Testing
 
 /// Attempts to reach a journal without permission.
 @Suite struct AccessTests {
+  /// Clients leave out the default port, and every request was refused.
+  @Test func onPort80TheHostHasNoPort() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeBooks(folder)
+      // Not every machine lets tests have this port.
+      if let served = try? ServedJournal(journal, editable: true, { $0.port = 80 }) {
+        for host in ["127.0.0.1", "localhost", "127.0.0.1:80"] {
+          #expect(try served.get("/api/journal", ["Host": host]).status == 200)
+        }
+        #expect(try served.get("/api/journal", ["Host": "example.org"]).status == 421)
+        served.server.stop()
+      }
+      try journal.close()
+    }
+  }
+
   private let paths = [
     "/api/journal", "/api/state", "/api/items", "/api/find", "/api/entities/item:1",
     "/api/entities/item:1/history",

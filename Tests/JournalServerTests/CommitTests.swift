@@ -166,7 +166,18 @@ import Testing
   @Test func invalidRequestsAreRefusedAndNothingIsWritten() throws {
     try withBooks { (served) throws in
       let event = "\"operation\":\"update\",\"entity\":\"item:1\""
+      let blob = try served.journal.blobs.add(Data("x".utf8))
+      try served.journal.commit(by: "ana") { draft in
+        _ = try draft.addImage(to: 1, name: "x", mediaType: "a/b", blob: blob)
+        _ = try draft.addTag("early", at: 1)
+      }
       for (body, status) in [
+        // Changes that no update makes were dropped, and the rest was committed.
+        (#"{"events":[{"operation":"update","entity":"image:1","changes":{"item":403}}]}"#, 400),
+        (#"{"events":[{"operation":"update","entity":"image:1","changes":{"byteCount":3}}]}"#, 400),
+        (#"{"events":[{"operation":"update","entity":"tag:1","changes":{}}]}"#, 400),
+        (#"{"events":[{"operation":"add","changes":{"kind":"a","removed":["b"]}}]}"#, 400),
+        ("{\"events\":[{\(event),\"changes\":{\"kind\":null}}]}", 400),
         ("", 400), ("{", 400), ("[]", 400), ("{}", 400), ("{\"events\":[]}", 400), ("{\"events\":{}}", 400),
         ("{\"frob\":1}", 400),
         ("{\"events\":[{}]}", 400), ("{\"events\":[{\"operation\":\"frob\"}]}", 400),
@@ -193,7 +204,9 @@ import Testing
         "/api/commits", "{\"events\":[{\(event),\"changes\":{\"attributes\":{\"stars\":5}}}]}")
       #expect(nothing.status == 200)
       #expect(try nothing.json()["empty"] == true)
-      #expect(served.journal.head.revision == 3)
+      let tag = try served.post("/api/restore", #"{"entities":["item:1","tag:1"],"at":"r1"}"#)
+      #expect(tag.status == 400 && tag.text.contains("tag:1 can't be restored"))
+      #expect(served.journal.head.revision == 4)
     }
   }
 }

@@ -7,6 +7,25 @@ import Testing
 
 /// The answers of the API, compared with the library and with what the command line prints.
 @Suite struct ReadingTests {
+  /// One tag whose entry was pruned made the facts of the journal unreadable.
+  @Test func aTagWhoseEntryWasPrunedIsListed() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeBooks(folder)
+      try journal.tag("early", at: .revision(2), by: "ana")
+      let url = journal.url
+      try journal.close()
+      try CatalogJournal.prune(before: .head(), at: url)
+      let opened = try CatalogJournal.open(at: url, mode: .follow)
+      let served = try ServedJournal(opened, editable: false)
+      let answer = try served.get("/api/journal")
+      #expect(answer.status == 200, "\(answer.text)")
+      let tag = try answer.json()["tags"]?.array?.last
+      #expect(tag?["name"] == "early" && tag?["revision"] == 2 && tag?["author"]?.isNull == true)
+      served.server.stop()
+      try opened.close()
+    }
+  }
+
   @Test func theJournalRouteGivesCountsDigestAndTags() throws {
     try withBooks { (served) throws in
       let facts = try served.get("/api/journal").json()

@@ -8,7 +8,7 @@ enum Program {
 
   /// Runs a command line and reports an error in one sentence on standard error.
   static func run(_ words: [String]) -> ExitCode {
-    // So a write to a closed output fails with an error, which ends the verb quietly, instead of a signal.
+    // So a write to a closed output fails with an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     occupyStandardDescriptors()
     let terminal = Terminal()
@@ -16,7 +16,7 @@ enum Program {
     do {
       let code = try dispatch(words, terminal)
       try terminal.checkResults()
-      try terminal.output.flush()
+      try terminal.output.finish()
       terminal.sayRemarks()
       return code
     } catch is OutputClosed {
@@ -40,7 +40,18 @@ enum Program {
     if descriptor > STDERR_FILENO { close(descriptor) }
   }
 
+  /// Swift replaces bytes of arguments that are not UTF-8, so a path would name another file.
+  private static func checkArguments() throws(Failure) {
+    for index in 0..<Int(CommandLine.argc) {
+      guard let word = unsafe CommandLine.unsafeArgv[index] else { continue }
+      if unsafe String(validatingCString: word) == nil {
+        throw Failure(.wrongUse, "\(CommandLine.arguments[index].printable) is not UTF-8; use another name")
+      }
+    }
+  }
+
   private static func dispatch(_ words: [String], _ terminal: Terminal) throws -> ExitCode {
+    try checkArguments()
     guard let first = words.first else {
       throw Failure(.wrongUse, "a verb is missing; see journal help")
     }
@@ -53,6 +64,8 @@ enum Program {
     let arguments = try Arguments(Array(words.dropFirst()), of: first, syntax: verb.syntax)
     if arguments.has("--help") { return try Help.printHelp(of: verb, terminal) }
     terminal.isLocal = arguments.has("--local")
+    // Any other verb does its work and exits with its code even if nothing reads its results.
+    terminal.output.isEssential = verb.endsWithReader
     // JSON is for programs, and --follow prints without an end, so neither goes to a pager.
     let isPaged = verb.isPaged && !["--no-pager", "--json", "--follow"].contains { arguments.has($0) }
     if isPaged { try terminal.startPager() }

@@ -10,6 +10,8 @@ protocol Verb: Sendable {
   static var examples: [(command: String, does: String)] { get }
   /// Whether its results may be long enough for a pager.
   static var isPaged: Bool { get }
+  /// Whether it ends when its results are no longer read, because all that is left to do then is to print the rest.
+  static var endsWithReader: Bool { get }
 
   /// - Returns: ``ExitCode/done``, or ``ExitCode/no`` if the answer is no.
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode
@@ -17,4 +19,5 @@ protocol Verb: Sendable {
 
 extension Verb {
   static var isPaged: Bool { false }
+  static var endsWithReader: Bool { false }
 }

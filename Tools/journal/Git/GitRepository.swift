@@ -51,6 +51,16 @@ struct GitRepository {
     throw Failure(.wrongUse, "the repository \(path) has no branch or commit \"\(branch)\"")
   }
 
+  /// Whether any commit on the first-parent line of a tip has a file.
+  func has(_ file: String, upTo tip: String) throws -> Bool {
+    let answer = try run(["rev-list", "--first-parent", "-n", "1", tip, "--", ":(top,literal)" + file])
+    guard answer.code == 0 else {
+      throw Failure(
+        .unreadable, "git can't read the repository \(path) (exit \(answer.code)): \(answer.complaint)")
+    }
+    return !answer.text.isEmpty
+  }
+
   /// How many commits the first-parent line of a tip has after a given commit, or in all; nil if that commit is not on
   /// the line.
   func count(to tip: String, after start: String?) throws -> Int? {

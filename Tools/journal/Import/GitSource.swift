@@ -13,6 +13,9 @@ enum GitSource: ImportSource {
     let path = arguments.operand("PATH")
     let repository = try GitRepository(path)
     let tip = try repository.tip(of: arguments.value("--branch") ?? "HEAD")
+    if let form, try !repository.has(form.file, upTo: tip) {
+      throw Failure(.wrongUse, "no commit of \(path.printable) has a file \(form.file.printable)")
+    }
     let clock = ContinuousClock()
     let start = clock.now
     let journal = try CatalogJournal.openOrCreate(

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The reader of the results has closed its end, as `head` does; there is nothing more to do.
+/// The reader of the results has closed its end, as `head` does.
 struct OutputClosed: Error {}
 
 /// A buffered standard output. Results of any size pass through it in pieces.
@@ -8,6 +8,10 @@ final class Output {
   private static let pieceSize = 64 << 10
   private var descriptor: Int32
   private var buffer: [UInt8] = []
+  /// Whether a failed write ends the verb. Otherwise the verb continues, and what it prints is discarded.
+  var isEssential = true
+  /// The first error of a write, if that did not end the verb.
+  private var failure: (any Error)?
 
   init(_ descriptor: Int32) {
     self.descriptor = descriptor
@@ -36,11 +40,26 @@ final class Output {
     if unsafe poll(&request, 1, 0) > 0, request.revents & Int16(POLLERR) != 0 { throw OutputClosed() }
   }
 
-  /// - Throws: ``OutputClosed`` if the output was closed, ``Failure`` for any other error.
+  /// - Throws: if the output is essential, ``OutputClosed`` if it was closed, and ``Failure`` for any other error.
   func flush() throws {
-    var written = 0
     // A retry would fail too.
     defer { buffer.removeAll(keepingCapacity: true) }
+    guard failure == nil else { return }
+    do { try writeBuffer() } catch {
+      if isEssential { throw error }
+      failure = error
+    }
+  }
+
+  /// Writes the rest of the results.
+  /// - Throws: ``Failure`` if any result could not be written, except to an output that was closed and is not essential.
+  func finish() throws {
+    try flush()
+    if let failure = failure as? Failure { throw failure }
+  }
+
+  private func writeBuffer() throws {
+    var written = 0
     while written < buffer.count {
       let count = unsafe buffer[written...].withUnsafeBytes { piece in
         unsafe Foundation.write(descriptor, piece.baseAddress, piece.count)

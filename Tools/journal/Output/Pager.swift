@@ -1,12 +1,13 @@
 import Foundation
+import Locks
 
 /// The pager for long results: `PAGER`, or `less`.
 final class Pager {
-  private let process = Process()
-  private let pipe = Pipe()
-
   /// Where results go.
-  var descriptor: Int32 { pipe.fileHandleForWriting.fileDescriptor }
+  let descriptor: Int32
+  private let hasEnded = DispatchSemaphore(value: 0)
+  /// Waits for the pager, if no thread does.
+  private var wait: (() -> Void)?
 
   /// Starts the pager; nil if it can't be started, or if `PAGER` is empty or `cat`.
   init?() throws {
@@ -15,18 +16,34 @@ final class Pager {
     if command.isEmpty || command == "cat" { return nil }
     // As git does: quit if everything fits on the screen, pass colors through, leave the text on the screen.
     if environment["LESS"] == nil { environment["LESS"] = "FRX" }
-    process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = [
-      "-c", "command -v \(command.prefix { $0 != " " }) >/dev/null && exec \(command) || exec cat",
+    let words = [
+      "/bin/sh", "-c", "command -v \(command.prefix { $0 != " " }) >/dev/null && exec \(command) || exec cat",
     ]
-    process.environment = environment
-    process.standardInput = pipe
-    do { try process.run() } catch { return nil }
-    try? pipe.fileHandleForReading.close()
+    let pipe = try SpawnedProcess.makePipe()
+    defer { close(pipe.reading) }
+    // While the pager runs, Ctrl-C is for the pager. Afterwards it interrupts this program again.
+    let ignored = Signals.ignore([SIGINT, SIGQUIT])
+    guard
+      let process = try? SpawnedProcess(
+        words, environment: environment, descriptors: [pipe.reading], ignored: ignored)
+    else {
+      for number in ignored { signal(number, SIG_DFL) }
+      close(pipe.writing)
+      return nil
+    }
+    descriptor = pipe.writing
+    let hasEnded = hasEnded
+    let wait: @Sendable () -> Void = {
+      _ = process.wait()
+      for number in ignored { signal(number, SIG_DFL) }
+      hasEnded.signal()
+    }
+    if !Threads.start(wait) { self.wait = wait }
   }
 
   func end() {
-    try? pipe.fileHandleForWriting.close()
-    process.waitUntilExit()
+    close(descriptor)
+    wait?()
+    hasEnded.wait()
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 
 /// The output of the program: results go to standard output, everything else to standard error.
 final class Terminal {
@@ -57,6 +58,16 @@ final class Terminal {
 
   /// The title of a column of dates.
   var dateTitle: String { isLocal ? "DATE (LOCAL)" : "DATE (UTC)" }
+
+  /// Prints an object with these members as a line of JSON.
+  func printJSON(_ members: (inout JSONWriter) -> Void) throws {
+    var writer = JSONWriter()
+    writer.beginObject()
+    members(&writer)
+    writer.endObject()
+    writer.newline()
+    try output.write(writer.bytes)
+  }
 
   /// Prints a line on standard error, above the progress if there is one.
   func warn(_ line: String) {

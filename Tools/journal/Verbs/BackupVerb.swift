@@ -53,7 +53,13 @@ enum BackupVerb: Verb {
           .wrongUse,
           "the backup goes to standard output, so --json can't print there; name a file instead of -")
       }
-      report = try journal.backup(progress: show) { try terminal.output.write($0) }
+      terminal.output.isEssential = true
+      do {
+        report = try journal.backup(progress: show) { try terminal.output.write($0) }
+        try terminal.output.flush()
+      } catch is OutputClosed {
+        throw Failure(.unreadable, "the backup is incomplete: its reader has closed standard output")
+      }
     } else if arguments.has("--file") {
       report = try journal.backup(toFile: url, progress: show)
     } else {

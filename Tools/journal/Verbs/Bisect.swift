@@ -117,28 +117,19 @@ private struct StateCommand {
 
   func holds(of version: Version<Catalog>) throws -> Bool {
     // A file instead of a pipe, because a command may exit before it has read everything.
-    let file = FileManager.default.temporaryDirectory.appending(path: "journal-bisect-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: file) }
-    let descriptor = unsafe open(file.path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-    guard descriptor >= 0 else {
-      throw Failure(.unreadable, "the state can't be written to \(file.path): \(systemMessage(errno))")
-    }
-    do {
-      defer { close(descriptor) }
-      let output = Output(descriptor)
-      try ReplayVerb.writeJSON(version, to: output)
-      try output.flush()
-    }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = ["-c", command]
-    process.standardInput = try FileHandle(forReadingFrom: file)
-    process.standardOutput = FileHandle.standardError
-    try process.run()
-    process.waitUntilExit()
-    guard process.terminationReason == .exit, process.terminationStatus < 126 else {
+    let file = try SpawnedProcess.makeNamelessFile()
+    defer { close(file) }
+    let output = Output(file)
+    try ReplayVerb.writeJSON(version, to: output)
+    try output.flush()
+    lseek(file, 0, SEEK_SET)
+    let process = try SpawnedProcess(
+      ["/bin/sh", "-c", command], environment: ProcessInfo.processInfo.environment,
+      descriptors: [file, STDERR_FILENO])
+    let code = process.wait()
+    guard code < 126 else {
       throw Failure(.no, "the command can't be run, or was killed: \(command.printable)")
     }
-    return process.terminationStatus == 0
+    return code == 0
   }
 }

@@ -25,6 +25,7 @@ enum BlameVerb: Verb {
     (command: "journal blame Books.journal item:42@HEAD~9", does: "the same, as of nine entries ago"),
   ]
   static let isPaged = true
+  static let endsWithReader = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let (entity, point) = try arguments.entityAndPoint(arguments.operand("ENTITY"))

@@ -17,6 +17,7 @@ enum Cat: Verb {
     (command: "journal cat Books.journal image:7 > cover.png", does: "an image as a file"),
     (command: "journal cat Books.journal item:42.text@yesterday", does: "a text as of yesterday"),
   ]
+  static let endsWithReader = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let what = arguments.operand("WHAT")

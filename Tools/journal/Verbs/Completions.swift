@@ -45,10 +45,11 @@ enum Completions: Verb {
         esac
         case $word in
           -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
-          *) COMPREPLY=($(compgen -f -- "$word")) ;;
+          *) COMPREPLY=() ;;
         esac
       }
-      complete -o filenames -F _journal journal
+      # Without a completion, bash completes names of files, and quotes them.
+      complete -o default -F _journal journal
 
       """
   }

@@ -28,6 +28,7 @@ enum Diff: Verb {
     (command: "journal diff Books.journal 2026-08-01 2026-09-01 --stat", does: "what happened in August"),
   ]
   static let isPaged = true
+  static let endsWithReader = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal)

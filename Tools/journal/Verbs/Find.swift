@@ -28,6 +28,7 @@ enum Find: Verb {
     ),
   ]
   static let isPaged = true
+  static let endsWithReader = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal)

@@ -27,6 +27,7 @@ enum History: Verb {
     (command: "journal history Books.journal item:42 --stat", does: "one line for each"),
   ]
   static let isPaged = true
+  static let endsWithReader = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let (entity, point) = try arguments.entityAndPoint(arguments.operand("ENTITY"))

@@ -54,6 +54,7 @@ enum Log: Verb {
     ),
   ]
   static let isPaged = true
+  static let endsWithReader = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     if arguments.has("--follow") { return try follow(arguments, terminal) }
@@ -131,7 +132,7 @@ enum Log: Verb {
     let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
     let journal = try arguments.openJournal(terminal, mode: .follow)
     let newest = journal.head.revision
-    let first = max(newest - (try arguments.count("-n") ?? 0), 0)
+    let first = max(newest - (try arguments.count("-n") ?? 0), journal.base?.revision ?? 0)
     var last = try journal.revision(try arguments.selector(of: "--since", else: .revision(first)))
     let labels = Labels(journal)
     let filter = try EntryFilter(arguments, entities: entities, labels)

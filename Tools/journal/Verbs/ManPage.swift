@@ -42,8 +42,9 @@ enum ManPage: Verb {
   }
 
   private static func escaped(_ text: String) -> String {
-    let lines = text.replacing("\\", with: "\\e").replacing("-", with: "\\-").split(
-      separator: "\n", omittingEmptySubsequences: false)
+    let lines = text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("\"", with: "\\(dq")
+      .split(
+        separator: "\n", omittingEmptySubsequences: false)
     return lines.map { line in
       line.isEmpty ? ".PP" : line.first == "." || line.first == "'" ? "\\&\(line)" : String(line)
     }.joined(separator: "\n")

@@ -36,6 +36,7 @@ enum ReplayVerb: Verb {
       does: "the journal as it was on that day, next to this one"
     ),
   ]
+  static let endsWithReader = true
 
   private static let shownItems = 10
 
@@ -76,6 +77,13 @@ enum ReplayVerb: Verb {
       try journal.copy(to: url, through: .revision(revision)) { terminal.showCopying($0) }
     }
     terminal.progress.clear()
+    if arguments.has("--json") {
+      try terminal.printJSON { writer in
+        writer.member("path", directory)
+        writer.member("revision", revision)
+      }
+      return .done
+    }
     try terminal.output.line("created \(directory.printable) with revision \(revision)")
     return .done
   }

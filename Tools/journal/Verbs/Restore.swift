@@ -44,10 +44,16 @@ enum Restore: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let scopes = ["--all", "--category", "--kind"].filter { arguments.has($0) }
-    var names = try arguments.operandValues("ENTITY").map { try arguments.entityAndPoint($0) }
+    let names = try arguments.operandValues("ENTITY").map { try arguments.entityAndPoint($0) }
     guard scopes.count + (names.isEmpty ? 0 : 1) == 1 else {
       throw Failure(
         .wrongUse, "name what to restore: entities, --category, --kind or --all; see journal help restore")
+    }
+    if let tag = names.first(where: { !Catalog.isRestored($0.entity.kind) }) {
+      throw Failure(
+        .wrongUse,
+        "\(Catalog.name(of: tag.entity)) can't be restored: a tag is not part of a state; journal tag makes a new one"
+      )
     }
     let points = Set(names.compactMap(\.point))
     guard points.count <= 1, points.isEmpty || !arguments.has("--at") else {
@@ -67,7 +73,6 @@ enum Restore: Verb {
     } else if let kind = arguments.value("--kind") {
       scope = .entities(try journal.entities(ofKind: kind, asOf: revision))
     } else if !arguments.has("--all") {
-      names.removeAll { name in !Catalog.isRestored(name.entity.kind) }
       scope = .entities(names.map(\.entity))
     }
     let plan = try journal.planRestore(

@@ -82,17 +82,17 @@ enum Serve: Verb {
         "a token needs at least 16 characters, and the file at least one token; openssl rand -hex 32 makes one"
       )
     }
-    let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
+    let file = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    let mode = (try? FileManager.default.attributesOfItem(atPath: file))?[.posixPermissions] as? Int ?? 0
     if mode & 0o077 != 0 { terminal.warn("other users can read the tokens: chmod 600 \(path.printable)") }
     return tokens
   }
 
-  /// Returns when the process receives SIGINT, SIGTERM or SIGHUP.
+  /// Returns when the process receives SIGINT, SIGTERM or SIGHUP, except those that it was started to ignore.
   static func waitForInterruption(_ terminal: Terminal) throws {
     terminal.warn("serving until it is interrupted (Ctrl-C)")
     let wasAsked = DispatchSemaphore(value: 0)
-    let sources = [SIGINT, SIGTERM, SIGHUP].map { number in
-      signal(number, SIG_IGN)
+    let sources = Signals.ignore([SIGINT, SIGTERM, SIGHUP]).map { number in
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler { wasAsked.signal() }
       source.resume()

@@ -21,6 +21,7 @@ enum Show: Verb {
     (command: "journal show Books.journal item:42@2026-08-01", does: "item 42 as it was on that day"),
   ]
   static let isPaged = true
+  static let endsWithReader = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let what = arguments.operand("WHAT")

@@ -85,9 +85,11 @@ enum SnapshotVerb: Verb {
         try printJSON(snapshot, problem: problem, terminal)
         continue
       }
-      let date = try journal.entry(at: snapshot.revision).date
+      let base = journal.base.flatMap { $0.revision == snapshot.revision ? $0.date : nil }
+      let date = try base ?? journal.readableEntry(at: snapshot.revision)?.date
       rows.append([
-        "\(snapshot.revision)", date.printable, snapshot.entityCount.grouped, snapshot.byteCount.grouped,
+        "\(snapshot.revision)", date?.printable ?? "", snapshot.entityCount.grouped,
+        snapshot.byteCount.grouped,
         problem.map { $0.message.printable } ?? "whole",
       ])
     }
@@ -126,6 +128,13 @@ enum SnapshotVerb: Verb {
       throw Failure(.no, "\(error)")
     }
     try journal.close()
+    if arguments.has("--json") {
+      try terminal.printJSON { writer in
+        writer.member("revision", revision)
+        writer.member("dropped", true)
+      }
+      return .done
+    }
     try terminal.output.line("dropped the snapshot of revision \(revision)")
     return .done
   }

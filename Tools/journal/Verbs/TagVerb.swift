@@ -7,7 +7,8 @@ enum TagVerb: Verb {
   static let summary = "tags a point in time, or lists tags"
   static let explanation = """
     Gives a revision a name, which can be used wherever a point in time is expected. A tag is recorded in the journal, so
-    the history shows who made and deleted it. Without NAME, or with --list, all tags are listed.
+    the history shows who made and deleted it. Without NAME, or with --list, all tags are listed. If the entry that made
+    a tag was pruned, the list has no date and no author for it.
     """
   static let syntax = Syntax(
     operands: [
@@ -26,15 +27,30 @@ enum TagVerb: Verb {
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    guard let name = arguments.optionalOperand("NAME"), !arguments.has("--list") else {
+    guard let name = arguments.optionalOperand("NAME") else {
+      guard !arguments.has("--delete") else {
+        throw Failure(.wrongUse, "--delete needs the NAME of a tag; see journal help tag")
+      }
       return try list(arguments, terminal)
+    }
+    guard !arguments.has("--list") else {
+      throw Failure(.wrongUse, "--list takes no NAME: it lists all tags; see journal help tag")
     }
     let journal = try arguments.openJournal(terminal, mode: .readWrite)
     if arguments.has("--delete") {
-      try journal.commit(by: arguments.author, note: arguments.value("--note") ?? "deleted the tag \(name)") {
+      let commit = try journal.commit(
+        by: arguments.author, note: arguments.value("--note") ?? "deleted the tag \(name)"
+      ) {
         try $0.deleteTag(name)
       }
       try journal.close()
+      if arguments.has("--json") {
+        try terminal.printJSON { writer in
+          writer.member("name", name)
+          writer.member("deleted", commit.revision)
+        }
+        return .done
+      }
       try terminal.output.line("deleted the tag \(name.printable)")
       return .done
     }
@@ -57,16 +73,18 @@ enum TagVerb: Verb {
     let tags = journal.state.tags
     if tags.isEmpty { terminal.warn("there are no tags") }
     if arguments.has("--json") {
-      for tag in tags { try printJSON(tag, try journal.entry(at: tag.created), terminal) }
+      for tag in tags { try printJSON(tag, try journal.readableEntry(at: tag.created), terminal) }
       return .done
     }
     if tags.isEmpty { return .done }
     let rows = try tags.map { tag in
-      let entry = try journal.entry(at: tag.created)
-      return [
-        tag.name.printable, "\(tag.revision)", terminal.text(of: entry.date),
-        entry.author.printable.shortened(to: 20), entry.subject,
-      ]
+      let row = [tag.name.printable, "\(tag.revision)"]
+      guard let entry = try journal.readableEntry(at: tag.created) else {
+        let isPruned = tag.created <= journal.base?.revision ?? 0
+        return row + ["", "", isPruned ? "(history before this was pruned)" : "(can't be read)"]
+      }
+      let author = entry.isAnnotationErased ? erasedText : entry.author.printable.shortened(to: 20)
+      return row + [terminal.text(of: entry.date), author, entry.subject]
     }
     let columns = [
       TextTable.Column(title: "TAG"), TextTable.Column(title: "REVISION", alignment: .right, style: .yellow),
@@ -78,7 +96,7 @@ enum TagVerb: Verb {
     return .done
   }
 
-  private static func printJSON(_ tag: Catalog.Tag, _ entry: Entry, _ terminal: Terminal) throws {
+  private static func printJSON(_ tag: Catalog.Tag, _ entry: Entry?, _ terminal: Terminal) throws {
     var writer = JSONWriter()
     tag.write(to: &writer, made: entry)
     writer.newline()

@@ -1,0 +1,88 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A child process in the process group of this program.
+///
+/// So it can read from and control the terminal, and Ctrl-C reaches it too. `Foundation.Process` starts children in
+/// groups of their own, in the background of the terminal, where the system stops them as soon as they do that.
+struct SpawnedProcess {
+  let pid: pid_t
+
+  /// Starts a program that is found in `PATH`.
+  /// - Parameters:
+  ///   - descriptors: what its standard input, output and error are; those that are missing are this program's.
+  ///   - ignored: signals that this program ignores and the child does not.
+  /// - Throws: ``Failure`` if it does not exist or can't be started.
+  init(_ words: [String], environment: [String: String], descriptors: [Int32], ignored: [Int32] = []) throws {
+    #if canImport(Darwin)
+      var actions: posix_spawn_file_actions_t?
+      var attributes: posix_spawnattr_t?
+    #else
+      var actions = unsafe posix_spawn_file_actions_t()
+      var attributes = posix_spawnattr_t()
+    #endif
+    unsafe posix_spawn_file_actions_init(&actions)
+    unsafe posix_spawnattr_init(&attributes)
+    var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
+    var variables = unsafe environment.map { unsafe strdup("\($0)=\($1)") } + [nil]
+    defer {
+      unsafe posix_spawn_file_actions_destroy(&actions)
+      unsafe posix_spawnattr_destroy(&attributes)
+      while let argument = unsafe arguments.popLast() { unsafe free(argument) }
+      while let variable = unsafe variables.popLast() { unsafe free(variable) }
+    }
+    for (target, descriptor) in descriptors.enumerated() {
+      unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(target))
+    }
+    // A child inherits which signals are ignored. If it ignored SIGPIPE, it would never notice a closed pipe.
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    for number in ignored + [SIGPIPE] { unsafe sigaddset(&signals, number) }
+    unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+    unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    var pid: pid_t = 0
+    let result = unsafe posix_spawnp(&pid, words[0], &actions, &attributes, &arguments, &variables)
+    guard result == 0 else {
+      let reason = result == ENOENT ? "it is not installed or not in PATH" : systemMessage(result)
+      throw Failure(.unreadable, "\(words[0]) can't be started: \(reason)")
+    }
+    self.pid = pid
+  }
+
+  /// Waits until it ends. May be called once.
+  /// - Returns: its exit code, or 128 plus the number of the signal that ended it.
+  func wait() -> Int32 {
+    var status: Int32 = 0
+    while unsafe waitpid(pid, &status, 0) < 0 && errno == EINTR {}
+    let signal = status & 0x7F
+    return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
+  }
+
+  /// A pipe to or from a child.
+  static func makePipe() throws -> (reading: Int32, writing: Int32) {
+    var ends: [Int32] = [0, 0]
+    guard unsafe pipe(&ends) == 0 else {
+      throw Failure(.unreadable, "no pipe to another program can be made: \(systemMessage(errno))")
+    }
+    // Another child must not inherit these ends, or the first would never see the end of its input.
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (ends[0], ends[1])
+  }
+
+  /// A temporary file that disappears with its last descriptor.
+  static func makeNamelessFile() throws -> Int32 {
+    var path = Array("\(NSTemporaryDirectory())/journal-XXXXXX".utf8CString)
+    let descriptor = unsafe mkstemp(&path)
+    guard descriptor >= 0 else {
+      throw Failure(.unreadable, "no temporary file can be made: \(systemMessage(errno))")
+    }
+    unsafe unlink(path)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    return descriptor
+  }
+}
