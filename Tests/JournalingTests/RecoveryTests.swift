@@ -76,6 +76,30 @@ import Testing
     }
   }
 
+  /// Both have one LOCK file at first.
+  @Test func aCopyByHardLinksIsWrittenWhileTheOriginalIsOpen() throws {
+    try withTables { url, head in
+      let copy = url.deletingLastPathComponent().appending(path: "Copy.journal")
+      for name in [""] + (try #require(FileManager.default.subpaths(atPath: url.path)).sorted()) {
+        let (from, to) = (url.appending(path: name), copy.appending(path: name))
+        if try from.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true {
+          try FileManager.default.createDirectory(at: to, withIntermediateDirectories: true)
+        } else {
+          try FileManager.default.linkItem(at: from, to: to)
+        }
+      }
+      let journals = try [url, copy].map { try Journal<Ledger>.open(at: $0, options: Self.options) }
+      for (turn, journal) in journals.enumerated() {
+        try journal.commit(by: "\(turn)") { try $0.deposit(1, on: 1) }
+      }
+      for (turn, journal) in journals.enumerated() {
+        #expect(try journal.entry(at: head.revision + 1).author == "\(turn)")
+        #expect(try journal.verify().isSound)
+        try journal.close()
+      }
+    }
+  }
+
   /// LevelDB skips a block that it can't read, as if its entries did not exist.
   @Test func aTemporaryFailureOfAReadIsNoMissingEntry() throws {
     try withTables { url, head in
