@@ -105,18 +105,27 @@ struct ListOrderTests {
     var list = try history.commit { draft in
       try zip(1..., ListOrder.places(12)).map { try draft.insert(Task(name: "\($0)", order: $1)) }
     }
-    for _ in 0..<400 {
+    try moveAtRandom(&list, by: \.order, in: &history, times: 400, &random)
+  }
+
+  /// Moves items of a list to random places, and checks their order after each move.
+  private func moveAtRandom<Model: CatalogItem>(
+    _ list: inout [ItemID<Model>], by order: any WritableKeyPath<Model, ListOrder> & Sendable,
+    in history: inout CatalogHistory, times: Int, _ random: inout SeededGenerator
+  ) throws {
+    for _ in 0..<times {
       let moved = list.remove(at: Int.random(in: list.indices, using: &random))
       let place = Int.random(in: 0...list.count, using: &random)
+      let rest = list
       try history.commit { draft in
         if Bool.random(using: &random) {
-          try draft.move(moved, by: \.order, after: place > 0 ? list[place - 1] : nil)
+          try draft.move(moved, by: order, after: place > 0 ? rest[place - 1] : nil)
         } else {
-          try draft.move(moved, by: \.order, before: place < list.count ? list[place] : nil)
+          try draft.move(moved, by: order, before: place < rest.count ? rest[place] : nil)
         }
       }
       list.insert(moved, at: place)
-      #expect(history.state.items(Task.self).sorted(by: \.order).ids == list)
+      #expect(history.state.items(Model.self).sorted(by: order).ids == list)
     }
   }
 
@@ -136,19 +145,7 @@ struct ListOrderTests {
         }
       }
       list = history.state.items(LateTask.self).sorted(by: \.order).ids
-      for _ in 0..<4 {
-        let moved = list.remove(at: Int.random(in: list.indices, using: &random))
-        let place = Int.random(in: 0...list.count, using: &random)
-        try history.commit { draft in
-          if Bool.random(using: &random) {
-            try draft.move(moved, by: \.order, after: place > 0 ? list[place - 1] : nil)
-          } else {
-            try draft.move(moved, by: \.order, before: place < list.count ? list[place] : nil)
-          }
-        }
-        list.insert(moved, at: place)
-        #expect(history.state.items(LateTask.self).sorted(by: \.order).ids == list)
-      }
+      try moveAtRandom(&list, by: \.order, in: &history, times: 4, &random)
     }
   }
 
