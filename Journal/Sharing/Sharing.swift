@@ -98,7 +98,8 @@ extension Journal {
       }
       try progress(CopyProgress(phase: .copying, done: last.revision, all: head.revision))
     }
-    try checkIsSame(&proof, through: try shared.newestRevision(), as: journal, at: storage.address)
+    // Other nodes may have committed since.
+    try checkIsSame(&proof, through: head.revision, as: journal, at: storage.address)
     try progress(CopyProgress(phase: .proving, done: head.revision, all: head.revision))
     try journal.folder.noteShared(at: storage.address)
     return head
