@@ -14,7 +14,9 @@ import Foundation
 struct Alignment {
   /// The index of the row for each item of the store, or nil for a new item.
   private(set) var rows: [Int?]
-  /// The unmatched rows of lists that were read completely.
+  /// For each row, whether the store has its element if the files still have it.
+  private(set) var areCovered: [Bool] = []
+  /// The unmatched rows among them.
   private(set) var gone: [Int] = []
 
   private let store: LegacyStore
@@ -41,10 +43,15 @@ struct Alignment {
       matchPlaces(known)
       matchLikeness(known)
     }
+    let hasDerivedItems = store.items.contains { $0.list.isEmpty }
+    let lists = Dictionary(memory.groups.map { ($0.category, $0.list) }) { first, _ in first }
+    areCovered = memory.rows.map { row in
+      if !row.list.isEmpty { return store.lists.contains(row.list) }
+      // The element was reached through its category.
+      return hasDerivedItems || row.category.flatMap { lists[$0] }.map { store.lists.contains($0) } ?? false
+    }
     gone = memory.rows.indices.filter { index in
-      let row = memory.rows[index]
-      guard !taken[index], !store.isUnreadable(row) else { return false }
-      return store.lists.contains(row.list) || row.list.isEmpty && store.hasDerivedItems
+      !taken[index] && areCovered[index] && !store.isUnreadable(memory.rows[index])
     }
   }
 
@@ -120,12 +127,13 @@ struct Alignment {
   }
 
   private mutating func matchPlaces(_ known: [Int: [String: FieldValue]]) {
-    for list in Set(store.items.map(\.list)).sorted() {
-      let items = store.items.indices.filter { store.items[$0].list == list }
+    let itemsByList = Dictionary(grouping: store.items.indices) { store.items[$0].list }
+    let rowsByList = Dictionary(grouping: memory.rows.indices) { memory.rows[$0].list }
+    for (list, items) in itemsByList.sorted(by: { $0.key < $1.key }) {
       // The rows that an item may still be: all of them, and by class and part.
       var open = WaitingRows()
       var saying: [String: [[UInt8]: WaitingRows]] = [:]
-      for row in memory.rows.indices where memory.rows[row].list == list {
+      for row in rowsByList[list] ?? [] {
         guard !taken[row], memory.rows[row].key == nil else { continue }
         open.append(row)
         for part in Self.parts(of: known[row] ?? [:]) {
@@ -225,9 +233,6 @@ private struct WaitingRows {
 }
 
 extension LegacyStore {
-  /// Whether it has items without a list.
-  var hasDerivedItems: Bool { items.contains { $0.list.isEmpty } }
-
   /// Whether the element of a row may exist but be unreadable.
   func isUnreadable(_ row: ImportMemory.Element) -> Bool {
     // An item without a list may be reachable only from an unreadable one.

@@ -90,7 +90,8 @@ extension LegacyImportReport {
     categories += other.categories
     images += other.images
     // A problem of one entry is found again by the next one.
-    for problem in other.problems where !problems.contains(where: { $0.description == problem.description }) {
+    var known = Set(problems.map(\.description))
+    for problem in other.problems where known.insert(problem.description).inserted {
       problems.append(problem)
     }
     // Items of the previous entries now count as unchanged.

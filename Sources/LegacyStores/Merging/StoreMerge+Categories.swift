@@ -1,27 +1,40 @@
 import CatalogModel
+import Foundation
 
 extension StoreMerge {
   mutating func mergeCategories(_ draft: inout Draft<Catalog>) throws {
     var matches: [Int?] = Array(repeating: nil, count: store.categories.count)
     var free = Set(memory.groups.indices)
+    var named = FreeIndexes(memory.groups.indices) { Array(memory.groups[$0].name.utf8) }
     for (index, category) in store.categories.enumerated() {
-      matches[index] = free.sorted().first { memory.groups[$0].name.utf8.elementsEqual(category.name.utf8) }
+      matches[index] = named.first(Array(category.name.utf8), in: free)
       if let match = matches[index] { free.remove(match) }
     }
     let new = matches.indices.filter { matches[$0] == nil }
-    let isRename = new.count == 1 && free.count == 1
-    for index in new {
-      let category = store.categories[index]
-      let match = free.sorted().first { match in
-        let group = memory.groups[match]
-        return isRename || category.color != nil && group.color == category.color
-          || !group.fields.isEmpty && group.fields.fingerprint == category.fields.fingerprint
+    if new.count == 1, free.count == 1 {
+      // It was renamed.
+      matches[new[0]] = free.removeFirst()
+    } else if !new.isEmpty {
+      var colored = FreeIndexes(free.sorted()) { memory.groups[$0].color }
+      var filled = FreeIndexes(free.sorted()) { Self.fingerprint(memory.groups[$0].fields) }
+      for index in new where !free.isEmpty {
+        let category = store.categories[index]
+        let found = [
+          colored.first(category.color, in: free), filled.first(Self.fingerprint(category.fields), in: free),
+        ]
+        guard let match = found.compactMap(\.self).min() else { continue }
+        matches[index] = match
+        free.remove(match)
       }
-      guard let match else { continue }
-      matches[index] = match
-      free.remove(match)
     }
-    var inUse = Set(memory.groups.map(\.category))
+    let inUse = Set(memory.groups.map(\.category))
+    var unused: [[UInt8]: [CategoryID]] = [:]
+    if matches.contains(nil) {
+      for category in draft.state.categories where !inUse.contains(category.id) {
+        unused[Array(category.name.utf8), default: []].append(category.id)
+      }
+      for name in unused.keys { unused[name]?.reverse() }
+    }
     categories = []
     groupIndexes = []
     for (index, category) in store.categories.enumerated() {
@@ -29,7 +42,7 @@ extension StoreMerge {
         groupIndexes.append(match)
         categories.append(try change(match, to: category, &draft))
       } else {
-        let number = try addCategory(category, &inUse, &draft)
+        let number = try addCategory(category, &unused, &draft)
         categories.append(number)
         groupIndexes.append(memory.groups.count)
         memory.groups.append(
@@ -38,14 +51,16 @@ extension StoreMerge {
     }
   }
 
+  private static func fingerprint(_ fields: [String: FieldValue]) -> Data? {
+    fields.isEmpty ? nil : fields.fingerprint
+  }
+
+  /// - Parameter unused: the categories of the journal that are not in the files, by name; the first one is last.
   mutating func addCategory(
-    _ category: LegacyCategory, _ inUse: inout Set<CategoryID>, _ draft: inout Draft<Catalog>
+    _ category: LegacyCategory, _ unused: inout [[UInt8]: [CategoryID]], _ draft: inout Draft<Catalog>
   ) throws -> CategoryID {
     // If the app has a category with that name, it is used.
-    if let there = draft.state.categories.first(where: {
-      !inUse.contains($0.id) && $0.name.utf8.elementsEqual(category.name.utf8)
-    }) {
-      inUse.insert(there.id)
+    if let number = unused[Array(category.name.utf8)]?.popLast(), let there = draft.state.category(number) {
       if there.color == nil, let color = category.color {
         try draft.setColor(ofCategory: there.id, to: color)
         report.categories += 1
@@ -53,7 +68,6 @@ extension StoreMerge {
       return there.id
     }
     let number = try draft.addCategory(name: category.name.usableName, color: category.color)
-    inUse.insert(number)
     report.categories += 1
     return number
   }
@@ -76,9 +90,13 @@ extension StoreMerge {
   mutating func deleteUnusedCategories(_ draft: inout Draft<Catalog>) throws {
     let present = Set(categories.compactMap(\.self))
     let used = Set(memory.rows.compactMap(\.category))
-    for group in memory.groups where !present.contains(group.category) && !used.contains(group.category) {
-      guard group.list.isEmpty || store.lists.contains(group.list) else { continue }
-      memory.groups.removeAll { $0.category == group.category }
+    let gone = memory.groups.filter { group in
+      !present.contains(group.category) && !used.contains(group.category)
+        && (group.list.isEmpty || store.lists.contains(group.list))
+    }
+    let numbers = Set(gone.map(\.category))
+    memory.groups.removeAll { numbers.contains($0.category) }
+    for group in gone {
       guard let there = draft.state.category(group.category), there.name == group.name,
         there.color == group.color,
         draft.state.items(in: there.id).first(where: { _ in true }) == nil
@@ -86,5 +104,26 @@ extension StoreMerge {
       try draft.deleteCategory(there.id)
       report.categories += 1
     }
+  }
+}
+
+/// Indexes by key, from which the first one that is still free is found.
+private struct FreeIndexes<Key: Hashable> {
+  private var indexes: [Key: [Int]] = [:]
+
+  /// - Parameter key: the key of an index; nil if it has none.
+  init(_ ascending: some BidirectionalCollection<Int>, key: (Int) -> Key?) {
+    for index in ascending.reversed() {
+      if let key = key(index) { indexes[key, default: []].append(index) }
+    }
+  }
+
+  mutating func first(_ key: Key?, in free: Set<Int>) -> Int? {
+    guard let key else { return nil }
+    while let last = indexes[key]?.last {
+      if free.contains(last) { return last }
+      indexes[key]?.removeLast()
+    }
+    return nil
   }
 }

@@ -5,14 +5,11 @@ extension StoreMerge {
     _ index: Int, _ row: inout ImportMemory.Element, _ draft: inout Draft<Catalog>
   ) throws {
     let item = store.items[index]
+    let byName = Dictionary(draft.state.images(of: row.item).map { ($0.name, $0) }) { first, _ in first }
     for (image, blob) in zip(item.images, blobs[index]) {
       guard let blob, row.images[image.name]?.blob != blob else { continue }
       let known = row.images[image.name]
-      let catalog = draft.state
-      let there =
-        known.flatMap { catalog.image($0.image) }
-        ?? catalog.images(of: row.item).first { $0.name == image.name }
-      if let there {
+      if let there = known.flatMap({ draft.state.image($0.image) }) ?? byName[image.name] {
         if there.blob != known?.blob, there.blob != blob {
           report.note(
             place(of: item),
@@ -28,7 +25,8 @@ extension StoreMerge {
       }
       report.images += 1
     }
-    for (name, picture) in row.images where !item.images.contains(where: { $0.name == name }) {
+    let names = Set(item.images.map(\.name))
+    for (name, picture) in row.images where !names.contains(name) {
       row.images[name] = nil
       guard let there = draft.state.image(picture.image) else { continue }
       if there.blob == picture.blob {

@@ -38,9 +38,7 @@ struct StoreMerge {
     let before = draft.state
     let alignment = Alignment(store, fingerprints: fingerprints, memory) { baseAttributes($0, before) }
     try mergeCategories(&draft)
-    var rows = memory.rows.filter {
-      !store.lists.contains($0.list) && !($0.list.isEmpty && store.hasDerivedItems)
-    }
+    var rows = memory.rows.indices.filter { !alignment.areCovered[$0] }.map { memory.rows[$0] }
     let untouched = Dictionary(rows.enumerated().map { ($1.item, $0) }) { first, _ in first }
     numbers = alignment.rows.map { row in
       row.map { memory.rows[$0].item }.flatMap { before.item($0) == nil ? nil : $0 }
@@ -87,19 +85,20 @@ struct StoreMerge {
   }
 
   mutating func finish(_ draft: inout Draft<Catalog>, isComplete: Bool) throws {
-    // The fields of a category may refer to other categories and items, whose numbers are known only now.
+    // Categories and layouts may refer to categories and items, whose numbers are known only now.
     for (category, group) in zip(store.categories, groupIndexes) {
       memory.groups[group].fields = resolved(category.fields)
     }
     if isComplete { try deleteUnusedCategories(&draft) }
-    memory.files.merge(store.files) { $1 }
+    memory.files.merge(resolved(store.files)) { $1 }
     memory.classes.merge(store.classes)
     guard !(memory.rows.isEmpty && memory.groups.isEmpty && memory.files.isEmpty) else { return }
     try memory.write(to: &draft)
     guard let own = memory.firstPart else { return }
+    let known = Dictionary(draft.state.images(of: own).map { ($0.name, $0) }) { first, _ in first }
     for (image, blob) in zip(store.images, ownBlobs) {
       guard let blob else { continue }
-      if let there = draft.state.images(of: own).first(where: { $0.name == image.name }) {
+      if let there = known[image.name] {
         if there.blob != blob { try draft.updateImage(there.id, mediaType: image.mediaType, blob: blob) }
       } else {
         try draft.addImage(to: own, name: image.name, mediaType: image.mediaType, blob: blob)
@@ -114,7 +113,7 @@ struct StoreMerge {
     return fingerprints[index] != old.fingerprint || categoryNumber(of: item) != old.category
       || item.list != old.list && !item.list.isEmpty || item.className != old.className
       || zip(item.images, blobs[index]).contains { $1 != nil && old.images[$0.name]?.blob != $1 }
-      || old.images.keys.contains { name in !item.images.contains { $0.name == name } }
+      || !Set(old.images.keys).isSubset(of: item.images.map(\.name))
   }
 
   func categoryNumber(of item: LegacyItem) -> CategoryID? { item.category.flatMap { categories[$0] } }
@@ -310,19 +309,19 @@ struct StoreMerge {
   func order(
     _ rows: inout [ImportMemory.Element?], _ alignment: Alignment, _ draft: inout Draft<Catalog>
   ) throws {
-    for list in store.lists.sorted() {
+    let ordered = store.items.indices.filter { store.items[$0].isDone != nil }
+    for (list, indexes) in Dictionary(grouping: ordered, by: { store.items[$0].list })
+      .sorted(by: { $0.key < $1.key })
+    {
       var elements: [ItemOrder.Element] = []
-      for (index, row) in rows.enumerated() {
-        let item = store.items[index]
-        guard let row, item.list == list, item.isDone != nil, let there = draft.state.item(row.item) else {
-          continue
-        }
+      for index in indexes {
+        guard let row = rows[index], let there = draft.state.item(row.item) else { continue }
         let before = alignment.rows[index].flatMap { memory.rows[$0].list == list ? $0 : nil }
         let order = there["order"]?.integer.map { Int64($0) }
         elements.append(ItemOrder.Element(item: row.item, place: before, order: order))
       }
       let changes = Dictionary(ItemOrder.changes(elements)) { first, _ in first }
-      for index in rows.indices {
+      for index in indexes {
         guard var row = rows[index], let order = changes[row.item] else { continue }
         try draft.updateItem(row.item, set: ["order": .integer(order)])
         agree(&row, index, draft.state, at: draft.revision)
