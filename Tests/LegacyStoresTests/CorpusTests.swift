@@ -45,7 +45,7 @@ import Testing
         if try !journal.importStore(again).revisions.isEmpty { unequal.append(name) }
       }
     }
-    #expect(count > (KeyedCorpus.hasAdditions ? 50 : 4))
+    #expect(count > (KeyedCorpus.hasAdditions ? 50 : 2))
     // The null object, which no property list should have, becomes an empty text.
     #expect(unequal.filter { $0 != "bp_null.bplist" } == [])
   }

@@ -36,6 +36,22 @@ import Testing
     }
   }
 
+  @Test func whatIsAroundTheItemsKeepsItsPicturesAndRefersToTheSameItems() throws {
+    let persons = ["A", "B", "C"].map { Made.person($0, "1") }
+    let byNumber = ArchiveNode.dictionary([(key: .integer(7), value: .node(persons[2]))])
+    let large = Data(repeating: 7, count: 100_000)
+    let top: [(key: String, value: ArchiveNode.Value)] = [
+      ("list", .array(persons.map { .node($0) })), ("selected", .node(byNumber)), ("photo", .data(Made.png)),
+      ("large", .data(large)),
+    ]
+    try roundTrip(top) { archive in
+      #expect(try archive.top("photo")?.data == Made.png)
+      #expect(try archive.top("large")?.data == large)
+      let selected = try archive.top("selected")?.dictionary?.valueReference(at: 0)
+      #expect(try selected != nil && selected == archive.top("list")?.array?.reference(at: 2))
+    }
+  }
+
   @Test func theNameOfAnAppsOwnArchiverIsExported() throws {
     try roundTrip([("root", .array([person]))], archiver: "GLKeyedArchiver") { archive in
       #expect(archive.archiver == "GLKeyedArchiver")

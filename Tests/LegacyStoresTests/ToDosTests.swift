@@ -52,6 +52,46 @@ import Testing
     }
   }
 
+  @Test func picturesAndLargeDataOfDictionariesAreImages() throws {
+    try withTemporaryFolder { folder in
+      let large = Data(repeating: 7, count: 20 << 20)
+      let album: [String: Any] = [
+        "icon": Made.png, "photos": [["name": "x", "photo": Made.jpeg], ["name": "y", "photo": large]],
+      ]
+      let file = try folder.write("Album.plist", Made.propertyList(album))
+      let journal = try folder.journal()
+      let report = try journal.importStore(.propertyLists([file]))
+      #expect(report.isComplete && report.added == 2)
+      #expect(journal.state.things[0]["photo"] == .dictionary(["$image": .string("photo")]))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.plist, to: out)
+      #expect(try Made.read(out.appending(path: "Album.plist")) == album as NSDictionary)
+      #expect(try journal.importStore(.propertyLists([out.appending(path: "Album.plist")])).revisions.isEmpty)
+    }
+  }
+
+  @Test func manyListsAreMergedInATimeThatGrowsWithTheirNumber() throws {
+    func time(_ count: Int) throws -> Double {
+      try withTemporaryFolder { folder in
+        func store(_ more: Int) throws -> LegacyStore {
+          var lists: [String: Any] = [:]
+          for number in 0..<count { lists["list \(number)"] = [["name": "x\(number)", "more": more]] }
+          return try LegacyStore.propertyLists([folder.write("Lists.plist", Made.propertyList(lists))])
+        }
+        let journal = try folder.journal()
+        let (first, second) = try (store(1), store(2))
+        return try ContinuousClock().measure {
+          let added = try journal.importStore(first).added
+          let updated = try journal.importStore(second).updated
+          #expect(added == count && updated == count)
+        } / .seconds(1)
+      }
+    }
+    var best = Double.infinity
+    for _ in 0..<2 { best = min(best, try time(3_000) / time(500)) }
+    #expect(best < 15)
+  }
+
   @Test func aToDoWithoutATitleIsReportedAndExported() throws {
     try withTemporaryFolder { folder in
       let odd: [String: Any] = ["itemDescriptionKey": "missing title"]

@@ -41,6 +41,8 @@ struct LegacyCategory: Sendable {
   var className = ""
   /// Fields other than name and color. A catalog's category can't hold them, so the store's own item does.
   var fields: [String: FieldValue] = [:]
+  /// The pictures and large data in the fields.
+  var images: [LegacyImage] = []
 }
 
 /// A file that belongs to an item.
@@ -85,6 +87,11 @@ extension FieldValue {
 
   /// The name of an image, if the value refers to one.
   var imageName: String? { dictionary?.count == 1 ? self[Reference.image]?.string : nil }
+
+  /// Whether the value refers to something that is stored elsewhere.
+  var isReference: Bool {
+    imageName != nil || [Reference.item, Reference.category, Reference.ref].contains { target($0) != nil }
+  }
 
   /// The class of an object that is stored as a dictionary.
   var objectClass: String? { self[Reference.objectClass]?.string }

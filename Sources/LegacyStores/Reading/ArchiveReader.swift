@@ -23,6 +23,8 @@ final class ArchiveReader {
   private var itemClasses: Set<String> = []
   private var plans: [String: ItemPlan] = [:]
   private var namedCategories: [String: Int] = [:]
+  /// The first category whose list has an object, by the object's UID.
+  private var owners: [Int: Int] = [:]
   private let archive: KeyedArchive
   private var objects: ObjectReader
   private var contents: SharedContents
@@ -284,7 +286,7 @@ final class ArchiveReader {
     var (nextItem, nextCategory) = (0, 0)
     while true {
       if nextCategory < pendingCategories.count {
-        meetItems(of: pendingCategories[nextCategory])
+        meetItems(of: nextCategory)
         nextCategory += 1
       } else if nextItem < pendingItems.count {
         try meetCategory(of: pendingItems[nextItem])
@@ -296,7 +298,7 @@ final class ArchiveReader {
     // Items and categories may refer to further ones.
     while indexes.count < pendingItems.count || categories.count < pendingCategories.count {
       if categories.count < pendingCategories.count {
-        categories.append(try category(pendingCategories[categories.count]))
+        categories.append(try category(categories.count))
       } else {
         convertItem(pendingItems[indexes.count])
       }
@@ -310,15 +312,29 @@ final class ArchiveReader {
     _ = try role(of: category)
   }
 
-  private func meetItems(of pending: Pending) {
-    guard case .object(let object) = pending.value, let key = itemsKey(object.className),
+  private func meetItems(of category: Int) {
+    guard case .object(let object) = pendingCategories[category].value,
+      let key = itemsKey(object.className),
       let value = try? object[key], let members = try? value.array ?? value.set
     else { return }
     for index in 0..<members.count {
-      guard let item = appObject(try? members[index]), !isCategory(item), roles[item.uid] == nil else {
-        continue
+      guard let item = appObject(try? members[index]), !isCategory(item) else { continue }
+      if owners[item.uid] == nil { owners[item.uid] = category }
+      if roles[item.uid] == nil { register(item, list: "") }
+    }
+  }
+
+  /// Whether a value is a list of a category's own items and nothing else. An export makes it again from the items.
+  private func isList(_ value: ArchivedValue?, ofItemsIn category: Int) -> Bool {
+    guard let value, let members = try? value.array ?? value.set else { return false }
+    return (0..<members.count).allSatisfy { index in
+      guard case .object(let object)? = try? members[index], case .item? = roles[object.uid] else {
+        return false
       }
-      register(item, list: "")
+      let key = plan(object.className).categoryKey
+      guard let key, let own = try? object[key], !own.isNull else { return owners[object.uid] == category }
+      guard case .object(let other) = own, case .category(category)? = roles[other.uid] else { return false }
+      return true
     }
   }
 
@@ -326,7 +342,8 @@ final class ArchiveReader {
     mapping.key(of: "category.items", else: survey.key(KnownKind.categoryItemKeys, in: className))
   }
 
-  private func category(_ pending: Pending) throws -> LegacyCategory {
+  private func category(_ index: Int) throws -> LegacyCategory {
+    let pending = pendingCategories[index]
     guard case .object(let object) = pending.value else {
       return LegacyCategory(list: "", name: try pending.value.string ?? "")
     }
@@ -340,8 +357,12 @@ final class ArchiveReader {
     }
     var category = LegacyCategory(list: pending.list, name: "")
     category.className = name
+    var skipped: Set<String> = []
     do {
-      if let nameKey, let text = try object[nameKey]?.string { category.name = text }
+      if let nameKey, let text = try object[nameKey]?.string, !text.allSatisfy(\.isWhitespace) {
+        category.name = text
+        skipped.insert(nameKey)
+      }
       if let colorKey, let color = try object[colorKey]?.color {
         let (red, green, blue, alpha) = color.rgba
         category.color = Catalog.Color(red: red, green: green, blue: blue, alpha: alpha)
@@ -351,21 +372,14 @@ final class ArchiveReader {
     }
     let place = "the category \"\(category.name)\""
     do {
-      category.fields = try objects.attributes(
-        of: object, skipping: Set([nameKey, itemsKey].compactMap(\.self)))
+      if let itemsKey, isList(try? object[itemsKey], ofItemsIn: index) { skipped.insert(itemsKey) }
+      category.fields = try objects.attributes(of: object, skipping: skipped)
+      category.images = objects.images
       problems += objects.problems.map { LegacyProblem("\(place), \($0.path)", $0.reason) }
-      for var image in objects.images {
-        let (old, new) = (image.name, "category.\(category.name).\(image.name)".usableName)
-        category.fields = category.fields.mapValues { field in
-          field.replacing { $0.imageName == old ? [Reference.image: .string(new)] : nil }
-        }
-        image.name = new
-        images.append(image)
-      }
     } catch {
       problems.append(LegacyProblem(place, "\(error)"))
     }
-    if category.name.allSatisfy(\.isWhitespace) { category.name = "(unnamed)" }
+    if category.name.isEmpty { category.name = "(unnamed)" }
     return category
   }
 
@@ -410,7 +424,7 @@ final class ArchiveReader {
     }
     let (attributes, mapping) = plan.attributes(fields, className: ClassSurvey.shortName(name))
     var item = LegacyItem(list: pending.list, kind: plan.kind, className: name, attributes: attributes)
-    item.category = category
+    item.category = category ?? owners[object.uid]
     item.images = objects.images
     noteProblems(of: &item, pending, plan)
     found.note(item, mapping)

@@ -29,8 +29,8 @@ extension LegacyStore {
     for (name, archive, _) in opened {
       do {
         let reader = try ArchiveReader(archive, survey, mapping, name: name, plainKind: name.stem)
-        merge.add(reader, isOneOfSeveral: opened.count > 1)
-        merge.store.files[name] = Layout.file(reader.layout, isXML: false)
+        let layout = merge.add(reader, isOneOfSeveral: opened.count > 1)
+        merge.store.files[name] = Layout.file(layout, isXML: false)
       } catch {
         if opened.count == 1 {
           throw LegacyError(.unreadable, "the archive can't be read", path: name, cause: error)
@@ -100,93 +100,5 @@ extension String {
   var stem: String {
     guard let dot = lastIndex(of: "."), dot > startIndex else { return self }
     return String(self[..<dot])
-  }
-}
-
-/// Merges several archives, with each object and category once.
-struct ArchiveMerge {
-  var store: LegacyStore
-  /// Objects that a file reaches only through their categories, to be matched at the end.
-  var derived: [(item: LegacyItem, fingerprint: Data, file: Int)] = []
-  var fileCount = 0
-  var fileOfItem: [Int] = []
-
-  mutating func add(_ reader: ArchiveReader, isOneOfSeveral: Bool) {
-    fileCount += 1
-    let categories = mergeCategories(reader.categories)
-    store.problems += reader.problems
-    store.images += reader.images
-    store.lists.formUnion(reader.lists)
-    store.incompleteLists.formUnion(reader.incompleteLists)
-    store.classes.merge(reader.classes)
-    // The indexes of items are final only after items of other files were matched.
-    var numbers: [Int: Int] = [:]
-    var kept: [LegacyItem] = []
-    for (pending, index) in reader.indexes.enumerated() {
-      guard let index else { continue }
-      var item = reader.items[index]
-      item.category = item.category.map { categories[$0] }
-      if item.list.isEmpty, isOneOfSeveral, !item.refersToItems {
-        derived.append((item, item.attributes.fingerprint, fileCount))
-        continue
-      }
-      numbers[pending] = store.items.count + kept.count
-      kept.append(item)
-    }
-    for var item in kept {
-      item.attributes = item.attributes.mapValues {
-        $0.resolvingReferences { key, target in
-          if key == Reference.category { return Reference.make(key, categories[target]) }
-          return numbers[target].map { Reference.make(key, $0) } ?? .null
-        }
-      }
-      store.items.append(item)
-      fileOfItem.append(fileCount)
-    }
-  }
-
-  /// - Returns: the index in the store for each category of the file.
-  private mutating func mergeCategories(_ categories: [LegacyCategory]) -> [Int] {
-    // Existing categories by name. The first one is last, because `popLast` takes it first.
-    var known: [[UInt8]: [Int]] = [:]
-    for (index, category) in store.categories.enumerated().reversed() {
-      known[Array(category.name.utf8), default: []].append(index)
-    }
-    return categories.map { category in
-      if let index = known[Array(category.name.utf8)]?.popLast() {
-        if store.categories[index].list.isEmpty { store.categories[index] = category }
-        return index
-      }
-      store.categories.append(category)
-      return store.categories.count - 1
-    }
-  }
-
-  mutating func finish() -> LegacyStore {
-    var taken: Set<Int> = []
-    var prints: [Data: [Int]] = [:]
-    var names: [String: [Int]] = [:]
-    if !derived.isEmpty {
-      for (index, item) in store.items.enumerated() {
-        prints[item.attributes.fingerprint, default: []].append(index)
-        if let label = item.label { names["\(item.kind)\n\(label)", default: []].append(index) }
-      }
-    }
-    func match(_ candidates: [Int]?, _ file: Int) -> Int? {
-      candidates?.first { !taken.contains($0) && fileOfItem[$0] != file }
-    }
-    let others = derived.filter { found in
-      guard let index = match(prints[found.fingerprint], found.file) else { return true }
-      taken.insert(index)
-      return false
-    }
-    for found in others {
-      if let label = found.item.label, let index = match(names["\(found.item.kind)\n\(label)"], found.file) {
-        taken.insert(index)
-      } else {
-        store.items.append(found.item)
-      }
-    }
-    return store
   }
 }

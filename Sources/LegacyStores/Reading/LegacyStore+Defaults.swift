@@ -30,20 +30,22 @@ extension LegacyStore {
       throw LegacyError(
         .unreadable, "the preferences can't be read", path: file.lastPathComponent, cause: error)
     }
-    guard case .dictionary(let preferences) = content else {
+    var reader = DefaultsReader(mapping: mapping)
+    var names: [String] = []
+    let layout = content.mappingMembers { name, value in
+      names.append(name)
+      return key == nil || name == key
+        ? reader.layout(of: value, path: name) : reader.literal(value, path: name)
+    }
+    guard let layout else {
       throw LegacyError(
         .unreadable, "preferences are a dictionary, but this is something else", path: file.lastPathComponent)
     }
-    if let key, preferences[key] == nil {
+    if let key, !names.contains(key) {
       throw LegacyError(
         .notFound,
-        "the preferences have no key \"\(key)\"; they have "
-          + preferences.keys.sorted().prefix(40).joined(separator: ", "), path: file.lastPathComponent)
-    }
-    var reader = DefaultsReader(mapping: mapping)
-    var layout: [String: FieldValue] = [:]
-    for (name, value) in preferences.sorted(by: { $0.key < $1.key }) {
-      layout[name] = key == nil || name == key ? reader.layout(of: value, path: name) : value
+        "the preferences have no key \"\(key)\"; they have " + names.prefix(40).joined(separator: ", "),
+        path: file.lastPathComponent)
     }
     var store = reader.merge.finish()
     if let key, store.lists.isEmpty {
@@ -51,7 +53,7 @@ extension LegacyStore {
       throw LegacyError(.unreadable, "there is no archive under the key \"\(key)\"\(why)")
     }
     try mapping.check(against: store)
-    store.files[file.lastPathComponent] = Layout.file(.dictionary(layout), isXML: list.format == .xml)
+    store.files[file.lastPathComponent] = Layout.file(layout, isXML: list.format == .xml)
     return store
   }
 }
@@ -63,21 +65,23 @@ struct DefaultsReader {
   var merge = ArchiveMerge(store: LegacyStore(.defaults))
 
   mutating func layout(of value: FieldValue, path: String, depth: Int = 0) -> FieldValue {
-    guard depth < Self.depthLimit else { return value }
+    guard depth < Self.depthLimit else { return literal(value, path: path) }
     switch value {
-    case .data(let data): return archive(data, path) ?? value
+    case .data(let data): return archive(data, path) ?? literal(value, path: path)
     case .array(let elements):
       if let each = archives(elements, path) { return each }
       return .array(
         elements.enumerated().map { layout(of: $1, path: "\(path)[\($0)]", depth: depth + 1) })
-    case .dictionary(let members) where value.objectClass == nil:
-      var content: [String: FieldValue] = [:]
-      for (key, member) in members.sorted(by: { $0.key < $1.key }) {
-        content[key] = layout(of: member, path: "\(path).\(key)", depth: depth + 1)
-      }
-      return .dictionary(content)
-    default: return value
+    default:
+      return value.mappingMembers { key, member in
+        layout(of: member, path: "\(path).\(key)", depth: depth + 1)
+      } ?? value
     }
+  }
+
+  /// The layout of a value that is only preserved.
+  mutating func literal(_ value: FieldValue, path: String) -> FieldValue {
+    merge.imageNames.moving(value, at: path, to: &merge.store.images)
   }
 
   private func opened(_ data: Data, _ path: String) -> Result<KeyedArchive, ArchiveError>? {
@@ -105,8 +109,7 @@ struct DefaultsReader {
       let isEmptyList = try archive.root?.array?.isEmpty ?? false
       guard isEmptyList || survey.classes.keys.contains(where: survey.isCustom) else { return nil }
       let reader = try ArchiveReader(archive, survey, mapping, name: path, plainKind: path)
-      merge.add(reader, isOneOfSeveral: false)
-      return reader.layout
+      return merge.add(reader, isOneOfSeveral: false)
     } catch {
       merge.store.problems.append(LegacyProblem(path, "\(error)"))
       return nil

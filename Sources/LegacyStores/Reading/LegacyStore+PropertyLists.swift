@@ -82,28 +82,31 @@ extension LegacyStore {
 struct PropertyListReader {
   var store: LegacyStore
   let mapping: FieldMapping
+  private var imageNames = ImageNames()
 
-  mutating func layout(of value: FieldValue, list: String, isTop: Bool) throws -> FieldValue {
+  init(store: LegacyStore, mapping: FieldMapping) { (self.store, self.mapping) = (store, mapping) }
+
+  mutating func layout(of value: FieldValue, list: String, isTop: Bool) -> FieldValue {
     switch value {
     case .array(let elements):
-      guard isTop || elements.contains(where: { $0.dictionary != nil }) else { return value }
+      guard isTop || elements.contains(where: { $0.dictionary != nil }) else { return literal(value, list) }
       return add(elements, list)
-    case .dictionary(let members) where value.objectClass == nil:
-      let before = store.items.count
-      var content: [String: FieldValue] = [:]
-      // The order is deterministic.
-      for (key, member) in members.sorted(by: { $0.key < $1.key }) {
-        content[key] = try layout(of: member, list: "\(list):\(key)", isTop: false)
-      }
-      guard isTop, store.items.count == before else { return .dictionary(content) }
-      // A dictionary without lists is one item.
-      _ = add([value], list)
-      return Layout.element(list)
     default:
-      guard isTop else { return value }
+      let (itemCount, imageCount) = (store.items.count, store.images.count)
+      let content = value.mappingMembers { key, member in
+        layout(of: member, list: "\(list):\(key)", isTop: false)
+      }
+      guard isTop, store.items.count == itemCount else { return content ?? literal(value, list) }
+      // A dictionary without lists is one item.
+      store.images.removeLast(store.images.count - imageCount)
       _ = add([value], list)
       return Layout.element(list)
     }
+  }
+
+  /// The layout of a value that is only preserved.
+  private mutating func literal(_ value: FieldValue, _ path: String) -> FieldValue {
+    imageNames.moving(value, at: path, to: &store.images)
   }
 
   /// - Returns: the layout of the list.
@@ -114,7 +117,11 @@ struct PropertyListReader {
     let items = PlainItems(elements, list: list, kind: kind, mapping: mapping)
     var skipped: [FieldValue] = []
     for (index, element) in elements.enumerated() {
-      if let item = items.item(element, noting: &store.classes) {
+      var names = ImageNames()
+      var images: [LegacyImage] = []
+      let content = names.moving(element, at: "", to: &images)
+      if var item = items.item(content, noting: &store.classes) {
+        item.images = images
         store.items.append(item)
       } else {
         skipped.append(element)
@@ -175,6 +182,24 @@ extension FieldValue {
       }
       self = .contents(of: "NSDictionary", members, keys: keys, values: values)
     }
+  }
+
+  /// A dictionary of a property list with other values under its keys. Nil for any other value.
+  func mappingMembers(_ body: (_ key: String, _ value: FieldValue) -> FieldValue) -> FieldValue? {
+    guard case .dictionary(let members) = self else { return nil }
+    guard let className = objectClass else {
+      var mapped: [String: FieldValue] = [:]
+      // The order is deterministic.
+      for (key, member) in members.sorted(by: { $0.key < $1.key }) { mapped[key] = body(key, member) }
+      return .dictionary(mapped)
+    }
+    guard let keys = members["NS.keys"]?.array, let values = members["NS.objects"]?.array else { return nil }
+    var names: Set<String> = []
+    let mapped = zip(keys, values).enumerated().map { index, pair in
+      let name = pair.0.string ?? ""
+      return body(names.insert(name).inserted ? name : "\(name)[\(index)]", pair.1)
+    }
+    return .contents(of: className, [:], keys: keys, values: mapped)
   }
 
   /// A dictionary. It has the explicit form, with its class, if a key occurs twice, is not a text, or looks like a

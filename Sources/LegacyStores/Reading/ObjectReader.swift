@@ -32,8 +32,6 @@ struct ObjectReader {
       .array, .mutableArray, .set, .mutableSet, .orderedSet, .mutableOrderedSet, .dictionary,
       .mutableDictionary,
     ].map { (archivedClass: ArchivedClass) in (archivedClass.name, archivedClass) })
-  /// Larger data becomes an image of the item, because attributes should be small.
-  private static let inlineByteLimit = 64 << 10
 
   /// The role of another object in the store, or nil if the object is a part of the current item.
   var role: (ArchivedObject) throws -> ObjectRole? = { _ in nil }
@@ -51,9 +49,7 @@ struct ObjectReader {
   private var valueCount = 0
   private var valuesLeft: Int
   private var bytesLeft: Int
-  private var imageNames: Set<String> = []
-  /// How many images have requested each name.
-  private var namesakes: [String: Int] = [:]
+  private var imageNames = ImageNames()
   /// The number of each object in this item, by its UID.
   private var numbers: [Int: Int] = [:]
   private var isReferredTo: Set<Int> = []
@@ -69,7 +65,7 @@ struct ObjectReader {
 
   /// Begins another item.
   mutating func begin() {
-    (images, imageNames, namesakes) = ([], [], [:])
+    (images, imageNames) = ([], ImageNames())
     (problems, unreadable) = ([], [])
     (valueCount, numbers, isReferredTo, openCollections) = (0, [:], [], [])
   }
@@ -345,16 +341,9 @@ struct ObjectReader {
 
   private mutating func keep(_ data: Data, path: String) throws(LegacyError) -> FieldValue {
     try charge(bytes: data.count)
-    let type = ImageType.of(data.prefix(64))
-    guard type != nil || data.count > Self.inlineByteLimit else { return .data(data) }
-    let wanted = path.isEmpty ? "data" : path.usableName
-    var name = wanted
-    while !imageNames.insert(name).inserted {
-      namesakes[wanted, default: 1] += 1
-      name = "\(wanted)+\(namesakes[wanted, default: 0])"
-    }
-    images.append(LegacyImage(name: name, mediaType: type ?? ImageType.unknown, content: .data(data)))
-    return [Reference.image: .string(name)]
+    guard let image = imageNames.image(of: data, at: path) else { return .data(data) }
+    images.append(image)
+    return [Reference.image: .string(image.name)]
   }
 
   /// Removes the numbers that nothing refers to.

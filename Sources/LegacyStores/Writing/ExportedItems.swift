@@ -20,6 +20,7 @@ struct ExportedItems {
   private(set) var classes: [String: LegacyClass]
   /// All items, list by list.
   private(set) var items: [Catalog.Item.ID] = []
+  private let images = ImagesByName()
 
   init(_ catalog: Catalog, _ memory: ImportMemory) {
     self.catalog = catalog
@@ -104,6 +105,11 @@ struct ExportedItems {
     }
   }
 
+  /// An image of an item.
+  func image(_ name: String, of item: Catalog.Item.ID) -> Catalog.Image? {
+    images.image(name, of: item, in: catalog)
+  }
+
   /// The class of an item's object. Empty for a dictionary or a plain value.
   func className(of item: Catalog.Item) -> String {
     if let row = rows[item.id] { return row.className }
@@ -150,6 +156,18 @@ struct ExportedItems {
     }
     for (path, value) in moved { rest.set(value, at: path) }
     return rest
+  }
+}
+
+/// Finds images by name. An item may have thousands of images, so they are looked up only once for each item.
+private final class ImagesByName {
+  private var latest: (item: Catalog.Item.ID, images: [String: Catalog.Image])?
+
+  func image(_ name: String, of item: Catalog.Item.ID, in catalog: Catalog) -> Catalog.Image? {
+    if latest?.item != item {
+      latest = (item, Dictionary(catalog.images(of: item).map { ($0.name, $0) }) { first, _ in first })
+    }
+    return latest?.images[name]
   }
 }
 

@@ -75,6 +75,7 @@ struct LegacyExport {
       return .array(values)
     }
     guard let members = layout.dictionary else { return layout }
+    if let name = layout.imageName { return data(ofImage: name, of: store.memory.firstPart) }
     if let top = layout[Layout.archive]?.dictionary {
       return .data(Data(try writer().archive(top, archiver: Layout.archiver(of: layout))))
     }
@@ -97,12 +98,14 @@ struct LegacyExport {
   /// An item as a property-list value.
   private func plain(_ id: Catalog.Item.ID) -> FieldValue {
     guard let item = store.catalog.item(id) else { return [:] }
-    let images = Dictionary(store.catalog.images(of: id).map { ($0.name, $0.blob) }) { first, _ in first }
     let isValue = store.className(of: item).isEmpty
     let value = (isValue ? item["value"] : nil) ?? .dictionary(store.fields(of: item))
-    return value.replacing { value in
-      value.imageName.map { .data(images[$0].flatMap(self.images.bytes) ?? Data()) }
-    }
+    return value.replacing { $0.imageName.map { data(ofImage: $0, of: id) } }
+  }
+
+  private func data(ofImage name: String, of item: Catalog.Item.ID?) -> FieldValue {
+    let image = item.flatMap { store.image(name, of: $0) }
+    return .data(image.flatMap { images.bytes(of: $0.blob) } ?? Data())
   }
 
   // MARK: Bugs

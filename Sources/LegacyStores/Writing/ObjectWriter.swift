@@ -10,8 +10,6 @@ final class ObjectWriter {
   private let bytes: (Blob) -> Data?
   private var itemNodes: [Catalog.Item.ID: ArchiveNode] = [:]
   private var categoryNodes: [CategoryID: ArchiveNode] = [:]
-  /// The images of the most recent item.
-  private var images: (item: Catalog.Item.ID, byName: [String: Catalog.Image])?
   /// Closures that fill the nodes that have no fields yet.
   private var waiting: [() -> Void] = []
   /// All nodes with fields, whose cycles are broken at the end so that they are freed.
@@ -66,7 +64,7 @@ final class ObjectWriter {
   private func content(_ layout: FieldValue, _ context: inout Context, only: Catalog.Item.ID?)
     -> ArchiveNode.Value
   {
-    guard let members = layout.dictionary else { return value(layout, nil, &context) }
+    guard let members = layout.dictionary, !layout.isReference else { return value(layout, nil, &context) }
     let className = layout.objectClass
     if let list = layout[Layout.element]?.string {
       if let item = only ?? store.lists[list]?.first { return element(item) }
@@ -126,17 +124,16 @@ final class ObjectWriter {
       var fields = store.fields(of: item)
       if let number = fields.removeValue(forKey: Reference.id)?.integer { context.objects[number] = node }
       let categoryKey = store.classes[className]?.mapping.first { $0.value == "$category" }?.key
-      if let categoryKey { fields[categoryKey] = nil }
-      fill(node, className, fields, &context) { key in
-        guard key == categoryKey else { return nil }
-        return self.category(of: item, form: self.store.classes[className]?.fields[key])
+      fill(node, className, fields, &context) { key, _ in
+        guard key == categoryKey, let category = item.category else { return nil }
+        return self.category(category, form: self.store.classes[className]?.fields[key])
       }
     }
     return node
   }
 
-  private func category(of item: Catalog.Item, form: String?) -> ArchiveNode.Value {
-    guard let id = item.category, let category = store.catalog.category(id) else { return .null }
+  private func category(_ id: CategoryID, form: String?) -> ArchiveNode.Value {
+    guard let category = store.catalog.category(id) else { return .null }
     let isText = store.groups[id].map { $0.className.isEmpty } ?? (form == "NSString")
     return isText ? .string(category.name) : .node(node(ofCategory: id))
   }
@@ -155,22 +152,45 @@ final class ObjectWriter {
       for (key, part) in store.classes[className]?.mapping ?? [:] { keys[part] = key }
       let (nameKey, colorKey) = (keys["$name"] ?? "name", keys["$color"] ?? "color")
       var context = Context(item: store.memory.firstPart, of: (group?.fields ?? [:]).values)
-      fill(node, className, group?.fields ?? [:], &context, extra: [nameKey, colorKey]) { key in
-        if key == nameKey { return .string(category.name) }
+      fill(node, className, group?.fields ?? [:], &context, extra: [nameKey, colorKey]) { key, context in
+        if key == nameKey {
+          // An unchanged name that was empty or too long stays as the app encoded it.
+          guard let group, category.name == group.name.usableName else { return .string(category.name) }
+          return group.fields[key] == nil ? .string(group.name) : nil
+        }
         if key == keys["$items"] {
-          let items = self.store.itemsByCategory[id] ?? []
+          guard let elements = self.elements(of: id, group?.fields[key]) else { return nil }
+          let values = elements.map { self.value($0, nil, &context) }
           let form = self.store.classes[className]?.fields[key] ?? ""
-          return .node(
-            self.collection(items.map { self.element($0) }, form.hasPrefix("NS") ? form : "NSMutableArray"))
+          return .node(self.collection(values, form.hasPrefix("NS") ? form : "NSMutableArray"))
         }
         guard key == colorKey else { return nil }
-        guard let color = category.color else { return .null }
+        // If the color was not removed in the journal, the field has none, or one without components.
+        guard let color = category.color else { return group?.color == nil ? nil : .null }
         // An unchanged color stays as the app encoded it.
         if group?.color == color, group?.fields[key] != nil { return nil }
         return .node(self.color(color, like: group?.fields[key]))
       }
     }
     return node
+  }
+
+  /// The elements of a category's list. Nil if the field is no list.
+  /// - Parameter field: the list in the file, if it has more than the category's own items.
+  private func elements(of id: CategoryID, _ field: FieldValue?) -> [FieldValue]? {
+    var items = store.itemsByCategory[id] ?? []
+    guard let field else { return items.map { Reference.make(Reference.item, $0.number) } }
+    guard let old = field.array else { return nil }
+    let kept = old.filter { element in
+      guard let number = element.target(Reference.item) else { return true }
+      let item = Catalog.Item.ID(number)
+      guard let there = store.catalog.item(item) else { return false }
+      // An item that was moved to another category in the journal leaves the list.
+      return there.category == id || store.rows[item]?.category != id
+    }
+    let numbers = Set(kept.compactMap { $0.target(Reference.item) })
+    items.removeAll { numbers.contains($0.number) }
+    return kept + items.map { Reference.make(Reference.item, $0.number) }
   }
 
   private func color(_ color: Catalog.Color, like old: FieldValue?) -> ArchiveNode {
@@ -183,7 +203,8 @@ final class ObjectWriter {
   /// value.
   private func fill(
     _ node: ArchiveNode, _ className: String, _ fields: [String: FieldValue], _ context: inout Context,
-    extra: [String] = [], special: (String) -> ArchiveNode.Value? = { _ in nil }
+    extra: [String] = [],
+    special: (_ key: String, inout Context) -> ArchiveNode.Value? = { _, _ in nil }
   ) {
     let known = store.classes[className]
     var seen: Set<String> = []
@@ -191,7 +212,7 @@ final class ObjectWriter {
     for key in order(of: className, fields) + extra where seen.insert(key).inserted {
       let form = known?.fields[key]
       let content: ArchiveNode.Value
-      if let value = special(key) {
+      if let value = special(key, &context) {
         content = value
       } else if let field = fields[key] {
         // If a field was nil in every file, an empty text is the default of the models.
@@ -330,7 +351,7 @@ final class ObjectWriter {
     let number = members[Reference.id]?.integer
     if let number, let node = context.objects[number] { return .node(node) }
     if let name = value.imageName {
-      let image = context.item.flatMap { self.image(name, of: $0) }
+      let image = context.item.flatMap { store.image(name, of: $0) }
       return image.flatMap { bytes($0.blob) }.map { data($0, form) } ?? .null
     }
     guard let className = value.objectClass ?? form.flatMap(customClass) else {
@@ -372,15 +393,5 @@ final class ObjectWriter {
     _ members: [String: FieldValue], _ context: inout Context
   ) -> [(key: ArchiveNode.Value, value: ArchiveNode.Value)] {
     members.sorted { $0.key < $1.key }.map { (.string($0.key), value($0.value, nil, &context)) }
-  }
-
-  /// An image of an item. An item may have thousands of images, so they are looked up only once for each item.
-  private func image(_ name: String, of item: Catalog.Item.ID) -> Catalog.Image? {
-    if images?.item != item {
-      images = (
-        item, Dictionary(store.catalog.images(of: item).map { ($0.name, $0) }) { first, _ in first }
-      )
-    }
-    return images?.byName[name]
   }
 }

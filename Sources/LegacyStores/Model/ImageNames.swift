@@ -1,0 +1,53 @@
+import CatalogModel
+import Foundation
+
+/// Gives each image of an item a name of its own.
+struct ImageNames {
+  /// Larger data becomes an image, because attributes should be small.
+  private static let inlineByteLimit = 64 << 10
+
+  private var taken: Set<String> = []
+  /// How many images have requested each name.
+  private var namesakes: [String: Int] = [:]
+
+  /// The name, with a number if it is taken.
+  mutating func unused(_ wanted: String) -> String {
+    var name = wanted
+    while !taken.insert(name).inserted {
+      namesakes[wanted, default: 1] += 1
+      name = "\(wanted)+\(namesakes[wanted, default: 0])"
+    }
+    return name
+  }
+
+  /// The image for data at a path of keys. Nil for small data that is no picture.
+  mutating func image(of data: Data, at path: String) -> LegacyImage? {
+    let type = ImageType.of(data.prefix(64))
+    guard type != nil || data.count > Self.inlineByteLimit else { return nil }
+    let name = unused(path.isEmpty ? "data" : path.usableName)
+    return LegacyImage(name: name, mediaType: type ?? ImageType.unknown, content: .data(data))
+  }
+
+  /// A value of a property list, with references in place of its pictures and large data.
+  mutating func moving(_ value: FieldValue, at path: String, to images: inout [LegacyImage]) -> FieldValue {
+    switch value {
+    case .data(let data):
+      guard let image = image(of: data, at: path) else { return value }
+      images.append(image)
+      return [Reference.image: .string(image.name)]
+    case .array(let elements):
+      var moved: [FieldValue] = []
+      for (index, element) in elements.enumerated() {
+        moved.append(moving(element, at: "\(path)[\(index)]", to: &images))
+      }
+      return .array(moved)
+    case .dictionary(let members):
+      var moved: [String: FieldValue] = [:]
+      for (key, member) in members.sorted(by: { $0.key < $1.key }) {
+        moved[key] = moving(member, at: path.isEmpty ? key : "\(path).\(key)", to: &images)
+      }
+      return .dictionary(moved)
+    default: return value
+    }
+  }
+}
