@@ -52,6 +52,57 @@ import Testing
     }
   }
 
+  @Test func fieldsWhoseTypesDifferAreExportedUnderTheirKeysWithTheirTypes() throws {
+    func place(_ name: ArchiveNode.Value, _ phone: ArchiveNode.Value, _ tags: ArchiveNode.Value)
+      -> ArchiveNode
+    {
+      ArchiveNode(
+        ArchivedClass("POI"),
+        ["name": name, "phone": phone, "lat": .integer(2), "lon": .integer(3), "tags": tags])
+    }
+    let tag = ArchiveNode(ArchivedClass("Tag"), ["text": .string("t")])
+    let places = [
+      place(.string("A"), .string("1"), .node(tag)),
+      place(.node(.number(Int64(7))), .node(.number(Int64(123))), .array([.string("x")])),
+      place(.string("C"), .null, .node(.array([], as: .mutableArray))),
+    ]
+    try roundTrip([("root", .array(places.map { .node($0) }))]) { archive in
+      let back = try (archive.root?.array?.elements() ?? []).compactMap { element -> ArchivedObject? in
+        if case .object(let object) = element { object } else { nil }
+      }
+      try #require(back.count == 3)
+      #expect(
+        try back.map { try Set($0.keys) }
+          == Array(repeating: ["name", "phone", "lat", "lon", "tags"], count: 3))
+      #expect(try back[0]["phone"]?.string == "1")
+      #expect(try back[1]["phone"]?.integer == 123 && back[1]["name"]?.integer == 7)
+      #expect(try back.map { try $0["lat"]?.kind } == ["integer", "integer", "integer"])
+      // This used to be an object of the class Tag with elements.
+      guard case .object(let list)? = try back[1]["tags"], case .object(let first)? = try back[0]["tags"]
+      else {
+        Issue.record("no objects")
+        return
+      }
+      #expect(list.isKind(of: "NSArray") && first.className == "Tag")
+    }
+  }
+
+  @Test func aCollectionThatIsMutableInSomeObjectsIsMutableInAll() throws {
+    let lists = [ArchivedClass.array, .mutableArray].map { kind in
+      ArchiveNode(
+        ArchivedClass("Album"), ["name": .string("a"), "tags": .node(.array([.string("x")], as: kind))])
+    }
+    try roundTrip([("root", .array(lists.map { .node($0) }))]) { archive in
+      for element in try archive.root?.array?.elements() ?? [] {
+        guard case .object(let album) = element, case .object(let tags)? = try album["tags"] else {
+          Issue.record("no objects")
+          return
+        }
+        #expect(tags.className == "NSMutableArray")
+      }
+    }
+  }
+
   @Test func theNameOfAnAppsOwnArchiverIsExported() throws {
     try roundTrip([("root", .array([person]))], archiver: "GLKeyedArchiver") { archive in
       #expect(archive.archiver == "GLKeyedArchiver")

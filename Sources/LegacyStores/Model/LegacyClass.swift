@@ -46,7 +46,9 @@ struct LegacyClass: Sendable, Equatable {
       order.append(key)
       return
     }
-    if known == Form.null || form == Form.real && known == Form.integer { fields[key] = form }
+    // An app may change a mutable collection or text that it reads.
+    let isMutable = form == known.replacing("NS", with: "NSMutable", maxReplacements: 1)
+    if known == Form.null || form == Form.real && known == Form.integer || isMutable { fields[key] = form }
   }
 
   /// Records the keys of a dictionary that is an item.

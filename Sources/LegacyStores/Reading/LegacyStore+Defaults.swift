@@ -50,7 +50,9 @@ extension LegacyStore {
     var store = reader.merge.finish()
     if let key, store.lists.isEmpty {
       let why = store.problems.first.map { ": \($0.reason)" } ?? ""
-      throw LegacyError(.unreadable, "there is no archive under the key \"\(key)\"\(why)")
+      throw LegacyError(
+        .unreadable,
+        "under the key \"\(key)\" there is no archive with objects of the app's own classes\(why)")
     }
     try mapping.check(against: store)
     store.files[file.lastPathComponent] = Layout.file(layout, isXML: list.format == .xml)

@@ -155,6 +155,18 @@ struct ExportedItems {
       moved.append((path, value))
     }
     for (path, value) in moved { rest.set(value, at: path) }
+    // A value of another type than its attribute has the name of the class in front, in this item only.
+    let isObject = !className.isEmpty && !className.hasPrefix("{")
+    let prefix = (isObject ? ClassSurvey.shortName(className) : item.kind) + "."
+    for (name, value) in rest where name.hasPrefix(prefix) {
+      let key = String(name.dropFirst(prefix.count))
+      let isStandIn = known?.properties.contains { $0.standard == rest[key] } ?? false
+      guard let fields = classes[className]?.fields, fields[key] != nil, fields[name] == nil,
+        rest[key] == nil || isStandIn
+      else { continue }
+      rest[name] = nil
+      rest[key] = value
+    }
     return rest
   }
 }

@@ -281,7 +281,10 @@ final class ObjectWriter {
     case .integer(let integer):
       return form == LegacyClass.Form.real ? .real(Double(integer)) : number(.integer(integer), form)
     case .unsigned(let integer): return number(.unsigned(integer), form)
-    case .double(let real): return number(.real(real), form)
+    case .double(let real):
+      // The attributes of the models are doubles, also for a class that encodes integers.
+      if form == LegacyClass.Form.integer, let integer = Int64(exactly: real) { return .integer(integer) }
+      return number(.real(real), form)
     case .string(let text):
       switch form {
       case "NSURL"?: return .node(ArchiveNode(.url, ["NS.base": .null, "NS.relative": .string(text)]))
@@ -314,7 +317,10 @@ final class ObjectWriter {
 
   /// A collection of a class. If the class is not known, it is a mutable array, which any decoder accepts as an array.
   private func collection(_ values: [ArchiveNode.Value], _ className: String) -> ArchiveNode {
-    let appClass = store.classes[className] == nil ? .mutableArray : archivedClass(className)
+    // Other objects may have had objects of another class in this field.
+    let isCollection =
+      store.classes[className]?.chain.contains { ObjectReader.collections[$0] != nil } ?? false
+    let appClass = isCollection ? archivedClass(className) : .mutableArray
     // A list can't be a dictionary, even if the field was one in the files.
     let isList = !className.hasSuffix("Dictionary")
     let node = ArchiveNode((isList ? ObjectReader.collections[className] : nil) ?? appClass)
