@@ -156,8 +156,11 @@ final class Layer: Sendable {
     }
   }
 
-  /// The replacement of contents that failed; nil, and noted as a fault, if there is none.
-  func replacement(of failed: any LayerContents, because error: ArchiveError) -> (any LayerContents)? {
+  /// The replacement of contents that failed; nil if there is none.
+  /// - Parameter isForAnswer: whether the answer of a state needs it. Then it is noted as a fault if there is none.
+  func replacement(
+    of failed: any LayerContents, because error: ArchiveError, isForAnswer: Bool = true
+  ) -> (any LayerContents)? {
     rebuilding.lock()
     defer { rebuilding.unlock() }
     let (known, isRebuilt) = current.withLock { ($0.contents, $0.isRebuilt) }
@@ -171,8 +174,10 @@ final class Layer: Sendable {
       replace { Current(contents: rebuilt, indexes: $0.indexes, isRebuilt: true) }
       return rebuilt
     } catch {
-      failedAt.withLock { $0 = .now }
-      faults.note(error)
+      if isForAnswer {
+        failedAt.withLock { $0 = .now }
+        faults.note(error)
+      }
       return nil
     }
   }

@@ -9,6 +9,9 @@ final class LayerMemory: Sendable {
     weak let layer: Layer?
   }
 
+  /// With less, an app that sets a tiny limit would read the same pages again and again.
+  private static let leastByteCount = 256 << 10
+
   private let limit: Int
   /// How many bytes were read since the memory was last checked.
   private let uncheckedByteCount = Atomic<Int>(0)
@@ -29,8 +32,11 @@ final class LayerMemory: Sendable {
   /// rest is within it.
   func note(_ byteCount: Int) {
     let count = uncheckedByteCount.add(byteCount, ordering: .relaxed).newValue
-    // Not after each page, because all layers are asked. So the limit is exceeded by an eighth at most.
-    guard count > limit / 8, !isChecking.exchange(true, ordering: .acquiring) else { return }
+    // Not after each page, because all layers are asked, and a file whose pages were freed reads some of them again at
+    // once. So the limit is exceeded by an eighth, or by 256 KiB.
+    guard count > max(limit / 8, Self.leastByteCount), !isChecking.exchange(true, ordering: .acquiring) else {
+      return
+    }
     defer { isChecking.store(false, ordering: .releasing) }
     uncheckedByteCount.store(0, ordering: .relaxed)
     var layers = known.withLock { known in known.compactMap(\.layer) }.map {

@@ -160,13 +160,12 @@ private final class StackedEntities: EntityBase {
     return StackedValueLines(stack, definition)
   }
 
-  func isRelated(to other: any EntityBase) -> Bool {
-    guard let other = other as? StackedEntities, other.kind == kind, other.stack.faults === stack.faults
-    else {
-      return false
-    }
-    // Withdrawn entries lead to no other state.
-    return !stack.layers.contains(where: \.isTakenBack) && !other.stack.layers.contains(where: \.isTakenBack)
+  func distance(to other: any EntityBase) -> Int? {
+    guard let other = other as? StackedEntities, other.kind == kind, other.stack.faults === stack.faults,
+      // Withdrawn entries lead to no other state.
+      !stack.layers.contains(where: \.isTakenBack), !other.stack.layers.contains(where: \.isTakenBack)
+    else { return nil }
+    return abs(stack.checkpoint.eventCount - other.stack.checkpoint.eventCount)
   }
 
   func numbers(changedSince other: any EntityBase) -> Set<Int> {

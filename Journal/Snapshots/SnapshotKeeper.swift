@@ -455,7 +455,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     if let file = contents as? LayerFile { try SequentialLayer(file) } else { contents }
   }
 
-  /// Reads a whole layer from its file, and has it rebuilt if that fails.
+  /// Reads a whole layer from its file, and has it rebuilt if that fails. If it can't be rebuilt either, it is left to
+  /// readers: they may never need what can't be read, and the fault may pass.
   private func readWhole(_ layer: Layer) {
     let contents = layer.contents
     do throws(ArchiveError) {
@@ -476,7 +477,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         for position in 0..<lines.count { _ = try lines.line(at: position) }
       }
     } catch {
-      _ = layer.replacement(of: contents, because: error)
+      _ = layer.replacement(of: contents, because: error, isForAnswer: false)
     }
   }
 

@@ -54,7 +54,9 @@ public struct SnapshotPolicy: Hashable, Sendable {
   /// How many bytes past states may take.
   /// - Parameter byteCount: how many the log takes.
   func share(ofLog byteCount: Double) -> Int {
-    max(keepsPast ? Int(min(byteCount * pastShare, Double(Int.max / 2))) : 0, Self.smallByteCount)
+    // An app may set any share, also an infinite one, and zero bytes times that is no number.
+    let share = byteCount * pastShare
+    return max(keepsPast && share > 0 ? Int(min(share, Double(Int.max / 2))) : 0, Self.smallByteCount)
   }
 
   /// The layers to merge now, of consecutive layers in files, oldest first; empty for none.

@@ -23,8 +23,9 @@ package protocol EntityBase: AnyObject, Sendable {
   func revisions() -> BaseIterator<Int, Revision>
   /// The lines of a declared index; nil if some layer lacks them.
   func valueLines(_ definition: IndexDefinition) -> (any ValueLinesBase)?
-  /// Whether the two have one history, so that the layers of the newer one list what changed since the older one.
-  func isRelated(to other: any EntityBase) -> Bool
+  /// How many events lead from one to the other, if the two have one history, so that the layers of the newer one list
+  /// what changed since the older one; otherwise nil.
+  func distance(to other: any EntityBase) -> Int?
   /// The numbers of all entities that may differ in a related base.
   func numbers(changedSince other: any EntityBase) -> Set<Int>
   /// Why some answer may be missing, nil if none is.

@@ -6,7 +6,7 @@ extension EntityTable {
   /// Shared parts are skipped: O(d log n) for d changes if both have the same base, or if layers lead from one base to
   /// the other, where everything in those layers counts as a change; O(n) otherwise.
   package func changes(since other: EntityTable) -> [(number: Int, old: EntityRow?, new: EntityRow?)] {
-    guard isNear(other) else { return changesOfAll(since: other) }
+    guard distance(to: other) != nil else { return changesOfAll(since: other) }
     // Only entities above the base can differ: each was written, deleted or restored there.
     var numbers: Set<Int> = []
     if base === other.base {
@@ -27,11 +27,12 @@ extension EntityTable {
     }
   }
 
-  /// Whether the differences of two tables are found without reading all of them.
-  package func isNear(_ other: EntityTable) -> Bool {
-    if base === other.base { return true }
-    guard let base, let otherBase = other.base else { return false }
-    return base.isRelated(to: otherBase)
+  /// About how many events lead from one table to another; nil if their differences are found only by reading all of
+  /// both.
+  package func distance(to other: EntityTable) -> Int? {
+    if base === other.base { return 0 }
+    guard let base, let otherBase = other.base else { return nil }
+    return base.distance(to: otherBase)
   }
 
   /// Iterates over both tables together.

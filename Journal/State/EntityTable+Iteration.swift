@@ -10,9 +10,6 @@ extension EntityTable: Sequence {
         hidden: deletions.makeIterator()))
   }
 
-  /// How many entities exist. O(1).
-  public var underestimatedCount: Int { count }
-
   /// Iterates over entities.
   public struct Iterator: IteratorProtocol {
     private var entities: LayeredIterator<BaseIterator<Int, EntityRow>, Int, EntityRow, Deletion>

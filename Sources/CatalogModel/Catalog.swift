@@ -34,7 +34,10 @@ public struct Catalog: Sendable {
   public init() {}
 
   /// How many items there are. O(1).
-  public var itemCount: Int { itemTable.count }
+  public var itemCount: Int {
+    // A snapshot that names too few would otherwise make it negative.
+    max(itemTable.count, 0)
+  }
   /// How many categories there are. O(1).
   public var categoryCount: Int { categoryTable.count }
   /// How many images there are. O(1).

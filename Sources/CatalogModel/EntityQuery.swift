@@ -8,7 +8,7 @@ public struct EntityQuery: Hashable, Sendable {
   public struct Condition: Hashable, Sendable {
     /// An attribute, a path inside one such as `name.common`, or one of the catalog's fields such as `@category`.
     public var field: String
-    /// The value in JSON, or a plain text.
+    /// The value in JSON, or a plain text. Texts are equal if their UTF-8 bytes are.
     public var value: String
 
     /// The condition that the part with that name has that value.
@@ -39,7 +39,8 @@ public struct EntityQuery: Hashable, Sendable {
 
   /// Whether an entity with that record matches.
   public func matches(_ entity: EntityKey, _ record: EntityRecord) -> Bool {
-    if let kind, Catalog.kindName(of: record, entity.kind) != kind { return false }
+    // Texts are equal if their bytes are, as in indexes.
+    if let kind, !Catalog.kindName(of: record, entity.kind).utf8.elementsEqual(kind.utf8) { return false }
     if let categories {
       guard entity.kind == .item, let category = (try? ItemFields(record))?.category,
         categories.contains(CategoryID(category))
@@ -70,12 +71,12 @@ public struct EntityQuery: Hashable, Sendable {
 extension EntityQuery.Condition {
   func holds(of record: EntityRecord, _ kind: EntityKind) -> Bool {
     guard let found = part(of: record, kind) else { return false }
-    if case .string(let text) = found, text == value { return true }
+    // Values compare as in an index, so that a search finds the same with and without one.
+    if ValueKey(found) == ValueKey(.string(value)) { return true }
     guard let wanted = try? FieldValue(json: value, decodingWrappers: true) else { return false }
-    switch (found, wanted) {
-    case (.integer(let found), .double(let wanted)): return Double(found) == wanted
-    case (.double(let found), .integer(let wanted)): return found == Double(wanted)
-    default: return found == wanted || found.isIdentical(to: wanted)
+    switch wanted {
+    case .array, .dictionary: return found == wanted || found.isIdentical(to: wanted)
+    default: return ValueKey(found) == ValueKey(wanted)
     }
   }
 

@@ -8,6 +8,13 @@ final class AnswerCache: Sendable {
   private struct Question: Hashable, Sendable {
     let revision: Revision
     let search: ItemSearch
+    private let texts: [[UInt8]?]
+
+    init(_ search: ItemSearch, at revision: Revision) {
+      self.search = search
+      self.revision = revision
+      texts = search.texts.map { text in text.map { Array($0.utf8) } }
+    }
   }
 
   private final class Answer: Sendable {
@@ -37,7 +44,7 @@ final class AnswerCache: Sendable {
 
   /// A page of the answer, as far as it is found in a short time. If the request is repeated, the search continues.
   func page(_ search: ItemSearch, in version: Version<Catalog>, offset: Int, limit: Int) -> Page {
-    let question = Question(revision: version.revision, search: search)
+    let question = Question(search, at: version.revision)
     let known = kept.withLock { kept in kept.last { $0.question == question } }
     let answer = known ?? keep(Answer(question, ItemScan(search, in: version.state)))
     return answer.scan.withLock { scan in

@@ -71,6 +71,55 @@ import Testing
     }
   }
 
+  /// A scan used to find equivalent texts and near numbers too, and an index did not.
+  @Test func textsAreEqualIfTheirBytesAreAndNumbersIfTheirValuesAre() throws {
+    let journal = try CatalogJournal.inMemory()
+    let values: [FieldValue] = [
+      "caf\u{E9}", "cafe\u{301}", .integer(1 << 53), .integer(1 << 53 + 1), .unsigned(1 << 63), .integer(3),
+      .double(3),
+    ]
+    try journal.commit { draft in
+      for value in values { try draft.addItem(kind: Recipe.kind, attributes: ["title": value]) }
+      for _ in 0..<100 { try draft.addItem(kind: Recipe.kind, attributes: ["title": "other"]) }
+    }
+    for (text, numbers) in [
+      ("caf\u{E9}", [1]), ("cafe\u{301}", [2]), ("\"caf\u{E9}\"", [1]), ("9007199254740992", [3]),
+      ("9007199254740992.0", [3]), ("9007199254740993", [4]), ("9223372036854775808", [5]),
+      ("9223372036854775808.0", [5]), ("3", [6, 7]), ("3.0", [6, 7]),
+    ] {
+      var search = ItemSearch(EntityQuery(kind: Recipe.kind))
+      try search.add(condition: "title=\(text)")
+      var catalog = journal.state
+      catalog.indexCache = IndexCache()
+      #expect(answer(search, in: catalog) == numbers, "\(text)")
+      catalog.buildIndexes(of: Recipe.self)
+      #expect(answer(search, in: catalog) == numbers, "\(text) by an index")
+    }
+    try journal.close()
+  }
+
+  /// It depended on how many items were of the kind.
+  @Test(arguments: [1, 100]) func kindsAreEqualIfTheirBytesAre(_ count: Int) throws {
+    let journal = try CatalogJournal.inMemory()
+    let kinds = ["caf\u{E9}", "cafe\u{301}"]
+    func search(_ kind: String) throws -> [Int] {
+      answer(ItemSearch(EntityQuery(kind: kind)), in: journal.state)
+    }
+    try journal.commit { draft in for _ in 0..<count { try draft.addItem(kind: kinds[0]) } }
+    #expect(try kinds.map { try search($0).count } == [count, 0])
+    try journal.commit { draft in
+      for kind in [kinds[1], "other"] { for _ in 0..<50 { try draft.addItem(kind: kind) } }
+    }
+    #expect(try kinds.map { try search($0).count } == [count, 50])
+    let found = try kinds.map { kind in
+      var search = ItemSearch(EntityQuery(kind: kind))
+      try search.add(order: "-title")
+      return answer(search, in: journal.state).count
+    }
+    #expect(found == [count, 50])
+    try journal.close()
+  }
+
   @Test func anIndexThatAnAppHasBuiltIsUsed() throws {
     try withRecipes(3000) { catalog, _ in
       var search = ItemSearch(EntityQuery(kind: Recipe.kind))

@@ -12,7 +12,8 @@ import Testing
 
   @Test func theMemoryOfPagesIsBoundedWhateverIsRead() throws {
     try withGroves { url, expected in
-      for limit in [64 << 10, Int.max] {
+      // With a limit of zero, each page used to free all others, and reading took 50 times as long.
+      for limit in [0, 64 << 10, Int.max] {
         let journal = try CatalogJournal.open(at: url, mode: .readOnly, options: options(limit))
         let state = journal.state
         let past = try journal.state(asOf: .revision(journal.head.revision / 2))
@@ -32,7 +33,7 @@ import Testing
           #expect(highest > 800 << 10, "the files are too small for this test")
         } else {
           // Files that are opened again read a few pages, and reads in progress go on.
-          #expect(highest < limit * 2 + journal.chain.layers.count * (64 << 10))
+          #expect(highest < limit * 2 + (256 << 10) + journal.chain.layers.count * (64 << 10))
         }
         #expect(state.failure == nil && journal.snapshotProblems.isEmpty)
         try journal.close()

@@ -408,6 +408,23 @@ struct LayerTests {
     #expect(SnapshotPolicy.small.share(ofLog: 1_000_000) == 1 << 20)
   }
 
+  /// An infinite share used to end the process when the first layer was written.
+  @Test(arguments: [Double.infinity, .nan, -.infinity, -1, 1e300, 0]) func anyShareOfThePastCanBeSet(
+    _ share: Double
+  ) throws {
+    try withGarden { garden in
+      var options = JournalOptions(snapshots: .often(12))
+      options.snapshots.pastShare = share
+      try garden.reopen(options: options)
+      for _ in 0..<5 {
+        try garden.grow(20)
+        garden.journal.waitForLayers()
+      }
+      #expect(try garden.journal.statistics().writeAmplification > 1)
+      try garden.expectEveryRevision()
+    }
+  }
+
   @Test func layersThatTakeMoreThanTheirShareAreMergedWithTheFirst() {
     let policy = SnapshotPolicy.automatic
     func run(_ byteCounts: [Int], share: Int) -> Range<Int> {
@@ -644,6 +661,57 @@ struct LayerTests {
       }
       #expect(error?.code == .io)
       #expect(throws: JournalError.self) { try journal.takeSnapshot() }
+    }
+  }
+
+  /// A merge that could read neither a layer nor the log used to stop all commits, although no reader had missed
+  /// anything, and although the fault had passed.
+  @Test func aFaultThatOnlyAMergeMeetsStopsNoCommit() throws {
+    try withTemporaryFolder { folder in
+      let isFailing = Atomic<Bool>(false)
+      var options = JournalOptions(snapshots: .often(12))
+      options.snapshots.fanout = 2
+      options.snapshots.memoryByteCount = 0
+      options.readHook = { _, _ in isFailing.load(ordering: .acquiring) ? .fail(EIO) : .proceed }
+      let url = folder.url.appending(path: "Fault.journal")
+      var journal = try CatalogJournal.create(at: url, options: options)
+      // The log is so large that an opening makes a table of it, which is then read on demand.
+      let text = FieldValue.string(String(repeating: "long ", count: 1000))
+      try journal.commit { draft in
+        for _ in 0..<400 { _ = try draft.addItem(kind: "early", attributes: ["text": text]) }
+      }
+      journal.waitForLayers()
+      try journal.close()
+      journal = try CatalogJournal.open(at: url, options: options)
+      let layer = try #require(journal.chain.layers.first)
+      let file = url.appending(path: "snapshots/\(layer.name.fileName)")
+      let whole = try Data(contentsOf: file)
+      func overwrite(with bytes: Data) throws {
+        let handle = try FileHandle(forUpdating: file)
+        try handle.write(contentsOf: bytes)
+        try handle.close()
+      }
+      var count = 400
+      func grow(until holds: () -> Bool) throws {
+        while !holds(), count < 4000 {
+          // To add an item, a commit reads no layer.
+          for _ in 0..<100 { try journal.commit { _ = try $0.addItem(kind: "late") } }
+          count += 100
+          journal.waitForLayers()
+        }
+        #expect(holds())
+      }
+      try overwrite(with: Data(count: whole.count))
+      isFailing.store(true, ordering: .releasing)
+      try grow { journal.snapshotProblems.contains { $0.revision == layer.top.revision } }
+      #expect(journal.chain.layers.contains { $0 === layer })
+      try overwrite(with: whole)
+      isFailing.store(false, ordering: .releasing)
+      #expect(journal.state.failure == nil)
+      try grow { !journal.chain.layers.contains { $0 === layer } }
+      #expect(journal.state.itemCount == count && journal.state.problems() == [])
+      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+      try journal.close()
     }
   }
 

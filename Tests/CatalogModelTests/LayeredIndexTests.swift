@@ -102,6 +102,76 @@ struct LayeredIndexTests {
     }
   }
 
+  /// Queries of an old state and of the newest one in turns used to compare the two each time.
+  @Test func twoStatesThatAreQueriedInTurnsAreComparedOnce() throws {
+    try withRecipes { recipes in
+      recipes.options.snapshots.memoryByteCount = 0
+      try recipes.reopen()
+      func commit() throws {
+        try recipes.journal.commit { draft in
+          for _ in 0..<100 { try draft.insert(Recipe.random(using: &recipes.random)) }
+        }
+        recipes.journal.waitForLayers()
+      }
+      try commit()
+      let old = recipes.journal.state
+      for _ in 0..<3 { try commit() }
+      func count(_ state: Catalog) -> Int { state.items(Recipe.self).filter(\.stars == 3).count }
+      let (oldCount, newCount) = (count(old), count(recipes.journal.state))
+      for _ in 0..<2 {
+        let layers = recipes.journal.chain.layers
+        for layer in layers { layer.freePages() }
+        let pages = layers.map(\.pageByteCount)
+        for _ in 0..<3 {
+          #expect(count(old) == oldCount)
+          #expect(count(recipes.journal.state) == newCount)
+        }
+        #expect(layers.map(\.pageByteCount) == pages)
+        // The newest state leaves the old one its index.
+        for _ in 0..<60 { try recipes.journal.commit { _ = try $0.addItem(kind: "book") } }
+        recipes.journal.waitForLayers()
+        #expect(count(recipes.journal.state) == newCount)
+      }
+      for state in [old, recipes.journal.state] { #expect(state.indexProblems() == []) }
+    }
+  }
+
+  /// Whoever watched such a query used to lose the process.
+  @Test(.timeLimit(.minutes(5))) func anItemThatAForgedIndexListsTwiceEndsNoWatchedQuery() async throws {
+    try await withTemporaryFolder { folder in
+      let recipes = try Recipes(in: folder.url, declares: true)
+      let insert: @Sendable (inout Draft<Catalog>) throws -> Void = { draft in
+        for number in 0..<50 { try draft.insert(Recipe(title: "\(number)")) }
+      }
+      try await recipes.journal.commit(insert)
+      recipes.journal.waitForLayers()
+      let layer = try #require(recipes.journal.chain.layers.last)
+      let definition = try #require(layer.indexes.first { $0.path == Recipe.indexes[0].path })
+      let known = try #require(layer.contents.valueLines(definition))
+      var lines = try (0..<known.count).map { try known.line(at: $0) }
+      let place = try #require(lines.firstIndex { $0.line.key == ValueKey(.string("1")) })
+      let other = try #require(lines.first { $0.line.key == ValueKey(.string("2")) })
+      let old = try bytes(of: lines)
+      // Item 2 is listed in the place of item 1 too.
+      lines[place] = LayerValueLine(
+        line: ValueLine(key: lines[place].line.key, member: other.line.member), revision: other.revision)
+      let new = try bytes(of: lines)
+      try recipes.journal.close()
+      try recipes.forge(layer) { archive in
+        let place = try #require(archive.firstRange(of: old))
+        archive.replaceSubrange(place, with: new)
+      }
+      let journal = try CatalogJournal.open(at: recipes.url, options: recipes.options)
+      var updates = journal.updates { $0.items(Recipe.self).sorted(by: \.title) }.makeAsyncIterator()
+      for _ in 0..<2 {
+        let update = try #require(await updates.next())
+        #expect(update.items.count > Set(update.items.ids).count)
+        try await journal.commit { _ = try $0.insert(Recipe(title: "late")) }
+      }
+      try journal.close()
+    }
+  }
+
   @Test func whatIsErasedIsInNoIndex() throws {
     try withRecipes { recipes in
       let title = "A title that only the family knows"
@@ -132,27 +202,29 @@ struct LayeredIndexTests {
       let layer = try #require(recipes.journal.chain.layers.first)
       let definition = try #require(layer.indexes.first)
       let lines = try #require(layer.contents.valueLines(definition))
-      var builder = PackedValueLines.Builder(highest: 1, revision: 1)
-      for position in 0..<lines.count { #expect(builder.append(try lines.line(at: position))) }
+      let bytes = try bytes(of: (0..<lines.count).map { try lines.line(at: $0) })
       try recipes.journal.close()
-      let file = recipes.url.appending(path: "snapshots/\(layer.name.fileName)")
-      var archive = try Array(Data(contentsOf: file))
-      let place = try #require(archive.firstRange(of: builder.lines)).lowerBound
-      // The entity of the first row: after the width and the value.
-      let member = place + 1 + 16 + 3
-      archive[member] = archive[member] == 1 ? 2 : 1
-      try Data(archive).write(to: file)
-      // With right checksums, as a fault of the writer would make it.
-      var facts = try #require(layer.facts)
-      facts.pageChecksums = stride(from: 0, to: archive.count, by: SnapshotFacts.pageByteCount).map {
-        CRC32C.checksum(archive[$0..<min($0 + SnapshotFacts.pageByteCount, archive.count)])
+      try recipes.forge(layer) { archive in
+        let place = try #require(archive.firstRange(of: bytes)).lowerBound
+        // The entity of the first row: after the width and the value.
+        let member = place + 1 + 16 + 3
+        archive[member] = archive[member] == 1 ? 2 : 1
       }
-      try recipes.journal.chain.records.write(layer.name, facts)
       let journal = try CatalogJournal.open(at: recipes.url, mode: .readOnly)
       defer { try? journal.close() }
       let problems = try journal.verify(deep: true).problems.map(\.message)
       #expect(problems == ["the snapshot is damaged: An index does not match the entities"])
     }
+  }
+
+  /// The data of the lines of an index in the archive of a layer.
+  private func bytes(of lines: [LayerValueLine]) throws -> [UInt8] {
+    var builder = PackedValueLines.Builder(highest: 1, revision: 1)
+    for line in lines {
+      let isAppended = builder.append(line)
+      try #require(isAppended)
+    }
+    return builder.lines
   }
 }
 
@@ -182,6 +254,20 @@ private struct Recipes {
   mutating func reopen() throws {
     try journal.close()
     journal = try CatalogJournal.open(at: url, options: options)
+  }
+
+  /// Changes the file of a layer and gives it right checksums, as a fault of the writer would make it. The journal must be
+  /// closed.
+  func forge(_ layer: Layer, _ change: (inout [UInt8]) throws -> Void) throws {
+    let file = url.appending(path: "snapshots/\(layer.name.fileName)")
+    var archive = try Array(Data(contentsOf: file))
+    try change(&archive)
+    try Data(archive).write(to: file)
+    var facts = try #require(layer.facts)
+    facts.pageChecksums = stride(from: 0, to: archive.count, by: SnapshotFacts.pageByteCount).map {
+      CRC32C.checksum(archive[$0..<min($0 + SnapshotFacts.pageByteCount, archive.count)])
+    }
+    try journal.chain.records.write(layer.name, facts)
   }
 
   /// How many files in a folder of the journal contain these bytes.

@@ -41,6 +41,7 @@ struct QueryTests {
     #expect(few.sorted(by: \.stars).first?.id == ids[5])
     #expect(few.prefix(0).isEmpty)
     #expect(few.dropFirst(5).isEmpty)
+    #expect(few.dropFirst(.max).dropFirst(1).isEmpty)
     #expect(history.state.items(Recipe.self).dropFirst(8).ids == [ids[8], ids[9]])
     #expect(history.state.items(Recipe.self).prefix(3).dropFirst(1).ids == [ids[1], ids[2]])
   }

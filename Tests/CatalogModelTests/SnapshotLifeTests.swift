@@ -201,6 +201,27 @@ struct SnapshotLifeTests {
     }
   }
 
+  /// A loop over the items of a query, and a list made of a table, used to end the process.
+  @Test func whatCanNoLongerBeReadEndsNoLoop() throws {
+    try withLateGarden { garden, snapshot in
+      let journal = garden.journal
+      let state = journal.state
+      let seeds = state.items(Seed.self).filter(\.weight < 20).sorted(by: .descending(\.weight))
+      #expect(seeds.count == 20)
+      for layer in journal.chain.layers { layer.freePages() }
+      try FileHandle(forUpdating: snapshot.url).truncate(atOffset: 0)
+      journal.chain.use(nil)
+      let entries = garden.url.appending(path: "entries")
+      let away = garden.url.deletingLastPathComponent().appending(path: "away")
+      try FileManager.default.moveItem(at: entries, to: away)
+      #expect(seeds.map(\.id).count == 20)
+      #expect(throws: DecodingError.self) { try seeds.values }
+      let items = try #require(state.parts).tables[Int(EntityKind.item.rawValue)]
+      #expect(items.map(\.number).count < items.count)
+      #expect(state.failure?.code == .io)
+    }
+  }
+
   @Test func aCommitThatMeetsDamageSucceeds() throws {
     try withLateGarden { garden, snapshot in
       try ruin(snapshot.url)
@@ -351,6 +372,13 @@ extension Garden {
     try #require(snapshot.byteCount > 4 * SnapshotFacts.pageByteCount)
     return snapshot
   }
+}
+
+/// What ``Garden/plant(_:)`` adds.
+private struct Seed: CatalogItem {
+  static let kind = "seed"
+  var name: String
+  var weight: Int
 }
 
 extension Catalog {

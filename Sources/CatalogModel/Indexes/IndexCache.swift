@@ -16,9 +16,14 @@ import Locks
 ///
 /// Safe to use from any thread. Tables are shared with the states; the lines of the indexes take additional memory.
 final class IndexCache: Sendable {
-  private struct Built: Sendable {
+  private final class Built: Sendable {
     let table: EntityTable
     let index: ValueIndex
+
+    init(_ table: EntityTable, _ index: ValueIndex) {
+      self.table = table
+      self.index = index
+    }
   }
 
   private struct Indexes: Sendable {
@@ -27,7 +32,7 @@ final class IndexCache: Sendable {
     var isBeingBuilt = false
   }
 
-  /// A draft and the newest state are queried in turns, so two are cached.
+  /// A draft and the newest state, or an old state and the newest one, are queried in turns, so two are cached.
   private static let keptCount = 2
   /// Up to this many items, a query waits for the index: building it takes no longer than a scan or two.
   private static let waitingCount = 4096
@@ -87,11 +92,12 @@ final class IndexCache: Sendable {
 
   /// A cached index, updated to a table.
   private func keptIndex(_ name: IndexDefinition, _ table: EntityTable) -> ValueIndex? {
-    let kept = indexes.withLock { $0[name]?.built.first { $0.table.isNear(table) } }
-    guard let kept else { return nil }
+    let built = indexes.withLock { $0[name]?.built ?? [] }
+    let near = built.compactMap { kept in kept.table.distance(to: table).map { (kept, distance: $0) } }
+    guard let kept = near.min(by: { $0.distance < $1.distance })?.0 else { return nil }
     var index = kept.index
     index.follow(from: kept.table, to: table, name)
-    keep(Built(table: table, index: index), name)
+    keep(Built(table, index), name, insteadOf: kept)
     return index
   }
 
@@ -99,15 +105,17 @@ final class IndexCache: Sendable {
     _ name: IndexDefinition, _ table: EntityTable, progress: (_ done: Int) -> Void = { _ in }
   ) -> ValueIndex {
     let index = ValueIndex(table, name, progress: progress)
-    keep(Built(table: table, index: index), name)
+    keep(Built(table, index), name)
     return index
   }
 
-  private func keep(_ built: Built, _ name: IndexDefinition) {
+  /// - Parameter source: the cached index that it was made from. It goes first, because the other one may be far away.
+  private func keep(_ built: Built, _ name: IndexDefinition, insteadOf source: Built? = nil) {
     // Evicted indexes are freed outside the lock.
     let old = indexes.withLock { indexes in
       let old = indexes[name]?.built ?? []
-      indexes[name, default: Indexes()].built = [built] + old.prefix(Self.keptCount - 1)
+      let others = old.count < Self.keptCount ? old : old.filter { $0 !== source }
+      indexes[name, default: Indexes()].built = [built] + others.prefix(Self.keptCount - 1)
       return old
     }
     _ = old

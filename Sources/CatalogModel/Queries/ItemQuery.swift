@@ -63,7 +63,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   public func dropFirst(_ k: Int = 1) -> ItemQuery {
     precondition(k >= 0, "A query can't skip a negative number of items.")
     var plan = plan
-    plan.offset += k
+    plan.offset += Swift.min(k, .max - plan.offset)
     plan.limit = plan.limit.map { Swift.max($0 - k, 0) }
     return ItemQuery(catalog, plan)
   }
@@ -80,10 +80,11 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   /// The number of items. Decodes nothing.
   public var count: Int { numbers.count }
 
-  /// The item at a position. O(log n).
+  /// The item at a position. If it can't be read any more (`failure` of the state says why), it has no attributes, so
+  /// its value throws. O(log n).
   public subscript(position: Int) -> StoredItem<Model> {
     let number = numbers[position]
-    guard let row = catalog.itemTable[number] else { preconditionFailure("item:\(number) does not exist") }
+    let row = catalog.itemTable[number] ?? EntityRow(record: EntityRecord(), created: 0, modified: 0)
     return StoredItem(Catalog.Item(number: number, row: row))
   }
 

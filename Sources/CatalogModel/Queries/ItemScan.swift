@@ -67,7 +67,9 @@ package struct ItemScan: Sendable {
     } else if let numbers = scope.flatMap({ search.indexed($0, in: catalog) }) {
       source = .numbers(numbers)
       isFree = false
-    } else if let kind = search.query.kind, catalog.kinds != [kind] {
+    } else if let kind = search.query.kind,
+      !catalog.kinds.elementsEqual([kind], by: { $0.utf8.elementsEqual($1.utf8) })
+    {
       let group = catalog.kindNumbers.number(of: kind) ?? -1
       // If many items are of the kind, scanning all items is faster than looking each one up.
       let few = catalog.itemCount / 8

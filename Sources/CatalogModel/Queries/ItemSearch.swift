@@ -30,6 +30,12 @@ package struct ItemSearch: Hashable, Sendable {
 
   package init(_ query: EntityQuery = EntityQuery()) { self.query = query }
 
+  /// All of its texts. Two searches are equal even if only the bytes of these differ, and then find other items.
+  package var texts: [String?] {
+    [query.text, query.kind] + (query.conditions + exclusions).flatMap { [$0.field, $0.value] }
+      + comparisons.map(\.field) + orders.map(\.field)
+  }
+
   /// Adds a condition as people write it: `stars>=4`, `title^=Du`, `author!=ana`, `title=Dune`.
   /// - Throws: ``JournalError`` with code `wrongUse` if the text has another form.
   package mutating func add(condition text: String) throws(JournalError) {

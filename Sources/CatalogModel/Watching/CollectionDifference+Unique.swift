@@ -1,11 +1,13 @@
 extension CollectionDifference where ChangeElement: Hashable {
-  /// The difference between two arrays of unique elements, with the fewest moves.
+  /// The difference between two arrays of unique elements, with the fewest moves. A repeated element counts once: only
+  /// the index of a forged snapshot can repeat one.
   ///
   /// The standard library's algorithm takes time proportional to the length times the number of changes, which is
   /// minutes for a long list that is reversed. Here, the longest common increasing subsequence stays in place, and is
   /// found by binary search.
   /// - Complexity: O(n log n)
   static func between(_ old: [ChangeElement], and new: [ChangeElement]) -> CollectionDifference {
+    let (old, new) = (unique(old), unique(new))
     let oldPlaces = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($1, $0) })
     let newPlaces = Dictionary(uniqueKeysWithValues: new.enumerated().map { ($1, $0) })
     let kept = longestRise(of: new.compactMap { oldPlaces[$0] })
@@ -20,6 +22,11 @@ extension CollectionDifference where ChangeElement: Hashable {
       preconditionFailure("The results of a query are not unique.")
     }
     return difference
+  }
+
+  private static func unique(_ elements: [ChangeElement]) -> [ChangeElement] {
+    var known: Set<ChangeElement> = []
+    return elements.filter { known.insert($0).inserted }
   }
 
   /// The longest increasing subsequence of an array of distinct numbers.

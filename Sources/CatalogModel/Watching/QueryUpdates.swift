@@ -66,7 +66,7 @@ public struct QueryUpdates<Model: CatalogItem>: AsyncSequence, Sendable {
         let old = answer
         if let old, old.elementsEqual(new, by: ==) { continue }
         answer = new
-        let revisions = Dictionary(uniqueKeysWithValues: (old ?? []).map { ($0.id, $0.modified) })
+        let revisions = Dictionary((old ?? []).map { ($0.id, $0.modified) }) { first, _ in first }
         return QueryUpdate(
           items: items, revision: version.revision,
           difference: .between((old ?? []).map(\.id), and: new.map(\.id)),
