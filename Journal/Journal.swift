@@ -122,7 +122,8 @@ public final class Journal<State: EventSourced>: Sendable {
   /// - Parameters:
   ///   - url: the folder to create; its parent must exist.
   ///   - options: how the journal is kept open.
-  /// - Throws: ``JournalError`` with code `alreadyExists` if something is at `url`.
+  /// - Throws: ``JournalError`` with code `alreadyExists` if something is at `url`, or `notFound` if its parent does not
+  ///   exist.
   public static func create(at url: URL, options: JournalOptions = JournalOptions()) throws -> Journal {
     let schema = try ModelSchema(of: State.self)
     try JournalFolder.create(at: url, schema, options: options)
@@ -172,7 +173,8 @@ public final class Journal<State: EventSourced>: Sendable {
     return try Journal(recovery, mode: .readOnly, options: options)
   }
 
-  /// Opens a journal, or creates an empty one if there is none. Apps call it at launch.
+  /// Opens a journal, or creates an empty one if there is none. Apps call it at launch. The folder that contains the
+  /// journal must exist.
   /// - Throws: ``JournalError``, as ``open(at:mode:checking:options:)`` and ``create(at:options:)`` do.
   public static func openOrCreate(
     at url: URL, checking: OpeningCheck = .recent, options: JournalOptions = JournalOptions()
@@ -255,9 +257,11 @@ public final class Journal<State: EventSourced>: Sendable {
   ///   - body: changes the draft. It must not commit to this journal. In a shared journal it can run several times,
   ///     each time on a newer state, until its entry is stored, so its side effects must be repeatable.
   /// - Returns: what the body returned, and the revision.
-  /// - Throws: ``JournalError``: `rejected`, `conflict`, `tooLarge` or `outOfResources` if nothing was written;
-  ///   `outcomeUnknown` if the entry is wholly there or wholly absent; in a shared journal also `unreachable` or
-  ///   `diverged` if nothing was written. Facts about the journal in an error are durable.
+  /// - Throws: what the body throws, and ``JournalError``: `rejected`, `conflict`, `tooLarge`, `outOfResources`,
+  ///   `wrongUse`, `readOnly`, `closed` or `poisoned` if nothing was written; `outcomeUnknown` if the entry is wholly
+  ///   there or wholly absent; in a shared journal also `unreachable` or `diverged` if nothing was written. After
+  ///   `outcomeUnknown` and `poisoned`, close the journal and open it again. Facts about the journal in an error are
+  ///   durable.
   /// - Complexity: O(e log n) for e events over n entities, and one flush that concurrent commits share.
   @discardableResult
   public func commit<Value>(
@@ -273,9 +277,11 @@ public final class Journal<State: EventSourced>: Sendable {
   /// in progress.
   ///
   /// The body runs in the isolation of the caller, such as the main actor, and may use its state. Parameters, result
-  /// and errors are those of the blocking `commit`. The task's thread waits for the drive only if the body reads a part
-  /// of a snapshot that is not in memory, if an event names a blob that this process has not added, if the system has
-  /// no thread for the flush, or if more than 65,000 events are not in a layer's file yet (for ten seconds at most).
+  /// and errors are those of the blocking `commit`. Cancelling the task does not stop a commit.
+  ///
+  /// The task's thread waits for the drive only if the body reads a part of a snapshot that is not in memory, if an
+  /// event names a blob that this process has not added, if the system has no thread for the flush, or if more than
+  /// 65,000 events are not in a layer's file yet (for ten seconds at most).
   @discardableResult
   nonisolated(nonsending) public func commit<Value>(
     by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,
