@@ -74,6 +74,10 @@ public protocol EventSourced: Sendable {
   init?(parts: StateParts)
   /// The same state with the same parts, which are now backed by a snapshot's layers. The result keeps what the state
   /// has besides its parts, such as indexes in memory.
+  ///
+  /// Called during a commit, after some hundred events each time. By default, ``init(parts:)`` makes the result. A model
+  /// that reads its entities there, for example to build a ``ValueIndex``, should implement this method: otherwise these
+  /// commits build the index again, and wait for it.
   func replacing(parts: StateParts) -> Self?
   /// The names of the numbered fields 0, 1, … of a kind's records, which describe them in snapshots.
   static func fieldNames(of kind: EntityKind) -> [String]
