@@ -5,7 +5,8 @@
 /// its entities in ``EntityTable`` and exposes its ``parts`` also has snapshots.
 public protocol EventSourced: Sendable {
   /// The name of the model and the version of its records, such as `"catalog/1"`. Each entry records it. Another model,
-  /// or an older version of this one, can't open the journal.
+  /// or an older version of this one, can't open the journal. Raise the version when a field changes its meaning, and
+  /// when the ``kindNames`` or the names of ``parts`` change.
   static var schema: String { get }
   /// The names of the kinds of entities; ``EntityKind/rawValue`` is an index into it.
   static var kindNames: [String] { get }
