@@ -193,7 +193,8 @@ public final class Journal<State: EventSourced>: Sendable {
   }
 
   /// Waits for commits in progress and closes the journal. Later calls that need the disk throw; states that were
-  /// returned earlier stay usable. Closing twice is allowed.
+  /// returned earlier stay usable. Sequences of the journal end last: then it can be opened again. Closing twice is
+  /// allowed.
   ///
   /// A snapshot or layer that is being written is cancelled; the next opening does not need it.
   /// - Throws: ``JournalError`` if HEAD can't be flushed; the journal is closed nevertheless. With code `wrongUse`
@@ -211,8 +212,9 @@ public final class Journal<State: EventSourced>: Sendable {
       // A failure is harmless: the system cleans up temporary files.
       if removesFolder { try? folder.remove() }
       lock?.release()
+      // Last, because a task for which a sequence ends may open the journal again.
+      published.close()
     }
-    defer { published.close() }
     var failure: (any Error)?
     keeper?.close()
     do { try committer?.close() } catch { failure = error }
