@@ -122,7 +122,8 @@ public final class Journal<State: EventSourced>: Sendable {
   /// - Parameters:
   ///   - url: the folder to create; its parent must exist.
   ///   - options: how the journal is kept open.
-  /// - Throws: ``JournalError`` with code `alreadyExists` if something is at `url`.
+  /// - Throws: ``JournalError`` with code `alreadyExists` if something is at `url`, or `notFound` if its parent does not
+  ///   exist.
   public static func create(at url: URL, options: JournalOptions = JournalOptions()) throws -> Journal {
     let schema = try ModelSchema(of: State.self)
     try JournalFolder.create(at: url, schema, options: options)
@@ -172,7 +173,8 @@ public final class Journal<State: EventSourced>: Sendable {
     return try Journal(recovery, mode: .readOnly, options: options)
   }
 
-  /// Opens a journal, or creates an empty one if there is none. Apps call it at launch.
+  /// Opens a journal, or creates an empty one if there is none. Apps call it at launch. The folder that contains the
+  /// journal must exist.
   /// - Throws: ``JournalError``, as ``open(at:mode:checking:options:)`` and ``create(at:options:)`` do.
   public static func openOrCreate(
     at url: URL, checking: OpeningCheck = .recent, options: JournalOptions = JournalOptions()
@@ -191,7 +193,8 @@ public final class Journal<State: EventSourced>: Sendable {
   }
 
   /// Waits for commits in progress and closes the journal. Later calls that need the disk throw; states that were
-  /// returned earlier stay usable. Closing twice is allowed.
+  /// returned earlier stay usable. Sequences of the journal end last: then it can be opened again. Closing twice is
+  /// allowed.
   ///
   /// A snapshot or layer that is being written is cancelled; the next opening does not need it.
   /// - Throws: ``JournalError`` if HEAD can't be flushed; the journal is closed nevertheless. With code `wrongUse`
@@ -209,8 +212,9 @@ public final class Journal<State: EventSourced>: Sendable {
       // A failure is harmless: the system cleans up temporary files.
       if removesFolder { try? folder.remove() }
       lock?.release()
+      // Last, because a task for which a sequence ends may open the journal again.
+      published.close()
     }
-    defer { published.close() }
     var failure: (any Error)?
     keeper?.close()
     do { try committer?.close() } catch { failure = error }
@@ -255,9 +259,11 @@ public final class Journal<State: EventSourced>: Sendable {
   ///   - body: changes the draft. It must not commit to this journal. In a shared journal it can run several times,
   ///     each time on a newer state, until its entry is stored, so its side effects must be repeatable.
   /// - Returns: what the body returned, and the revision.
-  /// - Throws: ``JournalError``: `rejected`, `conflict`, `tooLarge` or `outOfResources` if nothing was written;
-  ///   `outcomeUnknown` if the entry is wholly there or wholly absent; in a shared journal also `unreachable` or
-  ///   `diverged` if nothing was written. Facts about the journal in an error are durable.
+  /// - Throws: what the body throws, and ``JournalError``: `rejected`, `conflict`, `tooLarge`, `outOfResources`,
+  ///   `wrongUse`, `readOnly`, `closed` or `poisoned` if nothing was written; `outcomeUnknown` if the entry is wholly
+  ///   there or wholly absent; in a shared journal also `unreachable` or `diverged` if nothing was written. After
+  ///   `outcomeUnknown` and `poisoned`, close the journal and open it again. Facts about the journal in an error are
+  ///   durable.
   /// - Complexity: O(e log n) for e events over n entities, and one flush that concurrent commits share.
   @discardableResult
   public func commit<Value>(
@@ -273,9 +279,11 @@ public final class Journal<State: EventSourced>: Sendable {
   /// in progress.
   ///
   /// The body runs in the isolation of the caller, such as the main actor, and may use its state. Parameters, result
-  /// and errors are those of the blocking `commit`. The task's thread waits for the drive only if the body reads a part
-  /// of a snapshot that is not in memory, if an event names a blob that this process has not added, if the system has
-  /// no thread for the flush, or if more than 65,000 events are not in a layer's file yet (for ten seconds at most).
+  /// and errors are those of the blocking `commit`. Cancelling the task does not stop a commit.
+  ///
+  /// The task's thread waits for the drive only if the body reads a part of a snapshot that is not in memory, if an
+  /// event names a blob that this process has not added, if the system has no thread for the flush, or if more than
+  /// 65,000 events are not in a layer's file yet (for ten seconds at most).
   @discardableResult
   nonisolated(nonsending) public func commit<Value>(
     by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,

@@ -15,9 +15,10 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let rejected = Code(rawValue: "rejected")
     /// An expectation of the commit no longer holds, because of another commit. Nothing was written.
     public static let conflict = Code(rawValue: "conflict")
-    /// Writing or flushing failed: the entry is wholly there or wholly absent. Open the journal again to find out.
+    /// Writing or flushing failed: the entry is wholly there or wholly absent. Close the journal and open it again to
+    /// find out.
     public static let outcomeUnknown = Code(rawValue: "outcomeUnknown")
-    /// An earlier write failed. The journal takes no more commits until it is opened again.
+    /// An earlier write failed. The journal takes no more commits: close it and open it again.
     public static let poisoned = Code(rawValue: "poisoned")
     /// The journal has been closed.
     public static let closed = Code(rawValue: "closed")

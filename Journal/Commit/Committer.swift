@@ -240,8 +240,10 @@ final class Committer<State: EventSourced>: Sendable {
   }
 
   private static func poisoned(_ cause: (any Error)?) -> JournalError {
-    JournalError(
-      .poisoned, "an earlier write failed, so the journal takes no more commits; open it again", cause: cause)
+    if let cause = cause as? JournalError, cause.code == .poisoned { return cause }
+    return JournalError(
+      .poisoned, "an earlier write failed, so the journal takes no more commits; close it and open it again",
+      cause: cause)
   }
 
   // MARK: One after the other
@@ -406,13 +408,13 @@ final class Committer<State: EventSourced>: Sendable {
     case .unknown(let error):
       JournalError(
         .outcomeUnknown,
-        "writing failed: the commit is wholly there or wholly absent; open the journal again to find out",
+        "writing failed: the commit is wholly there or wholly absent; close the journal and open it again to find out",
         revision: first, cause: error)
-    case .refused(let error): error.code == .poisoned ? error : poisoned(error)
+    case .refused(let error): poisoned(error)
     case .conflict(let newest):
       JournalError(
         .conflict,
-        "another writer has appended to the log, and nothing was written; open the journal again",
+        "another writer has appended to the log, and nothing was written; close the journal and open it again",
         revision: newest)
     }
   }

@@ -225,8 +225,8 @@ extension Journal {
 
   /// A journal's folder must not contain anything else.
   func checkIsOutside(_ path: String) throws(JournalError) {
-    let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
-    let outer = (try Folder(parent, followsLinks: true, hook: nil).currentPath() ?? parent) + "/"
+    let parent = try JournalFolder.parent(ofPath: path, hook: nil)
+    let outer = (parent.currentPath() ?? parent.path) + "/"
     let own = (folder.root.currentPath() ?? folder.path) + "/"
     guard outer.hasPrefix(own) || outer + URL(fileURLWithPath: path).lastPathComponent + "/" == own else {
       return

@@ -17,8 +17,7 @@ extension Journal {
     let path = try JournalFolder.path(of: url)
     try checkIsOutside(path)
     let name = URL(fileURLWithPath: path).lastPathComponent
-    let parent = try Folder(
-      URL(fileURLWithPath: path).deletingLastPathComponent().path, followsLinks: true, hook: options.fileHook)
+    let parent = try JournalFolder.parent(ofPath: path, hook: options.fileHook)
     try checkIsBackup(name, in: parent)
     try parent.require(try byteCountOfEntries(through: head.revision), for: "the entries")
     UnfinishedFile.removeLeftovers(of: name, in: parent)

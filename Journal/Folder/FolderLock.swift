@@ -21,8 +21,9 @@ final class FolderLock: Sendable {
     let identity = try own.status().identity
     guard Self.open.withLock({ $0.insert(identity).inserted }) else {
       throw JournalError(
-        .locked, "this process has the journal open for writing already; use that instance", path: folder.path
-      )
+        .locked,
+        "this process has the journal open for writing already; use that instance, or close it first",
+        path: folder.path)
     }
     self.identity = identity
     do throws(JournalError) {

@@ -34,8 +34,7 @@ extension JournalFolder {
   ) throws {
     let path = try path(of: url)
     let name = URL(fileURLWithPath: path).lastPathComponent
-    let parent = try Folder(
-      URL(fileURLWithPath: path).deletingLastPathComponent().path, followsLinks: true, hook: options.fileHook)
+    let parent = try parent(ofPath: path, hook: options.fileHook)
     try checkIsFree(name, in: parent, path: path)
     removeLeftovers(of: name, in: parent)
 
@@ -64,6 +63,20 @@ extension JournalFolder {
       // Nothing refers to the unfinished folder. If its removal fails too, the first error is the one to report.
       try? parent.removeFolder(building.name)
       throw error
+    }
+  }
+
+  /// Opens the folder in which something new is to be made.
+  static func parent(ofPath path: String, hook: FileHook?) throws(JournalError) -> Folder {
+    let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    do throws(JournalError) {
+      return try Folder(parent, followsLinks: true, hook: hook)
+    } catch {
+      guard error.code == .notFound else { throw error }
+      throw JournalError(
+        .notFound,
+        "the folder for \"\(URL(fileURLWithPath: path).lastPathComponent)\" does not exist; create it first",
+        path: parent)
     }
   }
 

@@ -5,6 +5,9 @@ public import Foundation
 /// Each change is applied at once, by the code that also replays the log, so the body sees its own changes. A draft
 /// refuses changes that the log could not reproduce, so every later opening accepts what a draft accepts.
 ///
+/// If the body throws, nothing is written. If it catches an error and returns, the changes made before the error are
+/// committed. So a method that makes several changes should check everything before the first.
+///
 /// ``add(_:_:)``, ``update(_:to:)`` and ``delete(_:)`` handle records without knowing their meaning. A model builds its
 /// own methods from them in an extension, for apps to call, and checks in ``EventSourced/problems(after:)`` what must
 /// hold however a change is made:

@@ -5,7 +5,8 @@
 /// its entities in ``EntityTable`` and exposes its ``parts`` also has snapshots.
 public protocol EventSourced: Sendable {
   /// The name of the model and the version of its records, such as `"catalog/1"`. Each entry records it. Another model,
-  /// or an older version of this one, can't open the journal.
+  /// or an older version of this one, can't open the journal. Raise the version when a field changes its meaning, and
+  /// when the ``kindNames`` or the names of ``parts`` change.
   static var schema: String { get }
   /// The names of the kinds of entities; ``EntityKind/rawValue`` is an index into it.
   static var kindNames: [String] { get }
@@ -74,6 +75,10 @@ public protocol EventSourced: Sendable {
   init?(parts: StateParts)
   /// The same state with the same parts, which are now backed by a snapshot's layers. The result keeps what the state
   /// has besides its parts, such as indexes in memory.
+  ///
+  /// Called during a commit, after some hundred events each time. By default, ``init(parts:)`` makes the result. A model
+  /// that reads its entities there, for example to build a ``ValueIndex``, should implement this method: otherwise these
+  /// commits build the index again, and wait for it.
   func replacing(parts: StateParts) -> Self?
   /// The names of the numbered fields 0, 1, … of a kind's records, which describe them in snapshots.
   static func fieldNames(of kind: EntityKind) -> [String]

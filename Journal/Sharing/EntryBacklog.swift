@@ -137,8 +137,8 @@ final class EntryBacklog: Sendable {
   private func fail(because error: JournalError, _ entries: [SealedEntry]) {
     let failure = JournalError(
       .poisoned,
-      "this node's folder could not store entry \(entries.first?.revision ?? 0), which is in the shared log; open the "
-        + "journal again", cause: error)
+      "this node's folder could not store entry \(entries.first?.revision ?? 0), which is in the shared log; close the "
+        + "journal and open it again", cause: error)
     state.withLock { $0.failure = failure }
     stored.close()
     options.note(.error, "the journal takes no more commits until it is opened again", cause: failure)

@@ -182,7 +182,7 @@ final class LayerChain<State: EventSourced>: Sendable {
       facts.start.textCounts.count == shape.lists.count
     else {
       throw JournalError(
-        .damaged, "the snapshot lacks parts of the model", revision: name.to,
+        .damaged, "the snapshot can't be used: \(StateShape.advice)", revision: name.to,
         path: folder.path(of: name))
     }
     let memory = memory
@@ -251,7 +251,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     }
     note(
       JournalError(
-        .damaged, "the snapshot lacks parts of the model", revision: stack.checkpoint.revision,
+        .damaged, "the snapshot can't be used: \(StateShape.advice)", revision: stack.checkpoint.revision,
         path: folder.snapshots))
     return .empty
   }

@@ -49,6 +49,10 @@ struct StateShape: Sendable {
 }
 
 extension StateShape {
+  /// What the developer of a model has forgotten if a layer of the same version has another shape.
+  static let advice =
+    "it lacks parts of the model; when the kinds, indexes or lists of a model change, raise the version in its schema"
+
   /// Nil for a model without parts, which has no snapshots.
   init?<State: EventSourced>(_: State.Type) {
     guard let parts = State().parts else { return nil }

@@ -40,9 +40,15 @@ final class LayerFile: LayerContents {
         return try reader.resolve(number)
       }
     }
-    guard try reader.count(member(Root.format)) == SnapshotLayout.version,
-      try reader.texts(member(Root.kinds)).elementsEqual(shape.kinds)
-    else { throw SnapshotReader.foreign(at: 0) }
+    func names(_ key: String) throws(ArchiveError) -> Set<String> {
+      Set(try reader.members(ofDictionary: member(key)).keys)
+    }
+    guard try reader.count(member(Root.format)) == SnapshotLayout.version else {
+      throw SnapshotReader.foreign(at: 0)
+    }
+    guard try reader.texts(member(Root.kinds)).elementsEqual(shape.kinds),
+      try names(Root.indexes).isSuperset(of: shape.indexes), try names(Root.lists).isSuperset(of: shape.lists)
+    else { throw ArchiveError(.unsupportedFormat, StateShape.advice) }
 
     let keys = try reader.fieldKeys(shape.fieldNames.map(SnapshotLayout.fields))
     let entities = try members(Root.entities)

@@ -28,8 +28,8 @@ final class ReadFaults: Sendable {
     newest.withLock {
       $0 = JournalError(
         .io,
-        "a part of the state can't be read, neither from its snapshot nor from the log; open the journal again",
-        path: error.path, cause: error)
+        "a part of the state can't be read, neither from its snapshot nor from the log; close the journal and open it "
+          + "again", path: error.path, cause: error)
     }
     hasFailed.store(true, ordering: .releasing)
   }

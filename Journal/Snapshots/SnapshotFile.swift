@@ -122,8 +122,9 @@ struct SnapshotFile: Sendable {
       return JournalError(
         .io, "the snapshot can't be read at the moment: \(error.message)", revision: revision, path: path)
     }
+    let problem = error.code == .unsupportedFormat ? "can't be used" : "is damaged"
     return JournalError(
-      .damaged, "the snapshot is damaged: \(error.message)", revision: revision, path: path,
+      .damaged, "the snapshot \(problem): \(error.message)", revision: revision, path: path,
       offset: error.offset)
   }
 }

@@ -12,8 +12,8 @@ import Tables
 /// `ValueRange.containing(_:)`.
 ///
 /// An index is a value, like ``EntityTable``: copying it takes constant time, and later changes do not affect a copy.
-/// It lives in memory: a state of your own builds its indexes from its entities when it is opened. Below, *n* is the
-/// number of lines.
+/// It lives in memory: a state of your own builds its indexes from its entities in ``EventSourced/init(parts:)``, and
+/// keeps them in ``EventSourced/replacing(parts:)``. Below, *n* is the number of lines.
 public struct ValueIndex: Sendable {
   private(set) var lines = SortedTable<ValueLine, Void>()
 

@@ -186,6 +186,34 @@ struct TypedItemTests {
     #expect(try history.state.value(of: id) == Recipe(title: "Soup"))
   }
 
+  /// A recipe whose last property was added later.
+  private struct LateRecipe: CatalogItem {
+    static let kind = "recipe"
+    var title: String
+    var isVegan: Bool
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      title = try container.decode(String.self, forKey: .title)
+      isVegan = try container.decodeIfPresent(Bool.self, forKey: .isVegan) ?? false
+    }
+  }
+
+  /// The attribute stayed missing, because the type reads it as false anyway.
+  @Test func replacingAnOlderItemAddsAPropertyThatIsNew() throws {
+    var history = CatalogHistory()
+    let item = try history.commit { try $0.addItem(kind: "recipe", attributes: ["title": "Soup"]) }
+    let id = ItemID<LateRecipe>(item.number)
+    let isFound = { (state: Catalog, isVegan: ItemFilter<LateRecipe>) in
+      state.items(LateRecipe.self).filter(isVegan).ids.contains(id)
+    }
+    #expect(!isFound(history.state, \.isVegan == false) && isFound(history.state, \.isVegan != true))
+    let value = try #require(try history.state.value(of: id))
+    try history.commit { try $0.replace(id, with: value) }
+    #expect(history.state.item(id)?["isVegan"] == false)
+    #expect(isFound(history.state, \.isVegan == false))
+  }
+
   @Test func anIndexOnAPropertyEncodedUnderAnotherNameIsDetected() throws {
     var history = CatalogHistory()
     let error = #expect(throws: JournalError.self) {

@@ -76,6 +76,9 @@ extension Battery {
       let count = acknowledged.turns.count
       #expect(journal.head.revision >= count)
       #expect(try journal.entry(at: count).note == "\(count)")
+      // People learn why, even if it was LevelDB that could not write a table.
+      let reason = try #require(failure).description
+      #expect(reason.contains("disk is full") || reason.contains("No space left"), "\(reason)")
       // A write to the log failed: that of the commit, or an earlier one.
       if failure?.code == .outcomeUnknown || failure?.code == .poisoned {
         let next = #expect(throws: JournalError.self) { try journal.commit { try $0.write(1, "more") } }

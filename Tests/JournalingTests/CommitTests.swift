@@ -45,6 +45,20 @@ import Testing
     }
   }
 
+  /// The first half of the transfer used to be committed.
+  @Test func aBodyThatCatchesAFailedTransferMovesNoMoney() throws {
+    try withLedger { journal, _ in
+      let ana = try journal.commit { try $0.open(owner: "Ana", balance: 100) }.value
+      let bob = try journal.commit { draft in
+        for (from, to) in [(ana, 7), (7, ana)] {
+          #expect(throws: JournalError.self) { try draft.transfer(30, from: from, to: to) }
+        }
+        return try draft.open(owner: "Bob")
+      }.value
+      #expect(journal.state.accounts[ana]?.balance == 100 && journal.state.accounts[bob]?.balance == 0)
+    }
+  }
+
   @Test func errorsOfTheBodyAreRethrown() throws {
     struct Whim: Error, Equatable {}
     try withLedger { journal, _ in

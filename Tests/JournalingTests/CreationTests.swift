@@ -32,6 +32,22 @@ import Testing
     }
   }
 
+  @Test func theFolderForANewJournalOrBackupMustExist() throws {
+    try withLedger { journal, url in
+      let missing = url.deletingLastPathComponent().appendingPathComponent("missing")
+      let new = missing.appendingPathComponent("New")
+      let attempts: [() throws -> Void] = [
+        { _ = try Journal<Ledger>.openOrCreate(at: new) }, { try journal.backup(to: new) },
+        { try journal.backup(toFile: new) }, { try journal.copy(to: new) },
+      ]
+      for attempt in attempts {
+        let error = #expect(throws: JournalError.self) { try attempt() }
+        #expect(error?.code == .notFound && error?.path == missing.path)
+        #expect(error?.message == "the folder for \"New\" does not exist; create it first")
+      }
+    }
+  }
+
   @Test func theNextCreationRemovesTheFilesOfAKilledOne() throws {
     try withTemporaryFolder { folder in
       // Stop creations at different operations, as if killed there, so nothing is cleaned up afterwards.

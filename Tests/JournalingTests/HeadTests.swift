@@ -100,7 +100,11 @@ import Testing
       try #require(isTold.wait(timeout: .now() + 60) == .success)
       let error = #expect(throws: JournalError.self) { try journal.commit { try $0.open(owner: "Bob") } }
       #expect(error?.code == .poisoned && journal.head.revision == 1)
+      #expect(error?.message.contains("close it and open it again") == true)
       isFailing.withLock { $0 = false }
+      // The open journal is in the way.
+      let locked = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }
+      #expect(locked?.code == .locked && locked?.message.contains("close it first") == true)
       #expect(throws: JournalError.self) { try journal.close() }
       let again = try Journal<Ledger>.open(at: url)
       #expect(again.head.revision == 1)

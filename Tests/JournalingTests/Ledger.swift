@@ -57,20 +57,23 @@ extension Draft where State == Ledger {
   }
 
   mutating func transfer(_ amount: Int64, from: Int, to: Int) throws {
+    // Checked before the first change, because a body may catch the error and continue.
+    _ = try record(of: to, after: amount)
     try deposit(-amount, on: from)
     try deposit(amount, on: to)
   }
 
   mutating func deposit(_ amount: Int64, on number: Int) throws {
+    try update(.account(number), to: record(of: number, after: amount))
+  }
+
+  private func record(of number: Int, after amount: Int64) throws -> EntityRecord {
     guard let account = state.accounts[number] else {
       throw JournalError(.rejected, "account \(number) is not open")
     }
     guard account.balance + amount >= 0 else {
       throw JournalError(.rejected, "account \(number) has \(account.balance) only")
     }
-    let record = EntityRecord([
-      "owner": .string(account.owner), "balance": .integer(account.balance + amount),
-    ])
-    try update(.account(number), to: record)
+    return EntityRecord(["owner": .string(account.owner), "balance": .integer(account.balance + amount)])
   }
 }

@@ -160,6 +160,35 @@ import Testing
     try journal.close()
   }
 
+  /// The snapshot was called damaged.
+  @Test func aModelThatHasANewIndexOrKindSaysToRaiseItsVersion() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Staff.journal")
+      let first = try Journal<Staff1>.create(at: url)
+      try first.commit { draft in
+        for number in 1...3 {
+          try draft.add(.person(number), EntityRecord(["name": "Ana", "team": .integer(Int64(number % 2))]))
+        }
+      }
+      try first.takeSnapshot()
+      try first.close()
+
+      func expect<State: Teams>(_: State.Type, toBeToldTo advice: String?) throws {
+        let journal = try Journal<State>.open(at: url, mode: .readOnly)
+        #expect(Array(journal.state.peopleByTeam.members(of: 1)) == [1, 3])
+        let problems = try journal.verify(deep: true).problems
+        #expect(problems.count == (advice == nil ? 0 : 1))
+        if let advice {
+          #expect(problems.allSatisfy { $0.message.contains(advice) && !$0.message.contains("damaged") })
+        }
+        try journal.close()
+      }
+      try expect(IndexedStaff1.self, toBeToldTo: "raise the version in its schema")
+      try expect(GrownStaff1.self, toBeToldTo: "raise the version in its schema")
+      try expect(GrownStaff2.self, toBeToldTo: nil)
+    }
+  }
+
   @Test func anEmptyJournalOfANewerVersionIsRefusedToo() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Staff.journal")
@@ -239,6 +268,54 @@ extension Staff {
 private struct Staff1: Staff {
   static let schema = "staff/1"
   var people = EntityTable()
+}
+
+/// People who are found by their team.
+private protocol Teams: Staff {
+  var peopleByTeam: EntityIndex { get set }
+  /// Entities of kinds that were added.
+  static var newTables: [EntityTable] { get }
+}
+
+extension Teams {
+  var parts: StateParts? {
+    StateParts(tables: [people] + Self.newTables, indexes: [("peopleByTeam", peopleByTeam)])
+  }
+
+  init?(parts: StateParts) {
+    guard let people = parts.tables.first, let peopleByTeam = parts.index("peopleByTeam") else { return nil }
+    self.init()
+    (self.people, self.peopleByTeam) = (people, peopleByTeam)
+  }
+
+  mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
+    let (before, after) = try people.apply(event, at: revision, in: Self.self)
+    if let team = before?.record["team"]?.integer { peopleByTeam.remove(event.entity.number, from: team) }
+    if let team = after?.record["team"]?.integer { peopleByTeam.insert(event.entity.number, in: team) }
+  }
+}
+
+private struct IndexedStaff1: Teams {
+  static let schema = "staff/1"
+  static let newTables: [EntityTable] = []
+  var people = EntityTable()
+  var peopleByTeam = EntityIndex()
+}
+
+private struct GrownStaff1: Teams {
+  static let schema = "staff/1"
+  static let kindNames = ["person", "team"]
+  static let newTables = [EntityTable()]
+  var people = EntityTable()
+  var peopleByTeam = EntityIndex()
+}
+
+private struct GrownStaff2: Teams {
+  static let schema = "staff/2"
+  static let kindNames = ["person", "team"]
+  static let newTables = [EntityTable()]
+  var people = EntityTable()
+  var peopleByTeam = EntityIndex()
 }
 
 /// The attribute `name` is called `fullName` now.

@@ -38,6 +38,22 @@ import Testing
     }
   }
 
+  /// The sequences ended before the folder was unlocked.
+  @Test func whenASequenceEndsTheJournalCanBeOpenedAgain() async throws {
+    try await withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Bank.journal")
+      for _ in 0..<100 {
+        let journal = try Journal<Ledger>.openOrCreate(at: url)
+        let waiting = Task { [states = journal.states] in
+          for await _ in states {}
+          try Journal<Ledger>.open(at: url).close()
+        }
+        try journal.close()
+        try await waiting.value
+      }
+    }
+  }
+
   @Test func tasksThatWaitForABodyBlockNoThread() async throws {
     try await withLedger { journal, _ in
       let (isInside, mayLeave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -226,7 +226,10 @@ extension JournalError {
     switch error.code {
     case .closed: self = .closed(path: error.path)
     case .readOnly: self.init(.readOnly, "the journal was opened for reading only", path: error.path)
-    case .poisoned: self.init(.poisoned, "an earlier write failed; open the journal again", path: error.path)
+    case .poisoned:
+      self.init(
+        .poisoned, "an earlier write failed (\(error.message)); close the journal and open it again",
+        path: error.path)
     case .busy: self.init(.locked, error.message, path: error.path)
     case .damaged, .notFound:
       self.init(

@@ -8,6 +8,9 @@
 /// The encoded properties of the type are the attributes of the item, under their encoded names. All items of that kind
 /// are values of the type, if they can be decoded.
 ///
+/// If a type gets a new property, older items lack the attribute. So the property must be optional, or the type must
+/// implement `init(from:)` with `decodeIfPresent`: Swift's own decoding does not use a property's default value.
+///
 /// Indexes make queries faster but never change their answers. They are derived from the items: a declared index is
 /// built when a query first needs it, and is part of the snapshots that are written from then on. See ``ItemQuery``.
 public protocol CatalogItem: Codable, Sendable {

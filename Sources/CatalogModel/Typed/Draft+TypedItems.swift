@@ -34,10 +34,17 @@ extension Draft where State == Catalog {
     try updateItem(id.item, as: Model.self, body)
   }
 
-  /// Replaces the value of an item. A property that is nil is removed. Attributes that the type does not know are kept.
+  /// Replaces the value of an item: sets all of its attributes. A property that is nil is removed. Attributes that the
+  /// type does not know are kept.
   /// - Throws: as ``update(_:_:)``.
   public mutating func replace<Model: CatalogItem>(_ id: ItemID<Model>, with value: Model) throws {
-    try update(id) { $0 = value }
+    try checkKind(of: id)
+    let record = try state.presentRecord(of: id.entity)
+    let old = try ValueDecoder().decode(Model.self, from: .dictionary(record.attributes))
+    // Sets those too that the type reads as if they were there, which an update would not.
+    try updateItem(
+      id.item, set: Self.attributes(encoding: value, for: id.entity),
+      remove: Self.attributes(encoding: old, for: id.entity).keys)
   }
 
   /// Deletes an item and its images.

@@ -2,8 +2,9 @@ public import Observation
 
 /// The results of a query on the main actor, kept up to date for a user interface.
 ///
-/// It is `@Observable`, so a view is redrawn only if the answer has changed. It does not keep the journal open. After
-/// the journal is closed, the last answer stays.
+/// It is `@Observable`, so a view is redrawn only if the answer has changed. When a commit returns, the answer may not
+/// have it yet, but `journal.state` has. It does not keep the journal open. After the journal is closed, the last answer
+/// stays.
 @MainActor @Observable public final class LiveQuery<Model: CatalogItem> {
   /// The newest answer.
   public private(set) var items: ItemQuery<Model>

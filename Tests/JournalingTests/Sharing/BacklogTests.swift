@@ -56,7 +56,7 @@ import Testing
     try withGate { nodes, journal, gate in
       gate.fail()
       try journal.commit { try $0.deposit(1, on: 1) }
-      #expect(gate.waitForError()?.contains("open the journal again") == true)
+      #expect(gate.waitForError()?.contains("close the journal and open it again") == true)
       let error = #expect(throws: JournalError.self) { try journal.commit { try $0.deposit(1, on: 1) } }
       #expect(error?.code == .poisoned)
       // The entries that were committed can still be read from memory.
