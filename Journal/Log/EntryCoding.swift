@@ -33,7 +33,7 @@ enum EntryCoding {
       reserving: 180 + annotation.note.utf8.count + byteCount)
     writer.append(header, events)
     var seal = EntrySeal(journal: journal, revision: revision)
-    unsafe writer.bytes.withUnsafeBytes { unsafe seal.add(header: $0) }
+    unsafe writer.withBytes { unsafe seal.add(header: $0) }
 
     writer.appendArrayHead(count: 1 + events.count + (stateDigest == nil ? 0 : 1))
     append(part: annotation.encoded(), to: &writer, &seal, &salts)
@@ -60,10 +60,10 @@ enum EntryCoding {
       return
     }
     writer.appendBytesHead(count: saltByteCount + content.count)
-    let start = writer.bytes.count
+    let start = writer.count
     unsafe salts.take(saltByteCount) { unsafe writer.append(encoded: $0) }
     writer.append(encoded: content)
-    unsafe writer.bytes.withUnsafeBytes {
+    unsafe writer.withBytes {
       unsafe seal.add(part: UnsafeRawBufferPointer(rebasing: $0[start...]))
     }
   }

@@ -14,6 +14,8 @@ struct EntityVersion: Sendable {
   let revision: Revision
   let content: Content
 
+  /// The entity, if it is in memory.
+  var row: EntityRow? { if case .row(let row) = content { row } else { nil } }
   var isErased: Bool { if case .deleted(isErased: true) = content { true } else { false } }
 }
 
@@ -27,13 +29,15 @@ struct LineVersion {
 /// Returns the next version, nil at the end.
 typealias VersionCursor = () throws(ArchiveError) -> EntityVersion?
 typealias LineCursor = () throws(ArchiveError) -> LineVersion?
+/// Returns the entity of a version from one source; nil for a deleted one. Used by one thread.
+typealias RowReader = (EntityVersion) throws(ArchiveError) -> EntityRow?
 
 /// A source of a layer: all changes between two revisions.
 protocol LayerSource {
   /// All versions of all entities of a kind, by their numbers and then by their revisions.
   func versions(_ kind: Int) throws(ArchiveError) -> VersionCursor
-  /// The entity of a version from this source; nil for a deleted one.
-  func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> EntityRow?
+  /// Reads the entities of a kind.
+  func rows(_ kind: Int) -> RowReader
   /// All lines of an index that changed, by their keys and then by their revisions.
   func lines(_ index: Int) throws(ArchiveError) -> LineCursor
   /// The texts of a list that got a number, in the order of numbers.
@@ -44,6 +48,11 @@ protocol LayerSource {
 
 extension LayerSource {
   func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? { nil }
+
+  /// The entity of a version from this source; nil for a deleted one. For many, use ``rows(_:)``.
+  func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> EntityRow? {
+    try rows(kind)(version)
+  }
 
   /// The lines of a declared index, made from the entities if the source does not have it.
   func knownOrScannedLines(_ definition: IndexDefinition) throws(ArchiveError) -> any LayerValueLines {

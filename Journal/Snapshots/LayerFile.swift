@@ -148,10 +148,7 @@ final class LayerFile: LayerContents {
     try tables[kind].cursor(from: 0, asOf: nil)
   }
 
-  func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> EntityRow? {
-    guard case .archived(let position) = version.content else { return nil }
-    return try tables[kind].row(version, at: position)
-  }
+  func rows(_ kind: Int) -> RowReader { tables[kind].rows() }
 
   func lines(_ index: Int) throws(ArchiveError) -> LineCursor {
     var position = 0

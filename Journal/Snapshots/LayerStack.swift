@@ -52,7 +52,7 @@ final class LayerStack: Sendable {
 /// The entities of one kind.
 private final class StackedEntities: EntityBase {
   fileprivate let stack: LayerStack
-  private let kind: Int
+  fileprivate let kind: Int
 
   init(_ stack: LayerStack, _ kind: Int) {
     self.stack = stack
@@ -117,21 +117,27 @@ private final class StackedEntities: EntityBase {
       let part = merge.next(StackedRows.partCount)
       return part.isEmpty ? nil : (part, merge.sources.map(\.contents))
     } _: { versions, contents in
-      versions.compactMap { source, version in
-        self.row(version, self.stack.layers[source], contents[source]).map { (version.number, $0) }
+      let readers = contents.map { $0.rows(self.kind) }
+      return versions.compactMap { source, version in
+        self.row(version, readers[source], self.stack.layers[source], contents[source])
+          .map { (version.number, $0) }
       }
     }
   }
 
-  /// - Parameter contents: the contents of the layer that have the version.
+  /// - Parameters:
+  ///   - read: reads the version from the layer.
+  ///   - contents: the contents of the layer that have it; evaluated only after an error.
   /// - Returns: nil for a deleted entity.
   fileprivate func row(
-    _ version: EntityVersion, _ layer: Layer, _ contents: any LayerContents
+    _ version: EntityVersion, _ read: RowReader, _ layer: @autoclosure () -> Layer,
+    _ contents: @autoclosure () -> any LayerContents
   ) -> EntityRow? {
     do throws(ArchiveError) {
-      return try contents.row(kind, version)
+      return try read(version)
     } catch {
-      _ = layer.replacement(of: contents, because: error)
+      let layer = layer()
+      _ = layer.replacement(of: contents(), because: error)
       return row(version.number, layer).row
     }
   }
@@ -195,6 +201,8 @@ private struct StackedRows {
 
   private let entities: StackedEntities
   private var merge: MergedSources<VersionSource>
+  /// The reader of each layer, and the contents that it reads.
+  private var readers: [(contents: any LayerContents, read: RowReader)?]
   private var count = 0
   private var ahead: Ahead?
   private var part: [Row] = []
@@ -207,6 +215,15 @@ private struct StackedRows {
   init(_ entities: StackedEntities, _ merge: MergedSources<VersionSource>) {
     self.entities = entities
     self.merge = merge
+    readers = merge.sources.map { _ in nil }
+  }
+
+  private mutating func reader(_ source: Int) -> (contents: any LayerContents, read: RowReader) {
+    let contents = merge.sources[source].contents
+    if let known = readers[source], known.contents === contents { return known }
+    let reader = (contents, contents.rows(entities.kind))
+    readers[source] = reader
+    return reader
   }
 
   mutating func next() -> Row? {
@@ -214,8 +231,8 @@ private struct StackedRows {
       guard let (source, version) = merge.next() else { return nil }
       count += 1
       if count == Self.shortCount { ahead = entities.rowsAhead(from: version.number + 1) }
-      let contents = merge.sources[source].contents
-      if let row = entities.row(version, entities.stack.layers[source], contents) {
+      let reader = reader(source)
+      if let row = entities.row(version, reader.read, entities.stack.layers[source], reader.contents) {
         return (version.number, row)
       }
     }
@@ -315,18 +332,17 @@ private struct MergedSources<Source: MergedSource> {
   }
 
   mutating func next() -> Found? {
-    var lowest: (source: Int, key: Source.Key, element: Source.Element)?
-    for (index, head) in heads.enumerated() {
-      guard let head else { continue }
-      let key = Source.key(head)
+    var lowest: (source: Int, key: Source.Key)?
+    for index in heads.indices {
+      guard let key = heads[index].map(Source.key) else { continue }
       if let found = lowest, found.key <= key { continue }
-      lowest = (index, key, head)
+      lowest = (index, key)
     }
-    guard let lowest else { return nil }
-    for index in lowest.source..<heads.count {
-      if let head = heads[index], Source.key(head) == lowest.key { heads[index] = sources[index].next() }
+    guard let lowest, let element = heads[lowest.source] else { return nil }
+    for index in lowest.source..<heads.count where heads[index].map(Source.key) == lowest.key {
+      heads[index] = sources[index].next()
     }
-    return (lowest.source, lowest.element)
+    return (lowest.source, element)
   }
 }
 
@@ -353,14 +369,8 @@ private final class VersionSource: MergedSource {
     if contents.isRetired { restart(with: layer.contents) }
     while true {
       do throws(ArchiveError) {
-        let cursor: VersionCursor
-        if let known = self.cursor {
-          cursor = known
-        } else {
-          cursor = try contents.newestVersions(kind, from: start, asOf: revision)
-        }
-        self.cursor = cursor
-        guard let version = try cursor() else { return nil }
+        if cursor == nil { cursor = try contents.newestVersions(kind, from: start, asOf: revision) }
+        guard let version = try cursor?() else { return nil }
         start = version.number + 1
         return version
       } catch {
@@ -399,14 +409,8 @@ private final class LineSource: MergedSource {
     if contents.isRetired { restart(with: layer.contents) }
     while true {
       do throws(ArchiveError) {
-        let cursor: LineCursor
-        if let known = self.cursor {
-          cursor = known
-        } else {
-          cursor = try contents.newestLines(index, from: last ?? start, asOf: revision)
-        }
-        self.cursor = cursor
-        guard let line = try cursor() else { return nil }
+        if cursor == nil { cursor = try contents.newestLines(index, from: last ?? start, asOf: revision) }
+        guard let line = try cursor?() else { return nil }
         // After a restart, the last one comes again.
         if line.key == last { continue }
         last = line.key

@@ -41,8 +41,9 @@ struct ScannedValueLines: LayerValueLines {
     var lines: [LayerValueLine] = []
     let kind = definition.scope.table
     let next = try source.versions(kind)
+    let rows = source.rows(kind)
     while let version = try next() {
-      guard let row = try source.row(kind, version) else { continue }
+      guard let row = try rows(version) else { continue }
       definition.forEachLine(of: version.number, row.record) {
         lines.append(LayerValueLine(line: $0, revision: version.revision))
       }

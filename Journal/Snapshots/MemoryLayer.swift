@@ -69,8 +69,8 @@ final class MemoryLayer: LayerContents {
 
   func versions(_ kind: Int) -> VersionCursor { newestVersions(kind, from: 0, asOf: revision) }
 
-  func row(_ kind: Int, _ version: EntityVersion) -> EntityRow? {
-    if case .row(let row) = version.content { row } else { nil }
+  func rows(_ kind: Int) -> RowReader {
+    { (version) throws(ArchiveError) in version.row }
   }
 
   func lines(_ index: Int) -> LineCursor {
@@ -165,8 +165,8 @@ struct WholeState: LayerSource {
     }
   }
 
-  func row(_ kind: Int, _ version: EntityVersion) -> EntityRow? {
-    if case .row(let row) = version.content { row } else { nil }
+  func rows(_ kind: Int) -> RowReader {
+    { (version) throws(ArchiveError) in version.row }
   }
 
   func lines(_ index: Int) -> LineCursor {

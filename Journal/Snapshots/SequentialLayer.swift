@@ -37,9 +37,12 @@ struct SequentialLayer: LayerSource {
     }
   }
 
-  func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> EntityRow? {
-    freePages()
-    return try file.row(kind, version)
+  func rows(_ kind: Int) -> RowReader {
+    let read = file.rows(kind)
+    return { (version) throws(ArchiveError) in
+      freePages()
+      return try read(version)
+    }
   }
 
   func lines(_ index: Int) throws(ArchiveError) -> LineCursor {

@@ -88,14 +88,13 @@ final class SnapshotEntities: Sendable {
     return (Int(row.0), Int(row.1))
   }
 
-  /// The entity of a version.
-  func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
-    guard position < elements.count else { throw versions.foreign }
-    var entity = SnapshotRow(at: position, of: self)
-    guard try entity.value(.number) == version.number, try entity.value(.modified) == version.revision else {
-      throw versions.foreign
+  /// Decodes entities of this layer, one after the other.
+  func rows() -> RowReader {
+    var rows = SnapshotRows(self)
+    return { (version) throws(ArchiveError) in
+      guard case .archived(let position) = version.content else { return nil }
+      return try rows.row(version, at: position)
     }
-    return try entity.row()
   }
 
   // MARK: Cursors

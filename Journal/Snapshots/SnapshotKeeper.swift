@@ -463,9 +463,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       let source = try Self.sequential(contents)
       for kind in layer.top.tables.indices {
         let next = try source.versions(kind)
+        let row = source.rows(kind)
         while let version = try next() {
           if isCancelled.load(ordering: .relaxed) { return }
-          _ = try source.row(kind, version)
+          _ = try row(version)
         }
       }
       for index in chain.shape?.indexes.indices ?? 0..<0 {
@@ -515,6 +516,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         var cursors: [VersionCursor] = []
         for source in sources { cursors.append(try source.versions(kind)) }
         var merge = try VersionMerge(cursors, keeping: choices.first ?? [])
+        let readers = sources.map { $0.rows(kind) }
         while try merge.next() {
           entityCount += 1
           if entityCount % 1024 == 0 {
@@ -523,7 +525,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
           }
           for choice in choices.indices { counts[choice] += merge.furtherCount(keeping: choices[choice]) }
           try sample.add(merge.group) { (found) throws(ArchiveError) in
-            try sources[found.source].row(kind, found.version)
+            try readers[found.source](found.version)
           }
         }
       }

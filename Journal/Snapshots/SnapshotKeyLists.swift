@@ -17,25 +17,33 @@ final class SnapshotKeyList: Sendable {
     var writer = CBORWriter()
     var ends: [Int] = []
     for index in 0..<keys.count {
-      guard writer.bytes.count <= EntityRecord.byteLimit else {
+      guard writer.count <= EntityRecord.byteLimit else {
         throw SnapshotReader.foreign(at: keys.offset)
       }
       writer.append(text: try reader.string(try reader.resolve(try reader.list.reference(keys, index))))
-      ends.append(writer.bytes.count)
+      ends.append(writer.count)
     }
     bytes = writer.finish()
     self.ends = ends
+    // The records that are made of them are not checked again.
+    for index in ends.indices.dropFirst() {
+      guard bytes[range(index - 1)].lexicographicallyPrecedes(bytes[range(index)]) else {
+        throw SnapshotReader.foreign(at: keys.offset)
+      }
+    }
   }
 
   var count: Int { ends.count }
 
   /// Appends the key at a position.
   func append(_ index: Int, to writer: inout CBORWriter) {
-    let start = index == 0 ? 0 : ends[index - 1]
+    let range = range(index)
     unsafe bytes.withUnsafeBytes { bytes in
-      unsafe writer.append(encoded: UnsafeRawBufferPointer(rebasing: bytes[start..<ends[index]]))
+      unsafe writer.append(encoded: UnsafeRawBufferPointer(rebasing: bytes[range]))
     }
   }
+
+  private func range(_ index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
 }
 
 /// Caches some lists of keys. Dictionaries share them, and decoding the keys of each again would be half of the work.

@@ -166,12 +166,13 @@ struct SnapshotWriter: ~Copyable {
     var deletions = PackedNumbersBuilder(columns: 2)
     var erased = PackedNumbersBuilder(columns: 2)
     var merge = try VersionMerge(try sources.map { try $0.versions(kind) }, keeping: kept)
+    let readers = sources.map { $0.rows(kind) }
     try archive.beginArray()
     while try merge.next() {
       previous = nil
       for (source, version) in merge.group {
         let numbers = (UInt64(version.number), UInt64(version.revision), UInt64(0))
-        if let row = try sources[source].row(kind, version) {
+        if let row = try readers[source](version) {
           versions.append(numbers)
           // Iterating over a state in files is most of the work, so it is done once for both.
           if isWhole { digest.append(version.number, row) }

@@ -192,11 +192,12 @@ private struct Subject<State: EventSourced> {
     for kind in shape.kinds.indices {
       var count = 0
       let next = expected.versions(kind)
+      let rows = contents.rows(kind)
       while let version = try next() {
         count += 1
         guard let found = try contents.version(kind, version.number, asOf: revision),
           found.revision == version.revision, found.isErased == version.isErased,
-          try contents.row(kind, found) == expected.row(kind, version)
+          try rows(found) == version.row
         else { return false }
       }
       if count != versionCounts[passed][kind] { return false }

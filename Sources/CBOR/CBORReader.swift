@@ -345,25 +345,10 @@ extension CBORReader {
     offset += count
   }
 
-  /// Whether bytes, which the caller knows to be there, are all ASCII, as nearly all text is: eight at a time.
+  /// Whether bytes, which the caller knows to be there, are all ASCII.
+  @inline(__always)
   private func isASCII(at start: Int, count: Int) -> Bool {
-    var seen: UInt64 = 0
-    var index = start
-    let stop = start + count
-    while stop - index >= 8 {
-      seen |= unsafe base.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-      index += 8
-    }
-    if count >= 8 {
-      // The last eight, some of them for the second time.
-      seen |= unsafe base.loadUnaligned(fromByteOffset: stop - 8, as: UInt64.self)
-    } else {
-      while index < stop {
-        seen |= UInt64(unsafe base.load(fromByteOffset: index, as: UInt8.self))
-        index += 1
-      }
-    }
-    return seen & 0x8080_8080_8080_8080 == 0
+    unsafe CBOR.isASCII(UnsafeRawBufferPointer(start: base + start, count: count))
   }
 
   /// Whether one encoded key comes before another. Keys mostly differ in their first bytes, and a call of `memcmp`
@@ -458,4 +443,24 @@ func compareBytes(_ left: UnsafeRawPointer, _ leftCount: Int, _ right: UnsafeRaw
 {
   let order = unsafe memcmp(left, right, min(leftCount, rightCount))
   return order != 0 ? Int(order) : leftCount - rightCount
+}
+
+/// Whether bytes are all ASCII, as nearly all text is: eight at a time.
+func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  var seen: UInt64 = 0
+  var index = 0
+  while bytes.count - index >= 8 {
+    seen |= unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+    index += 8
+  }
+  if bytes.count >= 8 {
+    // The last eight, some of them for the second time.
+    seen |= unsafe bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self)
+  } else {
+    while index < bytes.count {
+      seen |= unsafe UInt64(bytes[index])
+      index += 1
+    }
+  }
+  return seen & 0x8080_8080_8080_8080 == 0
 }

@@ -1,16 +1,31 @@
 import Foundation
 
 /// Writes deterministic CBOR (RFC 8949 §4.2) into a growing buffer.
-package struct CBORWriter: ~Copyable {
-  /// The bytes written so far.
-  package private(set) var bytes: [UInt8] = []
+///
+/// Marked safe although it has a pointer: only the writer uses it, and each write first makes room.
+@safe package struct CBORWriter: ~Copyable {
+  private var start: UnsafeMutableRawPointer
+  private var capacity: Int
+  /// How many bytes were written so far.
+  package private(set) var count = 0
 
   package init(reserving capacity: Int = 0) {
-    bytes.reserveCapacity(capacity)
+    self.capacity = max(capacity, 32)
+    unsafe start = .allocate(byteCount: self.capacity, alignment: 8)
   }
 
+  deinit { unsafe start.deallocate() }
+
   /// Returns the bytes and ends the writer.
-  package consuming func finish() -> [UInt8] { bytes }
+  package consuming func finish() -> [UInt8] {
+    unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+  }
+
+  /// Calls `body` with the bytes written so far.
+  @inline(__always)
+  package borrowing func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    unsafe body(UnsafeRawBufferPointer(start: start, count: count))
+  }
 
   package mutating func append(integer: Int64) {
     if integer >= 0 {
@@ -24,22 +39,17 @@ package struct CBORWriter: ~Copyable {
 
   package mutating func append(text: String) {
     var text = text
-    text.withUTF8 { utf8 in
-      head(.text, UInt64(utf8.count))
-      unsafe bytes.append(contentsOf: utf8)
-    }
+    text.withUTF8 { unsafe append(.text, UnsafeRawBufferPointer($0)) }
   }
 
-  /// Appends a text from UTF-8.
-  package mutating func append(utf8 content: UnsafeRawBufferPointer) {
-    head(.text, UInt64(content.count))
-    unsafe bytes.append(contentsOf: content)
+  /// Appends a text of ASCII. Returns false, and appends nothing, if some byte is not ASCII.
+  package mutating func append(ascii content: UnsafeRawBufferPointer) -> Bool {
+    guard unsafe isASCII(content) else { return false }
+    unsafe append(.text, content)
+    return true
   }
 
-  package mutating func append(bytes content: UnsafeRawBufferPointer) {
-    head(.bytes, UInt64(content.count))
-    unsafe bytes.append(contentsOf: content)
-  }
+  package mutating func append(bytes content: UnsafeRawBufferPointer) { unsafe append(.bytes, content) }
 
   /// The head of a byte string whose content is appended next, as encoded bytes.
   package mutating func appendBytesHead(count: Int) { head(.bytes, UInt64(count)) }
@@ -47,22 +57,16 @@ package struct CBORWriter: ~Copyable {
   package mutating func appendMapHead(count: Int) { head(.map, UInt64(count)) }
   /// The tag of the item that is appended next.
   package mutating func append(tag: UInt64) { head(.tag, tag) }
-  package mutating func appendNull() { bytes.append(CBORByte.null) }
+  package mutating func appendNull() { append(CBORByte.null) }
   /// Marks a removed field in the changes of an update; never a value.
-  package mutating func appendUndefined() { bytes.append(CBORByte.undefined) }
-  package mutating func append(bool: Bool) { bytes.append(bool ? CBORByte.true : CBORByte.false) }
+  package mutating func appendUndefined() { append(CBORByte.undefined) }
+  package mutating func append(bool: Bool) { append(bool ? CBORByte.true : CBORByte.false) }
 
   package mutating func append(double: Double) {
     switch CBORFloat(double) {
-    case .half(let bits):
-      bytes.append(CBORByte.half)
-      append(bigEndian: bits)
-    case .single(let bits):
-      bytes.append(CBORByte.single)
-      append(bigEndian: bits)
-    case .double(let bits):
-      bytes.append(CBORByte.double)
-      append(bigEndian: bits)
+    case .half(let bits): append(CBORByte.half, bits)
+    case .single(let bits): append(CBORByte.single, bits)
+    case .double(let bits): append(CBORByte.double, bits)
     }
   }
 
@@ -73,8 +77,13 @@ package struct CBORWriter: ~Copyable {
   }
 
   /// Appends encoded items.
-  package mutating func append(encoded: UnsafeRawBufferPointer) { unsafe bytes.append(contentsOf: encoded) }
-  package mutating func append(encoded: [UInt8]) { bytes.append(contentsOf: encoded) }
+  package mutating func append(encoded: UnsafeRawBufferPointer) {
+    reserve(encoded.count)
+    unsafe copy(encoded)
+  }
+  package mutating func append(encoded: [UInt8]) {
+    unsafe encoded.withUnsafeBytes { unsafe append(encoded: $0) }
+  }
 
   /// Appends a value of any kind. A value that is nested deeper than any reader accepts is cut off, so that the
   /// recursion is bounded; readers reject the result as too deep.
@@ -88,9 +97,7 @@ package struct CBORWriter: ~Copyable {
     case .unsigned(let unsigned): append(unsigned: unsigned)
     case .double(let double): append(double: double)
     case .string(let string): append(text: string)
-    case .data(let data):
-      head(.bytes, UInt64(data.count))
-      bytes.append(contentsOf: data)
+    case .data(let data): unsafe data.withUnsafeBytes { unsafe append(.bytes, $0) }
     case .date(let date):
       append(foundationDate: date.timeIntervalSinceReferenceDate)
     case .array where depth > CBORLimits.depth: appendArrayHead(count: 0)
@@ -107,27 +114,81 @@ package struct CBORWriter: ~Copyable {
     }
   }
 
+  private mutating func append(_ major: CBORMajor, _ content: UnsafeRawBufferPointer) {
+    reserve(Self.headByteLimit + content.count)
+    putHead(major, UInt64(content.count))
+    unsafe copy(content)
+  }
+
+  @inline(__always)
   private mutating func head(_ major: CBORMajor, _ argument: UInt64) {
+    reserve(Self.headByteLimit)
+    putHead(major, argument)
+  }
+
+  @inline(__always)
+  private mutating func append(_ byte: UInt8) {
+    reserve(1)
+    put(byte)
+  }
+
+  @inline(__always)
+  private mutating func append(_ byte: UInt8, _ number: some FixedWidthInteger & BitwiseCopyable) {
+    reserve(Self.headByteLimit)
+    put(byte)
+    put(number.bigEndian)
+  }
+
+  // MARK: Memory
+
+  private static var headByteLimit: Int { 9 }
+
+  /// Makes room for some bytes. The functions below need it.
+  @inline(__always)
+  private mutating func reserve(_ byteCount: Int) {
+    if byteCount > capacity - count { grow(byteCount) }
+  }
+
+  @inline(never)
+  private mutating func grow(_ byteCount: Int) {
+    capacity = max(2 * capacity, count + byteCount)
+    let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
+    unsafe larger.copyMemory(from: start, byteCount: count)
+    unsafe start.deallocate()
+    unsafe start = unsafe larger
+  }
+
+  @inline(__always)
+  private mutating func putHead(_ major: CBORMajor, _ argument: UInt64) {
     let high = major.rawValue << 5
     switch argument {
-    case 0..<24: bytes.append(high | UInt8(truncatingIfNeeded: argument))
+    case 0..<24: put(high | UInt8(truncatingIfNeeded: argument))
     case 24...0xFF:
-      bytes.append(high | 24)
-      bytes.append(UInt8(truncatingIfNeeded: argument))
+      put(high | 24)
+      put(UInt8(truncatingIfNeeded: argument))
     case 0x100...0xFFFF:
-      bytes.append(high | 25)
-      append(bigEndian: UInt16(truncatingIfNeeded: argument))
+      put(high | 25)
+      put(UInt16(truncatingIfNeeded: argument).bigEndian)
     case 0x1_0000...0xFFFF_FFFF:
-      bytes.append(high | 26)
-      append(bigEndian: UInt32(truncatingIfNeeded: argument))
+      put(high | 26)
+      put(UInt32(truncatingIfNeeded: argument).bigEndian)
     default:
-      bytes.append(high | 27)
-      append(bigEndian: argument)
+      put(high | 27)
+      put(argument.bigEndian)
     }
   }
 
-  private mutating func append<T: FixedWidthInteger & Sendable>(bigEndian value: T) {
-    unsafe withUnsafeBytes(of: value.bigEndian) { unsafe bytes.append(contentsOf: $0) }
+  @inline(__always)
+  private mutating func put<T: FixedWidthInteger & BitwiseCopyable>(_ value: T) {
+    unsafe start.storeBytes(of: value, toByteOffset: count, as: T.self)
+    count += MemoryLayout<T>.size
+  }
+
+  @inline(__always)
+  private mutating func copy(_ content: UnsafeRawBufferPointer) {
+    guard let source = content.baseAddress else { return }
+    unsafe (start + count).copyMemory(from: source, byteCount: content.count)
+    count += content.count
   }
 }
 

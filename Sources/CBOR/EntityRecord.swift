@@ -22,7 +22,7 @@ public struct EntityRecord: Hashable, Sendable {
   ///   - fields: the numbered fields, from 0 to 23.
   /// - Complexity: O(n log n) in the number of attributes.
   public init(_ attributes: [String: FieldValue] = [:], fields: [UInt8: FieldValue] = [:]) {
-    var builder = FieldMapBuilder(reserving: fields.count + attributes.count)
+    var builder = FieldMapBuilder(count: fields.count + attributes.count)
     for (number, value) in fields { builder.add(number, value) }
     for (name, value) in attributes { builder.add(name, value) }
     bytes = builder.finish()
@@ -30,7 +30,7 @@ public struct EntityRecord: Hashable, Sendable {
 
   /// Encodes attributes and fields without a dictionary of fields, for a model that adds many entities.
   package init(_ attributes: [String: FieldValue], numbered fields: [(number: UInt8, value: FieldValue)]) {
-    var builder = FieldMapBuilder(reserving: fields.count + attributes.count)
+    var builder = FieldMapBuilder(count: fields.count + attributes.count)
     for field in fields { builder.add(field.number, field.value) }
     for (name, value) in attributes { builder.add(name, value) }
     bytes = builder.finish()
@@ -51,8 +51,8 @@ public struct EntityRecord: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// A record of bytes that this module has just made.
-  init(trusted bytes: [UInt8]) { self.bytes = bytes }
+  /// A record of bytes that are known to be as ``bytes`` specifies.
+  package init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
   /// Fails unless the bytes are as ``bytes`` specifies, because a value may exceed a limit.
   /// - Complexity: O(n) in the number of bytes; nothing is decoded.
@@ -165,11 +165,14 @@ public struct RecordChanges: Hashable, Sendable {
     setFields fields: [UInt8: FieldValue] = [:],
     removeFields numbers: some Sequence<UInt8> = EmptyCollection()
   ) {
-    var builder = FieldMapBuilder(reserving: fields.count + attributes.count)
+    let removedFields = Set(numbers).subtracting(fields.keys)
+    let removedAttributes = Set(names).subtracting(attributes.keys)
+    var builder = FieldMapBuilder(
+      count: fields.count + attributes.count + removedFields.count + removedAttributes.count)
     for (number, value) in fields { builder.add(number, value) }
-    for number in Set(numbers) where fields[number] == nil { builder.add(number, nil) }
+    for number in removedFields { builder.add(number, nil) }
     for (name, value) in attributes { builder.add(name, value) }
-    for name in Set(names) where attributes[name] == nil { builder.add(name, nil) }
+    for name in removedAttributes { builder.add(name, nil) }
     bytes = builder.finish()
   }
 

@@ -8,39 +8,44 @@ struct FieldMapBuilder: ~Copyable {
     let end: Int
   }
 
+  /// The head of the map, and the fields as they were added.
   private var writer: CBORWriter
+  private let headByteCount: Int
   private var slots: [Slot] = []
   private var isSorted = true
 
-  init(reserving count: Int) {
-    writer = CBORWriter(reserving: 48 * count)
+  /// - Parameter count: how many fields will be added.
+  init(count: Int) {
+    writer = CBORWriter(reserving: 9 + 48 * count)
+    writer.appendMapHead(count: count)
+    headByteCount = writer.count
     slots.reserveCapacity(count)
   }
 
   /// Adds a numbered field; nil marks a removed one.
   mutating func add(_ number: UInt8, _ value: FieldValue?) {
-    let start = writer.bytes.count
+    let start = writer.count
     writer.append(unsigned: UInt64(number))
     finishSlot(start, value)
   }
 
   /// Adds an attribute; nil marks a removed one.
   mutating func add(_ name: String, _ value: FieldValue?) {
-    let start = writer.bytes.count
+    let start = writer.count
     writer.append(text: name)
     finishSlot(start, value)
   }
 
   private mutating func finishSlot(_ start: Int, _ value: FieldValue?) {
-    let keyEnd = writer.bytes.count
+    let keyEnd = writer.count
     if let value { writer.append(value) } else { writer.appendUndefined() }
-    let slot = Slot(start: start, keyEnd: keyEnd, end: writer.bytes.count)
+    let slot = Slot(start: start, keyEnd: keyEnd, end: writer.count)
     if isSorted, let last = slots.last, !precedes(last, slot) { isSorted = false }
     slots.append(slot)
   }
 
   private func precedes(_ left: Slot, _ right: Slot) -> Bool {
-    unsafe writer.bytes.withUnsafeBytes { bytes in
+    unsafe writer.withBytes { bytes in
       unsafe compareBytes(
         bytes.baseAddress! + left.start, left.keyEnd - left.start,
         bytes.baseAddress! + right.start, right.keyEnd - right.start) < 0
@@ -49,19 +54,20 @@ struct FieldMapBuilder: ~Copyable {
 
   /// The encoded map. Two fields with one name are a bug of the caller.
   consuming func finish() -> [UInt8] {
-    if !isSorted { sort() }
-    var map = CBORWriter(reserving: 9 + writer.bytes.count)
-    map.appendMapHead(count: slots.count)
-    if isSorted {
-      map.append(encoded: writer.bytes)
-    } else {
-      unsafe writer.bytes.withUnsafeBytes { bytes in
-        for slot in slots {
-          unsafe map.append(encoded: UnsafeRawBufferPointer(rebasing: bytes[slot.start..<slot.end]))
+    if isSorted { return writer.finish() }
+    sort()
+    return unsafe writer.withBytes { bytes in
+      unsafe [UInt8](unsafeUninitializedCapacity: bytes.count) { sorted, count in
+        var target = UnsafeMutableRawBufferPointer(sorted)
+        func copy(_ range: Range<Int>) {
+          unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[range]))
+          unsafe target = UnsafeMutableRawBufferPointer(rebasing: target[range.count...])
         }
+        copy(0..<headByteCount)
+        for slot in slots { copy(slot.start..<slot.end) }
+        count = bytes.count
       }
     }
-    return map.finish()
   }
 
   private mutating func sort() {

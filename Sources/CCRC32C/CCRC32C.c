@@ -1,5 +1,6 @@
 #include "CCRC32C.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -27,8 +28,7 @@ bool ccrc32c_is_available(void) { return false; }
 #endif
 
 INSTRUCTION
-uint32_t ccrc32c_update(uint32_t remainder, const void *bytes, size_t count) {
-  const uint8_t *next = bytes;
+static uint32_t update(uint32_t remainder, const uint8_t *next, size_t count) {
   for (; count >= sizeof(uint64_t); count -= sizeof(uint64_t), next += sizeof(uint64_t)) {
     uint64_t word;
     memcpy(&word, next, sizeof word);
@@ -36,4 +36,54 @@ uint32_t ccrc32c_update(uint32_t remainder, const void *bytes, size_t count) {
   }
   for (; count > 0; count -= 1, next += 1) remainder = ADD_BYTE(remainder, *next);
   return remainder;
+}
+
+// An instruction needs the result of the one before, for which it waits some cycles. So three parts are added in turns,
+// each from a remainder of its own. The remainder of two parts is that of the second one, from 0, and what becomes of
+// the remainder of the first if as many zero bytes follow.
+#define PART_SIZE 1024
+
+/// What becomes of each byte of a remainder if as many zero bytes follow as a part has.
+static uint32_t after_part[sizeof(uint32_t)][256];
+static pthread_once_t after_part_once = PTHREAD_ONCE_INIT;
+
+static void make_after_part(void) {
+  static const uint8_t zeros[PART_SIZE];
+  for (unsigned place = 0; place < sizeof(uint32_t); place += 1) {
+    for (unsigned byte = 1; byte < 256; byte += 1) {
+      unsigned rest = byte & (byte - 1);
+      // A byte with several bits is the sum of its bits.
+      after_part[place][byte] = rest == 0 ? update((uint32_t)byte << (8 * place), zeros, PART_SIZE)
+                                          : after_part[place][rest] ^ after_part[place][byte ^ rest];
+    }
+  }
+}
+
+static uint32_t pass_part(uint32_t remainder) {
+  return after_part[0][remainder & 0xFF] ^ after_part[1][remainder >> 8 & 0xFF] ^
+         after_part[2][remainder >> 16 & 0xFF] ^ after_part[3][remainder >> 24];
+}
+
+INSTRUCTION
+static uint32_t update_three_parts(uint32_t remainder, const uint8_t *parts) {
+  uint32_t second = 0, third = 0;
+  for (size_t offset = 0; offset < PART_SIZE; offset += sizeof(uint64_t)) {
+    uint64_t words[3];
+    memcpy(&words[0], parts + offset, sizeof(uint64_t));
+    memcpy(&words[1], parts + PART_SIZE + offset, sizeof(uint64_t));
+    memcpy(&words[2], parts + 2 * PART_SIZE + offset, sizeof(uint64_t));
+    remainder = ADD_WORD(remainder, words[0]);
+    second = ADD_WORD(second, words[1]);
+    third = ADD_WORD(third, words[2]);
+  }
+  return pass_part(pass_part(remainder) ^ second) ^ third;
+}
+
+uint32_t ccrc32c_update(uint32_t remainder, const void *bytes, size_t count) {
+  const uint8_t *next = bytes;
+  if (count >= 3 * PART_SIZE) pthread_once(&after_part_once, make_after_part);
+  for (; count >= 3 * PART_SIZE; count -= 3 * PART_SIZE, next += 3 * PART_SIZE) {
+    remainder = update_three_parts(remainder, next);
+  }
+  return update(remainder, next, count);
 }

@@ -20,6 +20,12 @@
     if let failure { throw failure }
   }
 
+  /// Forgets the first error, before something else is read.
+  package mutating func clear() {
+    hasFailed = false
+    failure = nil
+  }
+
   /// Records an error, unless there was one before.
   package mutating func fail(_ error: ArchiveError) {
     if hasFailed { return }
@@ -127,7 +133,7 @@
       let start = unsafe pointer(at: header.start, count: count &* width)
     else {
       if count > 0 { fail(list.malformed("References of \(width) bytes are not read here", header.offset)) }
-      return unsafe MemberNumbers(UnsafeRawBufferPointer(start: nil, count: 0), width: 4)
+      return .none
     }
     return unsafe MemberNumbers(UnsafeRawBufferPointer(start: start, count: count &* width), width: width)
   }
@@ -224,6 +230,11 @@
   @usableFromInline let bytes: UnsafeRawBufferPointer
   @usableFromInline let width: Int
 
+  /// No numbers.
+  package static var none: MemberNumbers {
+    unsafe MemberNumbers(UnsafeRawBufferPointer(start: nil, count: 0), width: 4)
+  }
+
   init(_ bytes: UnsafeRawBufferPointer, width: Int) {
     unsafe self.bytes = unsafe bytes
     self.width = width
@@ -242,6 +253,6 @@
 }
 
 extension ObjectHeader {
-  /// Stands for an object that can't be read.
-  fileprivate static let nothing = ObjectHeader(kind: .null, offset: 0, start: 0, count: 0)
+  /// Stands for an object that can't be read, or that is not known yet.
+  package static let nothing = ObjectHeader(kind: .null, offset: 0, start: 0, count: 0)
 }

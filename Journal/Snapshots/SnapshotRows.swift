@@ -8,28 +8,51 @@ enum LeadingField: Int {
   case modified
 }
 
-/// Decodes one entity of a snapshot into a row of a table.
+/// Decodes entities of a snapshot into rows of a table, one after the other.
 ///
-/// Errors are noted during reading, and thrown when the result is used.
-struct SnapshotRow: ~Copyable {
+/// Errors are noted during reading, and thrown when the result is used. Used by one thread. It holds what all entities
+/// need: two threads that count references to the same objects slow each other down.
+struct SnapshotRows: ~Copyable {
   private let entities: SnapshotEntities
+  private let elements: ObjectHeader
+  private let objects: ObjectHeader
+  private let fieldKeys: [Int]
   private var cursor: ObjectCursor
-  private let fields: ObjectHeader
-  /// The numbers of the names of its fields, and then of their values.
-  private let members: MemberNumbers
+  /// The keys of the newest dictionary. Dictionaries mostly have the same.
+  private var keyList: SnapshotKeyList?
+  /// The current entity: the numbers of the names of its fields, and then of their values.
+  private var fields = ObjectHeader.nothing
+  private var members = MemberNumbers.none
   /// Large enough for most records, so that they need not be reallocated while they grow.
   private static let typicalByteCount = 256
 
-  /// Finds the entity at a position. Valid as long as the entities are.
-  init(at position: Int, of entities: SnapshotEntities) {
+  init(_ entities: SnapshotEntities) {
     self.entities = entities
+    elements = entities.elements
+    objects = entities.reader.objects
+    fieldKeys = entities.fieldKeys
     cursor = ObjectCursor(entities.reader.list)
-    let element = cursor.reference(entities.elements, position)
-    fields = cursor.resolved(element, in: entities.reader.objects)
+  }
+
+  /// The row of a version of an entity, which is at that position.
+  mutating func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
+    guard position < elements.count else { throw entities.versions.foreign }
+    if cursor.hasFailed { cursor.clear() }
+    fields = cursor.resolved(cursor.reference(elements, position), in: objects)
     members = cursor.members(fields)
     if fields.kind != .dictionary || fields.count <= SnapshotLayout.leadingFields.count {
       fail(at: fields)
     }
+    let number = leading(.number)
+    let created = leading(.created)
+    let modified = leading(.modified)
+    if number != version.number || modified != version.revision { fail(at: fields) }
+    var writer = CBORWriter(reserving: Self.typicalByteCount)
+    appendRecord(to: &writer)
+    try cursor.check()
+    let record = EntityRecord(trusted: writer.finish())
+    assert((try? record.checkEncoding()) != nil)
+    return EntityRow(record: record, created: created, modified: modified)
   }
 
   private var reader: SnapshotReader { entities.reader }
@@ -38,47 +61,24 @@ struct SnapshotRow: ~Copyable {
     cursor.fail(SnapshotReader.foreign(at: header.offset))
   }
 
-  /// The number of the entity, or the revision that added or changed it.
-  mutating func value(_ field: LeadingField) throws(ArchiveError) -> Int {
-    let value = leading(field)
-    try cursor.check()
-    return value
-  }
-
   private mutating func leading(_ field: LeadingField) -> Int {
     if cursor.hasFailed { return 0 }
-    if members[field.rawValue] != entities.fieldKeys[field.rawValue - 1] { fail(at: fields) }
+    if members[field.rawValue] != fieldKeys[field.rawValue - 1] { fail(at: fields) }
     let value = cursor.integer(members[fields.count + field.rawValue])
     if value <= 0 || value > (field == .number ? entities.highest : entities.revision) { fail(at: fields) }
     return value
-  }
-
-  /// The whole entity.
-  mutating func row() throws(ArchiveError) -> EntityRow {
-    let created = leading(.created)
-    let modified = leading(.modified)
-    var writer = CBORWriter(reserving: Self.typicalByteCount)
-    appendRecord(to: &writer)
-    try cursor.check()
-    do throws(CBORError) {
-      return EntityRow(
-        record: try EntityRecord(checking: writer.finish()), created: created, modified: modified)
-    } catch {
-      throw SnapshotReader.foreign(at: fields.offset)
-    }
   }
 
   /// Appends the fields of the model, then the attributes, as the log encodes them.
   private mutating func appendRecord(to writer: inout CBORWriter) {
     // The class and the leading fields come first, the attributes last, and absent fields are omitted.
     let leadingCount = SnapshotLayout.leadingFields.count
-    let fieldKeys = entities.fieldKeys
     let start = leadingCount + 1
     var end = fields.count
     if cursor.hasFailed || end < start { return }
     var attributes: ObjectHeader?
     if end > start, members[end - 1] == fieldKeys[fieldKeys.count - 1] {
-      attributes = cursor.resolved(members[2 * fields.count - 1], in: reader.objects)
+      attributes = cursor.resolved(members[2 * fields.count - 1], in: objects)
       end -= 1
     }
     let attributeKeys = attributes.flatMap { keys(of: $0) }
@@ -99,9 +99,9 @@ struct SnapshotRow: ~Copyable {
   // MARK: Values
 
   private mutating func append(_ number: Int, to writer: inout CBORWriter, depth: Int) {
-    let header = cursor.resolved(number, in: reader.objects)
+    let header = cursor.resolved(number, in: objects)
     if cursor.hasFailed { return }
-    guard depth <= CBORLimits.depth, writer.bytes.count <= EntityRecord.byteLimit else {
+    guard depth <= CBORLimits.depth, writer.count <= EntityRecord.byteLimit else {
       return fail(at: header)
     }
     switch header.kind {
@@ -110,8 +110,8 @@ struct SnapshotRow: ~Copyable {
     case .integer: appendLongInteger(header, to: &writer)
     case .real: writer.append(double: cursor.real(header))
     case .data: unsafe writer.append(bytes: cursor.content(header))
-    // If it were not ASCII, the check of the record would detect it.
-    case .asciiString: unsafe writer.append(utf8: cursor.content(header))
+    case .asciiString:
+      if !(unsafe writer.append(ascii: cursor.content(header))) { fail(at: header) }
     case .utf16String: writer.append(text: cursor.string(header))
     case .dictionary: appendObject(header, to: &writer, depth: depth)
     default: fail(at: header)
@@ -145,14 +145,14 @@ struct SnapshotRow: ~Copyable {
         fail(at: header)
       }
     default:
-      guard let keys = keys(of: header) else { return }
+      guard depth < CBORLimits.depth, let keys = keys(of: header) else { return fail(at: header) }
       writer.appendMapHead(count: keys.count)
       appendPairs(of: header, keys, to: &writer, depth: depth)
     }
   }
 
   private mutating func appendArray(_ elements: ObjectHeader, to writer: inout CBORWriter, depth: Int) {
-    guard elements.kind == .array else { return fail(at: elements) }
+    guard elements.kind == .array, depth < CBORLimits.depth else { return fail(at: elements) }
     writer.appendArrayHead(count: elements.count)
     for index in 0..<elements.count {
       if cursor.hasFailed { return }
@@ -168,8 +168,12 @@ struct SnapshotRow: ~Copyable {
       fail(at: header)
       return nil
     }
+    let number = cursor.reference(header, 4)
+    if let keyList, keyList.number == number { return keyList }
     do throws(ArchiveError) {
-      return try reader.keyLists.list(at: cursor.reference(header, 4), in: reader)
+      let found = try reader.keyLists.list(at: number, in: reader)
+      keyList = found
+      return found
     } catch {
       cursor.fail(error)
       return nil
