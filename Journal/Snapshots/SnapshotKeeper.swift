@@ -98,10 +98,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       accepted.eventCount += eventCount
       accepted.additionCount += additionCount
       guard policy.isAutomatic, accepted.isSupported, version.revision > 0 else { return version }
-      // While layers wait to be written, the next one grows.
-      if hasRest(accepted), chain.pendingCount < SnapshotPolicy.pendingLimit {
-        return freeze(version, &accepted)
-      }
+      if isFreezeDue(accepted) { return freeze(version, &accepted) }
       if policy.keepsPast, accepted.eventCount - accepted.knownCount >= policy.eventCount,
         let moment = chain.moment(version, eventCount: accepted.eventCount)
       {
@@ -119,14 +116,20 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// written.
   ///
   /// Called with the write lock held.
-  func freezeRest(of version: Version<State>) -> Version<State> {
-    accepted.withLock { accepted in hasRest(accepted) ? freeze(version, &accepted) : version }
+  /// - Returns: nil if no layer is due.
+  func freezeRest(of version: Version<State>) -> Version<State>? {
+    accepted.withLock { accepted in isFreezeDue(accepted) ? freeze(version, &accepted) : nil }
   }
 
   private func hasRest(_ accepted: Accepted) -> Bool {
     policy.isAutomatic && accepted.isSupported
       && policy.isLayerDue(
         accepted.eventCount - accepted.frozenCount, additionCount: accepted.additionCount)
+  }
+
+  /// While layers wait to be written, the next one grows.
+  private func isFreezeDue(_ accepted: Accepted) -> Bool {
+    hasRest(accepted) && chain.pendingCount < SnapshotPolicy.pendingLimit
   }
 
   private func freeze(_ version: Version<State>, _ accepted: inout Accepted) -> Version<State> {
