@@ -152,7 +152,7 @@ let package = Package(
       name: "CommandLineTests",
       dependencies: [
         "CatalogModel", "Journaling", "LevelDB", "CBOR", "SHA256", "JSON", "KeyedArchiving", "LegacyStores",
-        "TestSupport",
+        "Locks", "TestSupport",
         "journal", "DocumentedCode",
       ],
       exclude: ["Reader"]),

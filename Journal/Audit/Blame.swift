@@ -31,11 +31,11 @@ extension Journal {
   public func blame(
     _ entity: EntityKey, asOf selector: RevisionSelector = .head(), findsOrigin: Bool = false
   ) throws -> [Blame]? {
-    let revision = try revision(at: selector)
-    guard let record = try self.entity(entity, asOf: .revision(revision))?.record else { return nil }
+    let newest = try newestEvent(of: entity, atOrBefore: try revision(at: selector))
+    guard let record = try row(of: entity, after: newest)?.record else { return nil }
     var parts: [(key: FieldKey, value: FieldValue)] = []
     record.visit { parts.append(($0, $1)) }
-    let setters = try setters(of: parts.map(\.key), in: entity, asOf: revision)
+    let setters = try setters(of: parts.map(\.key), in: entity, from: newest)
     var blame: [Blame] = []
     for (key, value) in parts {
       guard var setter = setters[key] else { continue }
@@ -48,13 +48,13 @@ extension Journal {
     return blame
   }
 
-  /// The newest event that set each of some parts of an entity, up to a revision. Reads no further back than to these.
+  /// The newest event that set each of some parts of an entity, from one of its events backwards. Reads no further back
+  /// than to these.
   private func setters(
-    of keys: [FieldKey], in entity: EntityKey, asOf revision: Revision
+    of keys: [FieldKey], in entity: EntityKey, from newest: Revision
   ) throws -> [FieldKey: PastEvent] {
     var missing = Set(keys)
     var setters: [FieldKey: PastEvent] = [:]
-    let newest = try newestEvent(of: entity, atOrBefore: revision)
     try readBack(from: newest, over: entity) { past throws(JournalError) in
       func note(_ key: FieldKey) { if missing.remove(key) != nil { setters[key] = past } }
       switch past.event.change {
@@ -75,7 +75,8 @@ extension Journal {
     while let source = setter.words.source, source < setter.revision,
       source >= format.head.revision
     {
-      guard let earlier = try setters(of: [key], in: entity, asOf: source)[key] else { break }
+      let newest = try newestEvent(of: entity, atOrBefore: source)
+      guard let earlier = try setters(of: [key], in: entity, from: newest)[key] else { break }
       setter = earlier
     }
     return setter

@@ -124,6 +124,7 @@ final class Committer<State: EventSourced>: Sendable {
         continue
       }
       if node != nil { prepared.batch?.leave() }
+      if !prepared.isOwnEntry { freezeRest() }
       return try prepared.outcome.get()
     }
   }
@@ -145,6 +146,7 @@ final class Committer<State: EventSourced>: Sendable {
         continue
       }
       if node != nil { prepared.batch?.leave() }
+      if !prepared.isOwnEntry { freezeRest() }
       return try prepared.outcome.get()
     }
   }
@@ -161,6 +163,7 @@ final class Committer<State: EventSourced>: Sendable {
     }
     if prepared.leads, let batch = prepared.batch { lead(batch) }
     if case .failure = prepared.outcome { try wait(for: prepared) }
+    if !prepared.isOwnEntry { freezeRest() }
     return PendingCommit(commit: try prepared.outcome.get(), batch: prepared.batch)
   }
 
@@ -189,13 +192,17 @@ final class Committer<State: EventSourced>: Sendable {
   }
 
   /// Freezes the changes of the newest version above its layers, if no commit is in progress.
+  ///
+  /// A commit without an entry does so too: the keeper may have found the write lock taken by its body.
   func freezeRest() {
     _ = try? writeLock.takeIfFree { accepted in
       // Changes in progress are frozen by their own commit or by the next.
-      guard accepted.version.head == published.version.head else { return }
-      accepted.version = keeper.freezeRest(of: accepted.version)
-      keeper.note(accepted.version, eventCount: 0)
-      published.publish(accepted.version)
+      guard accepted.version.head == published.version.head,
+        let frozen = keeper.freezeRest(of: accepted.version)
+      else { return }
+      accepted.version = frozen
+      keeper.note(frozen, eventCount: 0)
+      published.publish(frozen)
     }
   }
 

@@ -26,7 +26,7 @@ final class Worker: Sendable {
   }
 
   private let state = Lock(State())
-  private let change = DispatchSemaphore(value: 0)
+  private let change = TimedSemaphore(value: 0)
 
   /// Runs a job after all earlier ones.
   /// - Returns: false if there is no thread for it.

@@ -9,7 +9,7 @@ package final class NewestRevision: Sendable {
     var revision: Revision
     var isClosed = false
     var nextKey = 0
-    var waiting: [Int: DispatchSemaphore] = [:]
+    var waiting: [Int: TimedSemaphore] = [:]
   }
 
   private let state: Lock<State>
@@ -36,7 +36,7 @@ package final class NewestRevision: Sendable {
   /// The newest revision, as soon as it is above `revision` or the time has passed; nil if it was closed.
   package func wait(after revision: Revision, atMost time: Duration) -> Revision? {
     let deadline = DispatchTime.now() + time.timeInterval
-    let isWoken = DispatchSemaphore(value: 0)
+    let isWoken = TimedSemaphore(value: 0)
     while true {
       let isOver = DispatchTime.now() >= deadline
       let (found, key) = state.withLock { state -> (Revision?, Int?) in

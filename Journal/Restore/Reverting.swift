@@ -15,7 +15,8 @@ extension Journal {
   /// - Parameters:
   ///   - revision: the entry.
   ///   - later: how to treat later edits of the same parts.
-  /// - Throws: ``JournalError``: `notFound` if there is no such entry, `pruned` if it was pruned.
+  /// - Throws: ``JournalError``: `notFound` if there is no such entry, `pruned` if it was pruned; `wrongUse` if it changed
+  ///   nothing that can be reverted, for example because it only made a tag.
   /// - Complexity: O(h) reads of the log for h events of the entities that the entry touched.
   public func planRevert(of revision: Revision, later: LaterEdits = .refuse) throws -> RestorePlan {
     try planRevert(of: revision, later: later, assumingReverted: [])
@@ -26,8 +27,23 @@ extension Journal {
     of revision: Revision, later: LaterEdits, assumingReverted others: Set<Revision>
   ) throws -> RestorePlan {
     try planRevert(
-      of: try entry(at: revision), later, action: .revert(revision), verb: "reverted",
+      of: try revertibleEntry(at: revision), later, action: .revert(revision), verb: "reverted",
       metadata: [RestoreMetadata.reverts: "\(revision)"], assumingReverted: others)
+  }
+
+  /// The entry of a revision, if it changed anything that can be reverted.
+  package func revertibleEntry(at revision: Revision) throws -> Entry {
+    let entry = try entry(at: revision)
+    if entry.isUndoable(State.self) { return entry }
+    let reason =
+      if let kept = entry.events.first(where: { !State.isRestored($0.entity.kind) })?.entity {
+        "it changed only \(State.name(of: kept))"
+          + (entry.events.count > 1 ? " and others" : "") + ", which a revert leaves as it is; "
+          + "take that back with a new entry"
+      } else {
+        entry.events.isEmpty ? "it changed no entity" : "the content of its changes was erased"
+      }
+    throw JournalError(.wrongUse, "there is nothing to revert: \(reason)", revision: revision)
   }
 
   func planRevert(
@@ -39,9 +55,7 @@ extension Journal {
       RestoreTargets(now: newest.state) { [self] in
         try entity($0, asOf: .revision(entry.revision - 1))?.record
       }, later)
-    for event in entry.events where State.isRestored(event.entity.kind) {
-      // The changes of an erased event are unknown.
-      if case .erased = event.change { continue }
+    for event in entry.events where event.isUndoable(State.self) {
       reversal.revert(
         event, from: try row(of: event.entity, after: event.previous)?.record,
         to: try row(of: event.entity, after: entry.revision)?.record,

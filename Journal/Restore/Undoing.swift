@@ -1,5 +1,6 @@
 extension Journal {
-  /// Plans to undo an author's newest entry that is not undone yet; nil if there is none.
+  /// Plans to undo an author's newest entry that is not undone yet; nil if there is none. Entries that changed nothing
+  /// that can be undone, such as those that made a tag, don't count.
   ///
   /// It depends only on the log, so it still works after the app is relaunched. Entries of other authors in between are
   /// kept; if they changed the same parts later, the plan has conflicts.
@@ -57,7 +58,15 @@ extension Entry {
   fileprivate var reverted: Revision? { metadata[RestoreMetadata.reverts].flatMap { Revision($0) } }
 
   /// Whether the entry changed anything that can be undone.
-  fileprivate func isUndoable<State: EventSourced>(_: State.Type) -> Bool {
-    events.contains { State.isRestored($0.entity.kind) }
+  package func isUndoable<State: EventSourced>(_: State.Type) -> Bool {
+    events.contains { $0.isUndoable(State.self) }
+  }
+}
+
+extension JournalEvent {
+  /// Whether it can be undone. Otherwise a restore leaves such entities as they are, or its content was erased.
+  func isUndoable<State: EventSourced>(_: State.Type) -> Bool {
+    if case .erased = change { return false }
+    return State.isRestored(entity.kind)
   }
 }

@@ -27,7 +27,7 @@ final class EntryBacklog: Sendable {
   /// Signaled when there is something to store, and by closing.
   private let work = DispatchSemaphore(value: 0)
   /// Signaled when a caller waits until an entry is stored.
-  private let hurry = DispatchSemaphore(value: 0)
+  private let hurry = TimedSemaphore(value: 0)
   private let thread = DispatchGroup()
 
   /// How long entries wait for others, so that there are fewer flushes. A server on the same drive would wait for each.

@@ -35,7 +35,7 @@ final class NodeLog: EntryLog {
   let brought: NewestRevision
   /// Set by closing.
   private let isEnding = Lock(false)
-  private let ending = DispatchSemaphore(value: 0)
+  private let ending = TimedSemaphore(value: 0)
   private let thread = DispatchGroup()
   /// The connection that waits for new entries. Closing interrupts it.
   private let listening = Lock<(any SharedLog)?>(nil)

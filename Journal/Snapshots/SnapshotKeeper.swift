@@ -58,7 +58,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// Set by closing, and checked for each piece that is written.
   private let isCancelled = Atomic<Bool>(false)
   /// Signaled when a layer was written, and when no more will be.
-  private let room = NSCondition()
+  private let room = TimedSemaphore(value: 0)
   /// Freezes the rest under the write lock, if that is free.
   let whenIdle = Lock<(@Sendable () -> Void)?>(nil)
   /// When the writing of a large file may be interrupted next, by a merge and by the writing of a pending layer.
@@ -98,10 +98,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       accepted.eventCount += eventCount
       accepted.additionCount += additionCount
       guard policy.isAutomatic, accepted.isSupported, version.revision > 0 else { return version }
-      // While layers wait to be written, the next one grows.
-      if hasRest(accepted), chain.pendingCount < SnapshotPolicy.pendingLimit {
-        return freeze(version, &accepted)
-      }
+      if isFreezeDue(accepted) { return freeze(version, &accepted) }
       if policy.keepsPast, accepted.eventCount - accepted.knownCount >= policy.eventCount,
         let moment = chain.moment(version, eventCount: accepted.eventCount)
       {
@@ -119,14 +116,20 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// written.
   ///
   /// Called with the write lock held.
-  func freezeRest(of version: Version<State>) -> Version<State> {
-    accepted.withLock { accepted in hasRest(accepted) ? freeze(version, &accepted) : version }
+  /// - Returns: nil if no layer is due.
+  func freezeRest(of version: Version<State>) -> Version<State>? {
+    accepted.withLock { accepted in isFreezeDue(accepted) ? freeze(version, &accepted) : nil }
   }
 
   private func hasRest(_ accepted: Accepted) -> Bool {
     policy.isAutomatic && accepted.isSupported
       && policy.isLayerDue(
         accepted.eventCount - accepted.frozenCount, additionCount: accepted.additionCount)
+  }
+
+  /// While layers wait to be written, the next one grows.
+  private func isFreezeDue(_ accepted: Accepted) -> Bool {
+    hasRest(accepted) && chain.pendingCount < SnapshotPolicy.pendingLimit
   }
 
   private func freeze(_ version: Version<State>, _ accepted: inout Accepted) -> Version<State> {
@@ -155,19 +158,9 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       }
     }
     guard isBehind() else { return }
-    let deadline = Date(timeIntervalSinceNow: Self.longestWait)
-    room.lock()
-    defer { room.unlock() }
-    while isBehind(), room.wait(until: deadline) {}
-  }
-
-  /// A slow drive must not stop commits for longer.
-  private static var longestWait: TimeInterval { 10 }
-
-  private func giveRoom() {
-    room.lock()
-    room.broadcast()
-    room.unlock()
+    // A slow drive must not stop commits for longer. Signals from before this wait only repeat the check.
+    let deadline = DispatchTime.now() + .seconds(10)
+    while isBehind(), room.wait(timeout: deadline) == .success {}
   }
 
   /// Forgets what was accepted after a version: it was withdrawn, and other entries will have its revisions.
@@ -214,12 +207,12 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private func runInBackground() {
     let isStarted = BackgroundThread.start {
       self.work()
-      self.giveRoom()
+      self.room.signal()
       self.background.leave()
     }
     if !isStarted {
       progress.withLock { $0.isWriting = false }
-      giveRoom()
+      room.signal()
       background.leave()
     }
   }
@@ -355,7 +348,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let facts = try write(sources, layer.name, from: layer.start, to: checkpoints, generation: 1)
     layer.use(try chain.contents(layer.name, facts), facts)
     progress.withLock { $0.writtenCount = max($0.writtenCount, layer.top.eventCount) }
-    giveRoom()
+    room.signal()
   }
 
   /// Rewrites the file of a damaged layer.

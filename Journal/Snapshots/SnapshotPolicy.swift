@@ -104,7 +104,6 @@ public struct SnapshotPolicy: Hashable, Sendable {
   ///   - byteCounts: about how many bytes its past states take with each of these choices, the first of which keeps all.
   ///   - share: how many they may take.
   func choice(_ byteCounts: [Int], share: Int) -> Int {
-    let last = byteCounts.count - 1
-    return keepsPast ? byteCounts.firstIndex { $0 <= share } ?? last : last
+    byteCounts.firstIndex { $0 <= share } ?? byteCounts.count - 1
   }
 }

@@ -42,7 +42,7 @@ final class HealthCheck<State: EventSourced>: Sendable {
   private let head: Head
   private let options: JournalOptions
   private let found: Lock<JournalHealth>
-  private let isEnding = DispatchSemaphore(value: 0)
+  private let isEnding = TimedSemaphore(value: 0)
 
   init(_ replay: Replay<State>, through head: Head, options: JournalOptions) {
     self.replay = replay

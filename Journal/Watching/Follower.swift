@@ -27,7 +27,7 @@ final class Follower<State: EventSourced>: Sendable {
   /// entries.
   private let turn = Lock(0)
   private let found = Lock<JournalError?>(nil)
-  private let isEnding = DispatchSemaphore(value: 0)
+  private let isEnding = TimedSemaphore(value: 0)
 
   init(
     _ replay: Replay<State>, _ chain: LayerChain<State>, published: Published<State>,

@@ -13,16 +13,21 @@ extension Date {
 }
 
 extension Journal where State == Catalog {
-  /// The date of the first entry of the history up to a version, or nil if there is none.
-  package func firstDate(through version: Version<Catalog>) throws -> Date? {
-    let start = try revision(at: .start)
-    return version.revision > start ? try entry(at: start + 1).date : nil
+  /// The revision of the first entry of the history up to a version, or nil if there is none.
+  package func firstRevision(through version: Version<Catalog>) throws -> Revision? {
+    let first = try revision(at: .start) + 1
+    return version.revision >= first ? first : nil
   }
 
   /// The entry of a revision; nil if it was pruned or is damaged.
   package func readableEntry(at revision: Revision) throws -> Entry? {
+    try readable { try entry(at: revision) }
+  }
+
+  /// The result of `body`; nil if an entry that it reads was pruned or is damaged.
+  package func readable<Result>(_ body: () throws -> Result) throws -> Result? {
     do {
-      return try entry(at: revision)
+      return try body()
     } catch let error as JournalError where [.pruned, .damaged].contains(error.code) {
       return nil
     }
@@ -30,12 +35,12 @@ extension Journal where State == Catalog {
 
   /// Writes the journal's counts into the open object, as `stat --json` prints them.
   package func writeCounts(of version: Version<Catalog>, to writer: inout JSONWriter) throws {
-    let firstDate = try firstDate(through: version)
+    let first = try firstRevision(through: version)
     writer.member("id", id.description)
     writer.member("revision", version.revision)
     if let base { writer.member("base", base.revision) }
-    writer.member("firstDate", firstDate?.precise)
-    writer.member("date", firstDate == nil ? nil : version.date.precise)
+    writer.member("firstDate", try first.flatMap { try readableEntry(at: $0) }?.date.precise)
+    writer.member("date", first == nil ? nil : version.date.precise)
     writer.member("digest", version.digest.hex)
     writer.member("items", version.state.itemCount)
     writer.member("categories", version.state.categoryCount)

@@ -95,7 +95,7 @@ final class ServerCore: Sendable {
   let limits: HTTPServer.Limits
   /// The sockets of connections, and their deadlines.
   private let connections = Lock<[UInt: Connection]>([:])
-  private let isEnding = DispatchSemaphore(value: 0)
+  private let isEnding = TimedSemaphore(value: 0)
 
   private struct Connection: Sendable {
     let socket: Int32

@@ -19,7 +19,7 @@ final class EntryFeed: Sendable {
   private let journal: CatalogJournal
   private let newest: NewestRevision
   private let failure = Lock<JournalError?>(nil)
-  private let isEnding = DispatchSemaphore(value: 0)
+  private let isEnding = TimedSemaphore(value: 0)
 
   init(_ journal: CatalogJournal) {
     self.journal = journal

@@ -20,7 +20,7 @@ final class JournalAPI: HTTPHandler {
   let feed: EntryFeed
   let images: ImageCheck
   /// Limits the requests in progress, because more of them would only take more memory.
-  private let turns = DispatchSemaphore(value: 8)
+  private let turns = TimedSemaphore(value: 8)
 
   init(_ journal: CatalogJournal, _ options: JournalServer.Options) throws(JournalError) {
     self.journal = journal

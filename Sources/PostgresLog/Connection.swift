@@ -51,15 +51,7 @@ final class Connection: Sendable {
   /// host after the other, each for as long as the setting `connect_timeout` says.
   /// - Throws: ``ServerFailure`` of kind `lost`.
   init(_ settings: [(name: String, value: String)]) throws(ServerFailure) {
-    var names = unsafe settings.map { unsafe strdup($0.name) } + [nil]
-    var values = unsafe settings.map { unsafe strdup($0.value) } + [nil]
-    defer {
-      while let text = unsafe names.popLast() { unsafe free(text) }
-      while let text = unsafe values.popLast() { unsafe free(text) }
-    }
-    let keywords = unsafe names.map { unsafe UnsafePointer($0) }
-    let texts = unsafe values.map { unsafe UnsafePointer($0) }
-    guard let handle = unsafe PQconnectdbParams(keywords, texts, 1) else {
+    guard let handle = unsafe Self.withPointers(settings, { unsafe PQconnectdbParams($0, $1, 1) }) else {
       throw ServerFailure(.lost, "there is no memory for a connection")
     }
     unsafe self.handle = unsafe handle
@@ -90,7 +82,25 @@ final class Connection: Sendable {
   /// - Returns: its settings, in libpq's order, or nil if the text is invalid. The reason is not reported, because it
   ///   would repeat parts of the text.
   static func settings(in text: String) -> [(name: String, value: String)]? {
-    guard let options = unsafe PQconninfoParse(text, nil) else { return nil }
+    unsafe settings(in: PQconninfoParse(text, nil))
+  }
+
+  /// All settings of a connection: these, and those of the environment and service files.
+  ///
+  /// libpq reads the latter only to connect. So this begins to connect, to an address that no host has, and sends nothing.
+  static func allSettings(_ settings: [(name: String, value: String)]) -> [(name: String, value: String)] {
+    // With a password, libpq reads no password file.
+    let nowhere = settings + [("hostaddr", "nowhere"), ("password", "none")]
+    let handle = unsafe withPointers(nowhere) { unsafe PQconnectStartParams($0, $1, 1) }
+    defer { unsafe PQfinish(handle) }
+    return unsafe Self.settings(in: PQconninfo(handle)) ?? []
+  }
+
+  /// The settings of a list of libpq, which is freed.
+  private static func settings(
+    in options: UnsafeMutablePointer<PQconninfoOption>?
+  ) -> [(name: String, value: String)]? {
+    guard let options = unsafe options else { return nil }
     defer { unsafe PQconninfoFree(options) }
     var found: [(String, String)] = []
     var option = unsafe options
@@ -101,6 +111,20 @@ final class Connection: Sendable {
       unsafe option += 1
     }
     return found
+  }
+
+  /// Calls `body` with the names and the values of settings.
+  private static func withPointers<Result>(
+    _ settings: [(name: String, value: String)],
+    _ body: ([UnsafePointer<CChar>?], [UnsafePointer<CChar>?]) -> Result
+  ) -> Result {
+    var names = unsafe settings.map { unsafe strdup($0.name) } + [nil]
+    var values = unsafe settings.map { unsafe strdup($0.value) } + [nil]
+    defer {
+      while let text = unsafe names.popLast() { unsafe free(text) }
+      while let text = unsafe values.popLast() { unsafe free(text) }
+    }
+    return unsafe body(names.map { unsafe UnsafePointer($0) }, values.map { unsafe UnsafePointer($0) })
   }
 
   // MARK: Statements

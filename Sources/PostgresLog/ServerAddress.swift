@@ -33,10 +33,9 @@ struct ServerAddress: Sendable, CustomStringConvertible {
 
   /// Connects.
   func connect() throws(ServerFailure) -> Connection {
-    // These are defaults. Settings of the address replace them.
+    // These are defaults. Settings of the address, the environment and service files replace them.
     let usual = [
       ("application_name", "journal"),
-      ("client_encoding", "UTF8"),
       // For each host, so that one that does not answer does not hide the next.
       ("connect_timeout", "\(Self.patience.components.seconds / 2)"),
       // With these, a server that has disappeared is detected within half a minute, by listeners too.
@@ -45,9 +44,9 @@ struct ServerAddress: Sendable, CustomStringConvertible {
       ("keepalives_count", "3"),
       ("tcp_user_timeout", "20000"),
     ]
-    let named = Set(settings.map(\.name))
+    let named = Set(Connection.allSettings(settings).filter { !$0.value.isEmpty }.map(\.name))
     let connection = try Connection(
-      usual.filter { !named.contains($0.0) }.map { (name: $0.0, value: $0.1) } + settings)
+      [("client_encoding", "UTF8")] + usual.filter { !named.contains($0.0) } + settings)
     // Each statement has its own time limit in this module. With a timeout of its own, the server would report a commit
     // as done that no standby has confirmed. Engines that don't know these settings refuse them, which is ignored.
     for setting in ["statement_timeout", "lock_timeout", "idle_session_timeout"] {

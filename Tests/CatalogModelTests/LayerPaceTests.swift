@@ -136,6 +136,39 @@ struct LayerPaceTests {
   }
 
   /// A merge needs as much room as the layers that it merges. While it could not succeed, no new layer was written.
+  /// If the thread that writes layers found the write lock taken by a body, and that body failed or changed nothing, the
+  /// changes before it were in no layer until the next commit.
+  @Test(arguments: [true, false]) func changesBeforeALastBodyWithoutAnEntryGetIntoLayers(fails: Bool) throws {
+    struct Refusal: Error {}
+    try withTemporaryFolder { folder in
+      let isHeld = Atomic<Bool>(false)
+      var options = JournalOptions(snapshots: .often(8))
+      options.fileHook = { operation in
+        while isHeld.load(ordering: .relaxed), operation.path.contains("/snapshots/") { usleep(1_000) }
+        return .proceed
+      }
+      let journal = try CatalogJournal.create(
+        at: folder.url.appending(path: "Import.journal"), options: options)
+      isHeld.store(true, ordering: .relaxed)
+      let item = try journal.commit { try $0.addItem(kind: "one") }.value
+      for number in 1...100 {
+        try journal.commit { try $0.updateItem(item, set: ["number": .integer(Int64(number))]) }
+      }
+      let last = Result {
+        try journal.commit { _ in
+          isHeld.store(false, ordering: .relaxed)
+          journal.waitForLayers()
+          if fails { throw Refusal() }
+        }
+      }
+      #expect((try? last.get()) == nil || !fails)
+      journal.waitForLayers()
+      let statistics = try journal.statistics()
+      #expect(journal.head.revision - statistics.newestCheckpoint < 8, "\(statistics.newestCheckpoint)")
+      try journal.close()
+    }
+  }
+
   @Test func layersAreWrittenWhileMergesFail() throws {
     try withTemporaryFolder { folder in
       let isFull = Atomic<Bool>(true)

@@ -234,6 +234,28 @@ import Testing
     }
   }
 
+  /// The verb said that there was nothing to do, with exit code 0.
+  @Test func anEntryThatOnlyMadeATagCanNotBeRevertedAndTheErrorSaysWhy() throws {
+    try withFixedJournal { path in
+      #expect(try journal("tag", path, "first", "1", "--by", "ana").code == 0)
+      let reason =
+        "journal: there is nothing to revert: it changed only tag:1, which a revert leaves as it is; take that back "
+        + "with a new entry (revision 4)"
+      for revision in ["4", "HEAD"] {
+        try expect(["revert", revision], in: path, prints: "", says: reason, code: 2)
+      }
+      // Of several entries, none is reverted.
+      try expect(["revert", "4", "3"], in: path, prints: "", says: reason, code: 2)
+      try expect(["revert", "3", "4", "--dry-run"], in: path, prints: "", says: reason, code: 2)
+      #expect(try journal("help", "revert").output.contains("journal tag --delete deletes the tag"))
+      // Those that options select leave it out, and undo passes over it.
+      let chosen = try journal("revert", path, "--author", "ana", "--since", "3", "--dry-run")
+      #expect(chosen.code == 1 && chosen.error.contains("no entry matches"), "\(chosen)")
+      let undone = try journal("undo", path, "--by", "ana")
+      #expect(undone.output.contains("entry 5 undid entry 3: no place after all"), "\(undone)")
+    }
+  }
+
   @Test func tagsAreEntriesAndNamePointsInTime() throws {
     try withFixedJournal { path in
       try expect(

@@ -16,6 +16,12 @@ import Testing
     try compare(counts.map { try peaks(largeEntries: $0) }, of: counts, "large entries", allowance: 20 << 20)
   }
 
+  /// The verb held all versions before it printed the first.
+  @Test func theMemoryThatAHistoryTakesDoesNotGrowWithItsLength() throws {
+    let counts = [8_000, 24_000]
+    try compare(counts.map { try peaks(versions: $0) }, of: counts, "versions", allowance: 32 << 20)
+  }
+
   private func compare(
     _ peaks: [[String: Int]], of counts: [Int], _ what: String, allowance: Int
   ) throws {
@@ -103,6 +109,35 @@ import Testing
         ("log", ["log", path, "--no-pager"]), ("prune", ["prune", path, "--before", "HEAD~\(count / 2)"]),
         ("erase", ["erase", path, "item:1", "--reason", "by law"]),
         ("backup, rebuilt", ["backup", path, folder.path("Backup")]),
+      ]
+      return try Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, try peak(of: $0.words)) })
+    }
+  }
+
+  /// The most memory that the histories of an item take that has `count` versions of 3,000 bytes. Each is printed whole.
+  private func peaks(versions count: Int) throws -> [String: Int] {
+    try withTemporaryFolder(inMemory: true) { folder in
+      let path = folder.path("J.journal")
+      let journal = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+      let item = try journal.commit { try $0.addItem(kind: "note") }.value
+      let text = String(repeating: "x", count: 3000)
+      var last: PendingCommit<Void>?
+      for number in 2...count {
+        last = try journal.submit { try $0.updateItem(item, set: ["text": .string("\(number) \(text)")]) }
+        if number % 256 == 0 { _ = try last?.wait() }
+      }
+      _ = try last?.wait()
+      journal.waitForLayers()
+      try journal.close()
+      try emptyLog(of: path)
+      let printed = try run(journalPath, ["history", path, "item:1", "--stat", "--no-pager"]).output
+      let revisions = String(decoding: printed, as: UTF8.self).split(separator: "\n").dropFirst()
+        .map { Int($0.split(separator: " ")[0]) }
+      #expect(revisions == (1...count).reversed())
+      let verbs: [(name: String, words: [String])] = [
+        ("history --json", ["history", path, "item:1", "--json"]),
+        ("history --stat", ["history", path, "item:1", "--stat", "--no-pager"]),
+        ("history -n", ["history", path, "item:1", "--json", "-n", "\(count - 1)"]),
       ]
       return try Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, try peak(of: $0.words)) })
     }

@@ -293,7 +293,12 @@ import Testing
       let saved = folder.path("Saved.journal")
       result = try journal("salvage", path, "--to", saved)
       #expect(result.code == 0)
-      #expect(result.output.hasPrefix("\(saved) has 3 entries\ndigest "))
+      // Nothing is missing in the new journal, and the problem of the old one is named.
+      let problem = "can't open the file: it does not exist (\(path)/HEAD)"
+      #expect(result.output.hasPrefix("\(saved) has 3 entries\nproblem: \(problem)\ndigest "), "\(result)")
+      let again = try journal("salvage", path, "--to", folder.path("Again.journal"), "--json").output
+      #expect(
+        again.contains(#""problems":[{"message":"can't open the file: it does not exist","revision":null,"#))
       #expect(try journal("verify", saved).code == 0)
       #expect(try journal("doctor", path, "--json").output.contains(#""opens":false,"provenRevision":3"#))
       #expect(try journal("salvage", path).code == 2)

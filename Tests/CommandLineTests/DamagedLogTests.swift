@@ -1,6 +1,7 @@
 import CatalogModel
 import Foundation
 import Journaling
+import LevelDB
 import TestSupport
 import Testing
 
@@ -70,6 +71,41 @@ import Testing
     }
   }
 
+  /// The verb failed, although all that it counts could be read.
+  @Test func statAnswersIfTheFirstEntryCanNotBeRead() throws {
+    try withLargeJournal { path in
+      #expect(try journal("stat", path).output.contains(/first entry +2[0-9]{3}-/))
+      let database = try Database(path: "\(path)/entries", access: .existing)
+      var batch = WriteBatch()
+      batch.put([UInt8(ascii: "e"), 0, 0, 0, 0, 0, 0, 0, 1], Array("no entry".utf8))
+      try database.write(&batch)
+      try database.close()
+      #expect(try journal("show", path, "1").code == 3)
+      let stat = try journal("stat", path)
+      #expect(stat.code == 0, "\(stat.error)")
+      #expect(
+        stat.output.contains("first entry   (its date can't be read)\nnewest entry  2"), "\(stat.output)")
+      #expect(stat.output.contains("years         (the dates of entries can't be read)"), "\(stat.output)")
+      let json = try journal("stat", path, "--json")
+      #expect(json.code == 0, "\(json.error)")
+      #expect(json.output.contains("\"revision\":100,\"firstDate\":null,\"date\":\"2"), "\(json.output)")
+      #expect(json.output.contains("\"years\":null"))
+    }
+  }
+
+  /// The years are found by a binary search, which reads entries in between.
+  @Test func statAnswersIfAnEntryInBetweenCanNotBeRead() throws {
+    try withLargeJournal { path in
+      // The entries have about 95,650 bytes.
+      try alter(path) { _ in 4_734_000 }
+      #expect(try journal("show", path, "50").code == 3)
+      let stat = try journal("stat", path)
+      #expect(stat.code == 0, "\(stat.error)")
+      #expect(stat.output.contains(/first entry +2[0-9]{3}-/))
+      #expect(stat.output.contains("years         (the dates of entries can't be read)"), "\(stat.output)")
+    }
+  }
+
   /// The verb used to print only the items that could be read, with an exit code that said that these were all.
   @Test func anAnswerIsAnErrorIfPartsAreNeitherInTheSnapshotNorInTheLog() throws {
     try withLargeJournal { path in
@@ -128,11 +164,16 @@ func damageAnOldEntry(of path: String) throws {
 
 /// Alters an entry in the first half of a large journal.
 private func alterAnOldEntry(of path: String) throws {
+  // Past the first block, which opening reads to learn where the table begins.
+  try alter(path) { $0 / 3 }
+}
+
+/// Alters a byte of the oldest table of a large journal, whose place `place` takes from its size.
+private func alter(_ path: String, at place: (Int) -> Int) throws {
   let names = try FileManager.default.contentsOfDirectory(atPath: "\(path)/entries")
   let table = URL(
     filePath: "\(path)/entries/\(try #require(names.filter { $0.hasSuffix(".ldb") }.min()))")
   var bytes = try Data(contentsOf: table)
-  // Past the first block, which opening reads to learn where the table begins.
-  bytes[bytes.count / 3] ^= 1
+  bytes[place(bytes.count)] ^= 1
   try bytes.write(to: table)
 }

@@ -40,6 +40,26 @@ import Testing
     #expect(!entry.contains("phone"))
   }
 
+  /// The verb said that everything was as requested already.
+  @Test func anEntryWhoseContentWasErasedCanNotBeReverted() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("J.journal")
+      let app = try CatalogJournal.create(at: URL(filePath: path))
+      for name in ["Ana", "Bob"] {
+        try app.commit(by: "ana") { _ = try $0.addItem(kind: "person", attributes: ["name": .string(name)]) }
+      }
+      try app.close()
+      #expect(try journal("erase", path, "item:2", "--reason", "by law", "--by", "ana").code == 0)
+      let erased = try journal("revert", path, "2")
+      #expect(erased.code == 2 && erased.error.contains("the content of its changes was erased"), "\(erased)")
+      let empty = try journal("revert", path, "3")
+      #expect(empty.code == 2 && empty.error.contains("it changed no entity"), "\(empty)")
+      // The author can still undo what is left.
+      let undone = try journal("undo", path, "--by", "ana")
+      #expect(undone.code == 0 && undone.output.contains("undid entry 1"), "\(undone)")
+    }
+  }
+
   @Test func logShowsThatAuthorAndNoteWereErased() throws {
     #expect(try output(["log"]).contains("2026-08-02 11:30:00  (erased)"))
     #expect(try output(["log", "--json"]).contains(#""author":null,"note":null,"metadata":null"#))

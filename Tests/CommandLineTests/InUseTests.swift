@@ -98,4 +98,38 @@ import Testing
       #expect(wrong.error.contains("exclude each other"))
     }
   }
+
+  #if os(Linux)
+    /// If the clock was set back, the program saw no new entry until the clock was where it had been.
+    @Test func aFollowerDoesNotWaitForADate() throws {
+      try withTemporaryFolder { folder in
+        let path = try makeFixedJournal(folder)
+        let app = try CatalogJournal.open(at: URL(filePath: path))
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(filePath: journalPath)
+        process.arguments = ["log", path, "--follow", "--since", "0", "--json"]
+        process.standardOutput = output
+        try process.run()
+        #expect(try output.fileHandleForReading.read(upToCount: 1)?.isEmpty == false)
+        let tasks = "/proc/\(process.processIdentifier)/task"
+        var timedWaitCount = 0
+        for _ in 1...100 {
+          usleep(5_000)
+          for task in try FileManager.default.contentsOfDirectory(atPath: tasks) {
+            // The number of the system call, and its arguments: the place, the operation, the value, the time limit.
+            let call = ((try? String(contentsOfFile: "\(tasks)/\(task)/syscall", encoding: .utf8)) ?? "")
+              .split(separator: " ").map { Int($0.dropFirst(2), radix: 16) ?? 0 }
+            let (futexWaitBitset, futexClockRealtime) = (9, 256)
+            guard call.count > 5, call[2] & 127 == futexWaitBitset, call[4] != 0 else { continue }
+            timedWaitCount += 1
+            #expect(call[2] & futexClockRealtime == 0)
+          }
+        }
+        #expect(timedWaitCount > 0)
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        try app.close()
+      }
+    }
+  #endif
 }

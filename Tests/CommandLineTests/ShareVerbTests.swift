@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import Locks
 import TestSupport
 import Testing
 
@@ -46,6 +47,34 @@ struct ShareVerbTests {
       #expect(try journal("unshare", other).code == 0)
       #expect(!(try journal("stat", other).output.contains("shared at")))
       #expect(try journal("unshare", other).code == 2)
+    }
+  }
+
+  /// A limit of five seconds replaced that of the user.
+  @Test func aServerHasTheTimeToAnswerThatTheEnvironmentOrAServiceFileGives() throws {
+    let server = try PostgresServer()
+    try withTemporaryFolder { folder in
+      let service = folder.path("services")
+      let settings = "host=127.0.0.1\nport=\(server.port)\nuser=journal\ndbname=postgres\n"
+      try "[slow]\n\(settings)connect_timeout=60\n".write(toFile: service, atomically: true, encoding: .utf8)
+      let plain = "postgresql://journal@127.0.0.1:\(server.port)/postgres"
+      let uses = [
+        (try make("One.journal", in: folder), plain, ["PGCONNECT_TIMEOUT": "60"]),
+        (try make("Other.journal", in: folder), "service=slow", ["PGSERVICEFILE": service]),
+      ]
+      try server.pause(true)
+      Thread.detachNewThread {
+        sleep(7)
+        try? server.pause(false)
+      }
+      let outcomes = Lock<[Outcome]>([])
+      DispatchQueue.concurrentPerform(iterations: uses.count) { index in
+        let (path, address, environment) = uses[index]
+        guard let outcome = try? journal("share", path, address, environment: environment) else { return }
+        outcomes.withLock { $0.append(outcome) }
+      }
+      let found = outcomes.withLock { $0 }
+      #expect(found.map(\.code) == [0, 0], "\(found)")
     }
   }
 

@@ -5,12 +5,12 @@ import Testing
 
 /// What the program does on a terminal and in shells, if those are installed.
 @Suite struct TerminalTests {
-  private static func has(_ program: String) -> Bool {
+  static func has(_ program: String) -> Bool {
     (try? run("sh", ["-c", "command -v \(program)"]).code) == 0
   }
 
   /// What the program prints on a terminal.
-  private func onTerminal(_ line: String, _ environment: [String: String] = [:]) throws -> String {
+  static func onTerminal(_ line: String, _ environment: [String: String] = [:]) throws -> String {
     let environment = environment.merging(["JOURNAL": journalPath, "TERM": "xterm"]) { $1 }
     let result = try run("timeout", ["120", "script", "-qec", line, "/dev/null"], environment: environment)
     return String(decoding: result.output, as: UTF8.self).replacing("\r\n", with: "\n")
@@ -20,17 +20,18 @@ import Testing
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
       let pager = ["PAGER": "sed s/^/:/", "NO_COLOR": "1"]
-      let paged = try onTerminal("\"$JOURNAL\" log \(path)", pager)
+      let paged = try Self.onTerminal("\"$JOURNAL\" log \(path)", pager)
       #expect(paged.split(separator: "\n").count == 4)
       #expect(paged.split(separator: "\n").allSatisfy { $0.hasPrefix(":") })
       let plain = paged.replacing("\n:", with: "\n").dropFirst()
-      #expect(try onTerminal("\"$JOURNAL\" log --no-pager \(path)", pager) == plain)
-      #expect(try onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "", "NO_COLOR": "1"]) == plain)
+      #expect(try Self.onTerminal("\"$JOURNAL\" log --no-pager \(path)", pager) == plain)
+      #expect(try Self.onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "", "NO_COLOR": "1"]) == plain)
       #expect(
-        try onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "no-such-program -x", "NO_COLOR": "1"]) == plain)
+        try Self.onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "no-such-program -x", "NO_COLOR": "1"])
+          == plain)
       // Short results are not paged, and output is colored unless that is declined.
-      #expect(try !onTerminal("\"$JOURNAL\" stat \(path)", pager).hasPrefix(":"))
-      let colored = try onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "cat", "NO_COLOR": ""])
+      #expect(try !Self.onTerminal("\"$JOURNAL\" stat \(path)", pager).hasPrefix(":"))
+      let colored = try Self.onTerminal("\"$JOURNAL\" log \(path)", ["PAGER": "cat", "NO_COLOR": ""])
       #expect(colored.contains("\u{1B}["))
     }
   }
@@ -40,7 +41,7 @@ import Testing
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
       for pager in ["less", "sh -c 'stty sane </dev/tty; cat'"] {
-        let shown = try onTerminal(
+        let shown = try Self.onTerminal(
           "\"$JOURNAL\" log \(path); echo \"code $?\"", ["PAGER": pager, "LESS": "FRX", "NO_COLOR": "1"])
         #expect(shown.contains("first find") && shown.hasSuffix("code 0\n"), "\(pager): \(shown)")
       }
@@ -51,7 +52,7 @@ import Testing
   @Test(.enabled(if: has("script"))) func interruptingThePagerDoesNotEndTheProgram() throws {
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
-      let shown = try onTerminal(
+      let shown = try Self.onTerminal(
         "trap : INT; \"$JOURNAL\" log \(path); echo \"code $?\"",
         ["PAGER": "sh -c 'trap \"\" INT; kill -INT 0; cat'", "NO_COLOR": "1"])
       #expect(shown.contains("first find") && shown.hasSuffix("code 0\n"), "\(shown)")

@@ -123,6 +123,33 @@ import Testing
     }
   }
 
+  /// A browser for terminals ran in the background of the terminal, where the system stopped it for ever.
+  @Test(.enabled(if: TerminalTests.has("script"))) func aBrowserForTerminalsDoesNotGetTheTerminalOfView()
+    throws
+  {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      let (opened, program) = (folder.path("opened"), folder.path("xdg-open"))
+      try """
+      #!/bin/sh
+      if stty sane </dev/tty; then result=terminal; else result=none; fi
+      ps -o sid= -p $$ >'\(opened).part'; echo $result >>'\(opened).part'; mv '\(opened).part' '\(opened)'
+      exit 3
+      """.write(toFile: program, atomically: false, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+      let line = """
+        "$JOURNAL" view '\(path)' & view=$!
+        for turn in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ -s '\(opened)' ] && break; sleep 0.5; done
+        sleep 0.5; kill $view; wait $view; echo "code $?"
+        """
+      let shown = try TerminalTests.onTerminal(
+        line, ["PATH": "\(folder.url.path):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"])
+      #expect(shown.contains("http://127.0.0.1:") && shown.hasSuffix("code 0\n"), "\(shown)")
+      #expect(shown.contains("no browser could be opened"), "\(shown)")
+      #expect(try String(contentsOfFile: opened, encoding: .utf8).hasSuffix("none\n"))
+    }
+  }
+
   @Test func viewShowsWhatIsLeftOfADamagedJournal() throws {
     try withLargeJournal { path in
       try damageAnOldEntry(of: path)

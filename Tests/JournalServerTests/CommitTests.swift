@@ -163,6 +163,18 @@ import Testing
     }
   }
 
+  @Test func anEntryThatOnlyMadeATagCanNotBeReverted() throws {
+    try withBooks { (served) throws in
+      try served.journal.tag("early", at: .revision(1), by: "ana")
+      let revision = served.journal.head.revision
+      for dryRun in [true, false] {
+        let refused = try served.post("/api/revert", "{\"revision\":\(revision),\"dryRun\":\(dryRun)}")
+        #expect(refused.status == 400 && refused.text.contains("it changed only tag:2"), "\(refused.text)")
+      }
+      #expect(served.journal.head.revision == revision)
+    }
+  }
+
   @Test func invalidRequestsAreRefusedAndNothingIsWritten() throws {
     try withBooks { (served) throws in
       let event = "\"operation\":\"update\",\"entity\":\"item:1\""

@@ -51,6 +51,21 @@ import Testing
     }
   }
 
+  /// Each request for the facts failed, so the page showed nothing.
+  @Test func theFactsAreAnsweredIfTheFirstEntryCanNotBeRead() throws {
+    try withLargeJournal { url in
+      let journal = try CatalogJournal.open(at: url, mode: .follow)
+      try damage(url, at: { _ in 20_000 })
+      let served = try ServedJournal(journal, editable: false)
+      #expect(try served.get("/api/entries/1").status == 500)
+      let facts = try served.get("/api/journal").json()
+      #expect(facts["revision"] == 100 && facts["items"] == 100)
+      #expect(facts["firstDate"]?.isNull == true && facts["date"]?.string != nil)
+      served.server.stop()
+      try journal.close()
+    }
+  }
+
   @Test func theNextPageOfADifferenceReadsNoEntry() throws {
     try withLargeJournal { url in
       let journal = try CatalogJournal.open(at: url, mode: .follow)
@@ -158,14 +173,15 @@ private func withLargeJournal(_ body: (_ url: URL) throws -> Void) throws {
   }
 }
 
-/// Damages a few entries in the first half of that journal, which may be open.
-private func damage(_ url: URL) throws {
+/// Damages a few entries of that journal, which may be open, by default in its first half.
+/// - Parameter place: where in the oldest table, from its size. Opening reads the first block to learn where the table
+///   begins.
+private func damage(_ url: URL, at place: (UInt64) -> UInt64 = { $0 / 3 }) throws {
   let names = try FileManager.default.contentsOfDirectory(atPath: url.appending(path: "entries").path)
   let table = url.appending(path: "entries/\(try #require(names.filter { $0.hasSuffix(".ldb") }.min()))")
   let file = try FileHandle(forUpdating: table)
   defer { try? file.close() }
-  // Past the first block, which opening reads to learn where the table begins.
-  let place = try file.seekToEnd() / 3
+  let place = place(try file.seekToEnd())
   try file.seek(toOffset: place)
   let byte = try #require(try file.read(upToCount: 1)?.first)
   try file.seek(toOffset: place)

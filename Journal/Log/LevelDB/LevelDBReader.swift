@@ -36,7 +36,7 @@ final class LevelDBReader: EntryLog {
   /// Held during a refresh.
   private let turn = Lock(())
   private let calls = OpenCalls()
-  private let isClosing = DispatchSemaphore(value: 0)
+  private let isClosing = TimedSemaphore(value: 0)
 
   let hasTornTail: Bool
   let limits: LogLimits

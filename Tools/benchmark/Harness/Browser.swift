@@ -15,9 +15,9 @@ final class Browser {
     driver.standardOutput = FileHandle.nullDevice
     driver.standardError = FileHandle.nullDevice
     try driver.run()
-    let end = Date() + 20
+    let end = ContinuousClock.now + .seconds(20)
     while (try? send("GET", "/status")) == nil {
-      guard driver.isRunning, Date() < end else {
+      guard driver.isRunning, ContinuousClock.now < end else {
         throw PeerFailure(description: "The rows of the viewer need chromium, chromedriver and curl.")
       }
       usleep(50_000)

@@ -6,9 +6,9 @@ import Foundation
   import Glibc
 #endif
 
-/// A child process in the process group of this program.
+/// A child process, by default in the process group of this program.
 ///
-/// So it can read from and control the terminal, and Ctrl-C reaches it too. `Foundation.Process` starts children in
+/// There it can read from and control the terminal, and Ctrl-C reaches it too. `Foundation.Process` starts children in
 /// groups of their own, in the background of the terminal, where the system stops them as soon as they do that.
 struct SpawnedProcess {
   let pid: pid_t
@@ -17,8 +17,12 @@ struct SpawnedProcess {
   /// - Parameters:
   ///   - descriptors: what its standard input, output and error are; those that are missing are this program's.
   ///   - ignored: signals that this program ignores and the child does not.
+  ///   - hasTerminal: false to start it in a session of its own, which has no terminal and gets no Ctrl-C.
   /// - Throws: ``Failure`` if it does not exist or can't be started.
-  init(_ words: [String], environment: [String: String], descriptors: [Int32], ignored: [Int32] = []) throws {
+  init(
+    _ words: [String], environment: [String: String], descriptors: [Int32], ignored: [Int32] = [],
+    hasTerminal: Bool = true
+  ) throws {
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?
       var attributes: posix_spawnattr_t?
@@ -44,7 +48,8 @@ struct SpawnedProcess {
     unsafe sigemptyset(&signals)
     for number in ignored + [SIGPIPE] { unsafe sigaddset(&signals, number) }
     unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
-    unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    let flags = hasTerminal ? POSIX_SPAWN_SETSIGDEF : POSIX_SPAWN_SETSIGDEF | Self.newSession
+    unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
     var pid: pid_t = 0
     let result = unsafe posix_spawnp(&pid, words[0], &actions, &attributes, &arguments, &variables)
     guard result == 0 else {
@@ -52,6 +57,15 @@ struct SpawnedProcess {
       throw Failure(.unreadable, "\(words[0]) can't be started: \(reason)")
     }
     self.pid = pid
+  }
+
+  /// POSIX_SPAWN_SETSID, which Swift does not import from glibc.
+  private static var newSession: Int32 {
+    #if canImport(Darwin)
+      POSIX_SPAWN_SETSID
+    #else
+      0x80
+    #endif
   }
 
   /// Waits until it ends. May be called once.

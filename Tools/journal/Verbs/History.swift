@@ -36,19 +36,34 @@ enum History: Verb {
     let revision = try journal.revision(point ?? .head())
     // The oldest are found only by way of all others.
     let isReversed = arguments.has("--reverse")
-    let changes = try journal.history(
-      of: entity, asOf: .revision(revision), limit: isReversed ? .max : max(limit, 1))
-    guard !changes.isEmpty else { throw try Failure(absent: entity, at: revision, journal) }
-    let shown = (isReversed ? changes.reversed() : changes).prefix(limit)
-    if arguments.has("--json") {
-      try printJSON(shown, terminal)
-    } else if arguments.has("--stat") {
-      try printTable(shown, terminal)
-    } else {
-      try print(shown, isFull: arguments.has("--full"), terminal)
+    var partCount = isReversed ? .max : firstPartCount
+    var part = try journal.history(
+      of: entity, asOf: .revision(revision), limit: min(partCount, isReversed ? .max : max(limit, 1)))
+    guard !part.isEmpty else { throw try Failure(absent: entity, at: revision, journal) }
+    if isReversed { part.reverse() }
+    var rest = limit
+    var table: TextTable?
+    while true {
+      let shown = part.prefix(rest)
+      if arguments.has("--json") {
+        try printJSON(shown, terminal)
+      } else if arguments.has("--stat") {
+        try printRows(shown, &table, terminal)
+      } else {
+        try print(shown, isFull: arguments.has("--full"), terminal)
+      }
+      rest -= shown.count
+      guard !isReversed, rest > 0, let next = part.last?.previous, next > 0 else { return .done }
+      // Without layers, finding the values before a part takes as long as reading all that is before it.
+      partCount = min(2 * partCount, longestPartCount)
+      part = []
+      part = try journal.history(of: entity, asOf: .revision(next), limit: min(partCount, rest))
     }
-    return .done
   }
+
+  /// A history is read and printed in parts of so many versions, so that memory holds one part.
+  private static let firstPartCount = 500
+  private static let longestPartCount = 4_000
 
   private static func print(
     _ changes: some Collection<EntityChange>, isFull: Bool, _ terminal: Terminal
@@ -72,7 +87,10 @@ enum History: Verb {
     }
   }
 
-  private static func printTable(_ changes: some Collection<EntityChange>, _ terminal: Terminal) throws {
+  /// - Parameter table: has the columns, as wide as the first part needs; nil before that.
+  private static func printRows(
+    _ changes: some Collection<EntityChange>, _ table: inout TextTable?, _ terminal: Terminal
+  ) throws {
     let columns = [
       TextTable.Column(title: "REVISION", alignment: .right, style: .yellow),
       TextTable.Column(title: terminal.dateTitle), TextTable.Column(title: "AUTHOR"),
@@ -87,7 +105,12 @@ enum History: Verb {
         change.note.subject + change.date.clockRemark(change.clockDate),
       ]
     }
-    try TextTable.print(columns, rows, isCut: true, terminal)
+    if table == nil {
+      table = TextTable(columns, fitting: rows)
+      table?.isCut = true
+      try table?.printTitles(terminal)
+    }
+    for row in rows { try table?.printRow(row, terminal) }
   }
 
   private static func printJSON(_ changes: some Collection<EntityChange>, _ terminal: Terminal) throws {

@@ -8,7 +8,8 @@ enum Revert: Verb {
     Undoes exactly what one entry did: each attribute that it changed becomes what it was before, and everything else
     stays. If later entries changed the same fields, it names them and does nothing, unless --theirs keeps their changes
     or --force overrides them. Several entries, or those that --author, --since and --until select, are undone one after
-    the other, the newest first.
+    the other, the newest first. An entry that only made a tag can't be reverted, because tags are not part of a state;
+    journal tag --delete deletes the tag.
     """
   static let syntax = Syntax(
     operands: [
@@ -50,11 +51,15 @@ enum Revert: Verb {
       ? try chosen(arguments, journal)
       : Set(try names.map { try journal.revision(try arguments.selector($0)) }).sorted(by: >)
     if revisions.isEmpty { throw Failure(.no, "no entry matches") }
-    var planned: Set<Revision> = []
+    // All of them are checked before the first is undone.
     for revision in revisions {
       guard revision > 0 else {
         throw Failure(.no, "revision 0 is the empty journal; there is no entry to revert")
       }
+      _ = try journal.revertibleEntry(at: revision)
+    }
+    var planned: Set<Revision> = []
+    for revision in revisions {
       let plan = try journal.planRevert(of: revision, later: later, assumingReverted: planned)
       if revisions.count > 1, !arguments.has("--json") {
         let entry = try journal.entry(at: revision)
@@ -77,9 +82,7 @@ enum Revert: Verb {
     var revisions: [Revision] = []
     let entries = journal.entries((since + 1)...until, newestFirst: true)
     while let entry = try entries.next() {
-      if author == nil || entry.author.lowercased() == author,
-        entry.events.contains(where: { Catalog.isRestored($0.entity.kind) })
-      {
+      if author == nil || entry.author.lowercased() == author, entry.isUndoable(Catalog.self) {
         revisions.append(entry.revision)
       }
     }

@@ -10,8 +10,8 @@ enum SalvageVerb: Verb {
     Creates the journal DIR from everything that can be read of a damaged journal, file by file. DIR gets the intact
     images, and the entries from the first one up to the first that is missing or altered. Each entry is proven by its
     digest in the next one. Several copies of one journal that are damaged in different places complement each other.
-    Content that was erased after a copy was made returns from that copy. The damaged journals are not changed. Exits
-    with 1 if something is missing.
+    Content that was erased after a copy was made returns from that copy. The damaged journals are not changed. It
+    prints what is missing in DIR, and the problems of the files of each copy. Exits with 1 if something is missing.
     """
   static let syntax = Syntax(
     operands: [
@@ -50,6 +50,7 @@ enum SalvageVerb: Verb {
         try terminal.output.line(
           "missing: an image of \(image.byteCount.counted("byte")), \(image.digest.hex)")
       }
+      for problem in report.problems { try terminal.output.line("problem: \(problem)".printable) }
       try terminal.output.line("digest \(report.head.digest.hex)")
     }
     return report.isWhole ? .done : .no
@@ -72,6 +73,7 @@ enum SalvageVerb: Verb {
     writer.beginArray()
     for image in report.missingImages { writer.string(image.digest.hex) }
     writer.endArray()
+    writer.problems(report.problems.map { ($0.message, $0.revision, $0.path) })
     writer.endObject()
     writer.newline()
     try terminal.output.write(writer.bytes)

@@ -9,7 +9,8 @@ enum Stat: Verb {
   static let explanation = """
     Shows how much a journal contains, its first and newest date, and its size on disk. For each year it shows the number
     of entries and about how many bytes of the log they take. Pruning frees these bytes, and those of images;
-    prune --dry-run shows the exact number. For a shared journal it also asks the server, and shows the address of the
+    prune --dry-run shows the exact number. If an entry that it needs is damaged, it says which dates can't be read; in
+    JSON they are null. For a shared journal it also asks the server, and shows the address of the
     log and how far behind this node is.
     """
   static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
@@ -20,7 +21,7 @@ enum Stat: Verb {
     let statistics = try journal.statistics()
     let sharing = try journal.sharing()
     let version = journal.version
-    let years = try journal.historyByYear()
+    let years = try journal.readable { try journal.historyByYear() }
     let catalog = version.state
     let snapshots = try journal.snapshots()
     let snapshotByteCount = snapshots.reduce(0) { $0 + $1.byteCount }
@@ -51,25 +52,33 @@ enum Stat: Verb {
         writer.endObject()
       }
       writer.key("years")
-      writer.beginArray()
-      for year in years {
-        writer.beginObject()
-        writer.member("year", year.year)
-        writer.member("entries", year.entryCount)
-        writer.member("byteCount", year.byteCount)
-        writer.endObject()
+      if let years {
+        writer.beginArray()
+        for year in years {
+          writer.beginObject()
+          writer.member("year", year.year)
+          writer.member("entries", year.entryCount)
+          writer.member("byteCount", year.byteCount)
+          writer.endObject()
+        }
+        writer.endArray()
+      } else {
+        writer.null()
       }
-      writer.endArray()
       writer.endObject()
       writer.newline()
       try terminal.output.write(writer.bytes)
       return .done
     }
-    let first = try journal.firstDate(through: version)
+    let first = try journal.firstRevision(through: version)
+    let firstDate = try first.flatMap { try journal.readableEntry(at: $0) }?.date
     var lines = [
       ("journal", journal.id.description),
       ("revision", version.revision.grouped),
-      ("first entry", first.map { "\($0.printable) UTC" } ?? "none"),
+      (
+        "first entry",
+        first == nil ? "none" : firstDate.map { "\($0.printable) UTC" } ?? "(its date can't be read)"
+      ),
       ("newest entry", first == nil ? "none" : "\(version.date.printable) UTC"),
       ("digest", version.digest.hex),
       ("items", catalog.itemCount.grouped),
@@ -99,7 +108,8 @@ enum Stat: Verb {
         ("pruned", "before revision \(base.revision.grouped), of \(base.date.printable) UTC"), at: 2)
     }
     if let sharing { lines.insert(contentsOf: sharing.lines, at: 2) }
-    for year in years {
+    if years == nil { lines.append(("years", "(the dates of entries can't be read)")) }
+    for year in years ?? [] {
       lines.append(
         (
           "in \(year.year)",

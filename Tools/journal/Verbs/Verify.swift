@@ -74,19 +74,26 @@ enum Verify: Verb {
     }
     writer.member("revision", result.head.revision)
     writer.member("digest", result.head.digest.hex)
-    writer.key("problems")
-    writer.beginArray()
-    for problem in result.problems {
-      writer.beginObject()
-      writer.member("message", problem.message)
-      writer.key("revision")
-      if let revision = problem.revision { writer.integer(revision) } else { writer.null() }
-      writer.member("path", problem.path)
-      writer.endObject()
-    }
-    writer.endArray()
+    writer.problems(result.problems.map { ($0.message, $0.revision, $0.path) })
     writer.endObject()
     writer.newline()
     try terminal.output.write(writer.bytes)
+  }
+}
+
+extension JSONWriter {
+  /// Writes the problems of a journal into the open object.
+  mutating func problems(_ problems: [(message: String, revision: Revision?, path: String?)]) {
+    key("problems")
+    beginArray()
+    for problem in problems {
+      beginObject()
+      member("message", problem.message)
+      key("revision")
+      if let revision = problem.revision { integer(revision) } else { null() }
+      member("path", problem.path)
+      endObject()
+    }
+    endArray()
   }
 }

@@ -1,6 +1,7 @@
 import CatalogModel
 import Foundation
 import JournalServer
+import Locks
 
 /// `journal view JOURNAL`
 enum View: Verb {
@@ -75,15 +76,16 @@ enum View: Verb {
     #else
       let program = "xdg-open"
     #endif
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [program, page.file.absoluteString]
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    process.terminationHandler = { if $0.terminationStatus != 0 { sayThatNoBrowserOpens() } }
+    let nothing = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer { close(nothing) }
     do {
       try page.write()
-      try process.run()
+      // Ctrl-C must not close a browser with windows. A browser for terminals can't show the page, and must not take the
+      // terminal.
+      let browser = try SpawnedProcess(
+        [program, page.file.absoluteString], environment: ProcessInfo.processInfo.environment,
+        descriptors: [nothing, nothing, nothing], hasTerminal: false)
+      _ = Threads.start { if browser.wait() != 0 { sayThatNoBrowserOpens() } }
     } catch { sayThatNoBrowserOpens() }
   }
 
