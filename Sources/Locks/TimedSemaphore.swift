@@ -3,7 +3,11 @@ package import Dispatch
 #if canImport(Darwin)
   package typealias TimedSemaphore = DispatchSemaphore
 #else
-  import Glibc
+  #if canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
 
   /// A semaphore for waits with a time limit, with the methods of Dispatch's.
   ///
