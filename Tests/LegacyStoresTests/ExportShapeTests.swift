@@ -103,6 +103,24 @@ import Testing
     }
   }
 
+  @Test func collectionsBesideAListOfItemsStayImmutable() throws {
+    let thread = ArchiveNode(
+      ArchivedClass("Thread"),
+      [
+        "users": .array([person]), "left": .node(.array([], as: .array)),
+        "seen": .node(.dictionary([(.string("a"), .integer(1))], as: .dictionary)),
+      ])
+    try roundTrip([("root", .node(thread))]) { archive in
+      guard case .object(let thread)? = try archive.root, case .object(let left)? = try thread["left"],
+        case .object(let seen)? = try thread["seen"]
+      else {
+        Issue.record("no objects")
+        return
+      }
+      #expect([left.className, seen.className] == ["NSArray", "NSDictionary"])
+    }
+  }
+
   @Test func theNameOfAnAppsOwnArchiverIsExported() throws {
     try roundTrip([("root", .array([person]))], archiver: "GLKeyedArchiver") { archive in
       #expect(archive.archiver == "GLKeyedArchiver")

@@ -61,10 +61,11 @@ final class ObjectWriter {
 
   // MARK: Layouts
 
-  private func content(_ layout: FieldValue, _ context: inout Context, only: Catalog.Item.ID?)
-    -> ArchiveNode.Value
-  {
-    guard let members = layout.dictionary, !layout.isReference else { return value(layout, nil, &context) }
+  /// - Parameter form: how the field is encoded, if this is one of an object.
+  private func content(
+    _ layout: FieldValue, _ context: inout Context, only: Catalog.Item.ID?, form: String? = nil
+  ) -> ArchiveNode.Value {
+    guard let members = layout.dictionary, !layout.isReference else { return value(layout, form, &context) }
     let className = layout.objectClass
     if let list = layout[Layout.element]?.string {
       if let item = only ?? store.lists[list]?.first { return element(item) }
@@ -79,7 +80,8 @@ final class ObjectWriter {
       let node = ArchiveNode(archivedClass(className))
       for key in order(of: className, fields) {
         if let field = fields[key] {
-          node.set(key, content(field, &context, only: only))
+          let form = store.classes[className]?.fields[key]
+          node.set(key, content(field, &context, only: only, form: form))
         } else if hasNil(key, of: className) {
           node.set(key, .null)
         }
@@ -87,12 +89,12 @@ final class ObjectWriter {
       made.append(node)
       return .node(node)
     }
-    if className != nil { return value(layout, nil, &context) }
+    if className != nil { return value(layout, form, &context) }
     var pairs: [(key: ArchiveNode.Value, value: ArchiveNode.Value)] = []
     for (key, member) in members.sorted(by: { $0.key < $1.key }) {
       pairs.append((.string(key), content(member, &context, only: only)))
     }
-    return .node(.dictionary(pairs, as: .mutableDictionary))
+    return .node(.dictionary(pairs, as: form == "NSDictionary" ? .dictionary : .mutableDictionary))
   }
 
   /// An item as an element of a list.
