@@ -223,6 +223,36 @@ struct SnapshotDamageTests {
     }
   }
 
+  /// Records are not checked again after they were read from a snapshot, so the reader refuses what no record has.
+  @Test(arguments: [("aardvark", "zzzebras"), ("plain text", "plain\u{0}text")])
+  func aSnapshotWithInvalidRecordsIsNotUsed(_ old: String, _ new: String) throws {
+    try withGarden { garden in
+      let item = try garden.journal.commit { draft in
+        try draft.addItem(kind: "forged", attributes: ["aardvark": "plain text", "zzzebras": 2])
+      }.value
+      let expected = garden.journal.state.json
+      let snapshot = try garden.journal.takeSnapshot()
+      try garden.journal.close()
+      // Each name replaces the other one, so that they are in the wrong order. A NUL stands for a byte that is not ASCII.
+      var bytes = try Array(Data(contentsOf: snapshot.url))
+      let (first, second) = (Array(old.utf8), new.utf8.map { $0 == 0 ? 0xFF : $0 })
+      for start in 0..<bytes.count - first.count {
+        let range = start..<start + first.count
+        if bytes[range].elementsEqual(first) {
+          bytes.replaceSubrange(range, with: second)
+        } else if bytes[range].elementsEqual(second) {
+          bytes.replaceSubrange(range, with: first)
+        }
+      }
+      try garden.forge(snapshot, bytes)
+      try garden.open(mode: .readOnly)
+      #expect(garden.journal.state.item(item)?.attributes == ["aardvark": "plain text", "zzzebras": 2])
+      #expect(garden.journal.state.json == expected)
+      #expect(!garden.journal.snapshotProblems.isEmpty)
+      try garden.journal.close()
+    }
+  }
+
   /// An array made of a table used to expect that many.
   @Test func aSnapshotThatNamesTooManyEntitiesDoesNotEndTheProcess() throws {
     try withSnapshot { garden, snapshot in
