@@ -72,7 +72,7 @@ extension EntityQuery.Condition {
   func holds(of record: EntityRecord, _ kind: EntityKind) -> Bool {
     guard let found = part(of: record, kind) else { return false }
     // Values compare as in an index, so that a search finds the same with and without one.
-    if ValueKey(found) == ValueKey(.string(value)) { return true }
+    if case .string(let text) = found, text.utf8.elementsEqual(value.utf8) { return true }
     guard let wanted = try? FieldValue(json: value, decodingWrappers: true) else { return false }
     switch wanted {
     case .array, .dictionary: return found == wanted || found.isIdentical(to: wanted)

@@ -136,7 +136,7 @@ struct LayeredIndexTests {
     }
   }
 
-  /// Whoever watched such a query used to lose the process.
+  /// Two equal items in the answer of a watched query used to end the process.
   @Test(.timeLimit(.minutes(5))) func anItemThatAForgedIndexListsTwiceEndsNoWatchedQuery() async throws {
     try await withTemporaryFolder { folder in
       let recipes = try Recipes(in: folder.url, declares: true)

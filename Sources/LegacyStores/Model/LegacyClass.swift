@@ -46,6 +46,7 @@ struct LegacyClass: Sendable, Equatable {
       order.append(key)
       return
     }
+    if form == known { return }
     // An app may change a mutable collection or text that it reads.
     let isMutable = form == known.replacing("NS", with: "NSMutable", maxReplacements: 1)
     if known == Form.null || form == Form.real && known == Form.integer || isMutable { fields[key] = form }
