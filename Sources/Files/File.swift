@@ -154,8 +154,8 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
   /// Asks the system to begin writing to the drive, and returns at once. It guarantees nothing.
   package func beginFlush() { cfiles_begin_flush(descriptor) }
 
-  /// Writes some bytes to the drive and waits, so that the next flush is short however large the file is. It guarantees
-  /// nothing.
+  /// Waits for the bytes before these to reach the drive, then begins to write these. So the drive has only few bytes to
+  /// write at any time, and the next flush is short however large the file is. It guarantees nothing.
   package func writeOut(_ range: Range<Int>) throws(Failure) {
     try Failure.check("can't write the file to the drive", path) {
       cfiles_write_out(descriptor, UInt64(range.lowerBound), UInt64(range.count))

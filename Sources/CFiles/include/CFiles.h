@@ -62,8 +62,8 @@ int cfiles_flush(int descriptor, bool is_folder);
 int cfiles_flush_file_system(int folder);
 /// Asks the system to begin writing the file's bytes to the drive, and returns at once. It guarantees nothing.
 void cfiles_begin_flush(int descriptor);
-/// Writes some bytes of the file to the drive and waits, if the system has such a call. It guarantees nothing, but
-/// makes the next flush shorter.
+/// Waits until the drive has the bytes of the file before these, then asks the system to begin writing these, if it has
+/// such a call. It guarantees nothing, but makes the next flush shorter.
 int cfiles_write_out(int descriptor, uint64_t offset, uint64_t count);
 
 int cfiles_status_of(int descriptor, cfiles_status *status);
