@@ -72,6 +72,19 @@ import Testing
     }
   }
 
+  @Test func aDecimalNumberAsADoubleIsTheNearestOne() throws {
+    var generator = SeededGenerator()
+    for _ in 0..<1_000 {
+      let text = "\(Int.random(in: -9_999...9_999, using: &generator)).\(generator.next() % 100_000)"
+      let decimal = try #require(Decimal(string: text))
+      let archive = try KeyedArchive(ArchiveBytes(ArchiveNode.decimal(decimal).archived()))
+      #expect(try archive.root?.double == Double(text), "\(text)")
+      #expect(try KeyedArchiveDecoder().decode(Double.self, from: archive) == Double(text), "\(text)")
+    }
+    let archive = try KeyedArchive(ArchiveBytes(ArchiveNode.decimal(.nan).archived()))
+    #expect(try archive.root?.double?.isNaN == true)
+  }
+
   @Test func aDecimalThatIsNoNumberComesBack() throws {
     let archive = try KeyedArchive(ArchiveBytes(KeyedArchiveEncoder().encode([Decimal.nan])))
     #expect(try KeyedArchiveDecoder().decode([Decimal].self, from: archive)[0].isNaN)
