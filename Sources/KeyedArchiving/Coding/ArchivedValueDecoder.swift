@@ -35,7 +35,12 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
     try require(type, reading(codingPath) { () throws(ArchiveError) in try value.double })
   }
 
-  func decode(_ type: Float.Type) throws -> Float { Float(try decode(Double.self)) }
+  func decode(_ type: Float.Type) throws -> Float {
+    let number = try decode(Double.self)
+    let result = Float(number)
+    guard result.isFinite || !number.isFinite else { throw tooLarge(type) }
+    return result
+  }
 
   func decode(_ type: Int.Type) throws -> Int { try integer(type) }
   func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
@@ -93,17 +98,16 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
   }
 
   private func integer<T: FixedWidthInteger>(_ type: T.Type) throws -> T {
-    let number: T?
-    switch value {
-    case .unsigned(let large): number = T(exactly: large)
-    default: number = try require(type, value.integer.map { T(exactly: $0) })
-    }
-    guard let number else {
-      throw DecodingError.dataCorrupted(
-        DecodingError.Context(
-          codingPath: codingPath, debugDescription: "The number in the archive doesn't fit into \(type)"))
-    }
+    let number = try require(
+      type, value.integer.map { T(exactly: $0) } ?? value.unsignedInteger.map { T(exactly: $0) })
+    guard let number else { throw tooLarge(type) }
     return number
+  }
+
+  private func tooLarge(_ type: Any.Type) -> DecodingError {
+    DecodingError.dataCorrupted(
+      DecodingError.Context(
+        codingPath: codingPath, debugDescription: "The number in the archive doesn't fit into \(type)"))
   }
 
   private func require<T>(_ type: Any.Type, _ result: T?) throws -> T {
@@ -149,13 +153,18 @@ extension ArchivedValue: Decodable {
     self = decoder.value
   }
 
-  /// The exact value of any number.
+  /// The exact value of any number, and of a real the shortest digits that stand for it.
   fileprivate var exactDecimal: Decimal? {
     get throws(ArchiveError) {
       switch self {
       case .integer(let value): return Decimal(value)
       case .unsigned(let value): return Decimal(value)
-      case .real(let value): return value.isFinite ? Decimal(value) : Decimal.nan
+      case .real(let value) where value.isNaN: return .nan
+      case .real(let value):
+        guard value.isFinite, let decimal = Decimal(string: value.description, locale: nil) else {
+          throw ArchiveError(.wrongType, "The number \(value) doesn't fit into Decimal")
+        }
+        return decimal
       default: return try decimal
       }
     }

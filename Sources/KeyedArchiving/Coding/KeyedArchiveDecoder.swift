@@ -16,6 +16,9 @@
 /// their Foundation classes. An ``ArchivedValue`` property gets the value unchanged, including its class. A `Decodable`
 /// class that calls `superDecoder()` finds its superclass's fields in the same object, as `NSCoding` stores them.
 ///
+/// A number is decoded as any numeric type that it fits, rounded to the nearest `Double` or `Float`. A number that does
+/// not fit is an error, and so is a date that is NaN or more than 100,000 years from 2001.
+///
 /// Values have no identity: an object that is referred to twice is decoded twice, and an object that can be reached
 /// from itself is refused when ``depth`` is reached. The size of the archive limits how many values, and how much text
 /// and data, a decoding may produce. So a small archive whose objects are shared very often is refused; read such

@@ -85,6 +85,20 @@ import Testing
     #expect(try archive.root?.double?.isNaN == true)
   }
 
+  @Test func aRealAsADecimalHasItsShortestDigits() throws {
+    func decoded(_ real: Double) throws -> Decimal {
+      let archive = try KeyedArchive(ArchiveBytes(ArchiveNode.number(real).archived()))
+      return try KeyedArchiveDecoder().decode(Decimal.self, from: archive)
+    }
+    for text in ["0.1", "0.30000000000000004", "43.3281", "-2500", "1e-128", "1e127"] {
+      #expect(try decoded(Double(text)!) == Decimal(string: text), "\(text)")
+    }
+    #expect(try decoded(.nan).isNaN)
+    for real in [1e300, -1e300, 1e-300, .infinity] {
+      #expect(throws: DecodingError.self, "\(real)") { _ = try decoded(real) }
+    }
+  }
+
   @Test func aDecimalThatIsNoNumberComesBack() throws {
     let archive = try KeyedArchive(ArchiveBytes(KeyedArchiveEncoder().encode([Decimal.nan])))
     #expect(try KeyedArchiveDecoder().decode([Decimal].self, from: archive)[0].isNaN)
