@@ -26,13 +26,16 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
   func decode(_ type: Bool.Type) throws -> Bool { try require(type, value.bool) }
 
   func decode(_ type: String.Type) throws -> String {
+    try chargeSearch()
     let text = try require(type, reading(codingPath) { () throws(ArchiveError) in try value.string })
     try state.charge(bytes: text.utf8.count, of: value, codingPath)
     return text
   }
 
   func decode(_ type: Double.Type) throws -> Double {
-    try require(type, reading(codingPath) { () throws(ArchiveError) in try value.double })
+    try chargeSearch()
+    try state.charge(contentsOf: value, codingPath)
+    return try require(type, reading(codingPath) { () throws(ArchiveError) in try value.double })
   }
 
   func decode(_ type: Float.Type) throws -> Float {
@@ -69,32 +72,43 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
   ///
   /// These types are `Decodable` too, but in forms that no archiver writes.
   private func foundationValue(_ type: any Decodable.Type) throws -> (any Decodable)? {
-    func view<V: Decodable>(_ body: () throws(ArchiveError) -> V?) throws -> any Decodable {
-      try require(type, reading(codingPath, body))
+    func view<V: Decodable>(_ body: () throws(ArchiveError) -> V?) throws -> V {
+      try chargeSearch()
+      // Data is charged by its result, as a string is.
+      if type != Data.self { try state.charge(contentsOf: value, codingPath) }
+      return try require(type, reading(codingPath, body))
     }
     switch type {
     case _ where type == ArchivedValue.self: return value
     case _ where type == Date.self: return try view { () throws(ArchiveError) in try value.date }
     case _ where type == Data.self:
       let data = try view { () throws(ArchiveError) in try value.data }
-      try state.charge(bytes: (data as? Data)?.count ?? 0, of: value, codingPath)
+      try state.charge(bytes: data.count, of: value, codingPath)
       return data
-    case _ where type == URL.self: return try view { () throws(ArchiveError) in try value.url }
+    case _ where type == URL.self:
+      let texts = try view { () throws(ArchiveError) in try value.urlTexts }
+      try state.charge(bytes: texts.reduce(0) { $0 + $1.utf8.count }, of: value, codingPath)
+      return try require(type, reading(codingPath) { () throws(ArchiveError) in try value.url })
     case _ where type == UUID.self: return try view { () throws(ArchiveError) in try value.uuid }
     case _ where type == Decimal.self: return try view { () throws(ArchiveError) in try value.exactDecimal }
     case _ where type == CGPoint.self: return try view { () throws(ArchiveError) in try value.point }
     case _ where type == CGSize.self: return try view { () throws(ArchiveError) in try value.size }
     case _ where type == CGRect.self: return try view { () throws(ArchiveError) in try value.rect }
     case _ where type == IndexPath.self:
-      return try view { () throws(ArchiveError) in try value.indexPath.map { IndexPath(indexes: $0) } }
+      let indexes = try view { () throws(ArchiveError) in try value.indexPath }
+      try state.charge(bytes: 8 * indexes.count, of: value, codingPath)
+      return IndexPath(indexes: indexes)
     case _ where type == IndexSet.self:
-      return try view { () throws(ArchiveError) in
-        try value.indexSet.map { ranges in
-          ranges.reduce(into: IndexSet()) { if !$1.isEmpty { $0.insert(integersIn: $1) } }
-        }
-      }
+      let ranges = try view { () throws(ArchiveError) in try value.indexSet }
+      try state.charge(bytes: 16 * ranges.count, of: value, codingPath)
+      return ranges.reduce(into: IndexSet()) { if !$1.isEmpty { $0.insert(integersIn: $1) } }
     default: return nil
     }
+  }
+
+  /// Checks that the fields of the value may be searched, if it is an object.
+  func chargeSearch() throws {
+    if case .object(let object) = value { try state.charge(searching: object.fields, codingPath) }
   }
 
   private func integer<T: FixedWidthInteger>(_ type: T.Type) throws -> T {

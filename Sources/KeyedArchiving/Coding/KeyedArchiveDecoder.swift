@@ -138,6 +138,19 @@ final class DecodingState {
   /// all references; those inside objects don't.
   func charge(bytes: Int, of value: ArchivedValue, _ codingPath: [any CodingKey]) throws {
     guard case .object = value else { return }
+    try charge(bytes: bytes, codingPath)
+  }
+
+  /// Checks that the strings and data of a value may be read. Those of an object are read each time that it is decoded.
+  func charge(contentsOf value: ArchivedValue, _ codingPath: [any CodingKey]) throws {
+    switch value {
+    case .string(let text) where text.utf8.count > 64: try charge(bytes: text.utf8.count, codingPath)
+    case .object(let object): try charge(bytes: object.fields.contentByteCount, codingPath)
+    default: break
+    }
+  }
+
+  private func charge(bytes: Int, _ codingPath: [any CodingKey]) throws {
     bytesLeft -= bytes
     guard bytesLeft >= 0 else {
       throw corrupted(
@@ -145,6 +158,11 @@ final class DecodingState {
         ArchiveError(
           .limitExceeded, "The archive's text and data are shared so often that they grow too large"))
     }
+  }
+
+  /// Checks that fields may be searched.
+  func charge(searching fields: ArchivedFields, _ codingPath: [any CodingKey]) throws {
+    if fields.areMany { try charge(count: fields.count, codingPath) }
   }
 
   /// Checks that this many fields or pairs may be visited.
