@@ -166,13 +166,15 @@ public struct RecordChanges: Hashable, Sendable {
     removeFields numbers: some Sequence<UInt8> = EmptyCollection()
   ) {
     let removedFields = Set(numbers).subtracting(fields.keys)
-    let removedAttributes = Set(names).subtracting(attributes.keys)
+    // Keys, because a set of strings would take two spellings of a name for one.
+    let removedAttributes = Set(names.map { FieldKey.attribute($0) })
+      .subtracting(attributes.keys.map { .attribute($0) })
     var builder = FieldMapBuilder(
       count: fields.count + attributes.count + removedFields.count + removedAttributes.count)
     for (number, value) in fields { builder.add(number, value) }
     for number in removedFields { builder.add(number, nil) }
     for (name, value) in attributes { builder.add(name, value) }
-    for name in removedAttributes { builder.add(name, nil) }
+    for case .attribute(let name) in removedAttributes { builder.add(name, nil) }
     bytes = builder.finish()
   }
 

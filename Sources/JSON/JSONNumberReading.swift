@@ -82,14 +82,15 @@ extension JSONCursor {
     }
   }
 
-  /// Reads the exponent after `e`. Exponents beyond a million are clamped; `double(of:)` reads the text.
+  /// Reads the exponent after `e`. Exponents that no number of digits can make up for are clamped; `double(of:)` then
+  /// reads the text.
   private mutating func readExponent() throws(JSONError) -> Int {
     let isNegative = byte == UInt8(ascii: "-")
     if isNegative || byte == UInt8(ascii: "+") { position += 1 }
     let start = position
     var exponent = 0
     while byte &- UInt8(ascii: "0") < 10 {
-      exponent = min(exponent * 10 + Int(byte - UInt8(ascii: "0")), 1_000_000)
+      exponent = min(exponent * 10 + Int(byte - UInt8(ascii: "0")), 1 << 53)
       position += 1
     }
     guard position > start else { throw missingDigit(after: "the exponent's sign or 'e'") }

@@ -194,6 +194,22 @@ private struct Handmade: Codable, Equatable {
     #expect(try decoder.decode(Decimal.self, from: ValueEncoder().encode(Decimal.nan)).isNaN)
   }
 
+  @Test func aChainTooDeepForARecordIsAnErrorAndDoesNotEndTheProcess() throws {
+    final class Link: Encodable {
+      var next: Link?
+      init(before next: Link?) { self.next = next }
+    }
+    func chain(_ count: Int) -> Link {
+      (1..<count).reduce(Link(before: nil)) { next, _ in Link(before: next) }
+    }
+    let deep = try ValueEncoder().encode(chain(127))
+    #expect(throws: Never.self) { try EntityRecord(checking: EntityRecord(["chain": deep]).bytes) }
+    let last = chain(1)
+    last.next = last
+    #expect(throws: EncodingError.self) { try ValueEncoder().encode(last) }
+    last.next = nil
+  }
+
   @Test func aNumberThatDoesNotFitIsAnError() throws {
     expectCorrupted(UInt8.self, .integer(256))
     expectCorrupted(UInt.self, .integer(-1))

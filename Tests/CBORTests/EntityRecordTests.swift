@@ -55,6 +55,16 @@ import Testing
     #expect(record.applying(RecordChanges()) == record)
   }
 
+  @Test func aNameIsRemovedWhileAnotherSpellingOfItIsSetOrRemoved() {
+    let old = EntityRecord(["e\u{301}": .integer(1)])
+    let new = EntityRecord(["\u{E9}": .integer(1)])
+    #expect(old.applying(RecordChanges(set: ["\u{E9}": .integer(1)], remove: ["e\u{301}"])) == new)
+    let both = old.applying(RecordChanges(set: ["\u{E9}": .integer(1)]))
+    #expect(both.applying(RecordChanges(remove: ["\u{E9}", "e\u{301}"])) == EntityRecord())
+    let set = RecordChanges(set: ["e\u{301}": .integer(2)], remove: ["e\u{301}"])
+    #expect(old.applying(set) == EntityRecord(["e\u{301}": .integer(2)]))
+  }
+
   @Test func theDifferenceOfTwoRecordsLeadsFromOneToTheOther() throws {
     var generator = SeededGenerator()
     func randomRecord() -> EntityRecord {

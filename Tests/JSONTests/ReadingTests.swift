@@ -188,4 +188,14 @@ import Testing
       #expect(try FieldValue(json: text) == .double(Double(text)!), "\(text)")
     }
   }
+
+  @Test func anExponentOfMillionsIsReadWithAsManyZeros() throws {
+    let zeros = String(repeating: "0", count: 1_000_000)
+    #expect(try FieldValue(json: "0.\(zeros)25e1000010") == .double(2.5e9))
+    #expect(try FieldValue(json: "-0.\(zeros)25e1000001") == .double(-2.5))
+    #expect(try FieldValue(json: "0.\(zeros)25e1000308") == .double(2.5e307))
+    #expect(throws: JSONError.self) { _ = try FieldValue(json: "0.\(zeros)25e1000311") }
+    #expect(try FieldValue(json: "25\(zeros).0e-1000001") == .double(2.5))
+    #expect(try FieldValue(json: "1e-\(Int.max)0") == .double(0))
+  }
 }

@@ -5,6 +5,9 @@ import Foundation
 /// Keyed containers become dictionaries, unkeyed ones arrays. `Date` and `Data` are kept, a `URL` becomes its text, a
 /// `Decimal` its digits as text (a double could not represent them all), a `UUID` its text. `Float` is widened, without
 /// loss. `nil` is `.null` if it is encoded; synthesized code omits it.
+///
+/// A value that is nested more than ``CBORLimits/depth`` deep is an error: no record can hold it, and because `Codable`
+/// encodes recursively, a chain of thousands of values would overflow the stack and end the process.
 public struct ValueEncoder: Sendable {
   /// Passed to the values that encode themselves.
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
@@ -14,7 +17,8 @@ public struct ValueEncoder: Sendable {
 
   /// Encodes a value.
   ///
-  /// - Throws: `EncodingError` for an integer that fits neither `Int64` nor `UInt64`, and what `value` throws.
+  /// - Throws: `EncodingError` for an integer that fits neither `Int64` nor `UInt64` and for a value that is nested too
+  ///   deeply, and what `value` throws.
   public func encode<T: Encodable>(_ value: T) throws -> FieldValue {
     try NodeEncoder(codingPath: [], userInfo: userInfo).part(for: value, key: nil).value
   }
@@ -155,6 +159,12 @@ struct NodeEncoder: Encoder {
       return .finished(.string(decimal.description))
     }
     let path = if let key { codingPath + [key] } else { codingPath }
+    guard path.count <= CBORLimits.depth else {
+      throw EncodingError.invalidValue(
+        value,
+        EncodingError.Context(
+          codingPath: path, debugDescription: "values are nested more than \(CBORLimits.depth) deep"))
+    }
     let encoder = NodeEncoder(codingPath: path, userInfo: sendableUserInfo)
     try value.encode(to: encoder)
     return .open(encoder.node)

@@ -10,6 +10,22 @@ struct ArchivedFields: Sendable {
 
   var count: Int { references.count }
 
+  /// Whether there are so many that a hostile archive could make searches through them slow.
+  var areMany: Bool { count > 32 }
+
+  /// The bytes of the strings and data that the fields hold or refer to, without short ones.
+  var contentByteCount: Int {
+    var byteCount = 0
+    for index in 0..<count {
+      // What can't be read is reported when it is read.
+      guard let place = try? graph.place(of: references.value(at: index), holder: holder) else { continue }
+      let header = place.header
+      guard header.kind.isString || header.kind == .data, header.count > 64 else { continue }
+      byteCount += header.kind == .utf16String ? 2 * header.count : header.count
+    }
+    return byteCount
+  }
+
   /// The names in the order of the file, without the class.
   func names() throws(ArchiveError) -> [String] { try named().map(\.name) }
 

@@ -8,9 +8,6 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     case dictionary(ArchivedDictionary, [String: Int])
   }
 
-  /// An object with more fields than this gets a table of them.
-  private static var fewFields: Int { 32 }
-
   private let decoder: ArchivedValueDecoder
   private let source: Source
 
@@ -19,9 +16,11 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   init(_ decoder: ArchivedValueDecoder) throws {
     self.decoder = decoder
     if let fields = decoder.topFields {
+      try decoder.state.charge(searching: fields, decoder.codingPath)
       source = try Self.source(fields, decoder)
       return
     }
+    try decoder.chargeSearch()
     let dictionary = try reading(decoder.codingPath) { () throws(ArchiveError) in
       try decoder.value.dictionary
     }
@@ -39,8 +38,8 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   private static func source(_ fields: ArchivedFields, _ decoder: ArchivedValueDecoder) throws -> Source {
-    guard fields.count > fewFields else { return .fields(fields) }
-    try decoder.state.charge(count: fields.count, decoder.codingPath)
+    // An object with many fields gets a table of them.
+    guard fields.areMany else { return .fields(fields) }
     let named = try reading(decoder.codingPath) { () throws(ArchiveError) in try fields.named() }
     return .manyFields(
       Dictionary(named.map { ($0.name, $0.number) }) { first, _ in first }, holder: fields.holder)

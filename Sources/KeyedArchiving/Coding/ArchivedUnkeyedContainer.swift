@@ -17,6 +17,7 @@ struct ArchivedUnkeyedContainer: UnkeyedDecodingContainer {
 
   init(_ decoder: ArchivedValueDecoder) throws {
     self.decoder = decoder
+    try decoder.chargeSearch()
     if decoder.isDictionary,
       let dictionary = try reading(
         decoder.codingPath, { () throws(ArchiveError) in try decoder.value.dictionary })

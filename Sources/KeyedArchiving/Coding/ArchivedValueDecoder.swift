@@ -26,16 +26,24 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
   func decode(_ type: Bool.Type) throws -> Bool { try require(type, value.bool) }
 
   func decode(_ type: String.Type) throws -> String {
+    try chargeSearch()
     let text = try require(type, reading(codingPath) { () throws(ArchiveError) in try value.string })
     try state.charge(bytes: text.utf8.count, of: value, codingPath)
     return text
   }
 
   func decode(_ type: Double.Type) throws -> Double {
-    try require(type, reading(codingPath) { () throws(ArchiveError) in try value.double })
+    try chargeSearch()
+    try state.charge(contentsOf: value, codingPath)
+    return try require(type, reading(codingPath) { () throws(ArchiveError) in try value.double })
   }
 
-  func decode(_ type: Float.Type) throws -> Float { Float(try decode(Double.self)) }
+  func decode(_ type: Float.Type) throws -> Float {
+    let number = try decode(Double.self)
+    let result = Float(number)
+    guard result.isFinite || !number.isFinite else { throw tooLarge(type) }
+    return result
+  }
 
   func decode(_ type: Int.Type) throws -> Int { try integer(type) }
   func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
@@ -64,46 +72,56 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
   ///
   /// These types are `Decodable` too, but in forms that no archiver writes.
   private func foundationValue(_ type: any Decodable.Type) throws -> (any Decodable)? {
-    func view<V: Decodable>(_ body: () throws(ArchiveError) -> V?) throws -> any Decodable {
-      try require(type, reading(codingPath, body))
+    func view<V: Decodable>(_ body: () throws(ArchiveError) -> V?) throws -> V {
+      try chargeSearch()
+      // Data is charged by its result, as a string is.
+      if type != Data.self { try state.charge(contentsOf: value, codingPath) }
+      return try require(type, reading(codingPath, body))
     }
     switch type {
     case _ where type == ArchivedValue.self: return value
     case _ where type == Date.self: return try view { () throws(ArchiveError) in try value.date }
     case _ where type == Data.self:
       let data = try view { () throws(ArchiveError) in try value.data }
-      try state.charge(bytes: (data as? Data)?.count ?? 0, of: value, codingPath)
+      try state.charge(bytes: data.count, of: value, codingPath)
       return data
-    case _ where type == URL.self: return try view { () throws(ArchiveError) in try value.url }
+    case _ where type == URL.self:
+      let texts = try view { () throws(ArchiveError) in try value.urlTexts }
+      try state.charge(bytes: texts.reduce(0) { $0 + $1.utf8.count }, of: value, codingPath)
+      return try require(type, reading(codingPath) { () throws(ArchiveError) in try value.url })
     case _ where type == UUID.self: return try view { () throws(ArchiveError) in try value.uuid }
     case _ where type == Decimal.self: return try view { () throws(ArchiveError) in try value.exactDecimal }
     case _ where type == CGPoint.self: return try view { () throws(ArchiveError) in try value.point }
     case _ where type == CGSize.self: return try view { () throws(ArchiveError) in try value.size }
     case _ where type == CGRect.self: return try view { () throws(ArchiveError) in try value.rect }
     case _ where type == IndexPath.self:
-      return try view { () throws(ArchiveError) in try value.indexPath.map { IndexPath(indexes: $0) } }
+      let indexes = try view { () throws(ArchiveError) in try value.indexPath }
+      try state.charge(bytes: 8 * indexes.count, of: value, codingPath)
+      return IndexPath(indexes: indexes)
     case _ where type == IndexSet.self:
-      return try view { () throws(ArchiveError) in
-        try value.indexSet.map { ranges in
-          ranges.reduce(into: IndexSet()) { if !$1.isEmpty { $0.insert(integersIn: $1) } }
-        }
-      }
+      let ranges = try view { () throws(ArchiveError) in try value.indexSet }
+      try state.charge(bytes: 16 * ranges.count, of: value, codingPath)
+      return ranges.reduce(into: IndexSet()) { if !$1.isEmpty { $0.insert(integersIn: $1) } }
     default: return nil
     }
   }
 
+  /// Checks that the fields of the value may be searched, if it is an object.
+  func chargeSearch() throws {
+    if case .object(let object) = value { try state.charge(searching: object.fields, codingPath) }
+  }
+
   private func integer<T: FixedWidthInteger>(_ type: T.Type) throws -> T {
-    let number: T?
-    switch value {
-    case .unsigned(let large): number = T(exactly: large)
-    default: number = try require(type, value.integer.map { T(exactly: $0) })
-    }
-    guard let number else {
-      throw DecodingError.dataCorrupted(
-        DecodingError.Context(
-          codingPath: codingPath, debugDescription: "The number in the archive doesn't fit into \(type)"))
-    }
+    let number = try require(
+      type, value.integer.map { T(exactly: $0) } ?? value.unsignedInteger.map { T(exactly: $0) })
+    guard let number else { throw tooLarge(type) }
     return number
+  }
+
+  private func tooLarge(_ type: Any.Type) -> DecodingError {
+    DecodingError.dataCorrupted(
+      DecodingError.Context(
+        codingPath: codingPath, debugDescription: "The number in the archive doesn't fit into \(type)"))
   }
 
   private func require<T>(_ type: Any.Type, _ result: T?) throws -> T {
@@ -149,13 +167,18 @@ extension ArchivedValue: Decodable {
     self = decoder.value
   }
 
-  /// The exact value of any number.
+  /// The exact value of any number, and of a real the shortest digits that stand for it.
   fileprivate var exactDecimal: Decimal? {
     get throws(ArchiveError) {
       switch self {
       case .integer(let value): return Decimal(value)
       case .unsigned(let value): return Decimal(value)
-      case .real(let value): return value.isFinite ? Decimal(value) : Decimal.nan
+      case .real(let value) where value.isNaN: return .nan
+      case .real(let value):
+        guard value.isFinite, let decimal = Decimal(string: value.description, locale: nil) else {
+          throw ArchiveError(.wrongType, "The number \(value) doesn't fit into Decimal")
+        }
+        return decimal
       default: return try decimal
       }
     }

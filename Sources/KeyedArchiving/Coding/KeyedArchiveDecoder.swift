@@ -16,6 +16,9 @@
 /// their Foundation classes. An ``ArchivedValue`` property gets the value unchanged, including its class. A `Decodable`
 /// class that calls `superDecoder()` finds its superclass's fields in the same object, as `NSCoding` stores them.
 ///
+/// A number is decoded as any numeric type that it fits, rounded to the nearest `Double` or `Float`. A number that does
+/// not fit is an error, and so is a date that is NaN or more than 100,000 years from 2001.
+///
 /// Values have no identity: an object that is referred to twice is decoded twice, and an object that can be reached
 /// from itself is refused when ``depth`` is reached. The size of the archive limits how many values, and how much text
 /// and data, a decoding may produce. So a small archive whose objects are shared very often is refused; read such
@@ -135,6 +138,19 @@ final class DecodingState {
   /// all references; those inside objects don't.
   func charge(bytes: Int, of value: ArchivedValue, _ codingPath: [any CodingKey]) throws {
     guard case .object = value else { return }
+    try charge(bytes: bytes, codingPath)
+  }
+
+  /// Checks that the strings and data of a value may be read. Those of an object are read each time that it is decoded.
+  func charge(contentsOf value: ArchivedValue, _ codingPath: [any CodingKey]) throws {
+    switch value {
+    case .string(let text) where text.utf8.count > 64: try charge(bytes: text.utf8.count, codingPath)
+    case .object(let object): try charge(bytes: object.fields.contentByteCount, codingPath)
+    default: break
+    }
+  }
+
+  private func charge(bytes: Int, _ codingPath: [any CodingKey]) throws {
     bytesLeft -= bytes
     guard bytesLeft >= 0 else {
       throw corrupted(
@@ -142,6 +158,11 @@ final class DecodingState {
         ArchiveError(
           .limitExceeded, "The archive's text and data are shared so often that they grow too large"))
     }
+  }
+
+  /// Checks that fields may be searched.
+  func charge(searching fields: ArchivedFields, _ codingPath: [any CodingKey]) throws {
+    if fields.areMany { try charge(count: fields.count, codingPath) }
   }
 
   /// Checks that this many fields or pairs may be visited.

@@ -22,7 +22,8 @@ public import Foundation
 /// - An instance of a class becomes one object however often it occurs, and may contain itself.
 ///
 /// Equal values give equal bytes in every process, with one exception: elements of a set that differ only after the
-/// first 512 objects that they reach. ``KeyedArchiveDecoder`` decodes the bytes to the same values.
+/// first 512 objects that they reach. ``KeyedArchiveDecoder`` decodes the bytes to the same values, but refuses dates
+/// that are NaN or more than 100,000 years from 2001.
 public struct KeyedArchiveEncoder {
   /// What a type is called in the archive.
   public struct Naming: Sendable {

@@ -33,7 +33,8 @@ extension ArchivedValue {
       case .integer(let value): return Double(value)
       case .unsigned(let value): return Double(value)
       case .real(let value): return value
-      default: return try decimal.map { NSDecimalNumber(decimal: $0).doubleValue }
+      // `NSDecimalNumber.doubleValue` rounds at each power of ten on Linux: 43.3281 becomes 43.32809999999999.
+      default: return try decimal.map { Double($0.description) ?? .nan }
       }
     }
   }

@@ -140,6 +140,56 @@ import Testing
     #expect(try archive.inspect().classes.first?.fields.first?.name == "(a key of 90000 characters)")
   }
 
+  private func timeToDecode<T: Decodable>(_ type: T.Type, _ make: (Int) -> ArchiveNode) throws -> Double {
+    func shared(_ count: Int) throws -> KeyedArchive {
+      let node = make(count)
+      let array = ArchiveNode.array(Array(repeating: .node(node), count: count))
+      return try KeyedArchive(ArchiveBytes(array.archived()))
+    }
+    return try growth(shared) { _ = try? KeyedArchiveDecoder().decode([T].self, from: $0) }
+  }
+
+  @Test func manyReferencesToOneLargeObjectDoNotReadItEachTime() throws {
+    func wide(_ archivedClass: ArchivedClass, _ count: Int, _ key: String, _ value: ArchiveNode.Value)
+      -> ArchiveNode
+    {
+      let others = (0..<count).map { (key: "field\($0)", value: ArchiveNode.Value.bool(true)) }
+      return ArchiveNode(content: .object(archivedClass, others + [(key: key, value: value)]))
+    }
+    let blanks = { (count: Int) in String(repeating: " ", count: count) }
+    #expect(try timeToDecode(Date.self) { wide(.date, $0, "NS.time", .real(1)) } < 10)
+    #expect(try timeToDecode(String.self) { wide(.mutableString, $0, "NS.string", .text("a")) } < 10)
+    #expect(try timeToDecode(CGPoint.self) { ArchiveNode.string("{1,\(blanks($0))2}") } < 10)
+    #expect(
+      try timeToDecode(CGPoint.self) {
+        ArchiveNode(.value, ["NS.special": .integer(1), "NS.pointval": .string("{1,\(blanks($0))2}")])
+      } < 10)
+    #expect(
+      try timeToDecode(Decimal.self) { count in
+        let decimal = ArchiveNode.decimal(1)
+        decimal.set("NS.mantissa", .bytes([1] + [UInt8](repeating: 0, count: count)))
+        return decimal
+      } < 10)
+  }
+
+  @Test func manyReferencesToOneLargeObjectAreRefused() throws {
+    func code<T: Decodable>(_ type: T.Type, _ node: ArchiveNode) throws -> ArchiveError.Code? {
+      let array = ArchiveNode.array(Array(repeating: .node(node), count: 2_000))
+      let archive = try KeyedArchive(ArchiveBytes(array.archived()))
+      do {
+        _ = try KeyedArchiveDecoder().decode([T].self, from: archive)
+        return nil
+      } catch DecodingError.dataCorrupted(let context) {
+        return (context.underlyingError as? ArchiveError)?.code
+      }
+    }
+    let text = "http://a/" + String(repeating: "b", count: 20_000)
+    #expect(try code(URL.self, .url(URL(string: text)!)) == .limitExceeded)
+    let indexes = (0..<20_000).map { 2 * $0 }
+    #expect(try code(IndexPath.self, .indexPath(IndexPath(indexes: indexes))) == .limitExceeded)
+    #expect(try code(IndexSet.self, .indexSet(IndexSet(indexes))) == .limitExceeded)
+  }
+
   private static let decoded = Lock(0)
 
   private struct Tree: Decodable {

@@ -72,6 +72,33 @@ import Testing
     }
   }
 
+  @Test func aDecimalNumberAsADoubleIsTheNearestOne() throws {
+    var generator = SeededGenerator()
+    for _ in 0..<1_000 {
+      let text = "\(Int.random(in: -9_999...9_999, using: &generator)).\(generator.next() % 100_000)"
+      let decimal = try #require(Decimal(string: text))
+      let archive = try KeyedArchive(ArchiveBytes(ArchiveNode.decimal(decimal).archived()))
+      #expect(try archive.root?.double == Double(text), "\(text)")
+      #expect(try KeyedArchiveDecoder().decode(Double.self, from: archive) == Double(text), "\(text)")
+    }
+    let archive = try KeyedArchive(ArchiveBytes(ArchiveNode.decimal(.nan).archived()))
+    #expect(try archive.root?.double?.isNaN == true)
+  }
+
+  @Test func aRealAsADecimalHasItsShortestDigits() throws {
+    func decoded(_ real: Double) throws -> Decimal {
+      let archive = try KeyedArchive(ArchiveBytes(ArchiveNode.number(real).archived()))
+      return try KeyedArchiveDecoder().decode(Decimal.self, from: archive)
+    }
+    for text in ["0.1", "0.30000000000000004", "43.3281", "-2500", "1e-128", "1e127"] {
+      #expect(try decoded(Double(text)!) == Decimal(string: text), "\(text)")
+    }
+    #expect(try decoded(.nan).isNaN)
+    for real in [1e300, -1e300, 1e-300, .infinity] {
+      #expect(throws: DecodingError.self, "\(real)") { _ = try decoded(real) }
+    }
+  }
+
   @Test func aDecimalThatIsNoNumberComesBack() throws {
     let archive = try KeyedArchive(ArchiveBytes(KeyedArchiveEncoder().encode([Decimal.nan])))
     #expect(try KeyedArchiveDecoder().decode([Decimal].self, from: archive)[0].isNaN)

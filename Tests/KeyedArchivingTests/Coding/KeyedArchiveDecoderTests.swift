@@ -119,6 +119,23 @@ import Testing
     var value: Int8
   }
 
+  @Test func aNumberIsDecodedAsAnyTypeThatItFits() throws {
+    func decoded<T: Decodable>(_ type: T.Type, _ number: ArchiveNode) throws -> T {
+      try KeyedArchiveDecoder().decode(type, from: KeyedArchive(ArchiveBytes(number.archived())))
+    }
+    #expect(try decoded(UInt64.self, .number(1e19)) == 10_000_000_000_000_000_000)
+    #expect(try decoded(UInt64.self, .number(UInt64.max)) == .max)
+    #expect(try decoded(UInt8.self, .number(255.0)) == 255)
+    #expect(try decoded(Float.self, .number(0.1)) == 0.1)
+    #expect(try decoded(Float.self, .number(Double.infinity)) == .infinity)
+    #expect(throws: DecodingError.self) { _ = try decoded(Float.self, .number(1e300)) }
+    #expect(throws: DecodingError.self) { _ = try decoded(Int64.self, .number(1e19)) }
+    #expect(throws: DecodingError.self) { _ = try decoded(Int64.self, .number(UInt64.max)) }
+    #expect(throws: DecodingError.self) { _ = try decoded(UInt8.self, .number(Int64(-1))) }
+    #expect(throws: DecodingError.self) { _ = try decoded(UInt64.self, .number(2e19)) }
+    #expect(throws: DecodingError.self) { _ = try decoded(Int.self, .number(0.5)) }
+  }
+
   @Test func errorsNameTheCodingPath() throws {
     func problem(_ field: String) throws -> String {
       let archive = try makeArchive(
