@@ -165,6 +165,39 @@ struct UndoTests {
     }
   }
 
+  /// An undo whose entry others had taken back changed nothing, so it left no entry, and the next undo was the same.
+  @Test func undoAndRedoSkipWhatOthersHaveTakenBack() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      func title(_ text: String, by author: String) throws {
+        try journal.commit(by: author) { try $0.updateItem(1, set: ["title": .string(text)]) }
+      }
+      try journal.commit { try $0.addItem(kind: "book", attributes: ["title": "a"]) }
+      try title("b", by: "ana")
+      try journal.commit(by: "ana") { try $0.addItem(kind: "book") }
+      try journal.commit(by: "ana") { try $0.updateItem(1, set: ["stars": 1]) }
+      try journal.commit(by: "bob") { try $0.deleteItem(2) }
+      try journal.commit(try journal.planRevert(of: 4), by: "bob")
+      let undo = try #require(try journal.planUndo(by: "ana"))
+      #expect(undo.action == .undo(2))
+      try journal.commit(undo, by: "ana")
+      #expect(journal.state.item(1)?.attributes == ["title": "a"])
+      #expect(try journal.planUndo(by: "ana") == nil)
+
+      try title("c", by: "eve")
+      try journal.commit(by: "eve") { try $0.updateItem(1, set: ["stars": 2]) }
+      for _ in 1...2 { try journal.commit(try #require(try journal.planUndo(by: "eve")), by: "eve") }
+      // What Eve would redo first has its value again already.
+      try title("c", by: "bob")
+      let redo = try #require(try journal.planRedo(by: "eve"))
+      #expect(redo.action == .redo(9))
+      try journal.commit(redo, by: "eve")
+      #expect(journal.state.item(1)?.attributes == ["title": "c", "stars": 2])
+      #expect(try journal.planRedo(by: "eve") == nil)
+      try journal.close()
+    }
+  }
+
   /// The entry that is reverted added a category and changed an item. A later entry puts the item into the category.
   @Test func revertingAnEntryKeepsACategoryThatItAddedIfItHasItemsNow() throws {
     try withTemporaryFolder { folder in
