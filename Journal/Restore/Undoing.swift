@@ -11,7 +11,7 @@ extension Journal {
     var redone: Set<Revision> = []
     let cursor = entries(newestFirst: true)
     while let entry = try cursor.next() {
-      guard entry.author == author else { continue }
+      guard entry.isBy(author) else { continue }
       if entry.metadata[RestoreMetadata.redoes] != nil {
         if let revision = entry.reverted { redone.insert(revision) }
       } else if entry.metadata[RestoreMetadata.undoes] != nil {
@@ -36,7 +36,7 @@ extension Journal {
     var redone: Set<Revision> = []
     let cursor = entries(newestFirst: true)
     while let entry = try cursor.next() {
-      guard entry.author == author else { continue }
+      guard entry.isBy(author) else { continue }
       if entry.metadata[RestoreMetadata.redoes] != nil {
         if let revision = entry.reverted { redone.insert(revision) }
       } else if let original = entry.metadata[RestoreMetadata.undoes].flatMap({ Revision($0) }) {
@@ -70,6 +70,9 @@ extension Journal {
 }
 
 extension Entry {
+  /// Whether that author made the entry; false if its author was erased.
+  fileprivate func isBy(_ author: String) -> Bool { !isAnnotationErased && self.author == author }
+
   /// The revision that the entry reverts, nil if it is not a revert.
   fileprivate var reverted: Revision? { metadata[RestoreMetadata.reverts].flatMap { Revision($0) } }
 

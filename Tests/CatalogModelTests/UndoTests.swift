@@ -198,6 +198,23 @@ struct UndoTests {
     }
   }
 
+  /// An entry without author and one whose author was erased looked the same.
+  @Test func undoLeavesEntriesWhoseAuthorWasErased() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Books.journal")
+      let before = try CatalogJournal.create(at: url)
+      try before.commit { try $0.addItem(kind: "book") }
+      try before.commit(by: "bob") { draft in for _ in 1...2 { try draft.addItem(kind: "book") } }
+      try before.close()
+      try CatalogJournal.erase([.item(2)], at: url, reason: "by law", by: "eve", includingWords: true)
+      let journal = try CatalogJournal.open(at: url)
+      #expect(try journal.planUndo(by: "")?.action == .undo(1))
+      try journal.commit(try #require(try journal.planUndo(by: "")))
+      #expect(try journal.planRedo(by: "")?.action == .redo(1))
+      try journal.close()
+    }
+  }
+
   /// The entry that is reverted added a category and changed an item. A later entry puts the item into the category.
   @Test func revertingAnEntryKeepsACategoryThatItAddedIfItHasItemsNow() throws {
     try withTemporaryFolder { folder in
