@@ -131,6 +131,31 @@ struct UndoTests {
     }
   }
 
+  @Test func aPreviewOfSeveralRevertsIsWhatTheyDo() throws {
+    var random = SeededGenerator()
+    for _ in 0..<50 {
+      try withTemporaryFolder(inMemory: true) { folder in
+        let journal = try RandomJournal(folder, commits: 12, using: &random).journal
+        let later = [LaterEdits.refuse, .keep, .override].randomElement(using: &random)!
+        let revisions = Set((1...3).map { _ in Int.random(in: 1...journal.head.revision, using: &random) })
+          .sorted(by: >)
+        let previews = try journal.planReverts(of: revisions, later: later, by: "eve")
+        for (revision, preview) in zip(revisions, previews) {
+          let plan = try journal.planRevert(of: revision, later: later)
+          #expect(plan.basis == preview.basis && plan.changes == preview.changes)
+          for (edits, previewed) in [(plan.conflicts, preview.conflicts), (plan.undoes, preview.undoes)] {
+            #expect(edits.map(\.revision) == previewed.map(\.revision))
+            #expect(edits.map(\.entity) == previewed.map(\.entity))
+            #expect(edits.map(\.fields) == previewed.map(\.fields))
+          }
+          if plan.conflicts.isEmpty { try journal.commit(plan, by: "eve") }
+        }
+        #expect(previews.count == revisions.count || previews.last?.conflicts.isEmpty == false)
+        try journal.close()
+      }
+    }
+  }
+
   @Test func aLaterEditOfTheSameFieldBlocksARevert() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
