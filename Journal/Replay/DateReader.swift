@@ -40,14 +40,15 @@ struct DateReader {
 
   /// `2026-08-01 10:00`, `yesterday`, `last monday 9:30`, `14:00:00+02:00`.
   private func dayAndTime(_ text: String) -> Timestamp? {
-    let time = /(?:^|[ t])([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(\.[0-9]+)?)? ?(z|utc|[+-][0-9]{2}:[0-9]{2})?$/
+    let time =
+      /(?:^|[ t])([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]+))?)? ?(z|utc|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?$/
     guard let match = text.firstMatch(of: time) else { return dayStart(text).map { moment($0, in: nil) } }
     let dayText = String(text[..<match.range.lowerBound])
     guard let start = dayText.isEmpty ? today : dayStart(dayText), let hour = Int64(match.1), hour < 24,
       let minute = Int64(match.2), minute < 60, let second = Int64(match.3 ?? "0"), second <= 60
     else { return nil }
-    let fraction = match.4.flatMap { Double("0" + $0) } ?? 0
-    let civil = start + (hour * 60 + minute) * 60_000_000 + second * 1_000_000 + Int64(fraction * 1_000_000)
+    let microseconds = Int64((match.4 ?? "").prefix(6).padding(toLength: 6, withPad: "0", startingAt: 0)) ?? 0
+    let civil = start + (hour * 60 + minute) * 60_000_000 + second * 1_000_000 + microseconds
     return moment(civil, in: match.5.map(String.init))
   }
 

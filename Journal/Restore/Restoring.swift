@@ -114,11 +114,13 @@ extension Journal {
   }
 
   /// The edits after a revision that changes would undo, newest first.
-  func laterEdits(lostBy changes: [EntityDifference], since revision: Revision) throws -> [LaterEdit] {
+  func laterEdits(
+    lostBy changes: [EntityDifference], since revision: Revision, on preview: Preview<State>? = nil
+  ) throws -> [LaterEdit] {
     var edits: [LaterEdit] = []
     for change in changes {
       let parts = Set(change.parts.map(\.key))
-      for past in try events(of: change.entity, after: revision) {
+      for past in try events(of: change.entity, after: revision, on: preview) {
         if let edit = past.edit(of: change.operation == .update ? parts : nil) { edits.append(edit) }
       }
     }
@@ -126,10 +128,13 @@ extension Journal {
   }
 
   /// The events of an entity after a revision, newest first.
-  func events(of entity: EntityKey, after revision: Revision) throws -> [PastEvent] {
-    var events: [PastEvent] = []
+  /// - Parameter preview: what plans would add to them.
+  func events(
+    of entity: EntityKey, after revision: Revision, on preview: Preview<State>?
+  ) throws -> [PastEvent] {
+    var events = preview?.events(of: entity) ?? []
     let newest = state.revision(of: entity)
-    guard newest > revision else { return [] }
+    guard newest > revision else { return events }
     try readBack(from: newest, over: entity) { past throws(JournalError) in
       events.append(past)
       return past.event.previous > revision

@@ -19,16 +19,32 @@ extension Journal {
   ///   nothing that can be reverted, for example because it only made a tag.
   /// - Complexity: O(h) reads of the log for h events of the entities that the entry touched.
   public func planRevert(of revision: Revision, later: LaterEdits = .refuse) throws -> RestorePlan {
-    try planRevert(of: revision, later: later, assumingReverted: [])
+    try planRevert(of: revision, later: later, on: nil)
   }
 
-  /// Plans a revert as if some entries had been reverted already, to preview several reverts.
-  package func planRevert(
-    of revision: Revision, later: LaterEdits, assumingReverted others: Set<Revision>
+  private func planRevert(
+    of revision: Revision, later: LaterEdits, on preview: Preview<State>?
   ) throws -> RestorePlan {
     try planRevert(
       of: try revertibleEntry(at: revision), later, action: .revert(revision), verb: "reverted",
-      metadata: [RestoreMetadata.reverts: "\(revision)"], assumingReverted: others)
+      metadata: [RestoreMetadata.reverts: "\(revision)"], on: preview)
+  }
+
+  /// Plans to revert several entries one after the other, each as if the plans before were committed, up to the first
+  /// that has conflicts.
+  /// - Parameter author: who would commit them.
+  package func planReverts(
+    of revisions: [Revision], later: LaterEdits, by author: String
+  ) throws -> [RestorePlan] {
+    var plans: [RestorePlan] = []
+    var preview = Preview(version)
+    for revision in revisions {
+      let plan = try planRevert(of: revision, later: later, on: preview)
+      plans.append(plan)
+      if !plan.conflicts.isEmpty { break }
+      try preview.commit(plan, by: author)
+    }
+    return plans
   }
 
   /// The entry of a revision, if it changed anything that can be reverted.
@@ -48,9 +64,10 @@ extension Journal {
 
   func planRevert(
     of entry: Entry, _ later: LaterEdits, action: RestorePlan.Action, verb: String,
-    metadata: [String: String], assumingReverted others: Set<Revision> = []
+    metadata: [String: String], on preview: Preview<State>? = nil
   ) throws -> RestorePlan {
-    let newest = version
+    let preview = preview ?? Preview(version)
+    let newest = preview.version
     var reversal = Reversal(
       RestoreTargets(now: newest.state) { [self] in
         try entity($0, asOf: .revision(entry.revision - 1))?.record
@@ -60,7 +77,7 @@ extension Journal {
         event, from: try row(of: event.entity, after: event.previous)?.record,
         to: try row(of: event.entity, after: entry.revision)?.record,
         touches: Touches(
-          of: try events(of: event.entity, after: entry.revision), since: entry.revision, reverted: others))
+          of: try events(of: event.entity, after: entry.revision, on: preview), since: entry.revision))
     }
     let asked = reversal.targets
     try reversal.targets.complete()
@@ -69,7 +86,8 @@ extension Journal {
     // One conflict for each entity is enough.
     let inConflict = Set(reversal.conflicts.map(\.entity))
     for entity in losers where !inConflict.contains(entity) {
-      guard let past = try events(of: entity, after: 0).first, let edit = past.edit(of: nil) else { continue }
+      guard let past = try events(of: entity, after: 0, on: preview).first, let edit = past.edit(of: nil)
+      else { continue }
       reversal.note(edit)
     }
     if later == .keep, !losers.isEmpty {
@@ -82,10 +100,41 @@ extension Journal {
     let subject = entry.note.prefix { !$0.isNewline }
     return RestorePlan(
       action: action, basis: newest.revision, changes: changes,
-      undoes: later == .override ? try laterEdits(lostBy: changes, since: entry.revision) : [],
+      undoes: later == .override ? try laterEdits(lostBy: changes, since: entry.revision, on: preview) : [],
       conflicts: later == .refuse ? reversal.conflicts : [],
       note: "\(verb) entry \(entry.revision)" + (subject.isEmpty ? "" : ": \(subject)"), metadata: metadata,
       coversEverything: false)
+  }
+}
+
+/// What plans would make of a journal if they were committed one after the other.
+struct Preview<State: EventSourced> {
+  /// The version after the plans.
+  private(set) var version: Version<State>
+  /// The events of each entity that the plans would make, newest first.
+  private var events: [EntityKey: [PastEvent]] = [:]
+
+  init(_ version: Version<State>) { self.version = version }
+
+  /// The events of an entity that the plans would make, newest first.
+  func events(of entity: EntityKey) -> [PastEvent] { events[entity] ?? [] }
+
+  /// Makes the changes of a plan, if there are any, as the next entry.
+  mutating func commit(_ plan: RestorePlan, by author: String) throws(JournalError) {
+    if plan.isEmpty { return }
+    let head = version.head
+    var draft = Draft(base: version, date: head.date)
+    try draft.make(plan)
+    let (made, state) = try draft.finish()
+    let header = EntryHeader(
+      date: .now, clockDate: .now, schemaVersion: 0, previousDigest: head.digest, checkpointRevision: nil)
+    let annotation = EntryAnnotation(author: author, note: plan.note, metadata: plan.metadata)
+    for event in made {
+      events[event.entity, default: []].insert(
+        PastEvent(revision: head.revision + 1, header: header, annotation: annotation, event: event), at: 0)
+    }
+    version = Version(
+      head: Head(revision: head.revision + 1, timestamp: head.timestamp, digest: head.digest), state: state)
   }
 }
 
@@ -170,13 +219,11 @@ private struct Touches {
   private let events: [PastEvent]
   private let revisions: Set<Revision>
   private let entry: Revision
-  private let reverted: Set<Revision>
 
-  init(of events: [PastEvent], since entry: Revision, reverted: Set<Revision>) {
+  init(of events: [PastEvent], since entry: Revision) {
     self.events = events
     revisions = Set(events.map(\.revision))
     self.entry = entry
-    self.reverted = reverted
   }
 
   /// The later events that still count, newest first, and whether one of them has reverted the entry already.
@@ -185,7 +232,7 @@ private struct Touches {
   func standing(
     isAsLeft: Bool, where isAskedFor: (PastEvent) -> Bool
   ) -> (isReverted: Bool, events: [PastEvent]) {
-    var reverted = reverted
+    var reverted: Set<Revision> = []
     var standing: [PastEvent] = []
     for past in events where isAskedFor(past) && !reverted.contains(past.revision) {
       switch past.words.reverted {

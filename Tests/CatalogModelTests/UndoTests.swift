@@ -131,6 +131,31 @@ struct UndoTests {
     }
   }
 
+  @Test func aPreviewOfSeveralRevertsIsWhatTheyDo() throws {
+    var random = SeededGenerator()
+    for _ in 0..<50 {
+      try withTemporaryFolder(inMemory: true) { folder in
+        let journal = try RandomJournal(folder, commits: 12, using: &random).journal
+        let later = [LaterEdits.refuse, .keep, .override].randomElement(using: &random)!
+        let revisions = Set((1...3).map { _ in Int.random(in: 1...journal.head.revision, using: &random) })
+          .sorted(by: >)
+        let previews = try journal.planReverts(of: revisions, later: later, by: "eve")
+        for (revision, preview) in zip(revisions, previews) {
+          let plan = try journal.planRevert(of: revision, later: later)
+          #expect(plan.basis == preview.basis && plan.changes == preview.changes)
+          for (edits, previewed) in [(plan.conflicts, preview.conflicts), (plan.undoes, preview.undoes)] {
+            #expect(edits.map(\.revision) == previewed.map(\.revision))
+            #expect(edits.map(\.entity) == previewed.map(\.entity))
+            #expect(edits.map(\.fields) == previewed.map(\.fields))
+          }
+          if plan.conflicts.isEmpty { try journal.commit(plan, by: "eve") }
+        }
+        #expect(previews.count == revisions.count || previews.last?.conflicts.isEmpty == false)
+        try journal.close()
+      }
+    }
+  }
+
   @Test func aLaterEditOfTheSameFieldBlocksARevert() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
@@ -161,6 +186,56 @@ struct UndoTests {
       #expect(free.conflicts.isEmpty)
       try journal.commit(free, by: "ana")
       #expect(journal.state.item(1)?.attributes == ["title": .string("a")])
+      try journal.close()
+    }
+  }
+
+  /// An undo whose entry others had taken back changed nothing, so it left no entry, and the next undo was the same.
+  @Test func undoAndRedoSkipWhatOthersHaveTakenBack() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      func title(_ text: String, by author: String) throws {
+        try journal.commit(by: author) { try $0.updateItem(1, set: ["title": .string(text)]) }
+      }
+      try journal.commit { try $0.addItem(kind: "book", attributes: ["title": "a"]) }
+      try title("b", by: "ana")
+      try journal.commit(by: "ana") { try $0.addItem(kind: "book") }
+      try journal.commit(by: "ana") { try $0.updateItem(1, set: ["stars": 1]) }
+      try journal.commit(by: "bob") { try $0.deleteItem(2) }
+      try journal.commit(try journal.planRevert(of: 4), by: "bob")
+      let undo = try #require(try journal.planUndo(by: "ana"))
+      #expect(undo.action == .undo(2))
+      try journal.commit(undo, by: "ana")
+      #expect(journal.state.item(1)?.attributes == ["title": "a"])
+      #expect(try journal.planUndo(by: "ana") == nil)
+
+      try title("c", by: "eve")
+      try journal.commit(by: "eve") { try $0.updateItem(1, set: ["stars": 2]) }
+      for _ in 1...2 { try journal.commit(try #require(try journal.planUndo(by: "eve")), by: "eve") }
+      // What Eve would redo first has its value again already.
+      try title("c", by: "bob")
+      let redo = try #require(try journal.planRedo(by: "eve"))
+      #expect(redo.action == .redo(9))
+      try journal.commit(redo, by: "eve")
+      #expect(journal.state.item(1)?.attributes == ["title": "c", "stars": 2])
+      #expect(try journal.planRedo(by: "eve") == nil)
+      try journal.close()
+    }
+  }
+
+  /// An entry without author and one whose author was erased looked the same.
+  @Test func undoLeavesEntriesWhoseAuthorWasErased() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Books.journal")
+      let before = try CatalogJournal.create(at: url)
+      try before.commit { try $0.addItem(kind: "book") }
+      try before.commit(by: "bob") { draft in for _ in 1...2 { try draft.addItem(kind: "book") } }
+      try before.close()
+      try CatalogJournal.erase([.item(2)], at: url, reason: "by law", by: "eve", includingWords: true)
+      let journal = try CatalogJournal.open(at: url)
+      #expect(try journal.planUndo(by: "")?.action == .undo(1))
+      try journal.commit(try #require(try journal.planUndo(by: "")))
+      #expect(try journal.planRedo(by: "")?.action == .redo(1))
       try journal.close()
     }
   }

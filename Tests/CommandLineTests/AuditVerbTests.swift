@@ -256,6 +256,24 @@ import Testing
     }
   }
 
+  /// Each revert was shown as if the ones before had not been done.
+  @Test func aDryRunOfSeveralRevertsShowsWhatEachWouldDo() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      let app = try CatalogJournal.create(at: URL(filePath: path))
+      try app.commit { try $0.addItem(kind: "book", attributes: ["title": "Dun"]) }
+      try app.commit { try $0.updateItem(1, set: ["title": "Dune"]) }
+      try app.commit { try $0.deleteItem(1) }
+      try app.close()
+      let shown = try journal("revert", path, "2", "3", "--dry-run", "--json").output
+      let done = try journal("revert", path, "2", "3", "--json").output
+      #expect(shown.contains("\"old\":\"Dune\",\"new\":\"Dun\""))
+      #expect(
+        shown.replacing("\"revision\":null,\"dryRun\":true", with: "")
+          == done.replacing(/"revision":[45],"dryRun":false/, with: ""))
+    }
+  }
+
   @Test func tagsAreEntriesAndNamePointsInTime() throws {
     try withFixedJournal { path in
       try expect(

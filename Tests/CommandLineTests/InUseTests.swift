@@ -99,6 +99,45 @@ import Testing
     }
   }
 
+  /// The follower knew an item as it was when an entry changed it first.
+  @Test func logFollowsAnItemIntoAnotherCategory() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      let app = try CatalogJournal.create(at: URL(filePath: path))
+      try app.commit { draft in
+        for name in ["Novels", "Poems"] { try draft.addCategory(name: name) }
+        try draft.addItem(kind: "book", category: 1, attributes: ["title": "Dun"])
+      }
+      let file = folder.url.appending(path: "output")
+      try Data().write(to: file)
+      let process = Process()
+      process.executableURL = URL(filePath: journalPath)
+      process.arguments = ["log", path, "--follow", "--since", "0", "--patch", "--category", "Poems"]
+      process.standardOutput = try FileHandle(forWritingTo: file)
+      try process.run()
+      func wait(for text: String) throws -> Bool {
+        let end = Date() + 20
+        while Date() < end {
+          if try String(contentsOf: file, encoding: .utf8).contains(text) { return true }
+          usleep(10_000)
+        }
+        return false
+      }
+      #expect(try wait(for: "Poems"))
+      try app.commit { try $0.updateItem(1, set: ["stars": 3]) }
+      try app.commit { try $0.setName(ofCategory: 2, to: "Verses") }
+      #expect(try wait(for: "Verses"))
+      try app.commit { draft in
+        try draft.setCategory(ofItem: 1, to: 2)
+        try draft.updateItem(1, set: ["title": "Dune"])
+      }
+      #expect(try wait(for: "~ item:1  Dune\n"))
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+      try app.close()
+    }
+  }
+
   #if os(Linux)
     /// If the clock was set back, the program saw no new entry until the clock was where it had been.
     @Test func aFollowerDoesNotWaitForADate() throws {

@@ -49,7 +49,7 @@ import Testing
   @Test(arguments: [
     "", "x", "-1", "HEAD~-1", "HEAD~x", "HEAD^", "1.5", "2026-13-01", "2026-02-30", "tomorrow", "minutes ago",
     "5 lightyears ago", "99999999999999999999", "1 2 3", "2026-08-01T25:00:00Z", "2026-08-01 24:00",
-    "last day",
+    "2026-08-01 10:00+24:00", "2026-08-01T10:00:00+02:60", "last day",
   ])
   func aTextThatNamesNoPointInTimeIsAnError(_ text: String) throws {
     try withHours { journal, _ in
@@ -64,6 +64,9 @@ import Testing
   @Test(arguments: [
     ("today", "2026-08-05T00:00:00Z"), ("yesterday", "2026-08-04T00:00:00Z"),
     ("yesterday 14:30", "2026-08-04T14:30:00Z"), ("14:30", "2026-08-05T14:30:00Z"),
+    // A microsecond less would be the state before the entry of that date.
+    ("yesterday 14:30:00.000249", "2026-08-04T14:30:00.000249Z"),
+    ("14:30:59.9999999 +01:00", "2026-08-05T13:30:59.999999Z"),
     ("wednesday", "2026-08-05T00:00:00Z"), ("last wednesday", "2026-07-29T00:00:00Z"),
     ("last monday", "2026-08-03T00:00:00Z"), ("Last Thursday", "2026-07-30T00:00:00Z"),
     ("5 minutes ago", "2026-08-05T01:25:00Z"), ("1 day ago", "2026-08-04T01:30:00Z"),

@@ -4,7 +4,9 @@ import CatalogModel
 final class Labels {
   private let open: () throws -> CatalogJournal
   private var opened: CatalogJournal?
+  /// The records as of a revision of the journal, which moves on if it is followed.
   private var records: [EntityKey: EntityRecord?] = [:]
+  private var revision: Revision = 0
   private static let limit = 10_000
 
   /// - Parameter journal: opened for the first label.
@@ -20,12 +22,15 @@ final class Labels {
 
   /// The current or last record of an entity; nil if it never existed.
   func record(of entity: EntityKey) throws -> EntityRecord? {
-    if let known = records[entity] { return known }
     let journal = try journal()
-    var record = journal.state.record(of: entity)
-    let revision = journal.state.revision(of: entity)
-    if record == nil, revision > 0 {
-      record = try journal.entity(entity, asOf: .revision(revision - 1))?.record
+    let version = journal.version
+    if version.revision != revision { records.removeAll() }
+    revision = version.revision
+    if let known = records[entity] { return known }
+    var record = version.state.record(of: entity)
+    let changed = version.state.revision(of: entity)
+    if record == nil, changed > 0 {
+      record = try journal.entity(entity, asOf: .revision(changed - 1))?.record
     }
     if records.count >= Self.limit { records.removeAll() }
     records[entity] = record

@@ -58,16 +58,15 @@ enum Revert: Verb {
       }
       _ = try journal.revertibleEntry(at: revision)
     }
-    var planned: Set<Revision> = []
-    for revision in revisions {
-      let plan = try journal.planRevert(of: revision, later: later, assumingReverted: planned)
+    let previews = isDryRun ? try journal.planReverts(of: revisions, later: later, by: arguments.author) : []
+    for (index, revision) in revisions.enumerated() {
+      let plan = isDryRun ? previews[index] : try journal.planRevert(of: revision, later: later)
       if revisions.count > 1, !arguments.has("--json") {
         let entry = try journal.entry(at: revision)
         try terminal.output.line(
           terminal.styled(.yellow, "entry \(revision), by \(entry.authorText): \(entry.subject)"))
       }
       _ = try arguments.carryOut(plan, in: journal, by: arguments.author, terminal)
-      if isDryRun { planned.insert(revision) }
     }
     try journal.close()
     return .done
