@@ -207,6 +207,25 @@ import Testing
     }
   }
 
+  @Test func theFooterOfAnotherTableIsCorruption() throws {
+    try withTable { path, table in
+      for other in [990, 1000, 1010] {
+        try withTemporaryFolder { folder in
+          let otherPath = folder.path("db")
+          var options = Database.Options()
+          options.blockByteCount = 1 << 10
+          options.keptLogByteCount = 0
+          try withDatabase(otherPath, .new, options: options) { try $0.store(1...other, byteCount: 99) }
+          try withDatabase(otherPath, .existing, options: options) { _ in }
+          let foreign = [UInt8](
+            try Data(contentsOf: URL(filePath: "\(otherPath)/\(newest(".ldb", in: otherPath))")))
+          try edit(table) { $0.replaceSubrange($0.count - 48..<$0.count, with: foreign.suffix(48)) }
+          try expect(.damaged, at: path)
+        }
+      }
+    }
+  }
+
   @Test func aFooterOfUnterminatedNumbersIsCorruption() throws {
     try withTable { path, table in
       try edit(table) { bytes in
