@@ -71,7 +71,8 @@ public final class Journal<State: EventSourced>: Sendable {
   /// The log of a shared journal, to which other nodes append; nil otherwise.
   var node: NodeLog? { log as? NodeLog }
   private let removesFolder: Bool
-  private let isClosed = Lock(false)
+  /// The outcome of closing; nil before that.
+  private let closing = Lock<Result<Void, any Error>?>(nil)
 
   init(_ recovery: Recovery<State>, mode: Mode, options: JournalOptions) throws(JournalError) {
     format = recovery.format
@@ -194,18 +195,20 @@ public final class Journal<State: EventSourced>: Sendable {
 
   /// Waits for commits in progress and closes the journal. Later calls that need the disk throw; states that were
   /// returned earlier stay usable. Sequences of the journal end last: then it can be opened again. Closing twice is
-  /// allowed.
+  /// allowed: a later call waits for the first one and has the same outcome.
   ///
   /// A snapshot or layer that is being written is cancelled; the next opening does not need it.
   /// - Throws: ``JournalError`` if HEAD can't be flushed; the journal is closed nevertheless. With code `wrongUse`
   ///   inside the body of a commit; the journal then stays open.
   public func close() throws {
     try committer?.checkIsOutsideOfBody()
-    let wasClosed = isClosed.withLock { isClosed in
-      defer { isClosed = true }
-      return isClosed
+    try closing.withLock { outcome in
+      if outcome == nil { outcome = Result { try closeOnce() } }
+      try outcome?.get()
     }
-    if wasClosed { return }
+  }
+
+  private func closeOnce() throws {
     healthCheck.end()
     follower?.end()
     defer {

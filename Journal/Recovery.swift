@@ -91,6 +91,7 @@ struct Recovery<State: EventSourced> {
       blobs = BlobStore(
         folder, try folder.openImages(), isReadOnly: mode != .readWrite,
         shared: try Self.sharedImages(of: format.id, in: folder, options))
+      if mode == .readWrite { try blobs.removeUnfinished() }
     } catch {
       let error = Self.naming(error, in: log, mark, from: format.head.revision + 1)
       chain.close()
@@ -109,7 +110,6 @@ struct Recovery<State: EventSourced> {
       .info,
       "the journal was opened at revision \(version.revision); "
         + "\(replayedCount) events were replayed", revision: version.revision)
-    if mode == .readWrite { try blobs.removeUnfinished() }
   }
 
   private static func sharedImages(

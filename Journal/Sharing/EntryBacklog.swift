@@ -7,7 +7,7 @@ import Locks
 /// meantime with one flush. Until then, they are read from memory.
 ///
 /// 1. Entries are added and stored in order and without gaps.
-/// 2. After a failure nothing more is stored. What is in memory can still be read.
+/// 2. A shortage delays storing. After any other failure nothing more is stored. What is in memory can still be read.
 /// 3. Memory is bounded: if the drive is too slow, adding waits for it.
 ///
 /// Safe to use from any thread.
@@ -116,12 +116,26 @@ final class EntryBacklog: Sendable {
   }
 
   private func storeAll() {
+    var isShort = false
     while true {
       work.wait()
       if !state.withLock({ $0.isClosed }) { _ = hurry.wait(timeout: .now() + Self.pause) }
       let entries = state.withLock { $0.entries }
-      if let last = entries.last {
-        do throws(JournalError) { try log.store(entries) } catch { return fail(because: error, entries) }
+      if let first = entries.first, let last = entries.last {
+        do throws(AppendFailure) { try log.append(entries, after: first.revision - 1) } catch {
+          guard case .refused(let shortage) = error, shortage.code == .outOfResources,
+            !state.withLock({ $0.isClosed })
+          else { return fail(because: error.cause, entries) }
+          if !isShort {
+            options.note(
+              .warning, "storing the entries of the shared log is paused by a shortage", cause: shortage)
+          }
+          isShort = true
+          _ = hurry.wait(timeout: .now() + .milliseconds(100))
+          work.signal()
+          continue
+        }
+        isShort = false
         let hasMore = state.withLock { state in
           state.entries.removeFirst(entries.count)
           state.byteCount = state.entries.reduce(0) { $0 + $1.bytes.count }

@@ -12,8 +12,8 @@ namespace cldb {
 
 namespace {
 
-// Marks the appended code and errno. No text of LevelDB or the system contains it.
-constexpr char kMark = '\x01';
+// Marks the appended code and errno. No text or path contains it.
+constexpr char kMark = '\0';
 
 }  // namespace
 

@@ -39,6 +39,32 @@ enum ThreadShortage {
     check(opened.head == head, "another head")
     try check(try opened.verify().isSound, "not sound")
     try opened.close()
+
+    let large = url.appendingPathExtension("large")
+    try writeSnapshot(large)
+    try readSnapshot(large)
+  }
+
+  private static let pageCount = 1_500
+
+  /// Writes a snapshot with so many pages that a second thread would help to decode them.
+  private static func writeSnapshot(_ url: URL) throws {
+    let journal = try Journal<Logbook>.create(at: url, options: JournalOptions(snapshots: .manual))
+    try journal.commit { draft in for number in 1...pageCount { try draft.write(number, "page \(number)") } }
+    try journal.takeSnapshot()
+    try journal.close()
+  }
+
+  private static func readSnapshot(_ url: URL) throws {
+    let journal = try Journal<Logbook>.open(at: url, options: JournalOptions(snapshots: .manual))
+    try check(try journal.statistics().replayedEventCount == 0, "the snapshot is not used")
+    check(journal.state.pages.reduce(0) { count, _ in count + 1 } == pageCount, "pages are missing")
+    try journal.close()
+    // Nothing could tell a follower of new entries.
+    do {
+      try Journal<Logbook>.open(at: url, mode: .follow).close()
+      fail("following needs a thread")
+    } catch let error as JournalError { check(error.code == .outOfResources, "\(error)") }
   }
 
   /// Blocks, where an `async` function would suspend.

@@ -26,7 +26,7 @@ extension Battery {
             let lines =
               try random.chance(1, in: 2)
               ? killed(url, writers: writers, firstTurn: first, backup: backup, &random)
-              : KilledChild.said(by: url, writers: writers, firstTurn: first, backup: backup, random: &random)
+              : KilledChild.said(by: url, writers: writers, firstTurn: first, [backup.path], random: &random)
             rounds += 1
             for line in lines where line.hasPrefix("backup ") {
               let numbers = line.split(separator: " ").compactMap { Int($0) }

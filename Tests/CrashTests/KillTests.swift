@@ -13,6 +13,8 @@ extension Battery {
       var (rounds, acknowledged, journals, snapshots, unfinished, most) = (0, 0, 0, 0, 0, 0)
       while Date() < end {
         journals += 1
+        // Every third journal keeps no past states.
+        let keepsPast = journals % 3 != 2
         try withFolderInMemory { folder in
           let url = URL(fileURLWithPath: "\(folder)/Log.journal")
           var acknowledgements = Acknowledgements()
@@ -20,7 +22,8 @@ extension Battery {
           for round in 0..<12 where Date() < end {
             let writers = [1, 2, 8, 64].randomElement(using: &random)!
             let first = round * 1_000_000
-            let lines = try KilledChild.run(url, writers: writers, firstTurn: first, random: &random)
+            let lines = try KilledChild.run(
+              url, writers: writers, firstTurn: first, keepsPast: keepsPast, random: &random)
             for line in lines {
               acknowledgements.note(line.revision, writer: line.writer, turn: line.turn)
             }
@@ -31,7 +34,8 @@ extension Battery {
               continue
             }
             let mode: Journal<Logbook>.Mode = random.chance(1, in: 2) ? .readOnly : .readWrite
-            let journal = try Journal<Logbook>.open(at: url, mode: mode)
+            let options = JournalOptions(snapshots: keepsPast ? .automatic : .small)
+            let journal = try Journal<Logbook>.open(at: url, mode: mode, options: options)
             let problem = try acknowledgements.problem(with: journal)
             // However many threads commit and whatever is being written, opening replays no more than this.
             let replayed = try journal.statistics().replayedEventCount
@@ -67,9 +71,11 @@ enum KilledChild {
 
   /// Starts the process, kills it after a random time, and returns the acknowledgements that it had printed.
   static func run(
-    _ url: URL, writers: Int, firstTurn: Int, random: inout SeededGenerator
+    _ url: URL, writers: Int, firstTurn: Int, keepsPast: Bool = true, random: inout SeededGenerator
   ) throws -> [Line] {
-    try said(by: url, writers: writers, firstTurn: firstTurn, random: &random).compactMap { line in
+    let policy = keepsPast ? [] : ["forgetful"]
+    return try said(by: url, writers: writers, firstTurn: firstTurn, policy, random: &random).compactMap {
+      line in
       let numbers = line.split(separator: " ").map { Int($0) }
       guard numbers.count == 3, let revision = numbers[0], let writer = numbers[1], let turn = numbers[2]
       else { return nil }
@@ -77,12 +83,13 @@ enum KilledChild {
     }
   }
 
-  /// The same, optionally with a backup that the process makes meanwhile. Returns the lines as they are.
+  /// The same, with further arguments, such as the backup that the process makes meanwhile. Returns the lines as they
+  /// are.
   static func said(
-    by url: URL, writers: Int, firstTurn: Int, backup: URL? = nil, random: inout SeededGenerator
+    by url: URL, writers: Int, firstTurn: Int, _ rest: [String] = [], random: inout SeededGenerator
   ) throws -> [Substring] {
     let process = try KilledProcess(
-      [url.path, "\(writers)", "\(firstTurn)", "\(random.next())"] + (backup.map { [$0.path] } ?? []),
+      [url.path, "\(writers)", "\(firstTurn)", "\(random.next())"] + rest,
       sayingInto: url.path)
     // Most processes are killed while they commit, some while they are still opening or creating the journal.
     if random.chance(3, in: 4) { try process.waitForWords() }

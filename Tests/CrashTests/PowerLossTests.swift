@@ -31,6 +31,22 @@ extension Battery {
       findings.report()
     }
 
+    /// Merges then drop the past states of layers.
+    @Test(arguments: NameModel.allCases)
+    func everythingAcknowledgedSurvivesAPowerLossIfNoPastStatesAreKept(_ model: NameModel) throws {
+      var random = SeededGenerator()
+      try withRecording(snapshots: .manyWithoutPast) { recording in
+        var enumeration = CrashStates(model, effort: Battery.size(3, long: 12), random: random)
+        let states = enumeration.all(of: recording.trace, on: SimulatedDisk(root: recording.root))
+          .shuffled(using: &random).prefix(Battery.size(1_000, long: .max))
+        let findings = Findings()
+        recording.check(Array(states), findings)
+        print("power loss without past states, \(model): \(states.count) states")
+        #expect(!states.isEmpty)
+        findings.report()
+      }
+    }
+
     @Test(arguments: NameModel.allCases)
     func aSecondPowerLossDuringTheRecoveryLosesNothingEither(_ model: NameModel) throws {
       var random = SeededGenerator()

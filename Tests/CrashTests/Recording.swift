@@ -8,6 +8,8 @@ import LogbookModel
 struct Recording: Sendable {
   var trace: Trace
   var oracle: Oracle
+  /// With which it ran, and states are opened.
+  let snapshots: SnapshotPolicy
   /// Where it ran.
   let root: String
   /// Where states are built.
@@ -36,7 +38,7 @@ struct Recording: Sendable {
     let url = URL(fileURLWithPath: folder).appendingPathComponent(journalName)
     if !state.isCreated, !FileManager.default.fileExists(atPath: url.path) { return nil }
     return oracle.problem(
-      url, acknowledged: state.acknowledged, options: Scenario.options(), goesOn: goesOn)
+      url, acknowledged: state.acknowledged, options: Scenario.options(snapshots: snapshots), goesOn: goesOn)
   }
 
   /// Records what opening a state, a commit and closing do to a disk on which the state is durable.
@@ -48,7 +50,8 @@ struct Recording: Sendable {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
       try state.build(in: folder)
       let url = URL(fileURLWithPath: folder).appendingPathComponent(journalName)
-      let journal = try Journal<Logbook>.open(at: url, options: Scenario.options(recorder.hook))
+      let journal = try Journal<Logbook>.open(
+        at: url, options: Scenario.options(recorder.hook, snapshots: snapshots))
       let found = journal.head.revision
       // Entries that were visible after the recovery must stay.
       recorder.acknowledge(found)
@@ -60,7 +63,7 @@ struct Recording: Sendable {
         notes: oracle.notes.prefix(found) + [["recovered"]])
       try journal.close()
       let recording = Recording(
-        trace: recorder.trace, oracle: oracle, root: folder, workplace: workplace)
+        trace: recorder.trace, oracle: oracle, snapshots: snapshots, root: folder, workplace: workplace)
       return (recording, SimulatedDisk(root: folder, state: state))
     } catch {
       findings.note("\(state.name): an error: \(error)")
@@ -79,7 +82,7 @@ struct Recording: Sendable {
 private let journalName = "Log.journal"
 
 /// Runs the scenario once, recorded.
-func withRecording(_ body: (Recording) throws -> Void) throws {
+func withRecording(snapshots: SnapshotPolicy = .many, _ body: (Recording) throws -> Void) throws {
   try withFolderInMemory { folder in
     let root = folder + "/live"
     let workplace = folder + "/states"
@@ -88,7 +91,7 @@ func withRecording(_ body: (Recording) throws -> Void) throws {
     }
     let recorder = Recorder()
     let url = URL(fileURLWithPath: root).appendingPathComponent(journalName)
-    let scenario = Scenario(url, hook: recorder.hook, recorder: recorder)
+    let scenario = Scenario(url, hook: recorder.hook, recorder: recorder, snapshots: snapshots)
     try scenario.run()
     if let failure = scenario.failure { throw failure }
     let journal = try Journal<Logbook>.open(at: url, mode: .readOnly)
@@ -96,6 +99,8 @@ func withRecording(_ body: (Recording) throws -> Void) throws {
     let cursor = journal.entries()
     while let entry = try cursor.next() { oracle.digests.append(entry.digest) }
     try journal.close()
-    try body(Recording(trace: recorder.trace, oracle: oracle, root: root, workplace: workplace))
+    try body(
+      Recording(
+        trace: recorder.trace, oracle: oracle, snapshots: snapshots, root: root, workplace: workplace))
   }
 }

@@ -259,6 +259,40 @@ import Testing
     }
   }
 
+  @Test(arguments: [EMFILE, ENFILE, ENOMEM], ["/HEAD", ".log"])
+  func aShortagePausesAFollowerAndNothingElse(error: Int32, file: String) throws {
+    let isShort = Lock(false)
+    let notices = Lock<[JournalNotice]>([])
+    let isNoted = DispatchSemaphore(value: 0)
+    var options = JournalOptions()
+    options.readHook = { path, _ in isShort.withLock { $0 } && path.hasSuffix(file) ? .fail(error) : .proceed
+    }
+    options.log = { notice in
+      guard notice.level != .info else { return }
+      notices.withLock { $0.append(notice) }
+      isNoted.signal()
+    }
+    try withLedger { journal, url in
+      let follower = try Journal<Ledger>.open(at: url, mode: .follow, options: options)
+      try journal.commit { _ = try $0.open(owner: "Ana") }
+      #expect(try follower.waitForEntry(after: 0, atMost: .seconds(60)))
+      isShort.withLock { $0 = true }
+      try journal.commit { try $0.deposit(1, on: 1) }
+      #expect(isNoted.wait(timeout: .now() + .seconds(60)) == .success)
+      let failure = #expect(throws: JournalError.self) { try follower.catchUp() }
+      #expect(failure?.code == .outOfResources)
+      #expect(follower.head.revision == 1)
+      // It tries again several times, and says so once.
+      usleep(350_000)
+      #expect(notices.withLock { $0.map(\.level) } == [.warning])
+      isShort.withLock { $0 = false }
+      #expect(try follower.waitForEntry(after: 1, atMost: .seconds(60)))
+      #expect(follower.head == journal.head && follower.state.accounts[1]?.balance == 1)
+      try follower.close()
+      try journal.close()
+    }
+  }
+
   @Test func readersAndWritersNeverBlockEachOther() throws {
     try withLedger { journal, url in
       try journal.commit { _ = try $0.open(owner: "Ana") }

@@ -86,13 +86,14 @@ import Testing
   }
 
   /// The entry could be stored, but a later opening could not know if it were missing.
-  @Test func theCommitAfterAFailedFlushOfHEADIsRefused() throws {
+  /// A lack of memory is no exception: commits used to ask to be tried again, which never helps.
+  @Test(arguments: [EIO, ENOMEM]) func theCommitAfterAFailedFlushOfHEADIsRefused(error number: Int32) throws {
     let isFailing = Lock(false)
     let isTold = DispatchSemaphore(value: 0)
     var options = JournalOptions { notice in if notice.message.contains("HEAD") { isTold.signal() } }
     options.fileHook = { operation in
       let isFlush = operation.kind == .sync && operation.path.hasSuffix("/HEAD")
-      return isFlush && isFailing.withLock { $0 } ? .fail(EIO) : .proceed
+      return isFlush && isFailing.withLock { $0 } ? .fail(number) : .proceed
     }
     try withLedger(options: options) { journal, url in
       isFailing.withLock { $0 = true }

@@ -117,6 +117,29 @@ import Testing
     }
   }
 
+  /// Errors pass through LevelDB as texts with a mark before the code.
+  @Test(arguments: ["plain", "\u{1}", "a\u{1}0\u{1}0", "\u{1}2\u{1}"])
+  func anErrorHasItsCodeAndItsWordsWhateverThePath(name: String) throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path(name)
+      try withDatabase(path, .new) { try $0.store(1...20) }
+      let log = try newest(".log", in: path)
+      let readHook: ReadHook = { path, _ in path.hasSuffix(".log") ? .fail(EMFILE) : .proceed }
+      var options = Database.Options()
+      options.readHook = readHook
+      let short = #expect(throws: DatabaseError.self) {
+        try Database(path: path, access: .readOnly, options: options)
+      }
+      #expect(short?.code == .io && short?.osError == EMFILE)
+      #expect(
+        short?.message.contains("\(path)/\(log): the file can't be read") == true, "\(short?.message ?? "")")
+      try FileManager.default.removeItem(atPath: "\(path)/CURRENT")
+      let damaged = #expect(throws: DatabaseError.self) { try Database(path: path, access: .readOnly) }
+      #expect(damaged?.code == .damaged)
+      #expect(damaged?.message == "\(path)/CURRENT: the file is missing, but others are there")
+    }
+  }
+
   // MARK: Flipped bits
 
   @Test func aFlippedBitInATableGivesAnErrorOrTheSameAnswers() throws {
@@ -180,6 +203,25 @@ import Testing
           bytes.replaceFooter(metaindex: (0, 8), index: (0, size))
         }
         try expect(.damaged, at: path)
+      }
+    }
+  }
+
+  @Test func theFooterOfAnotherTableIsCorruption() throws {
+    try withTable { path, table in
+      for other in [990, 1000, 1010] {
+        try withTemporaryFolder { folder in
+          let otherPath = folder.path("db")
+          var options = Database.Options()
+          options.blockByteCount = 1 << 10
+          options.keptLogByteCount = 0
+          try withDatabase(otherPath, .new, options: options) { try $0.store(1...other, byteCount: 99) }
+          try withDatabase(otherPath, .existing, options: options) { _ in }
+          let foreign = [UInt8](
+            try Data(contentsOf: URL(filePath: "\(otherPath)/\(newest(".ldb", in: otherPath))")))
+          try edit(table) { $0.replaceSubrange($0.count - 48..<$0.count, with: foreign.suffix(48)) }
+          try expect(.damaged, at: path)
+        }
       }
     }
   }

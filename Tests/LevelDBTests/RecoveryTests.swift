@@ -172,6 +172,22 @@ import Testing
     }
   }
 
+  /// Each level would be right by itself, but a merge of one would remove the file that the other needs.
+  @Test func aManifestThatNamesATableAtTwoLevelsIsAnError() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      try withDatabase(path, .new) { try $0.store(1...1000) }
+      try withDatabase(path, .existing, options: .smallTables) { _ in }
+      let table = try newest(".ldb", in: path)
+      let byteCount = try Data(contentsOf: URL(filePath: "\(path)/\(table)")).count
+      try edit("\(path)/\(newest("MANIFEST-", in: path))") {
+        $0.appendRecord(.newTable(UInt64(table.prefix(6))!, at: 6, byteCount, keys: 1...1000))
+      }
+      #expect(code { try Database(path: path, access: .readOnly) } == .damaged)
+      #expect(code { try Database(path: path, access: .existing) } == .damaged)
+    }
+  }
+
   @Test func aRepeatedRecordInALogIsAnErrorAndDoesNotEndTheProcess() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")

@@ -3,6 +3,31 @@ enum Forgery: Sendable {
   case swappedKeys, swappedBlocks, compressedBlock, unknownKind, keysOfAnotherTable
 }
 
+/// Enough of LevelDB's format of records to write a manifest that lies.
+extension [UInt8] {
+  /// The part of a manifest's record that names a table.
+  static func newTable(_ number: UInt64, at level: UInt64, _ byteCount: Int, keys: ClosedRange<Int>)
+    -> [UInt8]
+  {
+    var part: [UInt8] = []
+    for number in [7, level, number, UInt64(byteCount)] { part.appendVarint(number) }
+    for end in [keys.lowerBound, keys.upperBound] {
+      let key = key(end) + [1, 1, 0, 0, 0, 0, 0, 0]
+      part.appendVarint(UInt64(key.count))
+      part += key
+    }
+    return part
+  }
+
+  /// Appends a record, with a correct checksum, to a file of less than a block.
+  mutating func appendRecord(_ bytes: [UInt8]) {
+    let type: UInt8 = 1
+    precondition(count + 7 + bytes.count < 32 << 10)
+    self += maskedChecksum([type] + bytes)
+    self += [UInt8(bytes.count & 0xff), UInt8(bytes.count >> 8), type] + bytes
+  }
+}
+
 /// Enough of LevelDB's table format to write a table that lies.
 extension [UInt8] {
   /// Turns the second block, or the last, into one that LevelDB never writes, with a correct checksum.

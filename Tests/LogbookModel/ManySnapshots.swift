@@ -10,4 +10,11 @@ extension SnapshotPolicy {
     policy.backlogCount = 200
     return policy
   }
+
+  /// The same, without past states.
+  package static var manyWithoutPast: SnapshotPolicy {
+    var policy = many
+    policy.keepsPast = false
+    return policy
+  }
 }

@@ -103,7 +103,14 @@ final class LevelDBLog: EntryLog {
     guard calls.enter() else { throw .refused(closed) }
     defer { calls.leave() }
     // After a failed flush of HEAD, the next opening could not detect a missing entry.
-    do throws(JournalError) { try marker.check() } catch { throw .refused(error) }
+    do throws(JournalError) { try marker.check() } catch {
+      // Whatever its cause was, trying again does not help.
+      throw .refused(
+        JournalError(
+          .poisoned,
+          "HEAD could not be flushed, so the journal takes no more commits; close it and open it again",
+          path: error.path, cause: error))
+    }
     let refusal: DatabaseError?
     do throws(JournalError) {
       refusal = try write(entries)

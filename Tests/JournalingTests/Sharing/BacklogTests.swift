@@ -1,6 +1,7 @@
 import Dispatch
 import Files
 import Foundation
+import LevelDB
 import Locks
 import TestSupport
 import Testing
@@ -71,6 +72,72 @@ import Testing
       #expect(again.state.accounts[1]?.balance == 101)
       #expect(try again.commit { try $0.deposit(1, on: 1) }.revision == 3)
       #expect(try again.verify().isSound)
+      try again.close()
+    }
+  }
+
+  /// LevelDB then begins no new log, and writes nothing. The node used to take no more commits.
+  @Test(arguments: [EMFILE, ENFILE]) func aShortageInTheFolderDelaysStoringAndNothingElse(error: Int32) throws
+  {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(.memory, in: folder)
+      try nodes.share()
+      try nodes.join(1)
+      let isShort = Lock(false)
+      let notices = Lock<[JournalNotice]>([])
+      let isNoted = DispatchSemaphore(value: 0)
+      var options = nodes.options
+      options.database.writeBufferByteCount = 64 << 10
+      options.fileHook = { operation in
+        let isNewLog = operation.kind == .create && operation.path.hasSuffix(".log")
+        return isNewLog && isShort.withLock { $0 } ? .fail(error) : .proceed
+      }
+      options.log = { notice in
+        guard notice.level != .info else { return }
+        notices.withLock { $0.append(notice) }
+        isNoted.signal()
+      }
+      let other = try nodes.open(0)
+      let journal = try Journal<Ledger>.open(at: nodes.url(1), options: options)
+      isShort.withLock { $0 = true }
+      let text = String(repeating: "x", count: 30_000)
+      // What comes together is stored together.
+      repeat {
+        try other.commit(note: text) { try $0.deposit(1, on: 1) }
+        try journal.catchUp()
+        #expect(journal.head == other.head)
+      } while isNoted.wait(timeout: .now() + .milliseconds(50)) == .timedOut && journal.head.revision < 100
+      for _ in 1...10 { try journal.commit(note: text) { try $0.deposit(1, on: 1) } }
+      // It tries again several times, and says so once.
+      usleep(350_000)
+      #expect(notices.withLock { $0.map(\.level) } == [.warning])
+      isShort.withLock { $0 = false }
+      try journal.commit { try $0.deposit(1, on: 1) }
+      let head = journal.head
+      try journal.close()
+      try other.close()
+      let reader = try Journal<Ledger>.open(at: nodes.url(1), mode: .readOnly)
+      #expect(reader.head == head && reader.state.accounts[1]?.balance == Int64(99 + head.revision))
+      #expect(try reader.verify().isSound)
+      try reader.close()
+    }
+  }
+
+  /// The threads of the node used to keep its log open.
+  @Test func aNodeCanBeOpenedAgainAfterAnOpeningThatFailsLate() throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(.memory, in: folder)
+      try nodes.share()
+      // An unfinished image, which opening removes at its end.
+      try Data().write(to: nodes.url(0).appending(path: "images/0123456789abcdef.new"))
+      var options = nodes.options
+      options.fileHook = { $0.kind == .remove && $0.path.contains("/images/") ? .fail(EIO) : .proceed }
+      let error = #expect(throws: JournalError.self) {
+        try Journal<Ledger>.open(at: nodes.url(0), options: options)
+      }
+      #expect(error?.code == .io)
+      let again = try nodes.open(0)
+      #expect(try again.commit { try $0.deposit(1, on: 1) }.revision == 2)
       try again.close()
     }
   }
