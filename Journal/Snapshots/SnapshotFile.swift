@@ -195,7 +195,7 @@ private final class SnapshotSink {
   private var writtenOutByteCount = 0
 
   /// The drive is asked to write this many bytes at a time, because a commit's flush waits for those that the drive has
-  /// taken: with 256 KiB, the row `commit-tail` of the benchmark was about 1.9, and with this about 1.4.
+  /// taken: with 256 KiB, the row `commit-tail` of the benchmark was about 2.0, and with this about 1.6.
   private static let writeOutByteCount = 64 << 10
 
   init(_ file: consuming File, reserve: Int, isCancelled: @escaping () -> Bool) {
