@@ -7,7 +7,8 @@ import Locks
 /// meantime with one flush. Until then, they are read from memory.
 ///
 /// 1. Entries are added and stored in order and without gaps.
-/// 2. A shortage delays storing. After any other failure nothing more is stored. What is in memory can still be read.
+/// 2. A shortage delays storing while there is room. After any other failure nothing more is stored. What is in memory
+///    can still be read.
 /// 3. Memory is bounded: if the drive is too slow, adding waits for it.
 ///
 /// Safe to use from any thread.
@@ -123,8 +124,9 @@ final class EntryBacklog: Sendable {
       let entries = state.withLock { $0.entries }
       if let first = entries.first, let last = entries.last {
         do throws(AppendFailure) { try log.append(entries, after: first.revision - 1) } catch {
+          // Without room, callers wait for this thread, and closing waits for them.
           guard case .refused(let shortage) = error, shortage.code == .outOfResources,
-            !state.withLock({ $0.isClosed })
+            state.withLock({ !$0.isClosed && $0.byteCount <= Self.byteLimit })
           else { return fail(because: error.cause, entries) }
           if !isShort {
             options.note(

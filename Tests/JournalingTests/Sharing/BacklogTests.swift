@@ -123,6 +123,33 @@ import Testing
     }
   }
 
+  @Test(.timeLimit(.minutes(5))) func aLongShortageEndsCommitsInsteadOfLettingThemWait() throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(.memory, in: folder)
+      try nodes.share()
+      let isShort = Lock(false)
+      var options = nodes.options
+      options.database.writeBufferByteCount = 64 << 10
+      options.fileHook = { operation in
+        let isNewLog = operation.kind == .create && operation.path.hasSuffix(".log")
+        return isNewLog && isShort.withLock { $0 } ? .fail(EMFILE) : .proceed
+      }
+      let journal = try Journal<Ledger>.open(at: nodes.url(0), options: options)
+      isShort.withLock { $0 = true }
+      let text = String(repeating: "x", count: 1_000_000)
+      func commit() throws { try journal.commit(note: text) { try $0.deposit(1, on: 1) } }
+      let first = #expect(throws: JournalError.self) { for _ in 1...40 { try commit() } }
+      #expect(first?.code == .outcomeUnknown)
+      let later = #expect(throws: JournalError.self) { try commit() }
+      #expect(later?.code == .poisoned)
+      try? journal.close()
+      let again = try nodes.open(0)
+      try again.catchUp()
+      #expect(again.state.accounts[1]?.balance == Int64(99 + again.head.revision) && again.head.revision > 16)
+      try again.close()
+    }
+  }
+
   /// The threads of the node used to keep its log open.
   @Test func aNodeCanBeOpenedAgainAfterAnOpeningThatFailsLate() throws {
     try withTemporaryFolder { folder in
