@@ -352,13 +352,7 @@ final class Committer<State: EventSourced>: Sendable {
   private func checkBlobs(_ events: [JournalEvent], _ state: State) throws(JournalError) -> Set<Blob> {
     var named: Set<Blob> = []
     for event in events {
-      let record: EntityRecord?
-      switch event.change {
-      case .add(let added): record = added
-      case .update: record = state.record(of: event.entity)
-      case .delete, .erased: record = nil
-      }
-      guard let record else { continue }
+      guard let record = state.record(after: event) else { continue }
       for blob in State.blobs(in: record, of: event.entity.kind) {
         var isThere = try blobs.contains(blob)
         // Another node may have added it.

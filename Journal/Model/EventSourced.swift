@@ -85,6 +85,17 @@ public protocol EventSourced: Sendable {
 }
 
 extension EventSourced {
+  /// The record that one of the newest events has made; nil if its entity was deleted or erased.
+  package func record(after event: JournalEvent) -> EntityRecord? {
+    switch event.change {
+    case .add(let record): record
+    case .update: record(of: event.entity)
+    case .delete, .erased: nil
+    }
+  }
+}
+
+extension EventSourced {
   /// By default, the event unchanged: newer versions can read the records of older ones.
   public static func upcast(_ event: JournalEvent, from version: Int) throws(JournalError) -> JournalEvent {
     event

@@ -38,12 +38,14 @@ extension Catalog {
           problems.append(Self.problem(ofItem: item, category: number))
         }
       case (.item, _):
-        guard let row = itemTable[number], let category = try? ItemFields(row.record).category else { break }
+        guard let record = record(after: event), let category = try? ItemFields(record).category else {
+          break
+        }
         if categoryTable[category] == nil, !categoryTable.isErased(category) {
           problems.append(Self.problem(ofItem: number, category: category))
         }
       case (.image, _):
-        guard let row = imageTable[number], let item = try? ImageFields(row.record).item else { break }
+        guard let record = record(after: event), let item = try? ImageFields(record).item else { break }
         if itemTable[item] == nil, !itemTable.isErased(item) {
           problems.append(Self.problem(ofImage: number, item: item))
         }
