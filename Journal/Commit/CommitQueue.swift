@@ -4,20 +4,20 @@
 /// 2. The first commit in a batch leads it.
 ///
 /// Guarded by the committer's lock.
-struct CommitQueue<State: EventSourced>: Sendable {
+struct CommitQueue: Sendable {
   /// The work of one flush.
   struct Work: Sendable {
     let batch = CommitBatch()
     /// The entries so far, in order.
     var entries: [SealedEntry] = []
-    /// The version after the newest of them.
-    var newest: Version<State>?
     /// How many events they have.
     var eventCount = 0
     /// How many bytes they have.
     var byteCount = 0
     /// The blobs that they name, which must be durable first.
     var blobs: Set<Blob> = []
+    /// Shows readers the state after the newest of them.
+    var publish: @Sendable (_ eventCount: Int) -> Void = { _ in }
   }
 
   /// The most bytes of a batch, unless a single entry has more. It bounds the memory of a batch.
@@ -28,7 +28,10 @@ struct CommitQueue<State: EventSourced>: Sendable {
   /// only its entries can't lose their revisions.
   private var isTurnReserved = false
 
-  private var waiting = [Work()]
+  /// The batch that new entries join. Not in the array: with one batch, as nearly always, nothing is moved in memory.
+  private var last = Work()
+  /// The batches before it, the oldest first.
+  private var closed: [Work] = []
   /// Why further commits are refused.
   var refusal: JournalError?
   /// How often accepted entries were withdrawn.
@@ -41,53 +44,55 @@ struct CommitQueue<State: EventSourced>: Sendable {
   }
 
   /// Adds an entry to a batch.
+  /// - Parameter publish: called when the batch is durable, with its number of events, if no other entry follows in it.
   /// - Returns: the batch, and whether the caller leads it.
   mutating func enter(
-    _ entry: SealedEntry, _ version: Version<State>, eventCount: Int, blobs: Set<Blob>
+    _ entry: SealedEntry, eventCount: Int, blobs: Set<Blob>,
+    publish: @escaping @Sendable (_ eventCount: Int) -> Void
   ) -> (CommitBatch, leads: Bool) {
     let limit = isTurnReserved ? appendByteLimit : batchByteLimit
     if !last.entries.isEmpty, last.byteCount + entry.bytes.count > limit {
-      waiting.append(Work())
+      closed.append(last)
+      last = Work()
     }
     let leads = last.entries.isEmpty
     if leads { last.batch.begin() }
     last.entries.append(entry)
-    last.newest = version
     last.eventCount += eventCount
     last.byteCount += entry.bytes.count
-    last.blobs.formUnion(blobs)
+    if !blobs.isEmpty { last.blobs.formUnion(blobs) }
+    last.publish = publish
     return (last.batch, leads)
   }
 
   /// Takes the oldest batch for its leader, and returns the one after it.
   mutating func takeFirst() -> (Work, next: CommitBatch) {
     isTurnReserved = false
-    let work = waiting.removeFirst()
-    if waiting.isEmpty { waiting.append(Work()) }
-    return (work, waiting[0].batch)
+    if !closed.isEmpty { return (closed.removeFirst(), firstBatch) }
+    let work = last
+    last = Work()
+    return (work, last.batch)
   }
 
+  private var firstBatch: CommitBatch { closed.first?.batch ?? last.batch }
+
   /// The revision of the oldest entry.
-  var firstRevision: Revision? { waiting[0].entries.first?.revision }
+  var firstRevision: Revision? { (closed.first ?? last).entries.first?.revision }
 
   /// The batches with entries that are not being written.
-  var batches: [CommitBatch] { waiting.filter { !$0.entries.isEmpty }.map(\.batch) }
+  var batches: [CommitBatch] { (closed + [last]).filter { !$0.entries.isEmpty }.map(\.batch) }
 
   /// Withdraws everything accepted, because it builds on entries that could not be written.
   /// - Parameter isTurnReserved: whether the next append has its turn at a shared log.
   mutating func takeBack(isTurnReserved: Bool) -> (batches: [CommitBatch], next: CommitBatch) {
     let batches = batches
-    waiting = [Work()]
+    closed = []
+    last = Work()
     self.isTurnReserved = isTurnReserved
     takenBackCount += 1
-    return (batches, waiting[0].batch)
+    return (batches, last.batch)
   }
 
   /// Lets the very first leader write.
-  func start() { waiting[0].batch.giveTurn() }
-
-  private var last: Work {
-    get { waiting[waiting.count - 1] }
-    _modify { yield &waiting[waiting.count - 1] }
-  }
+  func start() { firstBatch.giveTurn() }
 }

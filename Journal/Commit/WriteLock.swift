@@ -20,6 +20,7 @@ final class WriteLock<Guarded: Sendable>: Sendable {
   /// Waits for the lock and runs `body`.
   /// - Throws: ``JournalError`` with code `wrongUse` inside another body of the same thread, which would deadlock; and
   ///   what `body` throws.
+  @inline(__always)
   func take<Result>(_ body: (inout Guarded) throws -> Result) throws -> Result {
     try checkIsNotInside()
     defer { wakeNext() }
@@ -48,6 +49,7 @@ final class WriteLock<Guarded: Sendable>: Sendable {
   }
 
   /// Runs `body` if the lock is free; otherwise returns nil.
+  @inline(__always)
   func takeIfFree<Result>(_ body: (inout Guarded) throws -> Result) throws -> Result? {
     var wasFree = false
     defer { if wasFree { wakeNext() } }

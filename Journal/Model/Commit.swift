@@ -16,6 +16,16 @@ public struct Commit<Value> {
   public let clockWarning: ClockWarning?
 }
 
+extension Commit<Void> {
+  /// This commit with the value that its body returned.
+  func with<Returned>(_ value: Returned?) -> Commit<Returned> {
+    guard let value else { preconditionFailure("a body that has succeeded has returned a value") }
+    return Commit<Returned>(
+      value: value, revision: revision, isEmpty: isEmpty, date: date, clockDate: clockDate,
+      clockWarning: clockWarning)
+  }
+}
+
 /// An implausible date of a commit, for the app to report. The commit succeeds nevertheless, and the entry records the
 /// date of the clock.
 public enum ClockWarning: Hashable, Sendable, CustomStringConvertible {

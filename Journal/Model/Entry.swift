@@ -42,16 +42,13 @@ public struct Head: Hashable, Sendable {
 
 /// A state, and the entry that made it.
 public struct Version<State: EventSourced>: Sendable {
-  /// The entry that the state is as of.
-  public let head: Head
   /// Boxed, so that passing a version costs one reference, however many tables a state has.
-  private let box: StateBox<State>
+  private let box: VersionBox<State>
 
-  init(head: Head, state: State) {
-    self.head = head
-    box = StateBox(state)
-  }
+  init(head: Head, state: State) { box = VersionBox(head, state) }
 
+  /// The entry that the state is as of.
+  public var head: Head { box.head }
   /// The state that the entries 1…``revision`` make.
   public var state: State { box.state }
 
@@ -63,9 +60,14 @@ public struct Version<State: EventSourced>: Sendable {
   public var digest: ContentDigest { head.digest }
 }
 
-private final class StateBox<State: EventSourced>: Sendable {
+private final class VersionBox<State: EventSourced>: Sendable {
+  let head: Head
   let state: State
-  init(_ state: State) { self.state = state }
+
+  init(_ head: Head, _ state: State) {
+    self.head = head
+    self.state = state
+  }
 }
 
 /// The bytes of an image, stored once under their SHA-256.

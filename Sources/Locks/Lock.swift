@@ -60,10 +60,12 @@ public struct Lock<Value: ~Copyable>: ~Copyable {
   /// `body` blocks all others; it must not take the same lock.
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws; the value stays as `body` left it.
-  @inlinable
+  @inlinable @inline(__always)
   public borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
+    // Inlined, because in generic code a call would look up the types of the value and the result at run time, which
+    // takes longer than the lock.
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     return try unsafe body(&value.pointee)
@@ -71,7 +73,7 @@ public struct Lock<Value: ~Copyable>: ~Copyable {
 
   /// Like ``withLock(_:)``, without waiting.
   /// - Returns: what `body` returns, or nil if the lock is taken; `body` is then not called.
-  @inlinable
+  @inlinable @inline(__always)
   public borrowing func withLockIfFree<Result, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result? {
