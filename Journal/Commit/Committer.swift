@@ -312,7 +312,8 @@ final class Committer<State: EventSourced>: Sendable {
       header, annotation, events: events, stateDigest: accepted.checkpoint?.stateDigest, revision: revision,
       journal: id, salts: &accepted.salts, logLimit: log.limits.appendByteCount)
     let version = keeper.accept(
-      Version(head: Head(revision: revision, timestamp: clock.date, digest: entry.digest), state: state),
+      Version(
+        head: Head(revision: revision, timestamp: clock.date, digest: entry.digest), state: consume state),
       eventCount: events.count, additionCount: events.count { $0.operation == .add })
     let (batch, leads) = try queue.withLock { queue throws(JournalError) in
       // The previous batch may have failed while the body ran; then this entry can't be written.

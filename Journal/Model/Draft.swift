@@ -131,7 +131,6 @@ public struct Draft<State: EventSourced>: ~Copyable {
   /// - Throws: ``JournalError`` with code `rejected` if together they break a rule of the model.
   consuming func finish() throws(JournalError) -> (events: [JournalEvent], state: State) {
     if let failure { throw failure }
-    var (events, state) = (events, state)
     if indexes != nil || isInDoubt {
       let nothing = JournalEvent.Change.update(RecordChanges())
       events = events.filter { $0.change != nothing }

@@ -45,7 +45,7 @@ public struct Version<State: EventSourced>: Sendable {
   /// Boxed, so that passing a version costs one reference, however many tables a state has.
   private let box: VersionBox<State>
 
-  init(head: Head, state: State) { box = VersionBox(head, state) }
+  init(head: Head, state: consuming State) { box = VersionBox(head, state) }
 
   /// The entry that the state is as of.
   public var head: Head { box.head }
@@ -64,7 +64,7 @@ private final class VersionBox<State: EventSourced>: Sendable {
   let head: Head
   let state: State
 
-  init(_ head: Head, _ state: State) {
+  init(_ head: Head, _ state: consuming State) {
     self.head = head
     self.state = state
   }
