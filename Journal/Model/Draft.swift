@@ -1,3 +1,4 @@
+package import CBOR
 public import Foundation
 
 /// What the body of a commit works on: the newest accepted state, and the events that change it.
@@ -46,6 +47,20 @@ public struct Draft<State: EventSourced>: ~Copyable {
   ///   is too large or nested too deep.
   public mutating func add(_ entity: EntityKey, _ record: EntityRecord) throws(JournalError) {
     try record.check(entity, State.self)
+    try change(entity, .add(record))
+  }
+
+  /// Adds an entity with these fields, like the public method, for a model that adds many entities: what was just encoded
+  /// is not read again.
+  package mutating func add(_ entity: EntityKey, _ fields: consuming FieldMapBuilder) throws(JournalError) {
+    let isValid = fields.isValid
+    let record = fields.record()
+    if isValid {
+      assert((try? record.checkEncoding()) != nil)
+      try record.checkSize(entity, State.self)
+    } else {
+      try record.check(entity, State.self)
+    }
     try change(entity, .add(record))
   }
 
@@ -150,14 +165,18 @@ extension EntityRecord {
   /// How many bytes the record of one entity may have.
   public static let byteLimit = 16 << 20
 
-  /// Fails unless the log can reproduce exactly this record.
-  fileprivate func check<State: EventSourced>(_ entity: EntityKey, _: State.Type) throws(JournalError) {
+  fileprivate func checkSize<State: EventSourced>(_ entity: EntityKey, _: State.Type) throws(JournalError) {
     guard bytes.count <= Self.byteLimit else {
       throw JournalError(
         .rejected,
         "\(State.name(of: entity)) would take \(bytes.count) bytes, and a record may have \(Self.byteLimit); "
           + "keep large data as an image")
     }
+  }
+
+  /// Fails unless the log can reproduce exactly this record.
+  fileprivate func check<State: EventSourced>(_ entity: EntityKey, _: State.Type) throws(JournalError) {
+    try checkSize(entity, State.self)
     do throws(CBORError) {
       try checkEncoding()
     } catch {

@@ -351,16 +351,12 @@ extension CBORReader {
     unsafe CBOR.isASCII(UnsafeRawBufferPointer(start: base + start, count: count))
   }
 
-  /// Whether one encoded key comes before another. Keys mostly differ in their first bytes, and a call of `memcmp`
-  /// would take longer than to look at these.
+  /// Whether one encoded key comes before another.
   @inline(__always)
   func isBefore(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
-    for index in 0..<min(left.count, right.count) {
-      let first = unsafe base.load(fromByteOffset: left.lowerBound + index, as: UInt8.self)
-      let second = unsafe base.load(fromByteOffset: right.lowerBound + index, as: UInt8.self)
-      if first != second { return first < second }
-    }
-    return left.count < right.count
+    unsafe CBOR.isBefore(
+      UnsafeRawBufferPointer(start: base + left.lowerBound, count: left.count),
+      UnsafeRawBufferPointer(start: base + right.lowerBound, count: right.count))
   }
 
   package mutating func readDouble() throws(CBORError) -> Double {
@@ -443,6 +439,17 @@ func compareBytes(_ left: UnsafeRawPointer, _ leftCount: Int, _ right: UnsafeRaw
 {
   let order = unsafe memcmp(left, right, min(leftCount, rightCount))
   return order != 0 ? Int(order) : leftCount - rightCount
+}
+
+/// Whether one encoded key comes before another. Keys mostly differ in their first bytes, and a call of `memcmp` would
+/// take longer than to look at these.
+@inline(__always)
+func isBefore(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+  for index in 0..<min(left.count, right.count) {
+    let (first, second) = unsafe (left[index], right[index])
+    if first != second { return first < second }
+  }
+  return left.count < right.count
 }
 
 /// Whether bytes are all ASCII, as nearly all text is: eight at a time.

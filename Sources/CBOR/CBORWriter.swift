@@ -8,6 +8,8 @@ import Foundation
   private var capacity: Int
   /// How many bytes were written so far.
   package private(set) var count = 0
+  /// How deep the values so far are nested: 0 for those that are no arrays or dictionaries.
+  private(set) var depth = 0
 
   package init(reserving capacity: Int = 0) {
     self.capacity = max(capacity, 32)
@@ -38,6 +40,11 @@ import Foundation
   package mutating func append(unsigned: UInt64) { head(.unsigned, unsigned) }
 
   package mutating func append(text: String) {
+    // Nearly all strings can be read in place, and a copy would have to be retained.
+    let isAppended: Void? = unsafe text.utf8.withContiguousStorageIfAvailable {
+      unsafe append(.text, UnsafeRawBufferPointer($0))
+    }
+    if isAppended != nil { return }
     var text = text
     text.withUTF8 { unsafe append(.text, UnsafeRawBufferPointer($0)) }
   }
@@ -103,9 +110,11 @@ import Foundation
     case .array where depth > CBORLimits.depth: appendArrayHead(count: 0)
     case .dictionary where depth > CBORLimits.depth: appendArrayHead(count: 0)
     case .array(let elements):
+      self.depth = max(self.depth, depth + 1)
       appendArrayHead(count: elements.count)
       for element in elements { append(element, depth: depth + 1) }
     case .dictionary(let dictionary):
+      self.depth = max(self.depth, depth + 1)
       appendMapHead(count: dictionary.count)
       for (key, value) in dictionary.sorted(by: { CBORKeyOrder.precedes($0.key, $1.key) }) {
         append(text: key)

@@ -24,15 +24,7 @@ public struct EntityRecord: Hashable, Sendable {
   public init(_ attributes: [String: FieldValue] = [:], fields: [UInt8: FieldValue] = [:]) {
     var builder = FieldMapBuilder(count: fields.count + attributes.count)
     for (number, value) in fields { builder.add(number, value) }
-    for (name, value) in attributes { builder.add(name, value) }
-    bytes = builder.finish()
-  }
-
-  /// Encodes attributes and fields without a dictionary of fields, for a model that adds many entities.
-  package init(_ attributes: [String: FieldValue], numbered fields: [(number: UInt8, value: FieldValue)]) {
-    var builder = FieldMapBuilder(count: fields.count + attributes.count)
-    for field in fields { builder.add(field.number, field.value) }
-    for (name, value) in attributes { builder.add(name, value) }
+    builder.add(attributes)
     bytes = builder.finish()
   }
 
@@ -172,9 +164,9 @@ public struct RecordChanges: Hashable, Sendable {
     var builder = FieldMapBuilder(
       count: fields.count + attributes.count + removedFields.count + removedAttributes.count)
     for (number, value) in fields { builder.add(number, value) }
-    for number in removedFields { builder.add(number, nil) }
-    for (name, value) in attributes { builder.add(name, value) }
-    for case .attribute(let name) in removedAttributes { builder.add(name, nil) }
+    for number in removedFields { builder.addRemoval(number) }
+    builder.add(attributes)
+    for case .attribute(let name) in removedAttributes { builder.addRemoval(name) }
     bytes = builder.finish()
   }
 

@@ -1,7 +1,7 @@
 /// Encodes the fields of a record or of changes, in any order, into one sorted map.
 ///
 /// Each field is encoded once, and only its position is sorted, because this is the hot path of every add.
-struct FieldMapBuilder: ~Copyable {
+package struct FieldMapBuilder: ~Copyable {
   private struct Slot {
     let start: Int
     let keyEnd: Int
@@ -13,32 +13,68 @@ struct FieldMapBuilder: ~Copyable {
   private let headByteCount: Int
   private var slots: [Slot] = []
   private var isSorted = true
+  /// The highest field number so far.
+  private var lastNumber = -1
+  private var hasValidNumbers = true
 
   /// - Parameter count: how many fields will be added.
-  init(count: Int) {
+  package init(count: Int) {
     writer = CBORWriter(reserving: 9 + 48 * count)
     writer.appendMapHead(count: count)
     headByteCount = writer.count
     slots.reserveCapacity(count)
   }
 
-  /// Adds a numbered field; nil marks a removed one.
-  mutating func add(_ number: UInt8, _ value: FieldValue?) {
-    let start = writer.count
-    writer.append(unsigned: UInt64(number))
-    finishSlot(start, value)
-  }
+  /// Whether a record of these fields is known to pass ``EntityRecord/checkEncoding()``, which reads all of it again.
+  package var isValid: Bool { hasValidNumbers && writer.depth < CBORLimits.depth }
 
-  /// Adds an attribute; nil marks a removed one.
-  mutating func add(_ name: String, _ value: FieldValue?) {
-    let start = writer.count
-    writer.append(text: name)
-    finishSlot(start, value)
-  }
-
-  private mutating func finishSlot(_ start: Int, _ value: FieldValue?) {
+  /// Adds a numbered field.
+  package mutating func add(_ number: UInt8, _ value: FieldValue) {
+    let keyStart = writer.count
+    append(number)
     let keyEnd = writer.count
-    if let value { writer.append(value) } else { writer.appendUndefined() }
+    writer.append(value)
+    finishSlot(keyStart, keyEnd)
+  }
+
+  /// Adds all attributes of an entity.
+  package mutating func add(_ attributes: [String: FieldValue]) {
+    for (name, value) in attributes {
+      let keyStart = writer.count
+      writer.append(text: name)
+      let keyEnd = writer.count
+      writer.append(value)
+      finishSlot(keyStart, keyEnd)
+    }
+  }
+
+  /// Marks a numbered field as removed.
+  mutating func addRemoval(_ number: UInt8) {
+    let keyStart = writer.count
+    append(number)
+    finishRemoval(keyStart)
+  }
+
+  /// Marks an attribute as removed.
+  mutating func addRemoval(_ name: String) {
+    let keyStart = writer.count
+    writer.append(text: name)
+    finishRemoval(keyStart)
+  }
+
+  private mutating func append(_ number: UInt8) {
+    if number >= 24 || number <= lastNumber { hasValidNumbers = false }
+    lastNumber = Int(number)
+    writer.append(unsigned: UInt64(number))
+  }
+
+  private mutating func finishRemoval(_ keyStart: Int) {
+    let keyEnd = writer.count
+    writer.appendUndefined()
+    finishSlot(keyStart, keyEnd)
+  }
+
+  private mutating func finishSlot(_ start: Int, _ keyEnd: Int) {
     let slot = Slot(start: start, keyEnd: keyEnd, end: writer.count)
     if isSorted, let last = slots.last, !precedes(last, slot) { isSorted = false }
     slots.append(slot)
@@ -46,11 +82,14 @@ struct FieldMapBuilder: ~Copyable {
 
   private func precedes(_ left: Slot, _ right: Slot) -> Bool {
     unsafe writer.withBytes { bytes in
-      unsafe compareBytes(
-        bytes.baseAddress! + left.start, left.keyEnd - left.start,
-        bytes.baseAddress! + right.start, right.keyEnd - right.start) < 0
+      unsafe isBefore(
+        UnsafeRawBufferPointer(rebasing: bytes[left.start..<left.keyEnd]),
+        UnsafeRawBufferPointer(rebasing: bytes[right.start..<right.keyEnd]))
     }
   }
+
+  /// The record of these fields.
+  package consuming func record() -> EntityRecord { EntityRecord(trusted: finish()) }
 
   /// The encoded map. Two fields with one name are a bug of the caller.
   consuming func finish() -> [UInt8] {

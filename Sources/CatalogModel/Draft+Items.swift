@@ -21,10 +21,11 @@ extension Draft where State == Catalog {
     let entity = EntityKey.item(number)
     try Rules.checkName(kind, "kind", of: entity)
     try state.checkCategory(category, for: entity)
-    var fields = [(number: ItemField.kind, value: FieldValue.string(kind))]
-    if let category { fields.append((ItemField.category, category.value)) }
-    let record = EntityRecord(attributes, numbered: fields)
-    try add(entity, record)
+    var fields = FieldMapBuilder(count: (category == nil ? 1 : 2) + attributes.count)
+    fields.add(ItemField.kind, .string(kind))
+    if let category { fields.add(ItemField.category, category.value) }
+    fields.add(attributes)
+    try add(entity, fields)
     return EntityID(number)
   }
 

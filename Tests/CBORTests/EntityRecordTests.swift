@@ -91,6 +91,47 @@ import Testing
     }
   }
 
+  @Test func aRecordIsKnownToBeValidExactlyIfTheCheckPasses() {
+    func nested(_ depth: Int, _ value: FieldValue) -> FieldValue {
+      (0..<depth).reduce(value) { inner, level in
+        level % 2 == 0 ? .array([.null, inner]) : .dictionary(["inner": inner])
+      }
+    }
+    var generator = SeededGenerator()
+    var validCount = 0
+    for _ in 0..<1000 {
+      let numbers = (0..<Int.random(in: 0..<4, using: &generator)).map { _ in
+        UInt8.random(in: 0..<26, using: &generator)
+      }.sorted()
+      var attributes: [String: FieldValue] = [:]
+      for name in ["a", "b", "name", "É", "a rather long name of an attribute", "", "zz"]
+      where Bool.random(using: &generator) {
+        let depth = Bool.random(using: &generator) ? 0 : Int.random(in: 120..<130, using: &generator)
+        attributes[name] = nested(depth, FieldValue.random(using: &generator))
+      }
+      var fields = FieldMapBuilder(count: numbers.count + attributes.count)
+      for number in numbers { fields.add(number, FieldValue.random(using: &generator)) }
+      fields.add(attributes)
+      let isValid = fields.isValid
+      let record = fields.record()
+      #expect(((try? record.checkEncoding()) != nil) == isValid, "seed \(generator.seed)")
+      if isValid { validCount += 1 }
+    }
+    #expect((100..<900).contains(validCount))
+  }
+
+  @Test func fieldsThatAreAddedOutOfOrderAreSortedAndNotKnownToBeValid() throws {
+    var fields = FieldMapBuilder(count: 3)
+    fields.add(["a": .null])
+    fields.add(5, .integer(1))
+    fields.add(0, .integer(2))
+    let isValid = fields.isValid
+    #expect(!isValid)
+    let record = fields.record()
+    try record.checkEncoding()
+    #expect(record == EntityRecord(["a": .null], fields: [0: .integer(2), 5: .integer(1)]))
+  }
+
   @Test func aRecordThatHoldsUndefinedIsRefused() {
     let changes = RecordChanges(remove: ["a"])
     #expect(throws: CBORError.self) { try EntityRecord(checking: changes.bytes) }
