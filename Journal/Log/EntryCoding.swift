@@ -29,19 +29,21 @@ enum EntryCoding {
     let byteCount = payloadByteCount + 44 * events.count
     let limit = min(byteLimit, logLimit)
     guard byteCount < limit else { throw tooLarge(byteCount, limit) }
-    var writer = CBORWriter(
-      reserving: 180 + annotation.note.utf8.count + byteCount)
-    writer.append(header, events)
-    var seal = EntrySeal(journal: journal, revision: revision)
-    unsafe writer.withBytes { unsafe seal.add(header: $0) }
-
-    writer.appendArrayHead(count: 1 + events.count + (stateDigest == nil ? 0 : 1))
-    append(part: annotation.encoded(), to: &writer, &seal, &salts)
-    for event in events { append(part: event.payload, to: &writer, &seal, &salts) }
-    if let stateDigest { append(part: stateDigest.bytes, to: &writer, &seal, &salts) }
-    let bytes = writer.finish()
+    // Room for the header and the largest checkpoint.
+    let capacity = 256 + annotation.byteCountLimit + byteCount
+    var digest = ContentDigest.zero
+    let bytes = CBORWriter.bytes(reserving: capacity) { writer in
+      writer.append(header, events)
+      var seal = EntrySeal(journal: journal, revision: revision)
+      unsafe writer.withBytes { unsafe seal.add(header: $0) }
+      writer.appendArrayHead(count: 1 + events.count + (stateDigest == nil ? 0 : 1))
+      append(part: annotation.encoded(), to: &writer, &seal, &salts)
+      for event in events { append(part: event.payload, to: &writer, &seal, &salts) }
+      if let stateDigest { append(part: stateDigest.bytes, to: &writer, &seal, &salts) }
+      digest = seal.finish()
+    }
     guard bytes.count <= logLimit else { throw tooLarge(bytes.count, limit) }
-    return SealedEntry(revision: revision, bytes: bytes, digest: seal.finish())
+    return SealedEntry(revision: revision, bytes: bytes, digest: digest)
   }
 
   private static func tooLarge(_ byteCount: Int, _ limit: Int) -> JournalError {
@@ -102,10 +104,17 @@ extension CBORWriter {
 }
 
 extension EntryAnnotation {
+  /// It takes no more bytes, encoded.
+  fileprivate var byteCountLimit: Int {
+    metadata.reduce(40 + author.utf8.count + note.utf8.count) {
+      $0 + 18 + $1.key.utf8.count + $1.value.utf8.count
+    }
+  }
+
   /// Empty if the annotation is empty.
   fileprivate func encoded() -> [UInt8] {
     if isEmpty { return [] }
-    var writer = CBORWriter(reserving: 16 + author.utf8.count + note.utf8.count)
+    var writer = CBORWriter(reserving: byteCountLimit)
     writer.appendMapHead(count: [author.isEmpty, note.isEmpty, metadata.isEmpty].count { !$0 })
     if !author.isEmpty {
       writer.append(unsigned: EntryKey.author)

@@ -10,13 +10,36 @@ import Foundation
   package private(set) var count = 0
   /// How deep the values so far are nested: 0 for those that are no arrays or dictionaries.
   private(set) var depth = 0
+  /// Whether the memory is the writer's own.
+  private var ownsMemory: Bool
 
   package init(reserving capacity: Int = 0) {
     self.capacity = max(capacity, 32)
     unsafe start = .allocate(byteCount: self.capacity, alignment: 8)
+    ownsMemory = true
   }
 
-  deinit { unsafe start.deallocate() }
+  /// A writer into borrowed memory, until it is full.
+  private init(in memory: UnsafeMutableRawBufferPointer) {
+    capacity = memory.count
+    unsafe start = memory.baseAddress!
+    ownsMemory = false
+  }
+
+  deinit {
+    if ownsMemory { unsafe start.deallocate() }
+  }
+
+  /// The bytes that `write` has written. If there are no more than `capacity`, they are written in place and not copied.
+  package static func bytes(reserving capacity: Int, _ write: (inout CBORWriter) -> Void) -> [UInt8] {
+    var copied: [UInt8]?
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: max(capacity, 1)) { memory, count in
+      var writer = unsafe CBORWriter(in: UnsafeMutableRawBufferPointer(memory))
+      write(&writer)
+      if writer.ownsMemory { copied = writer.finish() } else { count = writer.count }
+    }
+    return copied ?? bytes
+  }
 
   /// Returns the bytes and ends the writer.
   package consuming func finish() -> [UInt8] {
@@ -163,8 +186,9 @@ import Foundation
     capacity = max(2 * capacity, count + byteCount)
     let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
     unsafe larger.copyMemory(from: start, byteCount: count)
-    unsafe start.deallocate()
+    if ownsMemory { unsafe start.deallocate() }
     unsafe start = unsafe larger
+    ownsMemory = true
   }
 
   @inline(__always)

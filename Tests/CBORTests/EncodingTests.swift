@@ -136,6 +136,19 @@ import Testing
     }
   }
 
+  @Test func theBytesAreTheSameHoweverMuchRoomIsReserved() {
+    var generator = SeededGenerator()
+    for _ in 0..<3000 {
+      let values = (0..<3).map { _ in FieldValue.random(using: &generator) }
+      let expected = values.map(encoded).joined()
+      let room = Int.random(in: 0...expected.utf8.count, using: &generator)
+      let bytes = CBORWriter.bytes(reserving: room) { writer in
+        for value in values { writer.append(value) }
+      }
+      #expect(hex(bytes) == expected, "seed \(generator.seed)")
+    }
+  }
+
   @Test func bytesThatPassTheCheckAreWhatTheirValueEncodesTo() throws {
     var generator = SeededGenerator()
     var passed = 0
