@@ -65,8 +65,8 @@ struct VersionSample {
 
   /// One of so many versions is decoded, because decoding all would take as long as merging.
   private static let interval = 32
-  /// What each takes besides: its object, the lists of its parts, and its number and revision.
-  private static let fixedByteCount = 160
+  /// What each takes besides: its numbers, and marks for what did not change.
+  private static let fixedByteCount = 12
 
   /// About how many bytes a further version takes.
   var byteCount: Int { Self.fixedByteCount + changedByteCount / max(sampleCount, 1) }
