@@ -6,17 +6,25 @@ import KeyedArchiving
 /// Documentation/Format.md, "Blocks", describes the bytes.
 struct EntityBlockWriter: ~Copyable {
   private var packer = RecordPacker()
-  /// The block in progress.
-  private var block = CBORWriter(reserving: 2 * byteCount)
-  private var content = CBORWriter(reserving: 1024)
+  /// The numbers of the versions in the block, and their records.
+  private var heads = CBORWriter(reserving: 1 << 12)
+  private var records = CBORWriter(reserving: 1 << 15)
+  /// Both.
+  private var block = CBORWriter(reserving: 1 << 15)
   private var versionCount = 0
   private var first = (number: 0, revision: 0)
   private var last = (number: 0, created: 0)
-  /// Where the first version of the newest entity ends in the block.
+  /// Where the newest record that refers to none before it begins.
+  private var startByteCount = 0
+  /// Where the first version of the newest entity ends.
   private var entityEnd = 0
 
-  /// A block ends after this many bytes: looking an entity up reads half of one.
-  private static let byteCount = 4096
+  /// A block ends after this many bytes of records: iterating over versions without their records reads a page of each.
+  private static let byteCount = 16 << 10
+  /// Reading a record reads those before it up to one that refers to none, half of this on average.
+  private static let dependentByteCount = 4 << 10
+  /// The versions of a large entity may refer to more.
+  private static let longestDependentByteCount = 4 << 20
   /// No block has more versions.
   static let versionLimit = 1024
 
@@ -28,47 +36,51 @@ struct EntityBlockWriter: ~Copyable {
   /// The number and the revision of the first version in the block; nil if the block is empty.
   var start: (number: Int, revision: Revision)? { versionCount > 0 ? first : nil }
 
-  /// Calls `body` with the block.
-  func withBlock<Result, Failure: Error>(
-    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    try unsafe block.withBytes(body)
-  }
-
   /// Whether a version of an entity begins a new block.
-  ///
-  /// The versions of a large entity share what did not change only within a block. So a block also ends when these
-  /// take much more than the first of them.
   func isComplete(before number: Int, _ record: EntityRecord) -> Bool {
-    if versionCount == Self.versionLimit { return true }
-    if versionCount == 0 || block.count < Self.byteCount { return false }
-    let shareable = min(8 * record.bytes.count, Self.sharedByteLimit)
-    return number != last.number || block.count - entityEnd >= max(Self.byteCount, shareable)
+    versionCount == Self.versionLimit
+      || records.count >= Self.byteCount && startsOver(before: number, record)
   }
 
-  /// Bounds the memory of a block.
-  private static let sharedByteLimit = 4 << 20
+  /// Whether the record of a version refers to none before it.
+  private func startsOver(before number: Int, _ record: EntityRecord) -> Bool {
+    guard records.count - startByteCount >= Self.dependentByteCount, number == last.number else {
+      return records.count - startByteCount >= Self.dependentByteCount
+    }
+    // The further versions of a large entity take little space only if they refer to the first.
+    let longest = min(8 * record.bytes.count, Self.longestDependentByteCount)
+    return records.count - entityEnd >= max(Self.dependentByteCount, longest)
+  }
 
-  /// Begins a new block.
-  mutating func startOver() {
+  /// Calls `body` with the block, and begins a new one.
+  mutating func end(_ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Void) throws(ArchiveError) {
     block.removeAll()
-    packer.startOver()
+    unsafe heads.withBytes { unsafe block.append(bytes: $0) }
+    unsafe records.withBytes { unsafe block.append(bytes: $0) }
+    try unsafe block.withBytes(body)
+    heads.removeAll()
+    records.removeAll()
     versionCount = 0
     last = (0, 0)
   }
 
   /// Appends the next version of an entity, or the first version of the next entity.
   mutating func append(_ number: Int, _ row: EntityRow) {
-    let isFirst = number != last.number
     if versionCount == 0 { first = (number, row.modified) }
-    block.append(unsigned: UInt64(number - last.number))
-    block.append(integer: Int64(row.created - last.created))
-    block.append(unsigned: UInt64(row.modified - row.created))
-    content.removeAll()
-    packer.append(row.record, to: &content)
-    unsafe content.withBytes { unsafe block.append(bytes: $0) }
+    let start = records.count
+    let startsOver = versionCount == 0 || startsOver(before: number, row.record)
+    if startsOver {
+      packer.startOver()
+      startByteCount = start
+    }
+    packer.append(row.record, to: &records)
+    let byteCount = Int64(records.count - start)
+    heads.append(unsigned: UInt64(number - last.number))
+    heads.append(integer: Int64(row.created - last.created))
+    heads.append(unsigned: UInt64(row.modified - row.created))
+    heads.append(integer: startsOver ? -1 - byteCount : byteCount)
     versionCount += 1
+    if number != last.number { entityEnd = records.count }
     last = (number, row.created)
-    if isFirst { entityEnd = block.count }
   }
 }

@@ -3,8 +3,7 @@ import KeyedArchiving
 
 /// The versions of the entities of one kind in the blocks of a layer's file.
 ///
-/// Documentation/Format.md, "Blocks", describes the bytes. A list of the blocks has the first number and revision of each,
-/// so looking an entity up reads one block.
+/// A list of the blocks has the first number and revision of each, so looking an entity up reads one block.
 final class EntityBlocks: LayerVersions {
   private let list: PropertyList
   /// For each block: the number and the revision of its first version, and the offset of its data in the file.
@@ -31,9 +30,9 @@ final class EntityBlocks: LayerVersions {
   func bounds() throws(ArchiveError) -> ClosedRange<Int>? {
     guard directory.count > 0 else { return nil }
     let lowest = try directory.row(at: 0).0
-    let last = try block(directory.count - 1).versions.last?.number ?? 0
-    guard lowest > 0, lowest <= UInt64(last) else { throw directory.foreign }
-    return Int(lowest)...last
+    guard lowest > 0, lowest <= UInt64(highest) else { throw directory.foreign }
+    // Finding the highest would read a block.
+    return Int(lowest)...highest
   }
 
   func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> Found? {
@@ -50,41 +49,23 @@ final class EntityBlocks: LayerVersions {
   func cursor(
     from number: Int, asOf revision: Revision?
   ) throws(ArchiveError) -> () throws(ArchiveError) -> Found? {
-    let number = max(number, 0)
-    var index = try lastBlock(startingBefore: number, 0) ?? 0
-    var block: EntityBlock? = index < directory.count ? try self.block(index) : nil
-    var position = block?.versions.partitioningIndex { $0.number >= number } ?? 0
-    func next() throws(ArchiveError) -> Found? {
-      while let current = block {
-        if position < current.versions.count {
-          position += 1
-          return current.found(position - 1)
-        }
-        index += 1
-        position = 0
-        block = index < directory.count ? try self.block(index) : nil
-      }
-      return nil
-    }
-    guard let revision else { return next }
-    var ahead = try next()
+    var versions = try Versions(self, from: max(number, 0))
+    guard let revision else { return { () throws(ArchiveError) in try versions.next() } }
+    var ahead = try versions.next()
     return { () throws(ArchiveError) in
       while let first = ahead {
         var newest = first.revision <= revision ? first : nil
-        ahead = try next()
+        ahead = try versions.next()
         while let further = ahead, further.number == first.number {
-          // At the start of another block: the versions of one entity can fill many.
-          if position == 1, try self.isFollowed(index, by: first.number) {
+          if try versions.isInWholeBlock(of: first.number) {
+            // The versions of one entity can fill many blocks.
             newest = try self.newest(first.number, asOf: revision)
-            index = try self.lastBlock(startingBefore: first.number + 1, 0) ?? index
-            let last = try self.block(index)
-            position = last.versions.partitioningIndex { $0.number > first.number }
-            block = last
-            ahead = try next()
+            versions = try Versions(self, from: first.number + 1)
+            ahead = try versions.next()
             break
           }
           if further.revision <= revision { newest = further }
-          ahead = try next()
+          ahead = try versions.next()
         }
         if let newest { return newest }
       }
@@ -92,10 +73,52 @@ final class EntityBlocks: LayerVersions {
     }
   }
 
-  /// Whether the block after one begins with a version of that entity.
-  private func isFollowed(_ index: Int, by number: Int) throws(ArchiveError) -> Bool {
-    guard index + 1 < directory.count else { return false }
-    return try directory.row(at: index + 1).0 == UInt64(number)
+  /// All versions from an entity on.
+  private struct Versions {
+    private let blocks: EntityBlocks
+    private var index: Int
+    private var block: EntityBlock?
+    private var versions: [PackedVersion] = []
+    private var place = 0
+
+    init(_ blocks: EntityBlocks, from number: Int) throws(ArchiveError) {
+      self.blocks = blocks
+      index = try blocks.lastBlock(startingBefore: number, 0) ?? 0
+      try read()
+      place = versions.partitioningIndex { $0.number >= number }
+    }
+
+    /// Reads a block, which must continue where the one before ends: readers rely on the order of numbers.
+    private mutating func read() throws(ArchiveError) {
+      let last = versions.last
+      block = index < blocks.directory.count ? try blocks.block(index) : nil
+      versions = try block?.versions() ?? []
+      place = 0
+      if let block, let last, let first = versions.first,
+        (first.number, first.revision) <= (last.number, last.revision)
+      {
+        throw block.foreign
+      }
+    }
+
+    mutating func next() throws(ArchiveError) -> Found? {
+      while let block {
+        if place < versions.count {
+          place += 1
+          let version = versions[place - 1]
+          return (version.number, version.revision, block.position(of: place - 1))
+        }
+        index += 1
+        try read()
+      }
+      return nil
+    }
+
+    /// Whether a block has just begun, and the block after it begins with a version of the same entity.
+    func isInWholeBlock(of number: Int) throws(ArchiveError) -> Bool {
+      guard place == 1, index + 1 < blocks.directory.count else { return false }
+      return try blocks.directory.row(at: index + 1).0 == UInt64(number)
+    }
   }
 
   func rows() -> RowReader {
@@ -106,109 +129,26 @@ final class EntityBlocks: LayerVersions {
     }
   }
 
-  /// Reads the list of versions in a block. Their records are not read.
-  func block(_ index: Int) throws(ArchiveError) -> EntityBlock {
-    let row = try directory.row(at: index)
-    guard row.2 <= UInt64(Int32.max) << 24 else { throw directory.foreign }
-    let header = try list.header(at: Int(row.2))
+  fileprivate func block(_ index: Int) throws(ArchiveError) -> EntityBlock {
+    let offset = try directory.row(at: index).2
+    guard offset < UInt64(list.bytes.count) else { throw directory.foreign }
+    let header = try list.header(at: Int(offset))
     guard header.kind == .data else { throw SnapshotReader.foreign(at: header.offset) }
-    let range = header.start..<header.start + header.count
-    let (highest, revision) = (highest, revision)
-    return try unsafe list.bytes.withBytes(in: range) { (bytes) throws(ArchiveError) in
-      do throws(CBORError) {
-        let block = try unsafe EntityBlock(index, range, bytes, highest: highest, revision: revision)
-        guard let first = block.versions.first, (UInt64(first.number), UInt64(first.revision)) == (row.0, row.1)
-        else { throw CBORError(.unexpectedItem, at: 0) }
-        return block
-      } catch {
-        throw SnapshotReader.foreign(at: range.lowerBound + error.offset)
-      }
-    }
-  }
-
-  /// Calls `body` with the bytes of a block.
-  func withBytes<Result>(
-    of block: EntityBlock, _ body: (UnsafeRawBufferPointer) throws(CBORError) -> Result
-  ) throws(ArchiveError) -> Result {
-    try unsafe list.bytes.withBytes(in: block.range) { (bytes) throws(ArchiveError) in
-      do throws(CBORError) { return try unsafe body(bytes) } catch {
-        throw SnapshotReader.foreign(at: block.range.lowerBound + error.offset)
-      }
-    }
-  }
-}
-
-/// The versions in a block, without their records.
-struct EntityBlock {
-  struct Version {
-    var number: Int
-    var created: Revision
-    var revision: Revision
-    /// Where its record is in the block.
-    var record: Range<Int>
-  }
-
-  private let index: Int
-  /// Where the block is in the file.
-  let range: Range<Int>
-  private(set) var versions: [Version] = []
-
-  /// A position of a version has the number of its block, and in the lowest bits its place there.
-  private static let placeBits = 12
-
-  init(
-    _ index: Int, _ range: Range<Int>, _ bytes: UnsafeRawBufferPointer, highest: Int, revision: Revision
-  ) throws(CBORError) {
-    self.index = index
-    self.range = range
-    versions.reserveCapacity(32)
-    var reader = unsafe CBORReader(bytes)
-    var last = Version(number: 0, created: 0, revision: 0, record: 0..<0)
-    while reader.offset < bytes.count {
-      let start = reader.offset
-      let step = try reader.readCount()
-      let created = try reader.readInteger()
-      let age = try reader.readCount()
-      let byteCount = try unsafe reader.readBytes().count
-      guard step <= highest - last.number, step > 0 || !versions.isEmpty,
-        created > -Int64(last.created), created <= Int64(revision - last.created)
-      else { throw CBORError(.unexpectedItem, at: start) }
-      var next = last
-      next.number += step
-      next.created += Int(created)
-      guard age <= revision - next.created, step > 0 || next.created + age > last.revision,
-        versions.count < EntityBlockWriter.versionLimit
-      else { throw CBORError(.unexpectedItem, at: start) }
-      next.revision = next.created + age
-      next.record = reader.offset - byteCount..<reader.offset
-      versions.append(next)
-      last = next
-    }
-  }
-
-  func found(_ place: Int) -> LayerVersions.Found {
-    (versions[place].number, versions[place].revision, index << Self.placeBits | place)
-  }
-
-  /// The newest version of an entity as of a revision.
-  func newest(_ number: Int, asOf revision: Revision) -> LayerVersions.Found? {
-    let end = versions.partitioningIndex { ($0.number, $0.revision) > (number, revision) }
-    return end > 0 && versions[end - 1].number == number ? found(end - 1) : nil
-  }
-
-  /// The number of the block that a position is in, and the place there.
-  static func place(of position: Int) -> (block: Int, place: Int) {
-    (position >> placeBits, position & ((1 << placeBits) - 1))
+    return try EntityBlock(
+      index, list.bytes, header.start..<header.start + header.count, highest: highest, revision: revision)
   }
 }
 
 /// Reads entities from blocks, one after the other. Used by one thread.
 private struct BlockRows {
   private let blocks: EntityBlocks
-  private var block: (index: Int, contents: EntityBlock)?
+  private var index = -1
+  private var block: EntityBlock?
+  private var versions: [PackedVersion] = []
   private var unpacker: RecordUnpacker
-  /// How many versions of the block were unpacked.
-  private var unpackedCount = 0
+  /// Where the record begins from which unpacking began, and the place of the next version to unpack.
+  private var origin = 0
+  private var nextPlace = 0
 
   init(_ blocks: EntityBlocks, _ keyLists: [RecordKeys]) {
     self.blocks = blocks
@@ -218,37 +158,37 @@ private struct BlockRows {
   /// The row of a version, which is at that position.
   mutating func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
     let (index, place) = EntityBlock.place(of: position)
-    if block?.index != index {
-      block = nil
-      block = (index, try blocks.block(index))
-      startOver()
-    } else if place < unpackedCount - 1 {
-      startOver()
-    }
-    guard let block = block?.contents, place < block.versions.count else {
-      throw SnapshotReader.foreign(at: 0)
-    }
-    let found = block.versions[place]
-    guard found.number == version.number, found.revision == version.revision else {
-      throw SnapshotReader.foreign(at: block.range.lowerBound)
-    }
-    do throws(ArchiveError) {
-      let record = try unsafe blocks.withBytes(of: block) { (bytes) throws(CBORError) in
-        while unpackedCount <= place {
-          try unsafe unpacker.advance(in: bytes, block.versions[unpackedCount].record)
-          unpackedCount += 1
-        }
-        return try unsafe unpacker.record(in: bytes, byteLimit: EntityRecord.byteLimit)
+    if index != self.index { try read(index) }
+    guard let block else { throw SnapshotReader.foreign(at: 0) }
+    guard place < versions.count, versions[place].number == version.number,
+      versions[place].revision == version.revision
+    else { throw block.foreign }
+    // The nearest record that refers to none before it, unless those up to here are unpacked already.
+    var start = place
+    while start > 0, start != nextPlace, !versions[start].startsOver { start -= 1 }
+    if versions[start].startsOver { origin = versions[start].record.lowerBound }
+    var isUnpacked = false
+    // After an error, the next record begins anew.
+    defer { nextPlace = isUnpacked ? place + 1 : -1 }
+    let range = origin..<versions[place].record.upperBound
+    let record = try unsafe block.withRecords(range) { (bytes) throws(CBORError) in
+      for version in versions[start...place] {
+        if version.startsOver { unpacker.startOver() }
+        let part = version.record.lowerBound - origin..<version.record.upperBound - origin
+        try unsafe unpacker.advance(in: bytes, part)
       }
-      return EntityRow(record: record, created: found.created, modified: found.revision)
-    } catch {
-      startOver()
-      throw error
+      return try unsafe unpacker.record(in: bytes, byteLimit: EntityRecord.byteLimit)
     }
+    isUnpacked = true
+    return EntityRow(record: record, created: versions[place].created, modified: version.revision)
   }
 
-  private mutating func startOver() {
-    unpacker.startOver()
-    unpackedCount = 0
+  private mutating func read(_ index: Int) throws(ArchiveError) {
+    self.index = -1
+    let block = try blocks.block(index)
+    versions = try block.versions()
+    self.block = block
+    self.index = index
+    nextPlace = -1
   }
 }

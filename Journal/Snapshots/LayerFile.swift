@@ -68,7 +68,8 @@ final class LayerFile: LayerContents {
       for kind in shape.kinds {
         let highest = try reader.number(try highest(kind))
         let versions = try EntityBlocks(
-          reader, directory: try blocks(kind), keyLists: try reader.keyLists(try keys(kind)), highest: highest,
+          reader, directory: try blocks(kind), keyLists: try reader.keyLists(try keys(kind)),
+          highest: highest,
           revision: revision)
         try append(versions, kind, highest: highest)
       }
@@ -267,7 +268,9 @@ extension SnapshotReader {
         } else {
           writer.append(text: try string(key))
         }
-        guard byteCount + writer.count <= RecordPacker.keyByteLimit else { throw Self.foreign(at: keys.offset) }
+        guard byteCount + writer.count <= RecordPacker.keyByteLimit else {
+          throw Self.foreign(at: keys.offset)
+        }
       }
       byteCount += writer.count
       do throws(CBORError) { lists.append(try RecordKeys(writer.finish())) } catch {

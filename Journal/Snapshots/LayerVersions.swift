@@ -7,7 +7,7 @@ protocol LayerVersions: Sendable {
   /// A version, and where the file has it.
   typealias Found = (number: Int, revision: Revision, position: Int)
 
-  /// The lowest and the highest number; nil if there are no versions.
+  /// A range that has all numbers of entities; nil if there are no versions.
   func bounds() throws(ArchiveError) -> ClosedRange<Int>?
   /// The newest version of an entity as of a revision, nil if there is none.
   func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> Found?
@@ -19,8 +19,8 @@ protocol LayerVersions: Sendable {
   func rows() -> RowReader
 }
 
-/// Entities that are objects of a keyed archive, in the order of their numbers. Packed numbers also hold each entity's number and
-/// revision, so a search decodes no entity.
+/// Entities that are objects of a keyed archive, in the order of their numbers. Packed numbers also hold each entity's
+/// number and revision, so a search decodes no entity.
 final class ArchivedObjects: LayerVersions {
   let reader: SnapshotReader
   /// The array of entities.
@@ -97,6 +97,7 @@ extension PackedNumbers {
     from number: Int, asOf revision: Revision?
   ) throws(ArchiveError) -> () throws(ArchiveError) -> LayerVersions.Found? {
     var position = try position(of: (UInt64(max(number, 0)), 0, 0))
+    var last = (number: 0, revision: 0)
     return { () throws(ArchiveError) in
       while position < count {
         var found = position
@@ -108,7 +109,11 @@ extension PackedNumbers {
         } else {
           position += 1
         }
-        return try self.found(found)
+        let next = try self.found(found)
+        // Readers rely on the order.
+        guard (next.number, next.revision) > last else { throw foreign }
+        last = (next.number, next.revision)
+        return next
       }
       return nil
     }

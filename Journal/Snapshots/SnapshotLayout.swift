@@ -108,13 +108,15 @@ enum SnapshotLayout {
     block's object in this file. It serves to look entities up.
     \(aboutOthers)
 
-    A block is a sequence of items of CBOR (RFC 8949), four for each version:
+    A block is two byte strings of CBOR (RFC 8949), heads and records. The heads are a sequence of four integers for
+    each version:
     1. its entity's number, minus that of the version before in the block (minus 0 for the first)
     2. the revision that added the entity, minus that of the version before (minus 0 for the first)
     3. the revision that made the version, minus the one that added the entity
-    4. a byte string, whose content is again a sequence: the number of a list in keys, from 1, and the value for each
-       key. Simple value n, from 0 to 19, stands for n + 1 values that are those of the version before in the block,
-       which has the same list. If the number is 0, a map of the keys and values follows.
+    4. how many bytes its record has. If the record refers to none before it, -1 minus that many.
+    A record is a sequence, too: the number of a list in keys, from 1, and the value for each key. Simple value n, from
+    0 to 19, stands for the values of n + 1 keys, which are those that the record before has for these keys. If the
+    number is 0, a map of keys and values follows instead, and the next record repeats nothing.
     Tag 2001 is a date in seconds since 2001 began in UTC.
     """
 

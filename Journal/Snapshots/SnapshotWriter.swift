@@ -195,11 +195,9 @@ struct SnapshotWriter: ~Copyable {
     func end(_ writer: inout SnapshotWriter) throws(ArchiveError) {
       guard let start = block.start else { return }
       blocks.append((UInt64(start.number), UInt64(start.revision), UInt64(writer.archive.byteCount)))
-      let data = try unsafe block.withBlock { (bytes) throws(ArchiveError) in
-        try unsafe writer.archive.data(bytes)
+      try unsafe block.end { (bytes) throws(ArchiveError) in
+        try writer.archive.append(try unsafe writer.archive.data(bytes))
       }
-      try writer.archive.append(data)
-      block.startOver()
     }
     try archive.beginArray()
     var table = try visit(sources, kind, kept) { writer, number, row throws in

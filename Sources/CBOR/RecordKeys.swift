@@ -41,6 +41,37 @@ package struct RecordKeys: Hashable, Sendable {
     self.ends = ends
   }
 
+  /// For each key, its position among other keys; nil if it is not there.
+  /// - Complexity: O(n + m) in the numbers of keys.
+  func positions(in other: RecordKeys) -> [Int?] {
+    var positions: [Int?] = []
+    positions.reserveCapacity(count)
+    var index = 0
+    for place in ends.indices {
+      var order = 1
+      while index < other.count {
+        order = compare(place, other, index)
+        if order <= 0 { break }
+        index += 1
+      }
+      positions.append(index < other.count && order == 0 ? index : nil)
+    }
+    return positions
+  }
+
+  private func compare(_ place: Int, _ other: RecordKeys, _ index: Int) -> Int {
+    unsafe bytes.withUnsafeBytes { left in
+      unsafe other.bytes.withUnsafeBytes { right in
+        let (key, otherKey) = (range(place), other.range(index))
+        return unsafe compareBytes(
+          left.baseAddress! + key.lowerBound, key.count, right.baseAddress! + otherKey.lowerBound,
+          otherKey.count)
+      }
+    }
+  }
+
+  private func range(_ place: Int) -> Range<Int> { (place == 0 ? 0 : ends[place - 1])..<ends[place] }
+
   /// The keys, decoded.
   package var keys: [FieldKey] {
     var keys: [FieldKey] = []

@@ -1,5 +1,5 @@
 /// Packs records one after the other: the number of a list of keys, which records share, and the values. A value that
-/// the record before has too takes at most one byte.
+/// the record before has under the same key takes at most one byte.
 ///
 /// Documentation/Format.md, "Blocks", describes the bytes.
 package struct RecordPacker: ~Copyable {
@@ -35,7 +35,7 @@ package struct RecordPacker: ~Copyable {
         unsafe output.append(encoded: bytes)
         return false
       }
-      unsafe appendValues(bytes, isLikePrevious: number == previousNumber, to: &output)
+      unsafe appendValues(bytes, keys: number, to: &output)
       previousNumber = number
       return true
     }
@@ -44,16 +44,15 @@ package struct RecordPacker: ~Copyable {
     swap(&previousValues, &values)
   }
 
-  private func appendValues(
-    _ bytes: UnsafeRawBufferPointer, isLikePrevious: Bool, to output: inout CBORWriter
-  ) {
-    guard isLikePrevious else {
-      for value in values { unsafe output.append(encoded: UnsafeRawBufferPointer(rebasing: bytes[value])) }
-      return
-    }
+  private func appendValues(_ bytes: UnsafeRawBufferPointer, keys number: Int, to output: inout CBORWriter) {
+    let positions =
+      number == previousNumber || previousNumber == 0
+      ? nil : lists[number - 1].positions(in: lists[previousNumber - 1])
     unsafe previous.bytes.withUnsafeBytes { before in
       var sameCount = 0
-      for (value, other) in zip(values, previousValues) {
+      for (index, value) in values.enumerated() {
+        let position = previousNumber == 0 ? nil : positions.map { $0[index] } ?? index
+        let other = position.map { previousValues[$0] } ?? 0..<0
         let isSame =
           unsafe value.count == other.count
           && compareBytes(
@@ -127,7 +126,7 @@ package struct RecordUnpacker {
   private let lists: [RecordKeys]
   /// The number of the current record's keys; 0 if it has its own, and -1 if there is no record.
   private var number = -1
-  /// Where the current record's values are; with keys of its own, the whole record.
+  /// Where the current record's values are; with keys of its own, the whole record. A range that is empty is not known.
   private var values: [Range<Int>] = []
 
   package init(_ lists: [RecordKeys]) { self.lists = lists }
@@ -139,7 +138,8 @@ package struct RecordUnpacker {
   package mutating func advance(
     in bytes: UnsafeRawBufferPointer, _ part: Range<Int>
   ) throws(CBORError) {
-    var reader = unsafe CBORReader(UnsafeRawBufferPointer(rebasing: bytes[..<part.upperBound]), from: part.lowerBound)
+    var reader = unsafe CBORReader(
+      UnsafeRawBufferPointer(rebasing: bytes[..<part.upperBound]), from: part.lowerBound)
     let start = reader.offset
     let number = try reader.readCount()
     guard number > 0 else {
@@ -151,18 +151,15 @@ package struct RecordUnpacker {
       return
     }
     guard number <= lists.count else { throw CBORError(.unexpectedItem, at: start) }
-    let count = lists[number - 1].count
-    let isLikePrevious = number == self.number
-    if !isLikePrevious {
-      self.number = -1
-      values.removeAll(keepingCapacity: true)
-      for _ in 0..<count { values.append(0..<0) }
-    }
+    if number != self.number { takeValues(to: lists[number - 1]) }
+    // Until all of it is read, there is no record.
+    self.number = -1
     var index = 0
-    while index < count {
+    while index < values.count {
       let start = reader.offset
       if let sameCount = try reader.readRepetition() {
-        guard isLikePrevious, sameCount <= count - index else { throw CBORError(.unexpectedItem, at: start) }
+        guard sameCount <= values.count - index, !values[index..<index + sameCount].contains(where: \.isEmpty)
+        else { throw CBORError(.unexpectedItem, at: start) }
         index += sameCount
       } else {
         try reader.skip(depth: 1, allowingUndefined: false)
@@ -174,12 +171,24 @@ package struct RecordUnpacker {
     self.number = number
   }
 
+  /// Continues with other keys: a value is known if the record before has its key.
+  private mutating func takeValues(to list: RecordKeys) {
+    let known = values
+    let positions = number > 0 ? list.positions(in: lists[number - 1]) : []
+    values.removeAll(keepingCapacity: true)
+    for index in 0..<list.count {
+      let position = index < positions.count ? positions[index] : nil
+      values.append(position.map { known[$0] } ?? 0..<0)
+    }
+  }
+
   /// The current record.
   /// - Throws: ``CBORError`` if it has more bytes than that: a few bytes can repeat large values.
   package func record(
     in bytes: UnsafeRawBufferPointer, byteLimit: Int
   ) throws(CBORError) -> EntityRecord {
     guard number > 0 else {
+      // Its own bytes, which were checked.
       return EntityRecord(trusted: values.first.map { unsafe Array(bytes[$0]) } ?? [0xA0])
     }
     let list = lists[number - 1]
@@ -190,7 +199,8 @@ package struct RecordUnpacker {
     let record = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
       func append(_ part: UnsafeRawBufferPointer) {
         guard let start = part.baseAddress else { return }
-        unsafe UnsafeMutableRawPointer(buffer.baseAddress! + count).copyMemory(from: start, byteCount: part.count)
+        unsafe UnsafeMutableRawPointer(buffer.baseAddress! + count).copyMemory(
+          from: start, byteCount: part.count)
         count += part.count
       }
       unsafe head.withUnsafeBytes { unsafe append($0) }
@@ -207,7 +217,7 @@ package struct RecordUnpacker {
   }
 }
 
-/// Values that are as in the record before: a simple value of CBOR that is otherwise unused, 0 for one value and 19 for
+/// Values that the record before has under the same keys: a simple value of CBOR that is otherwise unused, 0 for one value and 19 for
 /// twenty.
 private enum Repetition {
   static let longest = 20
@@ -220,7 +230,7 @@ private enum Repetition {
 }
 
 extension CBORReader {
-  /// How many values are as in the record before; nil, and nothing is read, if a value comes next.
+  /// How many values the record before has too; nil, and nothing is read, if a value comes next.
   @inline(__always)
   fileprivate mutating func readRepetition() throws(CBORError) -> Int? {
     let first = try peek()

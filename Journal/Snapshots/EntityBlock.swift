@@ -1,0 +1,153 @@
+import CBOR
+import KeyedArchiving
+
+/// A version of an entity in a block.
+struct PackedVersion {
+  var number = 0
+  var created: Revision = 0
+  var revision: Revision = 0
+  /// Where its record is, in bytes from the first record of the block.
+  var record = 0..<0
+  /// Whether the record refers to none before it.
+  var startsOver = true
+}
+
+/// A block of versions in a file.
+///
+/// Documentation/Format.md, "Blocks", describes the bytes.
+struct EntityBlock {
+  private let index: Int
+  private let bytes: ArchiveBytes
+  /// Where the numbers of the versions are in the file, and where their records are.
+  private let heads: Range<Int>
+  private let records: Range<Int>
+  /// No entity has a higher number, and no version is newer.
+  private let highest: Int
+  private let revision: Revision
+
+  /// A position of a version has the number of its block, and in the lowest bits its place there.
+  private static let placeBits = 12
+
+  /// - Parameters:
+  ///   - index: the number of the block.
+  ///   - range: where it is in the file.
+  init(
+    _ index: Int, _ bytes: ArchiveBytes, _ range: Range<Int>, highest: Int, revision: Revision
+  ) throws(ArchiveError) {
+    self.index = index
+    self.bytes = bytes
+    self.highest = highest
+    self.revision = revision
+    heads = try Self.string(at: range.lowerBound, in: bytes, before: range.upperBound)
+    records = try Self.string(at: heads.upperBound, in: bytes, before: range.upperBound)
+    guard records.upperBound == range.upperBound else { throw SnapshotReader.foreign(at: range.lowerBound) }
+  }
+
+  /// Where the content of a byte string is.
+  private static func string(
+    at offset: Int, in bytes: ArchiveBytes, before end: Int
+  ) throws(ArchiveError) -> Range<Int> {
+    let (start, count) = try unsafe bytes.withBytes(in: offset..<min(offset + 9, end)) {
+      (bytes) throws(ArchiveError) in
+      var reader = unsafe CBORReader(bytes)
+      do throws(CBORError) {
+        let count = try reader.readBytesHead()
+        return (offset + reader.offset, count)
+      } catch {
+        throw SnapshotReader.foreign(at: offset)
+      }
+    }
+    guard count <= end - start else { throw SnapshotReader.foreign(at: offset) }
+    return start..<start + count
+  }
+
+  /// All versions.
+  func versions() throws(ArchiveError) -> [PackedVersion] {
+    var versions: [PackedVersion] = []
+    versions.reserveCapacity(128)
+    try visit { version in
+      versions.append(version)
+      return true
+    }
+    return versions
+  }
+
+  /// The position of a version.
+  func position(of place: Int) -> Int { index << Self.placeBits | place }
+
+  /// The number of the block that a position is in, and the place there.
+  static func place(of position: Int) -> (block: Int, place: Int) {
+    (position >> placeBits, position & ((1 << placeBits) - 1))
+  }
+
+  /// The newest version of an entity as of a revision.
+  func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> LayerVersions.Found? {
+    var found: LayerVersions.Found?
+    var place = 0
+    try visit { version in
+      if version.number > number { return false }
+      if version.number == number, version.revision <= revision {
+        found = (number, version.revision, position(of: place))
+      }
+      place += 1
+      return true
+    }
+    return found
+  }
+
+  /// Calls `body` with each version in order, until it returns false.
+  @inline(__always)
+  private func visit(_ body: (PackedVersion) -> Bool) throws(ArchiveError) {
+    let (highest, newest) = (highest, revision)
+    let recordsCount = records.count
+    try unsafe bytes.withBytes(in: heads) { (bytes) throws(ArchiveError) in
+      var reader = unsafe CBORReader(bytes)
+      var version = PackedVersion()
+      var count = 0
+      do throws(CBORError) {
+        while reader.offset < bytes.count {
+          let start = reader.offset
+          let step = try reader.readCount()
+          let created = try reader.readInteger()
+          let age = try reader.readCount()
+          let size = try reader.readInteger()
+          let byteCount = size < 0 ? -1 - size : size
+          let end = version.record.upperBound
+          guard step <= highest - version.number, step > 0 || count > 0, size < 0 || count > 0,
+            created > -Int64(version.created), created <= Int64(newest - version.created),
+            byteCount <= Int64(recordsCount - end), count < EntityBlockWriter.versionLimit
+          else { throw CBORError(.unexpectedItem, at: start) }
+          version.created += Int(created)
+          guard age <= newest - version.created, step > 0 || version.created + age > version.revision else {
+            throw CBORError(.unexpectedItem, at: start)
+          }
+          version.number += step
+          version.revision = version.created + age
+          version.record = end..<end + Int(byteCount)
+          version.startsOver = size < 0
+          count += 1
+          if !body(version) { return }
+        }
+        guard version.record.upperBound == recordsCount else {
+          throw CBORError(.trailingBytes, at: reader.offset)
+        }
+      } catch {
+        throw SnapshotReader.foreign(at: heads.lowerBound + error.offset)
+      }
+    }
+  }
+
+  /// Calls `body` with some of the bytes of the records.
+  func withRecords<Result>(
+    _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(CBORError) -> Result
+  ) throws(ArchiveError) -> Result {
+    let start = records.lowerBound
+    return try unsafe bytes.withBytes(in: start + range.lowerBound..<start + range.upperBound) {
+      (bytes) throws(ArchiveError) in
+      do throws(CBORError) { return try unsafe body(bytes) } catch { throw foreign }
+    }
+  }
+
+  /// The error for contents that no snapshot has.
+  var foreign: ArchiveError { SnapshotReader.foreign(at: heads.lowerBound) }
+}
