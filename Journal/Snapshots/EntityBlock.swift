@@ -72,6 +72,20 @@ struct EntityBlock {
     return versions
   }
 
+  /// The version at a place, after those that its record may refer to.
+  func chain(to place: Int) throws(ArchiveError) -> [PackedVersion] {
+    var chain: [PackedVersion] = []
+    var rest = place
+    try visit { version in
+      if version.startsOver { chain.removeAll(keepingCapacity: true) }
+      chain.append(version)
+      rest -= 1
+      return rest >= 0
+    }
+    guard rest < 0 else { throw foreign }
+    return chain
+  }
+
   /// The position of a version.
   func position(of place: Int) -> Int { index << Self.placeBits | place }
 

@@ -22,11 +22,11 @@ struct EntityBlockWriter: ~Copyable {
   /// A block ends after this many bytes of records: iterating over versions without their records reads a page of each.
   private static let byteCount = 16 << 10
   /// Reading a record reads those before it up to one that refers to none, half of this on average.
-  private static let dependentByteCount = 4 << 10
+  private static let dependentByteCount = 2 << 10
   /// The versions of a large entity may refer to more.
   private static let longestDependentByteCount = 4 << 20
-  /// No block has more versions.
-  static let versionLimit = 1024
+  /// No block has more versions, because a search reads half of their heads.
+  static let versionLimit = 256
 
   init() {}
 
@@ -35,6 +35,8 @@ struct EntityBlockWriter: ~Copyable {
 
   /// The number and the revision of the first version in the block; nil if the block is empty.
   var start: (number: Int, revision: Revision)? { versionCount > 0 ? first : nil }
+  /// The same of the version that was appended last.
+  private(set) var end = (number: 0, revision: 0)
 
   /// Whether a version of an entity begins a new block.
   func isComplete(before number: Int, _ record: EntityRecord) -> Bool {
@@ -53,7 +55,9 @@ struct EntityBlockWriter: ~Copyable {
   }
 
   /// Calls `body` with the block, and begins a new one.
-  mutating func end(_ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Void) throws(ArchiveError) {
+  mutating func finishBlock(_ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Void)
+    throws(ArchiveError)
+  {
     block.removeAll()
     unsafe heads.withBytes { unsafe block.append(bytes: $0) }
     unsafe records.withBytes { unsafe block.append(bytes: $0) }
@@ -82,5 +86,6 @@ struct EntityBlockWriter: ~Copyable {
     versionCount += 1
     if number != last.number { entityEnd = records.count }
     last = (number, row.created)
+    end = (number, row.modified)
   }
 }

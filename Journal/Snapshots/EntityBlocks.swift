@@ -6,8 +6,10 @@ import KeyedArchiving
 /// A list of the blocks has the first number and revision of each, so looking an entity up reads one block.
 final class EntityBlocks: LayerVersions {
   private let list: PropertyList
-  /// For each block: the number and the revision of its first version, and the offset of its data in the file.
+  /// For each block: the number and the revision of its first version, and the offset of its data in the file. A further
+  /// row is for the last version.
   private let directory: PackedNumbers
+  private let count: Int
   private let keyLists: [RecordKeys]
   private let highest: Int
   /// The newest revision of the layer.
@@ -22,18 +24,13 @@ final class EntityBlocks: LayerVersions {
   ) throws(ArchiveError) {
     list = reader.list
     self.directory = try PackedNumbers(reader, directory, columns: 3, isByEntity: true)
+    count = max(self.directory.count - 1, 0)
     self.keyLists = keyLists
     self.highest = highest
     self.revision = revision
   }
 
-  func bounds() throws(ArchiveError) -> ClosedRange<Int>? {
-    guard directory.count > 0 else { return nil }
-    let lowest = try directory.row(at: 0).0
-    guard lowest > 0, lowest <= UInt64(highest) else { throw directory.foreign }
-    // Finding the highest would read a block.
-    return Int(lowest)...highest
-  }
+  func bounds() throws(ArchiveError) -> ClosedRange<Int>? { try directory.bounds(highest: highest) }
 
   func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> Found? {
     guard let index = try lastBlock(startingBefore: number, revision + 1) else { return nil }
@@ -43,7 +40,7 @@ final class EntityBlocks: LayerVersions {
   /// The last block whose first version comes before one that need not exist.
   private func lastBlock(startingBefore number: Int, _ revision: Revision) throws(ArchiveError) -> Int? {
     let position = try directory.position(of: (UInt64(number), UInt64(revision), 0))
-    return position > 0 ? position - 1 : nil
+    return position > 0 ? min(position, count) - 1 : nil
   }
 
   func cursor(
@@ -91,7 +88,7 @@ final class EntityBlocks: LayerVersions {
     /// Reads a block, which must continue where the one before ends: readers rely on the order of numbers.
     private mutating func read() throws(ArchiveError) {
       let last = versions.last
-      block = index < blocks.directory.count ? try blocks.block(index) : nil
+      block = index < blocks.count ? try blocks.block(index) : nil
       versions = try block?.versions() ?? []
       place = 0
       if let block, let last, let first = versions.first,
@@ -116,7 +113,7 @@ final class EntityBlocks: LayerVersions {
 
     /// Whether a block has just begun, and the block after it begins with a version of the same entity.
     func isInWholeBlock(of number: Int) throws(ArchiveError) -> Bool {
-      guard place == 1, index + 1 < blocks.directory.count else { return false }
+      guard place == 1, index + 1 < blocks.count else { return false }
       return try blocks.directory.row(at: index + 1).0 == UInt64(number)
     }
   }
@@ -144,11 +141,12 @@ private struct BlockRows {
   private let blocks: EntityBlocks
   private var index = -1
   private var block: EntityBlock?
+  /// All versions of the block, once a second one of them was read.
   private var versions: [PackedVersion] = []
   private var unpacker: RecordUnpacker
   /// Where the record begins from which unpacking began, and the place of the next version to unpack.
   private var origin = 0
-  private var nextPlace = 0
+  private var nextPlace = -1
 
   init(_ blocks: EntityBlocks, _ keyLists: [RecordKeys]) {
     self.blocks = blocks
@@ -158,37 +156,42 @@ private struct BlockRows {
   /// The row of a version, which is at that position.
   mutating func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
     let (index, place) = EntityBlock.place(of: position)
-    if index != self.index { try read(index) }
-    guard let block else { throw SnapshotReader.foreign(at: 0) }
-    guard place < versions.count, versions[place].number == version.number,
-      versions[place].revision == version.revision
-    else { throw block.foreign }
-    // The nearest record that refers to none before it, unless those up to here are unpacked already.
-    var start = place
-    while start > 0, start != nextPlace, !versions[start].startsOver { start -= 1 }
-    if versions[start].startsOver { origin = versions[start].record.lowerBound }
-    var isUnpacked = false
+    if let block, index == self.index {
+      if versions.isEmpty { versions = try block.versions() }
+      guard place < versions.count else { throw block.foreign }
+      // The nearest record that refers to none before it, unless those up to here are unpacked already.
+      var start = place
+      while start > 0, start != nextPlace, !versions[start].startsOver { start -= 1 }
+      return try row(version, versions[start...place], in: block, at: place)
+    }
+    let block = try blocks.block(index)
+    self.block = block
+    self.index = index
+    versions = []
+    nextPlace = -1
+    return try row(version, try block.chain(to: place)[...], in: block, at: place)
+  }
+
+  /// - Parameter chain: the version, after those that were not unpacked yet.
+  private mutating func row(
+    _ version: EntityVersion, _ chain: ArraySlice<PackedVersion>, in block: EntityBlock, at place: Int
+  ) throws(ArchiveError) -> EntityRow {
+    guard let found = chain.last, found.number == version.number, found.revision == version.revision else {
+      throw block.foreign
+    }
     // After an error, the next record begins anew.
-    defer { nextPlace = isUnpacked ? place + 1 : -1 }
-    let range = origin..<versions[place].record.upperBound
-    let record = try unsafe block.withRecords(range) { (bytes) throws(CBORError) in
-      for version in versions[start...place] {
+    nextPlace = -1
+    if let first = chain.first, first.startsOver { origin = first.record.lowerBound }
+    let record = try unsafe block.withRecords(origin..<found.record.upperBound) {
+      (bytes) throws(CBORError) in
+      for version in chain {
         if version.startsOver { unpacker.startOver() }
         let part = version.record.lowerBound - origin..<version.record.upperBound - origin
         try unsafe unpacker.advance(in: bytes, part)
       }
       return try unsafe unpacker.record(in: bytes, byteLimit: EntityRecord.byteLimit)
     }
-    isUnpacked = true
-    return EntityRow(record: record, created: versions[place].created, modified: version.revision)
-  }
-
-  private mutating func read(_ index: Int) throws(ArchiveError) {
-    self.index = -1
-    let block = try blocks.block(index)
-    versions = try block.versions()
-    self.block = block
-    self.index = index
-    nextPlace = -1
+    nextPlace = place + 1
+    return EntityRow(record: record, created: found.created, modified: found.revision)
   }
 }

@@ -105,7 +105,8 @@ enum SnapshotLayout {
     keys: by kind, an NSArray of lists of keys. Each is an NSArray: a number is that of a field in fields, a text is
     the name of an attribute.
     blocks: by kind, NSData: the number and the revision of the first version of each block, and the offset of the
-    block's object in this file. It serves to look entities up.
+    block's object in this file; then those of the last version, and where the blocks end. It serves to look
+    entities up.
     \(aboutOthers)
 
     A block is two byte strings of CBOR (RFC 8949), heads and records. The heads are a sequence of four integers for

@@ -27,7 +27,8 @@ private struct WrittenTable {
   var erased = PackedNumbersBuilder(columns: 2)
   /// The lists of keys that blocks refer to.
   var keyLists: [RecordKeys] = []
-  /// For each block: the number and the revision of its first version, and its offset in the file.
+  /// For each block: the number and the revision of its first version, and its offset in the file; then those of the last
+  /// version, and where the blocks end.
   var blocks = PackedNumbersBuilder(columns: 3)
 }
 
@@ -195,7 +196,7 @@ struct SnapshotWriter: ~Copyable {
     func end(_ writer: inout SnapshotWriter) throws(ArchiveError) {
       guard let start = block.start else { return }
       blocks.append((UInt64(start.number), UInt64(start.revision), UInt64(writer.archive.byteCount)))
-      try unsafe block.end { (bytes) throws(ArchiveError) in
+      try unsafe block.finishBlock { (bytes) throws(ArchiveError) in
         try writer.archive.append(try unsafe writer.archive.data(bytes))
       }
     }
@@ -205,6 +206,9 @@ struct SnapshotWriter: ~Copyable {
       block.append(number, row)
     }
     try end(&self)
+    if blocks.count > 0 {
+      blocks.append((UInt64(block.end.number), UInt64(block.end.revision), UInt64(archive.byteCount)))
+    }
     try archive.append(try archive.end())
     table.keyLists = block.keyLists
     table.blocks = blocks

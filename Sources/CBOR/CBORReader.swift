@@ -147,6 +147,7 @@ extension CBORReader {
     return count
   }
 
+  @inlinable
   package mutating func readInteger() throws(CBORError) -> Int64 {
     let start = offset
     let head = try head()

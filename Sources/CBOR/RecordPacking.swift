@@ -144,7 +144,6 @@ package struct RecordUnpacker {
     let number = try reader.readCount()
     guard number > 0 else {
       let content = reader.offset..<part.upperBound
-      unsafe try FieldMap.check(UnsafeRawBufferPointer(rebasing: bytes[content]), allowingUndefined: false)
       self.number = 0
       values.removeAll(keepingCapacity: true)
       values.append(content)
@@ -162,7 +161,7 @@ package struct RecordUnpacker {
         else { throw CBORError(.unexpectedItem, at: start) }
         index += sameCount
       } else {
-        try reader.skip(depth: 1, allowingUndefined: false)
+        try reader.pass()
         values[index] = start..<reader.offset
         index += 1
       }
@@ -182,14 +181,20 @@ package struct RecordUnpacker {
     }
   }
 
-  /// The current record.
+  /// The current record, after a check of its values.
   /// - Throws: ``CBORError`` if it has more bytes than that: a few bytes can repeat large values.
   package func record(
     in bytes: UnsafeRawBufferPointer, byteLimit: Int
   ) throws(CBORError) -> EntityRecord {
     guard number > 0 else {
-      // Its own bytes, which were checked.
-      return EntityRecord(trusted: values.first.map { unsafe Array(bytes[$0]) } ?? [0xA0])
+      return try unsafe EntityRecord(
+        checking: UnsafeRawBufferPointer(rebasing: bytes[values.first ?? 0..<0]))
+    }
+    for value in values {
+      var reader = unsafe CBORReader(
+        UnsafeRawBufferPointer(rebasing: bytes[..<value.upperBound]), from: value.lowerBound)
+      try reader.skip(depth: 1, allowingUndefined: false)
+      try reader.expectEnd()
     }
     let list = lists[number - 1]
     let head = CBORWriter.mapHead(count: list.count)

@@ -148,10 +148,11 @@ import Testing
         for kind in root["kinds"]:
             if root["format"] == 3:
                 firsts = rows(root["blocks"][kind], 3)
-                assert len(firsts) == len(root["entities"][kind])
+                assert len(firsts) == len(root["entities"][kind]) + bool(firsts)
                 entities = root["entities"][kind] = unpacked(root, kind)
                 versions = [(e["number"], e["modified"]) for e in entities]
                 assert versions == sorted(versions) and set(first[:2] for first in firsts) <= set(versions)
+                assert not firsts or firsts[-1][:2] == versions[-1]
             else:
                 entities = root["entities"][kind]
                 assert [(e["number"], e["modified"]) for e in entities] == rows(root["versions"][kind], 2)

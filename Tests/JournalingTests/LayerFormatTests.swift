@@ -67,11 +67,6 @@ struct LayerFormatTests {
           byteCount: archive.count, pageChecksums: pages, entryDigest: head.digest, schema: Ledger.schema,
           generation: revisions.count - 1, start: header.start, checkpoints: header.checkpoints
         ).encoded()
-        if ProcessInfo.processInfo.environment["TEMP_FREEZE"] != nil {
-          let folder = Self.corpus.appending(path: "blocks")
-          try Data(archive).write(to: folder.appending(path: name.fileName))
-          try Data(record).write(to: folder.appending(path: name.recordName))
-        }
         #expect(try Self.frozen(name.fileName) == archive)
         #expect(try Self.frozen(name.recordName) == record)
       }
