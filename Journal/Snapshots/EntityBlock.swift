@@ -115,39 +115,31 @@ struct EntityBlock {
     let (highest, newest) = (highest, revision)
     let recordsCount = records.count
     try unsafe bytes.withBytes(in: heads) { (bytes) throws(ArchiveError) in
-      var reader = unsafe CBORReader(bytes)
+      var reader = unsafe IntegerReader(bytes)
       var version = PackedVersion()
       var count = 0
-      do throws(CBORError) {
-        while reader.offset < bytes.count {
-          let start = reader.offset
-          let step = try reader.readCount()
-          let created = try reader.readInteger()
-          let age = try reader.readCount()
-          let size = try reader.readInteger()
-          let byteCount = size < 0 ? -1 - size : size
-          let end = version.record.upperBound
-          guard step <= highest - version.number, step > 0 || count > 0, size < 0 || count > 0,
-            created > -Int64(version.created), created <= Int64(newest - version.created),
-            byteCount <= Int64(recordsCount - end), count < EntityBlockWriter.versionLimit
-          else { throw CBORError(.unexpectedItem, at: start) }
-          version.created += Int(created)
-          guard age <= newest - version.created, step > 0 || version.created + age > version.revision else {
-            throw CBORError(.unexpectedItem, at: start)
-          }
-          version.number += step
-          version.revision = version.created + age
-          version.record = end..<end + Int(byteCount)
-          version.startsOver = size < 0
-          count += 1
-          if !body(version) { return }
-        }
-        guard version.record.upperBound == recordsCount else {
-          throw CBORError(.trailingBytes, at: reader.offset)
-        }
-      } catch {
-        throw SnapshotReader.foreign(at: heads.lowerBound + error.offset)
+      while !reader.isAtEnd {
+        let step = reader.next()
+        let created = reader.next()
+        let age = reader.next()
+        let size = reader.next()
+        let byteCount = size < 0 ? -1 - size : size
+        let end = version.record.upperBound
+        guard !reader.hasFailed, step >= 0, step <= highest - version.number, step > 0 || count > 0,
+          size < 0 || count > 0, created > -version.created, created <= newest - version.created, age >= 0,
+          age <= newest - version.created - created, byteCount <= recordsCount - end,
+          step > 0 || version.created + created + age > version.revision,
+          count < EntityBlockWriter.versionLimit
+        else { throw foreign }
+        version.created += created
+        version.number += step
+        version.revision = version.created + age
+        version.record = end..<end + byteCount
+        version.startsOver = size < 0
+        count += 1
+        if !body(version) { return }
       }
+      guard version.record.upperBound == recordsCount else { throw foreign }
     }
   }
 
@@ -164,4 +156,51 @@ struct EntityBlock {
 
   /// The error for contents that no snapshot has.
   var foreign: ArchiveError { SnapshotReader.foreign(at: heads.lowerBound) }
+}
+
+/// Reads the integers of heads. A search reads some hundreds of them, and a throwing call for each would take most of its
+/// time.
+///
+/// Marked safe although it has a pointer: it is used only while the bytes are borrowed, and each read is checked against
+/// their end.
+@safe private struct IntegerReader {
+  private let bytes: UnsafeRawBufferPointer
+  private var offset = 0
+  /// Whether some integer could not be read.
+  private(set) var hasFailed = false
+
+  init(_ bytes: UnsafeRawBufferPointer) { unsafe self.bytes = unsafe bytes }
+
+  var isAtEnd: Bool { unsafe offset >= bytes.count }
+
+  /// The next integer; 0, and noted, if there is none.
+  @inline(__always)
+  mutating func next() -> Int {
+    guard unsafe offset < bytes.count else { return fail() }
+    let first = unsafe bytes[offset]
+    offset += 1
+    let low = Int(first & 0x1F)
+    if low < 24, first < 0x40 { return first < 0x20 ? low : -1 - low }
+    return long(first)
+  }
+
+  private mutating func long(_ first: UInt8) -> Int {
+    let width = 1 << (Int(first & 0x1F) &- 24)
+    guard first < 0x40, (24...27).contains(first & 0x1F), unsafe width <= bytes.count - offset else {
+      return fail()
+    }
+    var number: UInt64 = 0
+    for _ in 0..<width {
+      number = unsafe number << 8 | UInt64(bytes[offset])
+      offset += 1
+    }
+    guard number <= UInt64(Int.max) else { return fail() }
+    return first < 0x20 ? Int(number) : -1 - Int(number)
+  }
+
+  private mutating func fail() -> Int {
+    hasFailed = true
+    unsafe offset = bytes.count
+    return 0
+  }
 }

@@ -16,17 +16,18 @@ struct EntityBlockWriter: ~Copyable {
   private var last = (number: 0, created: 0)
   /// Where the newest record that refers to none before it begins.
   private var startByteCount = 0
-  /// Where the first version of the newest entity ends.
+  /// Where the first version of the newest entity ends, and how many further ones follow.
   private var entityEnd = 0
+  private var furtherCount = 0
 
   /// A block ends after this many bytes of records: iterating over versions without their records reads a page of each.
-  private static let byteCount = 16 << 10
+  private static let byteCount = 8 << 10
   /// Reading a record reads those before it up to one that refers to none, half of this on average.
-  private static let dependentByteCount = 2 << 10
+  private static let dependentByteCount = 1 << 10
   /// The versions of a large entity may refer to more.
   private static let longestDependentByteCount = 4 << 20
   /// No block has more versions, because a search reads half of their heads.
-  static let versionLimit = 256
+  static let versionLimit = 128
 
   init() {}
 
@@ -49,9 +50,12 @@ struct EntityBlockWriter: ~Copyable {
     guard records.count - startByteCount >= Self.dependentByteCount, number == last.number else {
       return records.count - startByteCount >= Self.dependentByteCount
     }
-    // The further versions of a large entity take little space only if they refer to the first.
+    // The further versions of a large entity take little space only if they refer to the first. If they take much
+    // anyway, referring would only make reading the last of them slow.
+    let furtherByteCount = records.count - entityEnd
     let longest = min(8 * record.bytes.count, Self.longestDependentByteCount)
-    return records.count - entityEnd >= max(Self.dependentByteCount, longest)
+    return furtherByteCount >= max(Self.dependentByteCount, longest)
+      || furtherByteCount > furtherCount * record.bytes.count / 4
   }
 
   /// Calls `body` with the block, and begins a new one.
@@ -64,6 +68,9 @@ struct EntityBlockWriter: ~Copyable {
     try unsafe block.withBytes(body)
     heads.removeAll()
     records.removeAll()
+    startByteCount = 0
+    entityEnd = 0
+    furtherCount = 0
     versionCount = 0
     last = (0, 0)
   }
@@ -84,7 +91,11 @@ struct EntityBlockWriter: ~Copyable {
     heads.append(unsigned: UInt64(row.modified - row.created))
     heads.append(integer: startsOver ? -1 - byteCount : byteCount)
     versionCount += 1
-    if number != last.number { entityEnd = records.count }
+    if number == last.number {
+      furtherCount += 1
+    } else {
+      (entityEnd, furtherCount) = (records.count, 0)
+    }
     last = (number, row.created)
     end = (number, row.modified)
   }

@@ -147,7 +147,6 @@ extension CBORReader {
     return count
   }
 
-  @inlinable
   package mutating func readInteger() throws(CBORError) -> Int64 {
     let start = offset
     let head = try head()

@@ -623,7 +623,7 @@ struct LayerTests {
   /// Reading a state used to end the process if both its snapshot and the log had disappeared.
   @Test(.timeLimit(.minutes(5))) func aStateThatCanNoLongerBeReadReportsItAndIsNotUsed() throws {
     try withLayeredGarden(isLate: true) { garden, options in
-      try garden.plant(400)
+      try garden.plant(4_000)
       garden.journal.waitForLayers()
       try garden.reopen(options: options)
       let journal = garden.journal
@@ -642,7 +642,7 @@ struct LayerTests {
       #expect(!journal.snapshotProblems.isEmpty)
     }
     try withLayeredGarden(isLate: true) { garden, options in
-      try garden.plant(400)
+      try garden.plant(4_000)
       garden.journal.waitForLayers()
       try garden.reopen(options: options)
       let journal = garden.journal
