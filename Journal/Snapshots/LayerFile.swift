@@ -43,32 +43,55 @@ final class LayerFile: LayerContents {
     func names(_ key: String) throws(ArchiveError) -> Set<String> {
       Set(try reader.members(ofDictionary: member(key)).keys)
     }
-    guard try reader.count(member(Root.format)) == SnapshotLayout.version else {
+    let version = try reader.count(member(Root.format))
+    guard version == SnapshotLayout.objectsVersion || version == SnapshotLayout.blocksVersion else {
       throw SnapshotReader.foreign(at: 0)
     }
     guard try reader.texts(member(Root.kinds)).elementsEqual(shape.kinds),
       try names(Root.indexes).isSuperset(of: shape.indexes), try names(Root.lists).isSuperset(of: shape.lists)
     else { throw ArchiveError(.unsupportedFormat, StateShape.advice) }
 
-    let keys = try reader.fieldKeys(shape.fieldNames.map(SnapshotLayout.fields))
-    let entities = try members(Root.entities)
-    let versions = try members(Root.versions)
     let deleted = try members(Root.deleted)
     let erased = try members(Root.erased)
     let highest = try members(Root.highest)
     var tables: [SnapshotEntities] = []
-    for (index, kind) in shape.kinds.enumerated() {
+    func append(_ versions: any LayerVersions, _ kind: String, highest: Int) throws(ArchiveError) {
       tables.append(
         try SnapshotEntities(
-          reader, try entities(kind), versions: PackedNumbers(reader, try versions(kind), columns: 2),
-          deletions: PackedNumbers(reader, try deleted(kind), columns: 2),
-          erased: PackedNumbers(reader, try erased(kind), columns: 2),
-          highest: try reader.count(try highest(kind)), revision: revision, fieldKeys: keys[index]))
+          versions, deletions: PackedNumbers(reader, try deleted(kind), columns: 2, isByEntity: true),
+          erased: PackedNumbers(reader, try erased(kind), columns: 2, isByEntity: true), highest: highest,
+          revision: revision))
+    }
+    if version == SnapshotLayout.blocksVersion {
+      let blocks = try members(Root.blocks)
+      let keys = try members(Root.keys)
+      for kind in shape.kinds {
+        let highest = try reader.number(try highest(kind))
+        let versions = try EntityBlocks(
+          reader, directory: try blocks(kind), keyLists: try reader.keyLists(try keys(kind)),
+          highest: highest,
+          revision: revision)
+        try append(versions, kind, highest: highest)
+      }
+    } else {
+      let fieldKeys = try reader.fieldKeys(shape.fieldNames.map(SnapshotLayout.fields))
+      let entities = try members(Root.entities)
+      let versions = try members(Root.versions)
+      for (index, kind) in shape.kinds.enumerated() {
+        let highest = try reader.number(try highest(kind))
+        let versions = try ArchivedObjects(
+          reader, try entities(kind),
+          versions: PackedNumbers(reader, try versions(kind), columns: 2, isByEntity: true), highest: highest,
+          revision: revision, fieldKeys: fieldKeys[index])
+        try append(versions, kind, highest: highest)
+      }
     }
     self.tables = tables
     let indexes = try members(Root.indexes)
     var packed: [PackedNumbers] = []
-    for name in shape.indexes { packed.append(try PackedNumbers(reader, try indexes(name), columns: 3)) }
+    for name in shape.indexes {
+      packed.append(try PackedNumbers(reader, try indexes(name), columns: 3, isByEntity: false))
+    }
     self.indexes = packed
     let lists = try members(Root.lists)
     var texts: [[String]] = []
@@ -222,6 +245,41 @@ extension IndexKey {
 }
 
 extension SnapshotReader {
+  /// The highest number that was given to an entity.
+  func number(_ header: ObjectHeader) throws(ArchiveError) -> Int {
+    let number = try count(header)
+    guard number <= SnapshotEntities.numberLimit else { throw Self.foreign(at: header.offset) }
+    return number
+  }
+
+  /// The lists of keys of the records in blocks.
+  func keyLists(_ header: ObjectHeader) throws(ArchiveError) -> [RecordKeys] {
+    let elements = try elements(of: header)
+    guard elements.count <= RecordPacker.listLimit else { throw Self.foreign(at: header.offset) }
+    var lists: [RecordKeys] = []
+    var byteCount = 0
+    for index in 0..<elements.count {
+      let keys = try self.elements(of: try resolve(try list.reference(elements, index)))
+      var writer = CBORWriter()
+      for index in 0..<keys.count {
+        let key = try resolve(try list.reference(keys, index))
+        if key.kind == .integer {
+          writer.append(unsigned: UInt64(try count(key)))
+        } else {
+          writer.append(text: try string(key))
+        }
+        guard byteCount + writer.count <= RecordPacker.keyByteLimit else {
+          throw Self.foreign(at: keys.offset)
+        }
+      }
+      byteCount += writer.count
+      do throws(CBORError) { lists.append(try RecordKeys(writer.finish())) } catch {
+        throw Self.foreign(at: keys.offset)
+      }
+    }
+    return lists
+  }
+
   /// The object numbers of the names of fields: they are among the first objects of the archive.
   func fieldKeys(_ fields: [[String]]) throws(ArchiveError) -> [[Int]] {
     var numbers: [[UInt8]: Int] = [:]

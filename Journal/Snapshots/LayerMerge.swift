@@ -56,31 +56,49 @@ struct VersionMerge {
   }
 }
 
-/// A sample of how much a further version of an entity takes in an archive: it shares with the one before what did not
-/// change.
+/// A sample of how much the versions of entities take in blocks: a further version has only what differs from the one
+/// before.
 struct VersionSample {
-  private var furtherCount = 0
-  private var sampleCount = 0
-  private var changedByteCount = 0
+  /// The bytes of some parts of versions.
+  private struct Average {
+    var count = 0
+    var sampleCount = 0
+    var byteCount = 0
 
-  /// One of so many versions is decoded, because decoding all would take as long as merging.
-  private static let interval = 32
-  /// What each takes besides: its object, the lists of its parts, and its number and revision.
-  private static let fixedByteCount = 160
+    /// Whether the next one is in the sample. One of 32 is decoded, because decoding all would take as long as merging.
+    mutating func isNextSampled() -> Bool {
+      count += 1
+      return count % 32 == 1
+    }
 
+    mutating func add(_ bytes: [UInt8]?) {
+      sampleCount += 1
+      byteCount += bytes?.count ?? 0
+    }
+
+    var average: Int { VersionSample.fixedByteCount + byteCount / max(sampleCount, 1) }
+  }
+
+  private var first = Average()
+  private var further = Average()
+
+  /// What each takes besides: its numbers, and marks for what did not change.
+  private static let fixedByteCount = 12
+
+  /// About how many bytes the first versions of all entities take.
+  var newestByteCount: Int { first.count * first.average }
   /// About how many bytes a further version takes.
-  var byteCount: Int { Self.fixedByteCount + changedByteCount / max(sampleCount, 1) }
+  var furtherByteCount: Int { further.average }
 
   /// Adds the versions of an entity.
   mutating func add(
     _ group: [VersionMerge.Found], _ row: (VersionMerge.Found) throws(ArchiveError) -> EntityRow?
   ) throws(ArchiveError) {
-    for index in group.indices.dropFirst() {
-      furtherCount += 1
-      guard furtherCount % Self.interval == 1, let later = try row(group[index]) else { continue }
+    if let oldest = group.first, first.isNextSampled() { first.add(try row(oldest)?.record.bytes) }
+    for index in group.indices.dropFirst() where further.isNextSampled() {
+      guard let later = try row(group[index]) else { continue }
       let earlier = try row(group[index - 1])?.record ?? EntityRecord()
-      sampleCount += 1
-      changedByteCount += earlier.changes(to: later.record)?.bytes.count ?? 0
+      further.add(earlier.changes(to: later.record)?.bytes)
     }
   }
 }

@@ -10,13 +10,18 @@ struct PackedNumbers: Sendable {
   private let data: ArchiveSlice
   private let width: Int
   private let columns: Int
+  /// Whether the first number is that of an entity.
+  private let isByEntity: Bool
   let count: Int
 
-  init(_ reader: SnapshotReader, _ header: ObjectHeader, columns: Int) throws(ArchiveError) {
+  init(
+    _ reader: SnapshotReader, _ header: ObjectHeader, columns: Int, isByEntity: Bool
+  ) throws(ArchiveError) {
     data = try ArchiveSlice(reader, header)
     width = try data.width()
     guard (data.count - 1) % (columns * width) == 0 else { throw data.foreign }
     self.columns = columns
+    self.isByEntity = isByEntity
     count = (data.count - 1) / (columns * width)
   }
 
@@ -44,7 +49,7 @@ struct PackedNumbers: Sendable {
   /// - Parameter first: where to begin; earlier rows are known to come before it.
   func position(of row: Row, from first: Int = 0) throws(ArchiveError) -> Int {
     var range = first..<max(first, count)
-    if columns == 2, range.count > Self.nearCount { range = try neighborhood(of: row, in: range) }
+    if isByEntity, range.count > Self.nearCount { range = try neighborhood(of: row, in: range) }
     var (low, high) = (range.lowerBound, range.upperBound)
     while low < high {
       let middle = low + (high - low) / 2

@@ -491,16 +491,16 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let share = try share(of: run)
     // Nearly always all fit.
     if run.reduce(0, { $0 + ($1.facts?.byteCount ?? 0) }) <= share { return all }
-    let byteCounts = try pastByteCounts(
+    let (newest, past) = try byteCounts(
       sources, keeping: choices.map { $0.map(\.revision) }, meanwhile: meanwhile)
-    return choices[policy.choice(byteCounts, share: share)]
+    return choices[policy.choice(past, newestByteCount: newest, share: share)]
   }
 
-  /// About how many bytes the past states of a merged layer would take for each choice of checkpoints. The first choice
-  /// includes all others.
-  private func pastByteCounts(
+  /// About how many bytes the newest state of a merged layer would take, and its past states for each choice of
+  /// checkpoints. The first choice includes all others.
+  private func byteCounts(
     _ sources: [any LayerSource], keeping choices: [[Revision]], meanwhile: () -> Void
-  ) throws(JournalError) -> [Int] {
+  ) throws(JournalError) -> (newest: Int, past: [Int]) {
     do throws(ArchiveError) {
       var counts = choices.map { _ in 0 }
       var sample = VersionSample()
@@ -522,13 +522,13 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
           }
         }
       }
-      return counts.map { $0 * sample.byteCount }
+      return (sample.newestByteCount, counts.map { $0 * sample.furtherByteCount })
     } catch {
       throw SnapshotFile.failure(error, choices.first?.last ?? 0, error.path ?? folder.snapshots)
     }
   }
 
-  /// How many bytes the past states in some layers may take, by their part of the log.
+  /// How many bytes some layers may take, by their part of the log.
   private func share(of run: [Layer]) throws(JournalError) -> Int {
     let eventCount = progress.withLock { $0.eventCount }
     let part = Double(self.eventCount(of: run)) / Double(max(eventCount, 1))

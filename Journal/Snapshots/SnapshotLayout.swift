@@ -2,7 +2,10 @@
 ///
 /// Documentation/Format.md, "The archive", describes it, and ``about`` describes it in every archive.
 enum SnapshotLayout {
-  static let version = 2
+  /// Of a snapshot, whose entities are objects. Layers were written like this too, before they had blocks.
+  static let objectsVersion = 2
+  /// Of a layer, whose entities are in blocks.
+  static let blocksVersion = 3
 
   /// The names in the root, an `NSDictionary`.
   enum Root {
@@ -19,6 +22,8 @@ enum SnapshotLayout {
     static let fields = "fields"
     static let entities = "entities"
     static let versions = "versions"
+    static let keys = "keys"
+    static let blocks = "blocks"
     static let highest = "highest"
     static let deleted = "deleted"
     static let erased = "erased"
@@ -59,31 +64,17 @@ enum SnapshotLayout {
     "Journal" + name.prefix(1).uppercased() + name.dropFirst()
   }
 
-  static let about = """
-    A layer of a journal's snapshots: what changed after one revision and up to another, as a keyed archive of
-    NSKeyedArchiver. A layer from revision 0 is a whole state and says all by itself. Any other one is put on top of
-    those that lead up to where it begins: of an entity, of a line of an index and of a deletion, what the newest
-    layer has counts.
+  /// How to read a snapshot.
+  static let aboutSnapshot = """
+    A snapshot of a journal: the whole state after one of its entries, as a keyed archive of NSKeyedArchiver.
 
     The root is an NSDictionary:
-    about: this text. format: 2. journal: the id of the journal. schema: the name and version of its model.
-    from: the revision after which it begins, 0 for the empty journal. revision: the number of the newest entry that
-    is in it. date: when that was committed. digest: the SHA-256 of that entry, in hexadecimal.
-    checkpoints: an NSArray of the revisions whose states can be taken from the layer; the last is revision. What
-    was changed twice between two checkpoints is here as it was at the second.
-    kinds: the names of the kinds of entities. fields: by kind, the names of the fields that the model has.
-    entities: by kind, an NSArray of all that were added or changed, in the order of their numbers and then of the
-    revisions that changed them: of several with one number, the last not after a checkpoint is the one of then.
-    versions: by kind, NSData: the number and the revision of each of these entities, as in it.
-    deleted: by kind, NSData: an entity that is gone, and the revision of that. An entity of a later revision is there
-    again. erased: by kind, NSData: those rows of deleted again whose entity is gone because it was erased.
-    highest: by kind, the highest number that was ever given.
-    indexes: by name, NSData: a group, an entity, and the checkpoint at which that shows, times two, plus one when
-    the entity was put into the group, plus nothing when it was taken out of it.
-    lists: by name, an NSArray of the texts that were new, behind those of the layers below.
-
-    NSData of numbers: a byte that says how many bytes a number has, 4 or 8; then rows of two or three numbers, in
-    rising order, each number with its most significant byte first.
+    about: this text. format: 2. \(aboutRoot)
+    checkpoints: an NSArray of the revisions whose states are in the snapshot: only revision.
+    \(aboutKinds)
+    entities: by kind, an NSArray of all entities, in the order of their numbers.
+    versions: by kind, NSData: the number of each of these entities, and the revision that changed it last.
+    \(aboutOthers)
 
     An entity of the kind item is an object of the class JournalItem, and so for all kinds. Its fields:
     number, created, modified: integers: its number, the revision that added it, the revision that changed it
@@ -97,12 +88,67 @@ enum SnapshotLayout {
     To read it with NSKeyedUnarchiver, give it a class for each name of a class above: setClass(_:forClassName:).
     """
 
-  /// The text that follows in an archive with declared indexes.
+  /// How to read a layer.
+  static let aboutLayer = """
+    A layer of a journal's snapshots: what changed after one revision and up to another, as a keyed archive of
+    NSKeyedArchiver. A layer from revision 0 is a whole state. Any other one is put on top of those that lead up to
+    where it begins: the newest layer that has an entity, a deletion or a line of an index is right.
+
+    The root is an NSDictionary:
+    about: this text. format: 3. \(aboutRoot)
+    checkpoints: an NSArray of the revisions whose states can be taken from the layer; the last is revision. If
+    something changed several times between two checkpoints, the layer has only the last change.
+    \(aboutKinds)
+    entities: by kind, an NSArray of NSData: the blocks, which have the versions of all entities that were added or
+    changed, in the order of their numbers and then of the revisions that made them. For a checkpoint, the last
+    version of an entity that is not after it counts.
+    keys: by kind, an NSArray of lists of keys. Each is an NSArray: a number is that of a field in fields, a text is
+    the name of an attribute.
+    blocks: by kind, NSData: the number and the revision of the first version of each block, and the offset of the
+    block's object in this file; then those of the last version, and where the blocks end. It serves to look
+    entities up.
+    \(aboutOthers)
+
+    A block is two byte strings of CBOR (RFC 8949), heads and records. The heads are a sequence of four integers for
+    each version:
+    1. its entity's number, minus that of the version before in the block (minus 0 for the first)
+    2. the revision that added the entity, minus that of the version before (minus 0 for the first)
+    3. the revision that made the version, minus the one that added the entity
+    4. how many bytes its record has. If the record refers to none before it, -1 minus that many.
+    A record is a sequence, too: the number of a list in keys, from 1, and the value for each key. Simple value n, from
+    0 to 19, stands for the values of n + 1 keys, which are those that the record before has for these keys. If the
+    number is 0, a map of keys and values follows instead, and the next record repeats nothing.
+    Tag 2001 is a date in seconds since 2001 began in UTC.
+    """
+
+  /// The text that follows in a layer with declared indexes.
   static let aboutValueIndexes = """
 
 
     valueIndexes: an NSArray with an NSDictionary for each index that the app has declared: the kind of entities,
     the number of a field and the text that those in the index have there, the path of the value, and lines and rests,
     NSData: the versions of entities in this layer in the order of their values. They can be made from the entities.
+    """
+
+  private static let aboutRoot = """
+    journal: the id of the journal. schema: the name and version of its model.
+    from: the revision after which it begins, 0 for the empty journal. revision: the number of the newest entry that
+    is in it. date: when that was committed. digest: the SHA-256 of that entry, in hexadecimal.
+    """
+
+  private static let aboutKinds = """
+    kinds: the names of the kinds of entities. fields: by kind, the names of the fields that the model has.
+    """
+
+  private static let aboutOthers = """
+    deleted: by kind, NSData: an entity that is gone, and the revision of that. An entity of a later revision is there
+    again. erased: by kind, NSData: those rows of deleted again whose entity is gone because it was erased.
+    highest: by kind, the highest number that was ever given.
+    indexes: by name, NSData: a group, an entity, and twice the checkpoint at which that shows, plus 1 if the entity
+    was put into the group and plus 0 if it was taken out of it.
+    lists: by name, an NSArray of the texts that were new, after those of the layers below.
+
+    NSData of numbers: a byte that says how many bytes a number has, 4 or 8; then rows of two or three numbers, in
+    rising order, each number with its most significant byte first.
     """
 }

@@ -6,16 +6,15 @@
 public struct SnapshotPolicy: Hashable, Sendable {
   /// Whether layers are written, merged and thinned automatically.
   public var isAutomatic: Bool
-  /// Whether past states are kept in layers, as far as ``pastShare`` allows. Otherwise a journal takes the least space
+  /// Whether past states are kept in layers, as far as ``logShare`` allows. Otherwise a journal takes the least space
   /// that still opens fast, and past states are replayed.
   public var keepsPast: Bool
-  /// The space that layers may take to keep past states, beyond what the newest state takes, as a multiple of the log's
-  /// size.
+  /// The space that layers may take, as a multiple of the log's size.
   ///
-  /// A layer has whole entities. Their versions share the values that did not change, but each still takes more space
-  /// than a small update takes in the log. If all past states would exceed this share, fewer are kept, and the others
-  /// are replayed from an earlier one. So with a smaller share, layers take less space, and past states take longer.
-  public var pastShare = 2.0
+  /// The versions of an entity share the values that did not change, so all past states mostly fit. If they don't, fewer
+  /// are kept, and the others are replayed from an earlier one. The newest state always has a layer, even if it alone takes
+  /// more, for example because of declared indexes.
+  public var logShare = 1.0
   /// The number of events after which a layer is written. Replaying that many updates reads the entities that they
   /// change, at 20 to 40 µs each.
   package var eventCount = 512
@@ -51,11 +50,11 @@ public struct SnapshotPolicy: Hashable, Sendable {
     eventCount - additionCount + additionCount / additionsPerEvent >= self.eventCount
   }
 
-  /// How many bytes past states may take.
+  /// How many bytes layers may take.
   /// - Parameter byteCount: how many the log takes.
   func share(ofLog byteCount: Double) -> Int {
     // An app may set any share, also an infinite one, and zero bytes times that is no number.
-    let share = byteCount * pastShare
+    let share = byteCount * logShare
     return max(keepsPast && share > 0 ? Int(min(share, Double(Int.max / 2))) : 0, Self.smallByteCount)
   }
 
@@ -66,9 +65,9 @@ public struct SnapshotPolicy: Hashable, Sendable {
   func run(_ sizes: [(eventCount: Int, byteCount: Int)], share: Int) -> Range<Int> {
     let run = run(sizes.map(\.eventCount))
     guard run.isEmpty, let first = sizes.first?.byteCount else { return run }
-    // The later layers may have replaced much of the first one.
+    // An entity that a later layer has too takes its whole space there, and little when they are merged.
     let all = sizes.reduce(0) { $0 + $1.byteCount }
-    return all > share && all - first > first / 2 ? 0..<sizes.count : run
+    return all > share && all - first > first / 4 ? 0..<sizes.count : run
   }
 
   /// - Parameter eventCounts: the number of events of each layer.
@@ -98,12 +97,14 @@ public struct SnapshotPolicy: Hashable, Sendable {
     return level
   }
 
-  /// Which checkpoints a merged layer keeps: all, or every second, fourth, …, so that its past states take no more than
-  /// their share of the disk, or only the last.
+  /// Which checkpoints a merged layer keeps: all, or every second, fourth, …, so that the layer takes no more than its
+  /// share of the disk, or only the last.
   /// - Parameters:
   ///   - byteCounts: about how many bytes its past states take with each of these choices, the first of which keeps all.
-  ///   - share: how many they may take.
-  func choice(_ byteCounts: [Int], share: Int) -> Int {
-    byteCounts.firstIndex { $0 <= share } ?? byteCounts.count - 1
+  ///   - newestByteCount: about how many bytes its newest state takes.
+  ///   - share: how many all of it may take.
+  func choice(_ byteCounts: [Int], newestByteCount: Int, share: Int) -> Int {
+    let rest = max(share - newestByteCount, Self.smallByteCount)
+    return byteCounts.firstIndex { $0 <= rest } ?? byteCounts.count - 1
   }
 }

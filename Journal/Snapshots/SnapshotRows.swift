@@ -8,12 +8,12 @@ enum LeadingField: Int {
   case modified
 }
 
-/// Decodes entities of a snapshot into rows of a table, one after the other.
+/// Decodes entities that are objects of a snapshot into rows of a table, one after the other.
 ///
 /// Errors are noted during reading, and thrown when the result is used. Used by one thread. It holds what all entities
 /// need: two threads that count references to the same objects slow each other down.
 struct SnapshotRows: ~Copyable {
-  private let entities: SnapshotEntities
+  private let entities: ArchivedObjects
   private let elements: ObjectHeader
   private let objects: ObjectHeader
   private let fieldKeys: [Int]
@@ -26,7 +26,7 @@ struct SnapshotRows: ~Copyable {
   /// Large enough for most records, so that they need not be reallocated while they grow.
   private static let typicalByteCount = 256
 
-  init(_ entities: SnapshotEntities) {
+  init(_ entities: ArchivedObjects) {
     self.entities = entities
     elements = entities.elements
     objects = entities.reader.objects
@@ -36,7 +36,7 @@ struct SnapshotRows: ~Copyable {
 
   /// The row of a version of an entity, which is at that position.
   mutating func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
-    guard position < elements.count else { throw entities.versions.foreign }
+    guard position < elements.count else { throw entities.foreign }
     if cursor.hasFailed { cursor.clear() }
     fields = cursor.resolved(cursor.reference(elements, position), in: objects)
     members = cursor.members(fields)

@@ -34,54 +34,10 @@ struct EntityShapes {
   }
 }
 
-/// The values of a version of an entity as the archive has them. The next version shares those that did not change,
-/// which are most.
-struct VersionValues {
-  typealias Value = KeyedArchiveWriter.Value
-
-  private let record: EntityRecord
-  /// For each part of the record, in the order of its bytes, as far as it was written.
-  private var values: [Value] = []
-  /// The dictionary of its attributes.
-  private var attributes: (count: Int, value: Value)?
-  /// For each part, the value that the version before has too.
-  private let sharedValues: [Value?]
-  private let previousAttributes: (count: Int, value: Value)?
-
-  init(_ record: EntityRecord, after previous: VersionValues?) {
-    self.record = record
-    let equalParts = previous.map { record.equalParts(in: $0.record) } ?? []
-    sharedValues = equalParts.map { part in part.flatMap { previous?.values[$0] } }
-    previousAttributes = previous?.attributes
-  }
-
-  /// The value of the next part, if the version before has it too.
-  var sharedValue: Value? { values.count < sharedValues.count ? sharedValues[values.count] : nil }
-
-  /// The dictionary of the next parts, if it is the same in the version before.
-  func sharedAttributes(count: Int) -> Value? {
-    guard let previousAttributes, previousAttributes.count == count,
-      sharedValues.suffix(count).allSatisfy({ $0 != nil })
-    else { return nil }
-    return previousAttributes.value
-  }
-
-  mutating func append(_ value: Value) { values.append(value) }
-
-  mutating func append(attributes value: Value, count: Int) {
-    attributes = (count, value)
-    if values.count < sharedValues.count { values += sharedValues[values.count...].compactMap(\.self) }
-  }
-}
-
 // Converts the encoded record directly: decoding values would be wasted, and a Swift dictionary treats names as equal
 // that differ in their bytes.
 extension SnapshotWriter {
-  /// - Parameter isOnly: whether the archive has no other version of the entity.
-  mutating func append(
-    _ number: Int, _ row: EntityRow, _ shapes: inout EntityShapes, isOnly: Bool
-  ) throws {
-    var values = isOnly ? nil : VersionValues(row.record, after: previous)
+  mutating func append(_ number: Int, _ row: EntityRow, _ shapes: inout EntityShapes) throws {
     try unsafe row.record.bytes.withUnsafeBytes { bytes in
       var reader = unsafe CBORReader(bytes)
       let count = try reader.readMapHead()
@@ -92,23 +48,11 @@ extension SnapshotWriter {
       try archive.append(try value(row.modified, of: .modified))
       for _ in 0..<fieldCount {
         _ = try reader.readUnsigned()
-        try append(&reader, of: &values)
+        try append(&reader)
       }
-      if count > fieldCount { try appendAttributes(&reader, count: count - fieldCount, of: &values) }
+      if count > fieldCount { try appendMap(&reader, count: count - fieldCount) }
       try archive.append(try archive.end())
     }
-    previous = values
-  }
-
-  private mutating func appendAttributes(
-    _ reader: inout CBORReader, count: Int, of values: inout VersionValues?
-  ) throws {
-    if let shared = values?.sharedAttributes(count: count) {
-      try archive.append(shared)
-    } else {
-      try appendMap(&reader, count: count, of: &values)
-    }
-    if let value = archive.newestValue { values?.append(attributes: value, count: count) }
   }
 
   /// The fields of a record, and how many of them are numbered.
@@ -136,17 +80,6 @@ extension SnapshotWriter {
     return value
   }
 
-  /// Appends the next part of a record, which the version before may have too.
-  private mutating func append(_ reader: inout CBORReader, of values: inout VersionValues?) throws {
-    if let shared = values?.sharedValue {
-      try reader.skip()
-      try archive.append(shared)
-    } else {
-      try append(&reader)
-    }
-    if let value = archive.newestValue { values?.append(value) }
-  }
-
   /// Appends the next item: numbers and booleans are stored in the field itself, everything else is an object.
   private mutating func append(_ reader: inout CBORReader) throws {
     switch try reader.kind() {
@@ -166,23 +99,19 @@ extension SnapshotWriter {
       for _ in 0..<count { try append(&reader) }
       try archive.append(try archive.end())
     case .map:
-      var values: VersionValues?
-      try appendMap(&reader, count: try reader.readMapHead(), of: &values)
+      try appendMap(&reader, count: try reader.readMapHead())
     }
   }
 
   /// Appends an `NSDictionary` of the next members.
-  /// - Parameter values: nil if they are no parts of a record.
-  private mutating func appendMap(
-    _ reader: inout CBORReader, count: Int, of values: inout VersionValues?
-  ) throws {
+  private mutating func appendMap(_ reader: inout CBORReader, count: Int) throws {
     let start = keys.count
     try archive.beginDictionaryValues()
     for _ in 0..<count {
       let key = reader.offset
       try reader.skipText()
       unsafe keys.append(contentsOf: reader.passed(key..<reader.offset))
-      try append(&reader, of: &values)
+      try append(&reader)
     }
     let list = try keyLists.list(of: keys[start...], &texts, in: &archive)
     keys.removeSubrange(start...)

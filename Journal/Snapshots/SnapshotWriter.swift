@@ -18,7 +18,24 @@ struct LayerHeader: Sendable {
   var top: LayerCheckpoint { checkpoints.last ?? start }
 }
 
-/// Writes the changes between two revisions as a keyed archive, entity by entity. The same sources make the same bytes.
+/// What the archive has of the entities of one kind.
+private struct WrittenTable {
+  /// The number and the revision of each version.
+  var versions = PackedNumbersBuilder(columns: 2)
+  /// The same of each deletion, and of those deletions that are erasures.
+  var deletions = PackedNumbersBuilder(columns: 2)
+  var erased = PackedNumbersBuilder(columns: 2)
+  /// The lists of keys that blocks refer to.
+  var keyLists: [RecordKeys] = []
+  /// For each block: the number and the revision of its first version, and its offset in the file; then those of the last
+  /// version, and where the blocks end.
+  var blocks = PackedNumbersBuilder(columns: 3)
+}
+
+/// Writes a layer or a whole state as a keyed archive, entity by entity. The same sources make the same bytes.
+///
+/// The entities of a whole state become objects, which other programs can read, and those of a layer become blocks, which
+/// take less space and time.
 struct SnapshotWriter: ~Copyable {
   var archive: KeyedArchiveWriter
   var texts = ShortTexts()
@@ -26,9 +43,7 @@ struct SnapshotWriter: ~Copyable {
   /// The encoded keys of the dictionaries in progress, the innermost last.
   var keys: [UInt8] = []
   var null: KeyedArchiveWriter.Reference?
-  /// The values of the version that was written last, if the archive has several of its entity.
-  var previous: VersionValues?
-  /// The leading fields of the version that was written last; neighbors mostly have some of the same numbers.
+  /// The leading fields of the entity that was written last; neighbors mostly have some of the same numbers.
   var leading = [(number: Int, value: KeyedArchiveWriter.Value)?](
     repeating: nil, count: SnapshotLayout.leadingFields.count)
   private var digest: StateDigest.Builder
@@ -44,7 +59,7 @@ struct SnapshotWriter: ~Copyable {
       archive: try unsafe KeyedArchiveWriter(to: sink),
       digest: StateDigest.Builder(schema: header.shape.schema))
     // Prepared first, so that a reader finds the names of fields at the start.
-    let shapes = try writer.shapes(header.shape)
+    let shapes = isWhole ? try writer.shapes(header.shape) : []
     let root = try writer.root(sources, header, shapes, isWhole)
     let digest = try writer.finish(root)
     return isWhole ? digest : nil
@@ -80,9 +95,10 @@ struct SnapshotWriter: ~Copyable {
     try archive.beginDictionary()
     try archive.append(string: Root.about)
     try archive.append(
-      string: SnapshotLayout.about + (header.indexes.isEmpty ? "" : SnapshotLayout.aboutValueIndexes))
+      string: (isWhole ? SnapshotLayout.aboutSnapshot : SnapshotLayout.aboutLayer)
+        + (header.indexes.isEmpty ? "" : SnapshotLayout.aboutValueIndexes))
     try archive.append(string: Root.format)
-    try archive.append(integer: Int64(SnapshotLayout.version))
+    try archive.append(integer: Int64(isWhole ? SnapshotLayout.objectsVersion : SnapshotLayout.blocksVersion))
     try archive.append(string: Root.journal)
     try archive.append(string: header.journal.description)
     try archive.append(string: Root.schema)
@@ -106,42 +122,44 @@ struct SnapshotWriter: ~Copyable {
       try writer.append(texts: names)
     }
     let kept = header.checkpoints.map(\.revision)
-    var versions: [PackedNumbersBuilder] = []
-    var deletions: [PackedNumbersBuilder] = []
-    var erased: [PackedNumbersBuilder] = []
+    var tables: [WrittenTable] = []
     try archive.append(string: Root.entities)
-    try appendDictionary(shape.kinds, shapes) { writer, shapes throws in
-      var shapes = shapes
-      let kind = versions.count
-      let totals = header.top.tables[kind]
-      if isWhole { writer.digest.begin(highest: totals.highest, count: totals.count) }
-      let found = try writer.entities(sources, kind, kept, &shapes, isWhole)
-      if isWhole { writer.digest.end(deletions: found.deletions, erased: found.erased) }
-      versions.append(found.versions)
-      deletions.append(found.deletions)
-      erased.append(found.erased)
-    }
-    try archive.append(string: Root.versions)
-    try appendDictionary(shape.kinds, versions) { writer, rows throws in
-      try writer.archive.append(try writer.archive.data(rows.bytes))
+    if isWhole {
+      try appendDictionary(shape.kinds, shapes) { writer, shapes throws in
+        var shapes = shapes
+        let totals = header.top.tables[tables.count]
+        writer.digest.begin(highest: totals.highest, count: totals.count)
+        let table = try writer.objects(sources, tables.count, kept, &shapes)
+        writer.digest.end(deletions: table.deletions, erased: table.erased)
+        tables.append(table)
+      }
+      try archive.append(string: Root.versions)
+      try appendData(shape.kinds, tables.map(\.versions))
+    } else {
+      try appendDictionary(shape.kinds, Array(shape.kinds.indices)) { writer, kind throws in
+        tables.append(try writer.blocks(sources, kind, kept))
+      }
+      try archive.append(string: Root.keys)
+      try appendDictionary(shape.kinds, tables.map(\.keyLists)) { writer, lists throws in
+        try writer.append(lists)
+      }
+      try archive.append(string: Root.blocks)
+      try appendData(shape.kinds, tables.map(\.blocks))
     }
     try archive.append(string: Root.deleted)
-    try appendDictionary(shape.kinds, deletions) { writer, rows throws in
-      try writer.archive.append(try writer.archive.data(rows.bytes))
-    }
+    try appendData(shape.kinds, tables.map(\.deletions))
     try archive.append(string: Root.erased)
-    try appendDictionary(shape.kinds, erased) { writer, rows throws in
-      try writer.archive.append(try writer.archive.data(rows.bytes))
-    }
+    try appendData(shape.kinds, tables.map(\.erased))
     try archive.append(string: Root.highest)
     try appendDictionary(shape.kinds, header.top.tables) { writer, totals throws in
       try writer.archive.append(integer: Int64(totals.highest))
     }
     try archive.append(string: Root.indexes)
-    try appendDictionary(shape.indexes, Array(shape.indexes.indices)) { writer, index throws in
-      let lines = try Self.lines(sources, index, kept, isLowest: header.start.revision == 0)
-      try writer.archive.append(try writer.archive.data(lines.bytes))
+    var lines: [PackedNumbersBuilder] = []
+    for index in shape.indexes.indices {
+      lines.append(try Self.lines(sources, index, kept, isLowest: header.start.revision == 0))
     }
+    try appendData(shape.indexes, lines)
     try archive.append(string: Root.lists)
     try appendDictionary(shape.lists, Array(shape.lists.indices)) { writer, list throws in
       try writer.append(texts: try sources.flatMap { try $0.texts(list) })
@@ -149,42 +167,91 @@ struct SnapshotWriter: ~Copyable {
     if !header.indexes.isEmpty {
       try archive.append(string: Root.valueIndexes)
       try archive.beginArray()
-      for definition in header.indexes { try append(definition, sources, header, versions) }
+      for definition in header.indexes { try append(definition, sources, header, tables) }
       try archive.append(try archive.end())
     }
     return try archive.end()
   }
 
-  /// Appends an `NSArray` of the versions of all entities of a kind.
-  /// - Returns: the number and the revision of each, of each deletion, and of those deletions that are erasures.
-  private mutating func entities(
-    _ sources: [any LayerSource], _ kind: Int, _ kept: [Revision], _ shapes: inout EntityShapes,
-    _ isWhole: Bool
-  ) throws -> (versions: PackedNumbersBuilder, deletions: PackedNumbersBuilder, erased: PackedNumbersBuilder)
-  {
-    var versions = PackedNumbersBuilder(columns: 2)
-    var deletions = PackedNumbersBuilder(columns: 2)
-    var erased = PackedNumbersBuilder(columns: 2)
+  /// Appends an `NSArray` of the entities of a kind as objects, and adds them to the digest of the state.
+  private mutating func objects(
+    _ sources: [any LayerSource], _ kind: Int, _ kept: [Revision], _ shapes: inout EntityShapes
+  ) throws -> WrittenTable {
+    try archive.beginArray()
+    let table = try visit(sources, kind, kept) { writer, number, row throws in
+      // Iterating over a state in files is most of the work, so it is done once for both.
+      writer.digest.append(number, row)
+      try writer.append(number, row, &shapes)
+    }
+    try archive.append(try archive.end())
+    return table
+  }
+
+  /// Appends an `NSArray` of the blocks of all versions of a kind.
+  private mutating func blocks(
+    _ sources: [any LayerSource], _ kind: Int, _ kept: [Revision]
+  ) throws -> WrittenTable {
+    var block = EntityBlockWriter()
+    var blocks = PackedNumbersBuilder(columns: 3)
+    func end(_ writer: inout SnapshotWriter) throws(ArchiveError) {
+      guard let start = block.start else { return }
+      blocks.append((UInt64(start.number), UInt64(start.revision), UInt64(writer.archive.byteCount)))
+      try unsafe block.finishBlock { (bytes) throws(ArchiveError) in
+        try writer.archive.append(try unsafe writer.archive.data(bytes))
+      }
+    }
+    try archive.beginArray()
+    var table = try visit(sources, kind, kept) { writer, number, row throws in
+      if block.isComplete(before: number, row.record) { try end(&writer) }
+      block.append(number, row)
+    }
+    try end(&self)
+    if blocks.count > 0 {
+      blocks.append((UInt64(block.end.number), UInt64(block.end.revision), UInt64(archive.byteCount)))
+    }
+    try archive.append(try archive.end())
+    table.keyLists = block.keyLists
+    table.blocks = blocks
+    return table
+  }
+
+  /// Calls `body` with the versions of all entities of a kind, in order.
+  private mutating func visit(
+    _ sources: [any LayerSource], _ kind: Int, _ kept: [Revision],
+    _ body: (inout SnapshotWriter, Int, EntityRow) throws -> Void
+  ) throws -> WrittenTable {
+    var table = WrittenTable()
     var merge = try VersionMerge(try sources.map { try $0.versions(kind) }, keeping: kept)
     let readers = sources.map { $0.rows(kind) }
-    try archive.beginArray()
     while try merge.next() {
-      previous = nil
       for (source, version) in merge.group {
         let numbers = (UInt64(version.number), UInt64(version.revision), UInt64(0))
         if let row = try readers[source](version) {
-          versions.append(numbers)
-          // Iterating over a state in files is most of the work, so it is done once for both.
-          if isWhole { digest.append(version.number, row) }
-          try append(version.number, row, &shapes, isOnly: merge.group.count == 1)
+          table.versions.append(numbers)
+          try body(&self, version.number, row)
         } else {
-          deletions.append(numbers)
-          if case .deleted(isErased: true) = version.content { erased.append(numbers) }
+          table.deletions.append(numbers)
+          if case .deleted(isErased: true) = version.content { table.erased.append(numbers) }
         }
       }
     }
+    return table
+  }
+
+  /// Appends an `NSArray` of lists of keys.
+  private mutating func append(_ keyLists: [RecordKeys]) throws {
+    try archive.beginArray()
+    for list in keyLists {
+      try archive.beginArray()
+      for key in list.keys {
+        switch key {
+        case .field(let number): try archive.append(integer: Int64(number))
+        case .attribute(let name): try archive.append(string: name)
+        }
+      }
+      try archive.append(try archive.end())
+    }
     try archive.append(try archive.end())
-    return (versions, deletions, erased)
   }
 
   private static func lines(
@@ -200,10 +267,10 @@ struct SnapshotWriter: ~Copyable {
   }
 
   /// Appends an `NSDictionary` of a declared index.
-  /// - Parameter versions: by kind: the versions of entities in the archive.
+  /// - Parameter tables: by kind: what the archive has.
   private mutating func append(
     _ definition: IndexDefinition, _ sources: [any LayerSource], _ header: LayerHeader,
-    _ versions: [PackedNumbersBuilder]
+    _ tables: [WrittenTable]
   ) throws {
     typealias Member = SnapshotLayout.ValueIndex
     let scope = definition.scope
@@ -211,7 +278,7 @@ struct SnapshotWriter: ~Copyable {
       highest: header.top.tables[scope.table].highest, revision: header.head.revision)
     var merge = try ValueLineMerge(try sources.map { try $0.knownOrScannedLines(definition) })
     while let next = try merge.next() {
-      guard versions[scope.table].contains((UInt64(next.line.member), UInt64(next.revision), 0)) else {
+      guard tables[scope.table].versions.contains((UInt64(next.line.member), UInt64(next.revision), 0)) else {
         continue
       }
       guard lines.append(next) else {
@@ -232,6 +299,12 @@ struct SnapshotWriter: ~Copyable {
     try archive.append(string: Member.rests)
     try archive.append(try archive.data(lines.rests))
     try archive.append(try archive.end())
+  }
+
+  private mutating func appendData(_ keys: [String], _ rows: [PackedNumbersBuilder]) throws {
+    try appendDictionary(keys, rows) { writer, rows throws in
+      try writer.archive.append(try writer.archive.data(rows.bytes))
+    }
   }
 
   private mutating func appendDictionary<Value>(

@@ -109,6 +109,9 @@ private struct Subject<State: EventSourced> {
     let revisions = facts.checkpoints.map(\.revision)
     versionCounts = revisions.map { _ in shape.kinds.map { _ in 0 } }
     lines = revisions.map { _ in shape.indexes.map { _ in [] } }
+    let definitions = contents.definitions
+    // All of it is read once, so its pages need not be kept.
+    let contents = try SequentialLayer(contents)
     for kind in shape.kinds.indices {
       let next = try contents.versions(kind)
       while let version = try next() {
@@ -126,7 +129,7 @@ private struct Subject<State: EventSourced> {
       }
     }
     // The entities are compared with the log, so declared indexes need only be those of the entities.
-    for definition in contents.definitions {
+    for definition in definitions {
       let expected = try ScannedValueLines(contents, definition)
       let found = try contents.knownOrScannedLines(definition)
       for position in 0..<max(found.count, expected.count) {

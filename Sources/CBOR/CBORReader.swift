@@ -170,6 +170,13 @@ extension CBORReader {
     guard try readArrayHead() == count else { throw CBORError(.unexpectedItem, at: start) }
   }
 
+  /// The length of a byte string whose content comes next and may end after these bytes.
+  package mutating func readBytesHead() throws(CBORError) -> Int {
+    let start = offset
+    guard let count = Int(exactly: try argument(.bytes)) else { throw CBORError(.unsupported, at: start) }
+    return count
+  }
+
   /// The content of a byte string; valid as long as the bytes of this reader.
   @inlinable
   package mutating func readBytes() throws(CBORError) -> UnsafeRawBufferPointer {

@@ -48,8 +48,21 @@ import Foundation
 
   /// Calls `body` with the bytes written so far.
   @inline(__always)
-  package borrowing func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    unsafe body(UnsafeRawBufferPointer(start: start, count: count))
+  package borrowing func withBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try unsafe body(UnsafeRawBufferPointer(start: start, count: count))
+  }
+
+  /// Forgets the bytes written so far, and keeps their memory.
+  package mutating func removeAll() { count = 0 }
+
+  /// The head of a map of this many members.
+  static func mapHead(count: Int) -> [UInt8] {
+    if count < 24 { return [CBORMajor.map.rawValue << 5 | UInt8(count)] }
+    var writer = CBORWriter()
+    writer.appendMapHead(count: count)
+    return writer.finish()
   }
 
   package mutating func append(integer: Int64) {
@@ -90,6 +103,8 @@ import Foundation
   package mutating func appendNull() { append(CBORByte.null) }
   /// Marks a removed field in the changes of an update; never a value.
   package mutating func appendUndefined() { append(CBORByte.undefined) }
+  /// A simple value that has no meaning in the standard.
+  mutating func append(simple: UInt8) { append(CBORMajor.simple.rawValue << 5 | simple) }
   package mutating func append(bool: Bool) { append(bool ? CBORByte.true : CBORByte.false) }
 
   package mutating func append(double: Double) {

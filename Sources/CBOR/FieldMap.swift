@@ -43,7 +43,7 @@ enum FieldMap {
   }
 
   @inline(__always)
-  private static func skipKey(_ reader: inout CBORReader) throws(CBORError) {
+  static func skipKey(_ reader: inout CBORReader) throws(CBORError) {
     let first = try reader.peek()
     if first >> 5 == CBORMajor.unsigned.rawValue {
       _ = try reader.head()

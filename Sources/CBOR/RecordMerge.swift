@@ -56,20 +56,6 @@ extension EntityRecord {
     return merge.isEmpty ? nil : RecordChanges(trusted: merge.finish())
   }
 
-  /// For each part, in the order of the bytes: where another record has that part with the same value; nil if it does
-  /// not.
-  /// - Complexity: O(n + m) in the numbers of bytes.
-  package func equalParts(in other: EntityRecord) -> [Int?] {
-    var parts: [Int?] = []
-    var position = 0
-    var merge = FieldMerge()
-    merge.walk(other.bytes, bytes) { left, right, _ in
-      if let right { parts.append(left?.hasValue(of: right) == true ? position : nil) }
-      if left != nil { position += 1 }
-    }
-    return parts
-  }
-
   /// The parts in which two records of one entity differ, in the order of the bytes. A missing record has no parts.
   /// - Complexity: O(n + m) in the numbers of bytes.
   public static func differences(from old: EntityRecord?, to new: EntityRecord?) -> [PartChange] {
@@ -176,7 +162,7 @@ public struct PartChange: Hashable, Sendable {
   }
 
   private mutating func reserve(fieldCount: Int, byteCount: Int) {
-    headByteCount = fieldCount < 24 ? 1 : Self.head(fieldCount).count
+    headByteCount = fieldCount < 24 ? 1 : CBORWriter.mapHead(count: fieldCount).count
     bytes.reserveCapacity(headByteCount + byteCount)
     for _ in 0..<headByteCount { bytes.append(0) }
   }
@@ -213,15 +199,8 @@ public struct PartChange: Hashable, Sendable {
     if count < 24, headByteCount == 1 {
       bytes[0] = CBORMajor.map.rawValue << 5 | UInt8(count)
     } else {
-      bytes.replaceSubrange(0..<headByteCount, with: Self.head(count))
+      bytes.replaceSubrange(0..<headByteCount, with: CBORWriter.mapHead(count: count))
     }
     return bytes
-  }
-
-  /// The head of a map of this many fields.
-  private static func head(_ count: Int) -> [UInt8] {
-    var writer = CBORWriter()
-    writer.appendMapHead(count: count)
-    return writer.finish()
   }
 }

@@ -260,7 +260,7 @@ import Testing
       var options = JournalOptions(snapshots: .often(150))
       // So that no layers are merged.
       options.snapshots.fanout = 1_000
-      options.snapshots.pastShare = 1_000
+      options.snapshots.logShare = 1_000
       let journal = try CatalogJournal.create(
         at: folder.url.appending(path: "Groves.journal"), options: options)
       _ = journal.state.items(Tree.self).filter(\.height == 1).count

@@ -281,7 +281,7 @@ struct LayerPaceTests {
       let goesOn = DispatchSemaphore(value: 0)
       let isHeld = Atomic<Bool>(true)
       var options = JournalOptions(snapshots: .often(8))
-      options.snapshots.pastShare = 100
+      options.snapshots.logShare = 100
       options.fileHook = { operation in
         if operation.kind == .create, operation.path.hasSuffix(".plist.new"),
           isHeld.exchange(false, ordering: .acquiringAndReleasing)

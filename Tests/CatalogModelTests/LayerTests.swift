@@ -270,7 +270,7 @@ struct LayerTests {
   @Test func anEntityIsFoundHoweverTheChangedOnesAreSpread() throws {
     try withTemporaryFolder { folder in
       var options = JournalOptions(snapshots: .often(40))
-      options.snapshots.pastShare = 1_000
+      options.snapshots.logShare = 1_000
       let url = folder.url.appending(path: "Uneven.journal")
       let journal = try CatalogJournal.create(at: url, options: options)
       let count = 4_000
@@ -397,23 +397,29 @@ struct LayerTests {
 
   @Test func checkpointsThatTakeMoreThanTheirShareAreThinned() {
     let policy = SnapshotPolicy.automatic
-    #expect(policy.choice([800, 400, 200, 0], share: 800) == 0)
-    #expect(policy.choice([800, 400, 200, 0], share: 799) == 1)
-    #expect(policy.choice([800, 400, 200, 0], share: 200) == 2)
-    #expect(policy.choice([800, 400, 200, 0], share: 199) == 3)
+    let unit = 1 << 20
+    func choice(share: Int) -> Int {
+      policy.choice([8, 4, 2, 0].map { $0 * unit }, newestByteCount: 10 * unit, share: share)
+    }
+    #expect(choice(share: 18 * unit) == 0)
+    #expect(choice(share: 18 * unit - 1) == 1)
+    #expect(choice(share: 12 * unit) == 2)
+    #expect(choice(share: 12 * unit - 1) == 3)
+    #expect(choice(share: 0) == 3)
     // Saving a little space is not worth a slower past.
-    #expect(policy.share(ofLog: 1_000) == 1 << 20)
-    #expect(policy.share(ofLog: 1_000_000) == 2_000_000)
-    #expect(SnapshotPolicy.small.share(ofLog: 1_000_000) == 1 << 20)
+    #expect(policy.choice([unit], newestByteCount: 10 * unit, share: 0) == 0)
+    #expect(policy.share(ofLog: 1_000) == unit)
+    #expect(policy.share(ofLog: 2_000_000) == 2_000_000)
+    #expect(SnapshotPolicy.small.share(ofLog: 2_000_000) == unit)
   }
 
   /// An infinite share used to end the process when the first layer was written.
-  @Test(arguments: [Double.infinity, .nan, -.infinity, -1, 1e300, 0]) func anyShareOfThePastCanBeSet(
+  @Test(arguments: [Double.infinity, .nan, -.infinity, -1, 1e300, 0]) func anyShareOfTheLogCanBeSet(
     _ share: Double
   ) throws {
     try withGarden { garden in
       var options = JournalOptions(snapshots: .often(12))
-      options.snapshots.pastShare = share
+      options.snapshots.logShare = share
       try garden.reopen(options: options)
       for _ in 0..<5 {
         try garden.grow(20)
@@ -431,9 +437,9 @@ struct LayerTests {
     }
     #expect(run([], share: 0) == 0..<0)
     #expect(run([100], share: 10) == 0..<0)
-    #expect(run([100, 30, 20], share: 10) == 0..<0)
-    #expect(run([100, 31, 20], share: 10) == 0..<3)
-    #expect(run([100, 31, 20], share: 151) == 0..<0)
+    #expect(run([100, 15, 10], share: 10) == 0..<0)
+    #expect(run([100, 16, 10], share: 10) == 0..<3)
+    #expect(run([100, 16, 10], share: 126) == 0..<0)
   }
 
   @Test func withoutAPastOnlyLayersOfTheNewestStateAreKept() throws {
@@ -537,7 +543,7 @@ struct LayerTests {
       }
       let statistics = try journal.statistics()
       #expect(journal.chain.layers.reduce(0) { $0 + $1.checkpoints.count } == turns + 1)
-      #expect(statistics.layerByteCount < 3 * statistics.logByteCount)
+      #expect(statistics.layerByteCount < 2 * statistics.logByteCount)
       try journal.close()
     }
   }
@@ -617,7 +623,7 @@ struct LayerTests {
   /// Reading a state used to end the process if both its snapshot and the log had disappeared.
   @Test(.timeLimit(.minutes(5))) func aStateThatCanNoLongerBeReadReportsItAndIsNotUsed() throws {
     try withLayeredGarden(isLate: true) { garden, options in
-      try garden.plant(400)
+      try garden.plant(4_000)
       garden.journal.waitForLayers()
       try garden.reopen(options: options)
       let journal = garden.journal
@@ -636,7 +642,7 @@ struct LayerTests {
       #expect(!journal.snapshotProblems.isEmpty)
     }
     try withLayeredGarden(isLate: true) { garden, options in
-      try garden.plant(400)
+      try garden.plant(4_000)
       garden.journal.waitForLayers()
       try garden.reopen(options: options)
       let journal = garden.journal

@@ -124,14 +124,17 @@ struct LongIterationTests {
       var options = JournalOptions(snapshots: .often(500))
       // So that no layers are merged.
       options.snapshots.fanout = 1_000
-      options.snapshots.pastShare = 1_000
+      options.snapshots.logShare = 1_000
       let journal = try CatalogJournal.create(
         at: folder.url.appending(path: "Large.journal"), options: options)
       for part in 0..<12 {
         try journal.commit { draft in
           for number in 0..<count / 12 {
+            let name = part * count / 12 + number
+            // Large enough that an iteration that has just begun has not read all pages.
+            let text = String(repeating: "\(name) ", count: 30)
             _ = try draft.addItem(
-              kind: "a", attributes: ["number": .integer(Int64(part * count / 12 + number))])
+              kind: "a", attributes: ["number": .integer(Int64(name)), "text": .string(text)])
           }
         }
         try journal.commit { draft in

@@ -39,7 +39,7 @@ import Testing
     try withTemporaryFolder(inMemory: true) { folder in
       let path = folder.path("J.journal")
       var options = JournalOptions()
-      options.snapshots.pastShare = 100
+      options.snapshots.logShare = 100
       let journal = try CatalogJournal.create(at: URL(fileURLWithPath: path), options: options)
       try journal.commit { draft in
         for _ in 1...600 { try draft.addItem(kind: "book") }

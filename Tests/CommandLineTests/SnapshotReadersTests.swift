@@ -30,6 +30,73 @@ import Testing
         size = ">" + {4: "I", 8: "Q"}[data[0]] * columns
         return list(struct.iter_unpack(size, data[1:]))
 
+    # The next item of CBOR: a value, and for the values of other keys a Same.
+    class Same(int): pass
+
+    class Items:
+        def __init__(self, data): self.data, self.place = data, 0
+        def take(self, count):
+            self.place += count
+            return self.data[self.place - count:self.place]
+        def more(self): return self.place < len(self.data)
+        def next(self):
+            first, = self.take(1)
+            major, low = first >> 5, first & 31
+            if major == 7:
+                if low < 20: return Same(low + 1)
+                if low < 23: return [False, True, None][low - 20]
+                return struct.unpack(">" + {25: "e", 26: "f", 27: "d"}[low], self.take(1 << low - 24))[0]
+            count = low if low < 24 else int.from_bytes(self.take(1 << low - 24), "big")
+            if major == 0: return count
+            if major == 1: return -1 - count
+            if major == 2: return self.take(count)
+            if major == 3: return self.take(count).decode()
+            if major == 4: return [self.next() for _ in range(count)]
+            if major == 5: return {self.next(): self.next() for _ in range(count)}
+            assert major == 6 and count == 2001
+            date = datetime.datetime(2001, 1, 1) + datetime.timedelta(seconds=self.next())
+            return {"$date": date.isoformat(timespec="microseconds") + "Z"}
+
+    def coded(x):
+        if isinstance(x, bytes): return {"$data": base64.b64encode(x).decode()}
+        if isinstance(x, list): return [coded(element) for element in x]
+        if isinstance(x, dict): return {key: coded(element) for key, element in x.items()}
+        return x
+
+    # The entities of a kind in a layer's blocks.
+    def unpacked(root, kind):
+        names, entities = root["fields"][kind], []
+        for block in root["entities"][kind]:
+            parts = Items(base64.b64decode(block["$data"]))
+            heads, records = Items(parts.next()), Items(parts.next())
+            assert not parts.more()
+            number, created, before = 0, 0, {}
+            while heads.more():
+                number += heads.next()
+                created += heads.next()
+                modified = created + heads.next()
+                size = heads.next()
+                if size < 0: size, before = -1 - size, {}
+                content = Items(records.take(size))
+                place = content.next()
+                if place == 0: record, before = content.next(), {}
+                else:
+                    keys, record = root["keys"][kind][place - 1], {}
+                    while len(record) < len(keys):
+                        found = content.next()
+                        if isinstance(found, Same):
+                            for key in keys[len(record):][:found]: record[key] = before[key]
+                        else: record[keys[len(record)]] = found
+                    before = record
+                assert not content.more()
+                entity = {"number": number, "created": created, "modified": modified}
+                for key, found in record.items():
+                    if isinstance(key, int): entity[names[key]] = coded(found)
+                    else: entity.setdefault("attributes", {})[key] = coded(found)
+                entities.append(entity)
+            assert not records.more()
+        return entities
+
     # The 16 bytes by which a value is compared first, and the rest of a long one.
     def key(x, of_array=0):
         def compared(number, real, more=0):
@@ -79,8 +146,16 @@ import Testing
         root = value(archive["$top"]["root"])
         assert "NSKeyedArchiver" in root["about"]
         for kind in root["kinds"]:
-            entities = root["entities"][kind]
-            assert [(e["number"], e["modified"]) for e in entities] == rows(root["versions"][kind], 2)
+            if root["format"] == 3:
+                firsts = rows(root["blocks"][kind], 3)
+                assert len(firsts) == len(root["entities"][kind]) + bool(firsts)
+                entities = root["entities"][kind] = unpacked(root, kind)
+                versions = [(e["number"], e["modified"]) for e in entities]
+                assert versions == sorted(versions) and set(first[:2] for first in firsts) <= set(versions)
+                assert not firsts or firsts[-1][:2] == versions[-1]
+            else:
+                entities = root["entities"][kind]
+                assert [(e["number"], e["modified"]) for e in entities] == rows(root["versions"][kind], 2)
             changes = [(e["modified"], e["number"], e) for e in entities]
             changes += [(revision, number, None) for number, revision in rows(root["deleted"][kind], 2)]
             for _, number, entity in sorted(changes, key=lambda change: change[0]): newest[kind, number] = entity

@@ -5,7 +5,7 @@ import Testing
 @testable import Journaling
 
 /// The layers of the worked example in Documentation/Format.md, "Layers and snapshots". They are frozen in
-/// `Tests/Corpus/layers`.
+/// `Tests/Corpus/layers`, with entities in blocks and, as older layers have them, as objects.
 struct LayerFormatTests {
   private static let names = [LayerName(from: 0, to: 2), LayerName(from: 2, to: 4)]
 
@@ -14,14 +14,14 @@ struct LayerFormatTests {
   }
 
   /// The bytes of a frozen file.
-  private static func frozen(_ name: String) throws -> [UInt8] {
-    Array(try Data(contentsOf: corpus.appending(path: name)))
+  private static func frozen(_ name: String, _ form: String = "blocks") throws -> [UInt8] {
+    Array(try Data(contentsOf: corpus.appending(path: "\(form)/\(name)")))
   }
 
-  @Test func aJournalOpensFromTheFrozenLayers() throws {
+  @Test(arguments: ["blocks", "objects"]) func aJournalOpensFromTheFrozenLayers(_ form: String) throws {
     try withDocumentedJournal { url in
       for name in Self.names.flatMap({ [$0.fileName, $0.recordName] }) {
-        try Data(Self.frozen(name)).write(to: url.appending(path: "snapshots/\(name)"))
+        try Data(Self.frozen(name, form)).write(to: url.appending(path: "snapshots/\(name)"))
       }
       let journal = try Journal<Ledger>.open(at: url, mode: .readOnly)
       #expect(journal.snapshotProblems.map(\.description) == [])

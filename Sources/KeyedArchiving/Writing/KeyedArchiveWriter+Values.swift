@@ -183,13 +183,6 @@ extension KeyedArchiveWriter {
     pending.append(value.number)
   }
 
-  /// The value that was appended last, nil if what was begun has none. It can be appended to other objects too, which
-  /// then share it.
-  package var newestValue: Value? {
-    guard let frame = frames.last, pending.count > frame.base else { return nil }
-    return pending.last.map { Value(number: $0) }
-  }
-
   /// An object.
   public mutating func append(_ reference: Reference) throws(ArchiveError) {
     try append(reference.value)

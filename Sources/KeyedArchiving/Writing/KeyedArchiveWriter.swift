@@ -140,6 +140,9 @@ public struct KeyedArchiveWriter: ~Copyable {
     return try list.dictionary(keys: names, values: [version, archiver, topNumber, objects])
   }
 
+  /// How many bytes were written so far: the offset of the next object in the file.
+  package var byteCount: Int { list.output.position }
+
   // MARK: - Entries
 
   /// Makes an object of the container an entry of `$objects`.

@@ -124,7 +124,7 @@ private func layerWriteRow(_ bench: Workbench) async throws -> ReportRow {
     policy.eventCount = changeCount
     // So that no layers are merged.
     policy.fanout = 1_000
-    policy.pastShare = 1_000
+    policy.logShare = 1_000
     return (size, url, try CatalogJournal.open(at: url, options: JournalOptions(snapshots: policy)))
   }
   defer {

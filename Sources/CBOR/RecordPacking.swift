@@ -1,0 +1,246 @@
+/// Packs records one after the other: the number of a list of keys, which records share, and the values. A value that
+/// the record before has under the same key takes at most one byte.
+///
+/// Documentation/Format.md, "Blocks", describes the bytes.
+package struct RecordPacker: ~Copyable {
+  /// The lists of keys, the first of which has the number 1.
+  package private(set) var lists: [RecordKeys] = []
+  private var numbers: [RecordKeys: Int] = [:]
+  private var keyByteCount = 0
+
+  /// The record before: its bytes, the number of its keys (0: unknown), and where its values are.
+  private var previous = EntityRecord(trusted: [])
+  private var previousNumber = 0
+  private var previousValues: [Range<Int>] = []
+  /// The same of the record that is being packed.
+  private var values: [Range<Int>] = []
+  private var keyEnds: [Int] = []
+  private var keys: [UInt8] = []
+
+  /// Further lists, and longer ones, are not shared, so that their memory is bounded.
+  package static let listLimit = 4096
+  package static let keyByteLimit = 1 << 20
+
+  package init() {}
+
+  /// Forgets the record before. The next record can be unpacked without it.
+  package mutating func startOver() { previousNumber = 0 }
+
+  /// Appends a record.
+  package mutating func append(_ record: EntityRecord, to output: inout CBORWriter) {
+    let isSplit = unsafe record.bytes.withUnsafeBytes { bytes in
+      let number = unsafe split(bytes)
+      output.append(unsigned: UInt64(number))
+      guard number > 0 else {
+        unsafe output.append(encoded: bytes)
+        return false
+      }
+      unsafe appendValues(bytes, keys: number, to: &output)
+      previousNumber = number
+      return true
+    }
+    guard isSplit else { return startOver() }
+    previous = record
+    swap(&previousValues, &values)
+  }
+
+  private func appendValues(_ bytes: UnsafeRawBufferPointer, keys number: Int, to output: inout CBORWriter) {
+    let positions =
+      number == previousNumber || previousNumber == 0
+      ? nil : lists[number - 1].positions(in: lists[previousNumber - 1])
+    unsafe previous.bytes.withUnsafeBytes { before in
+      var sameCount = 0
+      for (index, value) in values.enumerated() {
+        let position = previousNumber == 0 ? nil : positions.map { $0[index] } ?? index
+        let other = position.map { previousValues[$0] } ?? 0..<0
+        let isSame =
+          unsafe value.count == other.count
+          && compareBytes(
+            bytes.baseAddress! + value.lowerBound, value.count, before.baseAddress! + other.lowerBound,
+            other.count) == 0
+        if isSame {
+          sameCount += 1
+          if sameCount == Repetition.longest { Repetition.append(&sameCount, to: &output) }
+        } else {
+          Repetition.append(&sameCount, to: &output)
+          unsafe output.append(encoded: UnsafeRawBufferPointer(rebasing: bytes[value]))
+        }
+      }
+      Repetition.append(&sameCount, to: &output)
+    }
+  }
+
+  /// Finds the values of a record.
+  /// - Returns: the number of its keys; 0 if there is none.
+  private mutating func split(_ bytes: UnsafeRawBufferPointer) -> Int {
+    var cursor = unsafe FieldMapCursor(bytes)
+    let count = cursor.remaining
+    values.removeAll(keepingCapacity: true)
+    // Mostly they are the keys of the record before.
+    if previousNumber > 0, lists[previousNumber - 1].count == count,
+      unsafe split(bytes, cursor, like: lists[previousNumber - 1])
+    {
+      return previousNumber
+    }
+    values.removeAll(keepingCapacity: true)
+    keys.removeAll(keepingCapacity: true)
+    keyEnds.removeAll(keepingCapacity: true)
+    while let field = cursor.next() {
+      unsafe keys.append(contentsOf: bytes[field.key])
+      keyEnds.append(keys.count)
+      values.append(field.value)
+    }
+    // Bytes that end too early.
+    guard values.count == count else { return 0 }
+    let list = RecordKeys(trusted: keys, ends: keyEnds)
+    if let known = numbers[list] { return known }
+    guard lists.count < Self.listLimit, keyByteCount + keys.count <= Self.keyByteLimit else { return 0 }
+    keyByteCount += keys.count
+    lists.append(list)
+    numbers[list] = lists.count
+    return lists.count
+  }
+
+  private mutating func split(
+    _ bytes: UnsafeRawBufferPointer, _ cursor: FieldMapCursor, like list: RecordKeys
+  ) -> Bool {
+    var cursor = cursor
+    return unsafe list.bytes.withUnsafeBytes { expected in
+      var start = 0
+      for end in list.ends {
+        guard let field = cursor.next(), field.key.count == end - start,
+          unsafe compareBytes(
+            bytes.baseAddress! + field.key.lowerBound, field.key.count, expected.baseAddress! + start,
+            end - start) == 0
+        else { return false }
+        values.append(field.value)
+        start = end
+      }
+      return true
+    }
+  }
+}
+
+/// Unpacks what a ``RecordPacker`` has packed.
+package struct RecordUnpacker {
+  private let lists: [RecordKeys]
+  /// The number of the current record's keys; 0 if it has its own, and -1 if there is no record.
+  private var number = -1
+  /// Where the current record's values are; with keys of its own, the whole record. A range that is empty is not known.
+  private var values: [Range<Int>] = []
+
+  package init(_ lists: [RecordKeys]) { self.lists = lists }
+
+  /// Forgets the current record, before one that was packed without a record before it.
+  package mutating func startOver() { number = -1 }
+
+  /// Continues with the next record, which is in a part of the bytes. All parts must be of the same bytes.
+  package mutating func advance(
+    in bytes: UnsafeRawBufferPointer, _ part: Range<Int>
+  ) throws(CBORError) {
+    var reader = unsafe CBORReader(
+      UnsafeRawBufferPointer(rebasing: bytes[..<part.upperBound]), from: part.lowerBound)
+    let start = reader.offset
+    let number = try reader.readCount()
+    guard number > 0 else {
+      let content = reader.offset..<part.upperBound
+      self.number = 0
+      values.removeAll(keepingCapacity: true)
+      values.append(content)
+      return
+    }
+    guard number <= lists.count else { throw CBORError(.unexpectedItem, at: start) }
+    if number != self.number { takeValues(to: lists[number - 1]) }
+    // Until all of it is read, there is no record.
+    self.number = -1
+    var index = 0
+    while index < values.count {
+      let start = reader.offset
+      if let sameCount = try reader.readRepetition() {
+        guard sameCount <= values.count - index, !values[index..<index + sameCount].contains(where: \.isEmpty)
+        else { throw CBORError(.unexpectedItem, at: start) }
+        index += sameCount
+      } else {
+        try reader.pass()
+        values[index] = start..<reader.offset
+        index += 1
+      }
+    }
+    try reader.expectEnd()
+    self.number = number
+  }
+
+  /// Continues with other keys: a value is known if the record before has its key.
+  private mutating func takeValues(to list: RecordKeys) {
+    let known = values
+    let positions = number > 0 ? list.positions(in: lists[number - 1]) : []
+    values.removeAll(keepingCapacity: true)
+    for index in 0..<list.count {
+      let position = index < positions.count ? positions[index] : nil
+      values.append(position.map { known[$0] } ?? 0..<0)
+    }
+  }
+
+  /// The current record, after a check of its values.
+  /// - Throws: ``CBORError`` if it has more bytes than that: a few bytes can repeat large values.
+  package func record(
+    in bytes: UnsafeRawBufferPointer, byteLimit: Int
+  ) throws(CBORError) -> EntityRecord {
+    guard number > 0 else {
+      return try unsafe EntityRecord(
+        checking: UnsafeRawBufferPointer(rebasing: bytes[values.first ?? 0..<0]))
+    }
+    for value in values {
+      var reader = unsafe CBORReader(
+        UnsafeRawBufferPointer(rebasing: bytes[..<value.upperBound]), from: value.lowerBound)
+      try reader.skip(depth: 1, allowingUndefined: false)
+      try reader.expectEnd()
+    }
+    let list = lists[number - 1]
+    let head = CBORWriter.mapHead(count: list.count)
+    var byteCount = head.count + list.bytes.count
+    for value in values { byteCount += value.count }
+    guard byteCount <= byteLimit else { throw CBORError(.unsupported, at: 0) }
+    let record = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
+      func append(_ part: UnsafeRawBufferPointer) {
+        guard let start = part.baseAddress else { return }
+        unsafe UnsafeMutableRawPointer(buffer.baseAddress! + count).copyMemory(
+          from: start, byteCount: part.count)
+        count += part.count
+      }
+      unsafe head.withUnsafeBytes { unsafe append($0) }
+      unsafe list.bytes.withUnsafeBytes { keys in
+        var start = 0
+        for (index, end) in list.ends.enumerated() {
+          unsafe append(UnsafeRawBufferPointer(rebasing: keys[start..<end]))
+          unsafe append(UnsafeRawBufferPointer(rebasing: bytes[values[index]]))
+          start = end
+        }
+      }
+    }
+    return EntityRecord(trusted: record)
+  }
+}
+
+/// Values that the record before has under the same keys: a simple value of CBOR that is otherwise unused, 0 for one value and 19 for
+/// twenty.
+private enum Repetition {
+  static let longest = 20
+  static let first: UInt8 = 0xE0
+
+  static func append(_ count: inout Int, to output: inout CBORWriter) {
+    if count > 0 { output.append(simple: UInt8(count - 1)) }
+    count = 0
+  }
+}
+
+extension CBORReader {
+  /// How many values the record before has too; nil, and nothing is read, if a value comes next.
+  @inline(__always)
+  fileprivate mutating func readRepetition() throws(CBORError) -> Int? {
+    let first = try peek()
+    guard first >= Repetition.first, first < Repetition.first + UInt8(Repetition.longest) else { return nil }
+    offset += 1
+    return Int(first - Repetition.first) + 1
+  }
+}
