@@ -176,7 +176,11 @@ struct LayeredIndexTests {
     try withRecipes { recipes in
       let title = "A title that only the family knows"
       let id = try recipes.journal.commit { try $0.insert(Recipe(title: title)) }.value
-      try recipes.grow(30)
+      // Random changes could delete or rename it before a layer has it.
+      let other = try recipes.journal.commit { try $0.addItem(kind: "other") }.value
+      for turn in 1...40 {
+        try recipes.journal.commit { try $0.updateItem(other, set: ["turn": .integer(Int64(turn))]) }
+      }
       recipes.journal.waitForLayers()
       try recipes.journal.close()
       // An index stores the end of a long text separately from the item.
