@@ -42,7 +42,7 @@ final class SnapshotEntities: Sendable {
   }
 
   private func gone(_ number: Int, _ revision: Revision) throws(ArchiveError) -> EntityVersion {
-    // Rows of two numbers are not checked where they are read.
+    // Where the rows are read, only those of versions are compared with what the layer has.
     guard number <= highest, revision <= self.revision else { throw deletions.foreign }
     var isErased = false
     if erased.count > 0 {

@@ -1,6 +1,6 @@
 /// The layout of a snapshot's archive, which its writer and its reader share.
 ///
-/// Documentation/Format.md, "The archive", describes it, and ``about`` describes it in every archive.
+/// Documentation/Format.md, "The archive", describes it, and so does the text under ``Root/about`` in every archive.
 enum SnapshotLayout {
   /// Of a snapshot, whose entities are objects. Layers were written like this too, before they had blocks.
   static let objectsVersion = 2

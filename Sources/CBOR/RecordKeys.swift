@@ -70,7 +70,8 @@ package struct RecordKeys: Hashable, Sendable {
     }
   }
 
-  private func range(_ place: Int) -> Range<Int> { (place == 0 ? 0 : ends[place - 1])..<ends[place] }
+  /// Where a key is in the bytes.
+  func range(_ place: Int) -> Range<Int> { (place == 0 ? 0 : ends[place - 1])..<ends[place] }
 
   /// The keys, decoded.
   package var keys: [FieldKey] {

@@ -106,15 +106,14 @@ package struct RecordPacker: ~Copyable {
   ) -> Bool {
     var cursor = cursor
     return unsafe list.bytes.withUnsafeBytes { expected in
-      var start = 0
-      for end in list.ends {
-        guard let field = cursor.next(), field.key.count == end - start,
+      for index in 0..<list.count {
+        let key = list.range(index)
+        guard let field = cursor.next(), field.key.count == key.count,
           unsafe compareBytes(
-            bytes.baseAddress! + field.key.lowerBound, field.key.count, expected.baseAddress! + start,
-            end - start) == 0
+            bytes.baseAddress! + field.key.lowerBound, field.key.count,
+            expected.baseAddress! + key.lowerBound, key.count) == 0
         else { return false }
         values.append(field.value)
-        start = end
       }
       return true
     }
@@ -190,40 +189,32 @@ package struct RecordUnpacker {
       return try unsafe EntityRecord(
         checking: UnsafeRawBufferPointer(rebasing: bytes[values.first ?? 0..<0]))
     }
+    let list = lists[number - 1]
+    // A map of these has more bytes than the keys and the values.
+    let byteCount = values.reduce(list.bytes.count) { $0 + $1.count }
+    guard byteCount < byteLimit else { throw CBORError(.unsupported, at: 0) }
     for value in values {
       var reader = unsafe CBORReader(
         UnsafeRawBufferPointer(rebasing: bytes[..<value.upperBound]), from: value.lowerBound)
       try reader.skip(depth: 1, allowingUndefined: false)
       try reader.expectEnd()
     }
-    let list = lists[number - 1]
-    let head = CBORWriter.mapHead(count: list.count)
-    var byteCount = head.count + list.bytes.count
-    for value in values { byteCount += value.count }
-    guard byteCount <= byteLimit else { throw CBORError(.unsupported, at: 0) }
-    let record = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
-      func append(_ part: UnsafeRawBufferPointer) {
-        guard let start = part.baseAddress else { return }
-        unsafe UnsafeMutableRawPointer(buffer.baseAddress! + count).copyMemory(
-          from: start, byteCount: part.count)
-        count += part.count
-      }
-      unsafe head.withUnsafeBytes { unsafe append($0) }
+    let record = CBORWriter.bytes(reserving: byteCount + 9) { writer in
+      writer.appendMapHead(count: list.count)
       unsafe list.bytes.withUnsafeBytes { keys in
-        var start = 0
-        for (index, end) in list.ends.enumerated() {
-          unsafe append(UnsafeRawBufferPointer(rebasing: keys[start..<end]))
-          unsafe append(UnsafeRawBufferPointer(rebasing: bytes[values[index]]))
-          start = end
+        for (index, value) in values.enumerated() {
+          unsafe writer.append(encoded: UnsafeRawBufferPointer(rebasing: keys[list.range(index)]))
+          unsafe writer.append(encoded: UnsafeRawBufferPointer(rebasing: bytes[value]))
         }
       }
     }
+    guard record.count <= byteLimit else { throw CBORError(.unsupported, at: 0) }
     return EntityRecord(trusted: record)
   }
 }
 
-/// Values that the record before has under the same keys: a simple value of CBOR that is otherwise unused, 0 for one value and 19 for
-/// twenty.
+/// Values that the record before has under the same keys: a simple value of CBOR that is otherwise unused, 0 for one
+/// value and 19 for twenty.
 private enum Repetition {
   static let longest = 20
   static let first: UInt8 = 0xE0

@@ -147,7 +147,7 @@ struct EntityBlocksTests {
     #expect(Self.isSame(try Self.all(file.versions(0), file.rows(0)), versions))
   }
 
-  /// Whoever can write to the folder can also write valid checksums.
+  /// Checksums do not help against a forged file, because anyone can compute them.
   @Test func alteredBlocksGiveErrorsOrEntities() throws {
     var random = SeededGenerator(#function)
     let versions = Self.versions(40, versionLimit: 6, byteLimit: 40, &random)

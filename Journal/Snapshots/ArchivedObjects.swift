@@ -1,0 +1,60 @@
+import KeyedArchiving
+
+/// Entities that are objects of a keyed archive, in the order of their numbers. Packed numbers also hold each entity's
+/// number and revision, so a search decodes no entity.
+final class ArchivedObjects: LayerVersions {
+  let reader: SnapshotReader
+  /// The array of entities.
+  let elements: ObjectHeader
+  /// The object numbers of the names of all fields, in the order in which entities have them.
+  let fieldKeys: [Int]
+  /// For each entity in the array, its number and the revision of the version.
+  private let versions: PackedNumbers
+  let highest: Int
+  /// The newest revision of the layer: no entity was changed after it.
+  let revision: Revision
+
+  init(
+    _ reader: SnapshotReader, _ header: ObjectHeader, versions: PackedNumbers, highest: Int,
+    revision: Revision, fieldKeys: [Int]
+  ) throws(ArchiveError) {
+    self.reader = reader
+    elements = try reader.elements(of: header)
+    self.versions = versions
+    self.highest = highest
+    self.revision = revision
+    self.fieldKeys = fieldKeys
+    guard versions.count == elements.count else { throw SnapshotReader.foreign(at: header.offset) }
+  }
+
+  /// The error for something that no snapshot has.
+  var foreign: ArchiveError { versions.foreign }
+
+  func bounds() throws(ArchiveError) -> ClosedRange<Int>? { try versions.bounds(highest: highest) }
+
+  func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> Found? {
+    try versions.newest(number, asOf: revision).map { (found) throws(ArchiveError) in try checked(found) }
+  }
+
+  func cursor(
+    from number: Int, asOf revision: Revision?
+  ) throws(ArchiveError) -> () throws(ArchiveError) -> Found? {
+    let next = try versions.cursor(from: number, asOf: revision)
+    return { () throws(ArchiveError) in
+      try next().map { (found) throws(ArchiveError) in try self.checked(found) }
+    }
+  }
+
+  private func checked(_ found: Found) throws(ArchiveError) -> Found {
+    guard found.number <= highest, found.revision <= revision else { throw foreign }
+    return found
+  }
+
+  func rows() -> RowReader {
+    var rows = SnapshotRows(self)
+    return { (version) throws(ArchiveError) in
+      guard case .archived(let position) = version.content else { return nil }
+      return try rows.row(version, at: position)
+    }
+  }
+}
