@@ -6,9 +6,12 @@ enum RowName: String, CaseIterable, Codable {
   case commit8 = "commit-8"
   case commit64 = "commit-64"
   case commit64Async = "commit-64-async"
+  case commitReopened = "commit-reopened"
+  case commitUpdate = "commit-update"
   case bulk
   case bulkLong = "bulk-long"
   case replay
+  case replayUpdates = "replay-updates"
   case asOf = "as-of"
   case history
   case historyPart = "history-part"
@@ -70,7 +73,7 @@ struct Arguments {
     Figures are medians over the rounds; each ratio is that of one round; the report shows its median and its range.
 
       --quick      fewer rounds, smaller journals
-      --large      also start-up with 10,000,000 entries: takes minutes and some GB of disk
+      --large      also start-up with up to 10,000,000 entries: takes minutes and some GB of disk
       --only ROWS  only these rows, separated by commas; a prefix selects all rows that begin with it
       --rounds N   the number of rounds (7, with --quick 3)
       --in DIR     where to write (a new folder in it, removed at the end); default: next to this program

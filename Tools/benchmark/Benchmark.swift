@@ -41,6 +41,7 @@ struct Benchmark {
     for callers in [1, 8, 64] {
       rows += try await commitRows(bench, callers: callers)
     }
+    rows += try await reopenedRows(bench)
     rows += try await bulkRows(bench)
     rows += try await logRows(bench)
     rows += try await asOfRows(bench)

@@ -111,6 +111,30 @@ enum SQLitePeer {
   }
 }
 
+/// A table of items in SQLite that are updated at random, each update in its own transaction.
+///
+/// Safe to use: it owns its handle, which lives as long as it does and never leaves this file.
+@safe
+final class SQLiteUpdates {
+  private let handle: OpaquePointer
+
+  init(itemCount: Int, in folder: URL) throws {
+    var handle: OpaquePointer?
+    try callPeer { unsafe peer_updates_create(folder.path, itemCount, &handle, $0) }
+    guard let handle = unsafe handle else { throw PeerFailure(description: "SQLite did not open.") }
+    unsafe self.handle = handle
+  }
+
+  deinit { unsafe peer_updates_free(handle) }
+
+  /// Updates random items, and returns the seconds.
+  func run(_ count: Int, callers: Int, seed: UInt64) throws -> Double {
+    var seconds = 0.0
+    try callPeer { unsafe peer_updates_run(handle, count, callers, seed, &seconds, $0) }
+    return seconds
+  }
+}
+
 /// A table of the sample's items in SQLite, with the same indexes as ``Sample`` declares.
 ///
 /// Safe to use: it owns its handle, which lives as long as it does and never leaves this file.

@@ -20,7 +20,8 @@ private func openingKilledRows(_ bench: Workbench) async throws -> [ReportRow] {
   let url = bench.newPath("killed.journal")
   let small = bench.newPath("closed.journal")
   defer { for url in [url, small] { bench.discard(url) } }
-  try makeKilledJournal(at: url, itemCount: itemCount, bench)
+  try KilledJournal(itemCount: itemCount, itemsPerEntry: 1_000, updateCount: itemCount * 6 / 10, updatesPerEntry: 100)
+    .make(at: url, bench)
   let closing = try CatalogJournal.create(at: small)
   try closing.addItems(10_000, perEntry: 1_000, seed: bench.seed)
   closing.waitForLayers()
@@ -78,34 +79,6 @@ private func openingKilledRows(_ bench: Workbench) async throws -> [ReportRow] {
 }
 
 private func oneDigit(_ number: Double) -> String { String(format: "%.1f", number) }
-
-private func makeKilledJournal(at url: URL, itemCount: Int, _ bench: Workbench) throws {
-  let writing = bench.newPath("writing.journal")
-  defer { bench.discard(writing) }
-  bench.progress.show("writing a journal of \(itemCount) items and updates of them")
-  let journal = try CatalogJournal.create(at: writing)
-  defer { try? journal.close() }
-  try journal.addItems(itemCount, perEntry: 1_000, seed: bench.seed)
-  var random = SeededGenerator(seed: bench.seed)
-  var turn = 0
-  func update(_ draft: inout Draft<Catalog>) throws {
-    turn += 1
-    let item = Int.random(in: 1...itemCount, using: &random)
-    try draft.updateItem(EntityID(item), set: ["count": .integer(Int64(1_000_000 + turn))])
-  }
-  try journal.fill(itemCount * 6 / 1_000) { draft, _ in for _ in 0..<100 { try update(&draft) } }
-  // Until just after a layer was written, and then until just before the next one is due.
-  journal.waitForLayers()
-  let known = try journal.statistics().newestCheckpoint
-  while try journal.statistics().newestCheckpoint == known {
-    try journal.fill(16) { draft, _ in try update(&draft) }
-    journal.waitForLayers()
-  }
-  let since = try journal.head.revision - journal.statistics().newestCheckpoint
-  try journal.fill(SnapshotPolicy.automatic.eventCount - since - 1) { draft, _ in try update(&draft) }
-  // The files are now as a process would leave them if it were killed here.
-  try FileManager.default.copyItem(at: writing, to: url)
-}
 
 // MARK: Writing a layer
 

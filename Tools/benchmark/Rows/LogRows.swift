@@ -5,16 +5,26 @@ import Foundation
 func logRows(_ bench: Workbench) async throws -> [ReportRow] {
   var rows: [ReportRow] = []
   if bench.rows.contains(.historyPart) { rows.append(try await historyPartRow(bench)) }
+  let entries = bench.isQuick ? 100_000 : 1_000_000
+  if bench.rows.contains(.replayUpdates) {
+    let log = try await SampleLog(bench, entries: entries, .additionsAndUpdates)
+    defer { log.discard(bench) }
+    rows.append(try await replayRow(bench, .replayUpdates, "\(entries) entries, half of them updates", log))
+  }
   guard !bench.rows.isDisjoint(with: [.replay, .history]) else { return rows }
-  let large = try await SampleLog(bench, entries: bench.isQuick ? 100_000 : 1_000_000)
+  let large = try await SampleLog(bench, entries: entries)
   defer { large.discard(bench) }
-  if bench.rows.contains(.replay) { rows.append(try await replayRow(bench, large)) }
+  if bench.rows.contains(.replay) {
+    rows.append(try await replayRow(bench, .replay, "\(entries) entries", large))
+  }
   if bench.rows.contains(.history) { rows.append(try await historyRow(bench, large)) }
   return rows
 }
 
 /// A replay from revision 0, against an iteration over the same entries.
-private func replayRow(_ bench: Workbench, _ log: SampleLog) async throws -> ReportRow {
+private func replayRow(
+  _ bench: Workbench, _ name: RowName, _ what: String, _ log: SampleLog
+) async throws -> ReportRow {
   let scan = try LevelDBScan(log.copyOfEntries)
   var byteCount = 0
   let race = Race(
@@ -32,7 +42,7 @@ private func replayRow(_ bench: Workbench, _ log: SampleLog) async throws -> Rep
     ])
   let results = try await race.run(on: bench)
   return ReportRow(
-    .replay, "replay of \(log.entries) entries of \(byteCount / log.entries) B from revision 0",
+    name, "replay of \(what), of \(byteCount / log.entries) B each, from revision 0",
     unit: "entries", of: results, against: [(1, .atLeast(0.4))])
 }
 

@@ -2,9 +2,16 @@ import CatalogModel
 import Foundation
 import Synchronization
 
-/// A journal of many entries with an event each, in which some items have a history of 20 events spread over
-/// the whole log.
+/// A journal of many entries with an event each.
 final class SampleLog {
+  /// What the entries do.
+  enum Work {
+    /// They add items. Some of the items have a history of 20 events spread over the whole log.
+    case additions
+    /// The first half adds items, the second half updates random ones of them.
+    case additionsAndUpdates
+  }
+
   /// How many items have a history.
   static let trackedCount = 200
   /// How many events each of them has.
@@ -16,18 +23,19 @@ final class SampleLog {
   let url: URL
   private var journal: CatalogJournal
 
-  /// Writes the journal, in durable commits by many tasks at once, and opens it again. Otherwise LevelDB would still
-  /// hold some entries in memory, and reading would be faster than in an app that has just been started.
-  init(_ bench: Workbench, entries: Int) async throws {
+  /// Writes the journal, and opens it again. Otherwise LevelDB would still hold some entries in memory, and reading
+  /// would be faster than in an app that has just been started.
+  init(_ bench: Workbench, entries: Int, _ work: Work = .additions) async throws {
     self.entries = entries
     url = bench.newPath("log.journal")
     copyOfEntries = bench.newPath("entries")
     journal = try CatalogJournal.create(at: url)
+    bench.progress.show("writing a journal of \(entries) entries")
     do {
-      for attributes in SampleData.attributes(count: Self.trackedCount, seed: bench.seed) {
-        try await journal.commit { try $0.addItem(kind: SampleData.kind, attributes: attributes) }
+      switch work {
+      case .additions: try await add(bench)
+      case .additionsAndUpdates: try addAndUpdate(bench)
       }
-      try await fill(bench)
     } catch {
       try? journal.close()
       throw error
@@ -83,14 +91,27 @@ final class SampleLog {
     bench.discard(copyOfEntries)
   }
 
-  /// Adds items, and among them, evenly spread, updates of the tracked ones in turns.
-  private func fill(_ bench: Workbench) async throws {
+  private func addAndUpdate(_ bench: Workbench) throws {
+    let itemCount = entries / 2
+    try journal.addItems(itemCount, perEntry: 1, seed: bench.seed)
+    var random = SeededGenerator(seed: bench.seed)
+    try journal.fill(entries - itemCount) { draft, index in
+      let item = Int.random(in: 1...itemCount, using: &random)
+      try draft.updateItem(EntityID(item), set: ["count": .integer(Int64(1_000_001 + index))])
+    }
+  }
+
+  /// Adds the tracked items, and then others, and among them, evenly spread, updates of the tracked ones in turns. They are
+  /// durable commits of many tasks at once.
+  private func add(_ bench: Workbench) async throws {
+    for attributes in SampleData.attributes(count: Self.trackedCount, seed: bench.seed) {
+      try await journal.commit { try $0.addItem(kind: SampleData.kind, attributes: attributes) }
+    }
     let count = entries - Self.trackedCount
     let updates = Self.trackedCount * (Self.historyLength - 1)
     let seed = bench.seed
     let journal = journal
     let counter = SharedCounter()
-    bench.progress.show("writing a journal of \(entries) entries")
     // Many waiting commits form large groups, so few flushes are needed.
     _ = try await timedTasks(1_024) { _ in
       while let index = counter.next(below: count) {

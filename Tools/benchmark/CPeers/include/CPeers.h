@@ -71,6 +71,17 @@ typedef enum peer_sqlite_sharing {
 bool peer_sqlite_insert(const char *folder, const peer_entries *entries, size_t count, size_t callers,
                         peer_sqlite_sharing sharing, double *seconds, peer_error *error);
 
+/// A table of items without further indexes in SQLite, in WAL mode with synchronous=FULL. Its cache holds all of it.
+typedef struct peer_updates peer_updates;
+
+/// Makes a table of `count` items of the size of the sample's.
+bool peer_updates_create(const char *folder, size_t count, peer_updates **updates, peer_error *error);
+/// Updates one number of random items, each in its own transaction, on one connection behind a mutex. Threads and time
+/// are as in `peer_leveldb_put`.
+bool peer_updates_run(peer_updates *updates, size_t count, size_t callers, uint64_t seed, double *seconds,
+                      peer_error *error);
+void peer_updates_free(peer_updates *updates);
+
 /// A table of items in SQLite, with indexes on `count` and `price`. Its cache holds everything that is read.
 typedef struct peer_items peer_items;
 
