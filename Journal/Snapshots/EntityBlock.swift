@@ -190,10 +190,13 @@ struct EntityBlock {
       return fail()
     }
     var number: UInt64 = 0
-    for _ in 0..<width {
-      number = unsafe number << 8 | UInt64(bytes[offset])
-      offset += 1
+    if unsafe bytes.count - offset >= 8 {
+      let next = unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      number = next >> UInt64(64 - 8 * width)
+    } else {
+      for index in offset..<offset + width { number = unsafe number << 8 | UInt64(bytes[index]) }
     }
+    offset += width
     guard number <= UInt64(Int.max) else { return fail() }
     return first < 0x20 ? Int(number) : -1 - Int(number)
   }

@@ -1,4 +1,5 @@
 import KeyedArchiving
+import Locks
 
 /// Layers that together have a state at one of their checkpoints, and back its tables and indexes.
 ///
@@ -53,6 +54,11 @@ final class LayerStack: Sendable {
 private final class StackedEntities: EntityBase {
   fileprivate let stack: LayerStack
   fileprivate let kind: Int
+  /// The row that was read last. The checks of one change ask for the same row about five times.
+  private let latest = Lock<(number: Int, row: EntityRow)?>(nil)
+
+  /// Larger records are not kept, because a state may be held for long.
+  private static let latestByteLimit = 16 << 10
 
   init(_ stack: LayerStack, _ kind: Int) {
     self.stack = stack
@@ -67,11 +73,20 @@ private final class StackedEntities: EntityBase {
   var failure: JournalError? { stack.faults.failure }
 
   func row(_ number: Int) -> EntityRow? {
+    if let row = latestRow(number) { return row }
     for layer in stack.layers {
       let found = row(number, layer)
-      if found.isKnown { return found.row }
+      if !found.isKnown { continue }
+      if let row = found.row, row.record.bytes.count <= Self.latestByteLimit, failure == nil {
+        latest.withLock { $0 = (number, row) }
+      }
+      return found.row
     }
     return nil
+  }
+
+  private func latestRow(_ number: Int) -> EntityRow? {
+    latest.withLock { $0?.number == number ? $0?.row : nil }
   }
 
   private func row(_ number: Int, _ layer: Layer) -> (isKnown: Bool, row: EntityRow?) {
@@ -83,6 +98,7 @@ private final class StackedEntities: EntityBase {
   }
 
   func revision(of number: Int) -> Revision {
+    if let row = latestRow(number) { return row.modified }
     for layer in stack.layers {
       let found: Revision?? = layer.read { (contents) throws(ArchiveError) in
         try contents.version(kind, number, asOf: revision)?.revision
@@ -93,7 +109,7 @@ private final class StackedEntities: EntityBase {
   }
 
   func isErased(_ number: Int) -> Bool {
-    if erasedCount == 0 { return false }
+    if erasedCount == 0 || latestRow(number) != nil { return false }
     for layer in stack.layers {
       let found: EntityVersion.Content?? = layer.read { (contents) throws(ArchiveError) in
         try contents.version(kind, number, asOf: revision)?.content
