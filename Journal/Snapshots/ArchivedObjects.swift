@@ -57,4 +57,9 @@ final class ArchivedObjects: LayerVersions {
       return try rows.row(version, at: position)
     }
   }
+
+  func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
+    var rows = SnapshotRows(self)
+    return try rows.row(version, at: position)
+  }
 }

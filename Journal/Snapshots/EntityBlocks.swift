@@ -126,6 +126,11 @@ final class EntityBlocks: LayerVersions {
     }
   }
 
+  func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
+    var rows = BlockRows(self, keyLists)
+    return try rows.row(version, at: position)
+  }
+
   fileprivate func block(_ index: Int) throws(ArchiveError) -> EntityBlock {
     let offset = try directory.row(at: index).2
     guard offset < UInt64(list.bytes.count) else { throw directory.foreign }

@@ -38,6 +38,8 @@ protocol LayerSource {
   func versions(_ kind: Int) throws(ArchiveError) -> VersionCursor
   /// Reads the entities of a kind.
   func rows(_ kind: Int) -> RowReader
+  /// The entity of a version; nil for a deleted one. For many, use ``rows(_:)``.
+  func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> EntityRow?
   /// All lines of an index that changed, by their keys and then by their revisions.
   func lines(_ index: Int) throws(ArchiveError) -> LineCursor
   /// The texts of a list that got a number, in the order of numbers.
@@ -47,12 +49,11 @@ protocol LayerSource {
 }
 
 extension LayerSource {
-  func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? { nil }
-
-  /// The entity of a version from this source; nil for a deleted one. For many, use ``rows(_:)``.
   func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> EntityRow? {
     try rows(kind)(version)
   }
+
+  func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? { nil }
 
   /// The lines of a declared index, made from the entities if the source does not have it.
   func knownOrScannedLines(_ definition: IndexDefinition) throws(ArchiveError) -> any LayerValueLines {

@@ -193,6 +193,10 @@ final class LayerFile: LayerContents {
     try tables[kind].version(number, asOf: revision)
   }
 
+  func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> EntityRow? {
+    try tables[kind].row(version)
+  }
+
   func newestVersions(
     _ kind: Int, from number: Int, asOf revision: Revision
   ) throws(ArchiveError) -> VersionCursor {

@@ -17,4 +17,6 @@ protocol LayerVersions: Sendable {
   ) throws(ArchiveError) -> () throws(ArchiveError) -> Found?
   /// Decodes entities, one after the other.
   func rows() -> RowReader
+  /// Decodes one entity.
+  func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow
 }

@@ -56,6 +56,12 @@ final class SnapshotEntities: Sendable {
   /// Decodes entities of this layer, one after the other.
   func rows() -> RowReader { versions.rows() }
 
+  /// The entity of a version; nil for a deleted one.
+  func row(_ version: EntityVersion) throws(ArchiveError) -> EntityRow? {
+    guard case .archived(let position) = version.content else { return nil }
+    return try versions.row(version, at: position)
+  }
+
   /// All versions, or the newest of each entity as of a revision, from a number on.
   func cursor(from number: Int, asOf revision: Revision?) throws(ArchiveError) -> VersionCursor {
     let nextArchived = try versions.cursor(from: number, asOf: revision)

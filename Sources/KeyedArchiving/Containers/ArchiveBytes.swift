@@ -118,12 +118,19 @@ import Synchronization
   ///
   /// - Throws: `malformed` if the range is not within the bytes; `io` or `damaged` if the file can't be read; what
   ///   `body` throws.
+  @inlinable @inline(__always)
   package func withBytes<Result>(
     in range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Result
   ) throws(ArchiveError) -> Result {
+    // Inlined, because in generic code the call of `body` would take longer than the reads of a search.
+    try unsafe body(bytes(in: range))
+  }
+
+  /// The bytes of a range. They are valid as long as this object exists.
+  @usableFromInline
+  @unsafe package func bytes(in range: Range<Int>) throws(ArchiveError) -> UnsafeRawBufferPointer {
     let count = try checkedCount(range)
-    let start = try unsafe pointer(at: range.lowerBound, count: count)
-    return try unsafe body(UnsafeRawBufferPointer(start: start, count: count))
+    return try unsafe UnsafeRawBufferPointer(start: pointer(at: range.lowerBound, count: count), count: count)
   }
 
   /// A copy of the bytes of a range.
