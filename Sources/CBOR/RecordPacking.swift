@@ -156,9 +156,11 @@ package struct RecordUnpacker {
     while index < values.count {
       let start = reader.offset
       if let sameCount = try reader.readRepetition() {
-        guard sameCount <= values.count - index, !values[index..<index + sameCount].contains(where: \.isEmpty)
-        else { throw CBORError(.unexpectedItem, at: start) }
-        index += sameCount
+        guard sameCount <= values.count - index else { throw CBORError(.unexpectedItem, at: start) }
+        for _ in 0..<sameCount {
+          guard !values[index].isEmpty else { throw CBORError(.unexpectedItem, at: start) }
+          index += 1
+        }
       } else {
         try reader.pass()
         values[index] = start..<reader.offset
