@@ -131,28 +131,27 @@ final class LayerChain<State: EventSourced>: Sendable {
     through newest: Revision, in log: any EntryLog, isInUse: Bool = false
   ) throws(JournalError) {
     guard shape != nil, newest > 0 else { return }
-    // If layers are removed, others have replaced them already.
-    for _ in 0..<(isInUse ? 3 : 1) {
-      var hasRemoved = false
+    for _ in 0..<Self.loadLimit {
       let names = try records.names()
       let known = layers.map(\.name)
       if isInUse { remove(known.filter { !names.contains($0) }) }
       for name in names where !isInUse || (name.to <= newest && !known.contains(name)) {
         do throws(JournalError) {
-          guard let layer = try load(name, through: newest, in: log) else { continue }
-          add(layer)
+          if let layer = try load(name, through: newest, in: log) { add(layer) }
         } catch {
           if error.code == .closed { throw error }
-          if isInUse, try records.record(name) == nil {
-            hasRemoved = true
-          } else {
-            note(error, of: name)
-          }
+          if isInUse, try records.record(name) == nil { continue }
+          note(error, of: name)
         }
       }
-      if !hasRemoved { return }
+      if !isInUse { return }
+      // If layers were removed meanwhile, others have replaced them.
+      if Set(try records.names()).isSuperset(of: names) { return }
     }
   }
+
+  /// How often layers are looked for while another process removes some.
+  private static var loadLimit: Int { 10 }
 
   /// The layer of that name; nil if it has another schema, or no longer a record.
   private func load(

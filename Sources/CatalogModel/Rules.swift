@@ -49,15 +49,12 @@ extension Catalog {
   }
 
   /// Throws unless an entity exists.
-  func checkPresence(of entity: EntityKey) throws(JournalError) {
-    if record(of: entity) != nil { return }
-    throw Rules.rejected("\(Self.name(of: entity)) can't be changed or deleted: " + absence(of: entity))
-  }
+  func checkPresence(of entity: EntityKey) throws(JournalError) { _ = try presentRecord(of: entity) }
 
   /// The record of an entity that is to be changed. Throws if the entity does not exist.
   func presentRecord(of entity: EntityKey) throws(JournalError) -> EntityRecord {
-    try checkPresence(of: entity)
-    return record(of: entity) ?? EntityRecord()
+    if let record = record(of: entity) { return record }
+    throw Rules.rejected("\(Self.name(of: entity)) can't be changed or deleted: " + absence(of: entity))
   }
 
   /// The reason why an entity does not exist.

@@ -135,6 +135,82 @@ struct LayerPaceTests {
     }
   }
 
+  /// A reader that had opened the first layer when a merge removed the others used to replay all that they had.
+  @Test func aReaderThatOpensDuringAMergeFindsItsResult() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Merging.journal")
+      let mayMerge = DispatchSemaphore(value: 0)
+      var writing = JournalOptions(snapshots: .often(8))
+      writing.fileHook = { operation in
+        // The first merge waits.
+        if operation.kind == .create, operation.path.hasSuffix("-0000000000000004.plist.new"),
+          operation.path.contains("/0000000000000000-")
+        {
+          mayMerge.wait()
+        }
+        return .proceed
+      }
+      let writer = try CatalogJournal.create(at: url, options: writing)
+      for _ in 0..<4 {
+        try writer.commit { draft in for _ in 0..<64 { _ = try draft.addItem(kind: "one") } }
+        while try writer.statistics().newestCheckpoint < writer.head.revision { usleep(1_000) }
+      }
+      #expect(try writer.statistics().layerCount == 4)
+      let isFirst = Atomic<Bool>(true)
+      var reading = JournalOptions()
+      reading.readHook = { path, _ in
+        if path.hasSuffix(".plist"), isFirst.exchange(false, ordering: .relaxed) {
+          mayMerge.signal()
+          writer.waitForLayers()
+        }
+        return .proceed
+      }
+      let reader = try CatalogJournal.open(at: url, mode: .readOnly, options: reading)
+      #expect(try writer.statistics().layerCount == 1)
+      #expect(try reader.statistics().replayedEventCount == 0)
+      #expect(reader.state.itemCount == 4 * 64)
+      #expect(reader.snapshotProblems.isEmpty)
+      try reader.close()
+      try writer.close()
+    }
+  }
+
+  /// The checks of an update used to look its entity up in the layers five times.
+  @Test func anUpdateTakesLittleLongerThanReadingItsEntity() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Large.journal")
+      let count = 10_000
+      let written = try CatalogJournal.create(at: url)
+      try written.commit { draft in
+        for number in 1...count {
+          _ = try draft.addItem(kind: "one", attributes: ["title": .string("title \(number)")])
+        }
+      }
+      written.waitForLayers()
+      try written.close()
+      // Other tests can slow one of the two measurements.
+      var ratio = Double.infinity
+      for round in 1...3 where ratio >= 3 {
+        let journal = try CatalogJournal.open(at: url)
+        let items = stride(from: round, through: count, by: 8).map { Catalog.Item.ID($0) }
+        let clock = ContinuousClock()
+        let state = journal.state
+        let reading = clock.measure {
+          for item in items.shuffled() { #expect(state.item(item) != nil) }
+        }
+        var updating = Duration.zero
+        try journal.commit { draft in
+          updating = try clock.measure {
+            for item in items.shuffled() { try draft.updateItem(item, set: ["round": .integer(Int64(round))]) }
+          }
+        }
+        ratio = min(ratio, updating / reading)
+        try journal.close()
+      }
+      #expect(ratio < 3, "an update took \(ratio) times as long as reading")
+    }
+  }
+
   /// A merge needs as much room as the layers that it merges. While it could not succeed, no new layer was written.
   /// If the thread that writes layers found the write lock taken by a body, and that body failed or changed nothing, the
   /// changes before it were in no layer until the next commit.
