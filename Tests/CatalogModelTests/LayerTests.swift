@@ -776,13 +776,8 @@ struct LayerTests {
 
   /// How many descriptors this process has of files in a journal. Other tests run in it too.
   private func openFileCount(_ journal: URL) throws -> Int {
-    let folder = "/proc/self/fd"
     let journal = journal.resolvingSymlinksInPath().path
-    return try FileManager.default.contentsOfDirectory(atPath: folder).count { descriptor in
-      // One may have been closed by now.
-      let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(descriptor)")
-      return path?.contains(journal) == true
-    }
+    return try openFilePaths().count { $0.contains(journal) }
   }
 
   /// Calls `body` with a journal that writes and merges layers all the time.

@@ -84,9 +84,7 @@ private final class Crowd: Sendable {
   var counts: Counts { records.withLock { $0.counts } }
   var faults: [String] { records.withLock { $0.faults } }
 
-  static var descriptorCount: Int {
-    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
-  }
+  static var descriptorCount: Int { (try? openFilePaths().count) ?? 0 }
 
   /// Starts all members, and calls `body` now and then with the fraction of the time that has passed.
   func run(for seconds: Double, _ body: @escaping @Sendable (Double) -> Void) {
