@@ -201,7 +201,9 @@ struct LayerPaceTests {
         var updating = Duration.zero
         try journal.commit { draft in
           updating = try clock.measure {
-            for item in items.shuffled() { try draft.updateItem(item, set: ["round": .integer(Int64(round))]) }
+            for item in items.shuffled() {
+              try draft.updateItem(item, set: ["round": .integer(Int64(round))])
+            }
           }
         }
         ratio = min(ratio, updating / reading)
@@ -211,7 +213,6 @@ struct LayerPaceTests {
     }
   }
 
-  /// A merge needs as much room as the layers that it merges. While it could not succeed, no new layer was written.
   /// If the thread that writes layers found the write lock taken by a body, and that body failed or changed nothing, the
   /// changes before it were in no layer until the next commit.
   @Test(arguments: [true, false]) func changesBeforeALastBodyWithoutAnEntryGetIntoLayers(fails: Bool) throws {
@@ -245,6 +246,7 @@ struct LayerPaceTests {
     }
   }
 
+  /// A merge needs as much room as the layers that it merges. While it could not succeed, no new layer was written.
   @Test func layersAreWrittenWhileMergesFail() throws {
     try withTemporaryFolder { folder in
       let isFull = Atomic<Bool>(true)

@@ -20,8 +20,10 @@ private func openingKilledRows(_ bench: Workbench) async throws -> [ReportRow] {
   let url = bench.newPath("killed.journal")
   let small = bench.newPath("closed.journal")
   defer { for url in [url, small] { bench.discard(url) } }
-  try KilledJournal(itemCount: itemCount, itemsPerEntry: 1_000, updateCount: itemCount * 6 / 10, updatesPerEntry: 100)
-    .make(at: url, bench)
+  try KilledJournal(
+    itemCount: itemCount, itemsPerEntry: 1_000, updateCount: itemCount * 6 / 10, updatesPerEntry: 100
+  )
+  .make(at: url, bench)
   let closing = try CatalogJournal.create(at: small)
   try closing.addItems(10_000, perEntry: 1_000, seed: bench.seed)
   closing.waitForLayers()

@@ -69,8 +69,10 @@ private func startUpRow(_ bench: Workbench, entries: Int) async throws -> Report
   let url = bench.newPath("start-up.journal")
   defer { bench.discard(url) }
   let itemCount = entries / 2
-  try KilledJournal(itemCount: itemCount, itemsPerEntry: 1, updateCount: entries - itemCount, updatesPerEntry: 1)
-    .make(at: url, bench)
+  try KilledJournal(
+    itemCount: itemCount, itemsPerEntry: 1, updateCount: entries - itemCount, updatesPerEntry: 1
+  )
+  .make(at: url, bench)
   let snapshots = url.appending(path: "snapshots")
   let away = url.deletingLastPathComponent().appending(path: "away")
 

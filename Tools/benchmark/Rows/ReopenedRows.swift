@@ -43,7 +43,8 @@ func reopenedRows(_ bench: Workbench) async throws -> [ReportRow] {
     ).run(on: bench)
     rows.append(
       ReportRow(
-        .commitUpdate, "durable commits, 64 tasks, an update of a random one of \(large.itemCount), just opened",
+        .commitUpdate,
+        "durable commits, 64 tasks, an update of a random one of \(large.itemCount), just opened",
         unit: "commits", of: results, against: [(1, nil), (2, nil)]))
   }
   return rows
