@@ -128,7 +128,14 @@ package final class PostgresServer: Sendable {
   }
 
   package func start() throws {
-    try run("pg_ctl", ["start", "-w", "-s", "-t", "30", "-D", path, "-l", "\(path).log"])
+    // The server must not inherit the descriptors of a `Process` that another test starts just now: Foundation would take
+    // that program for running as long as the server.
+    let closing =
+      "for file in /proc/self/fd/*; do n=${file##*/}; ((n > 2)) && eval \"exec $n>&-\"; done; exec \"$@\""
+    try run(
+      "bash",
+      ["-c", closing, "bash", Self.path(of: "pg_ctl"), "start", "-w", "-s", "-t", "30", "-D", path]
+        + ["-l", "\(path).log"])
   }
 
   /// Ends the server at once with `kill -9` of all its processes, as a crash does.
@@ -159,11 +166,16 @@ package final class PostgresServer: Sendable {
 
   @discardableResult
   private func run(_ program: String, _ arguments: [String]) throws -> String {
-    let own = "\(Self.programs ?? "")/\(program)"
-    let name = FileManager.default.isExecutableFile(atPath: own) ? own : program
+    let name = Self.path(of: program)
     guard geteuid() == 0 else { return try Self.runProgram(name, arguments) }
     let user = ["--reuid=\(Self.userID)", "--regid=\(Self.userID)", "--clear-groups", name]
     return try Self.runProgram("setpriv", user + arguments)
+  }
+
+  /// The path of a program of PostgreSQL, and the name of any other.
+  private static func path(of program: String) -> String {
+    let own = "\(programs ?? "")/\(program)"
+    return FileManager.default.isExecutableFile(atPath: own) ? own : program
   }
 
   /// Runs a program to its end, and returns what it has printed.
