@@ -3,14 +3,9 @@
 #include <memory>
 #include <string>
 
-#include "Failure.h"
+#include "SQLiteCheck.h"
 
 namespace {
-
-void check(sqlite3 *database, int result) {
-  if (result == SQLITE_OK || result == SQLITE_ROW || result == SQLITE_DONE) return;
-  throw Failure(std::string("SQLite: ") + (database ? sqlite3_errmsg(database) : sqlite3_errstr(result)));
-}
 
 /// A prepared statement.
 class Statement {

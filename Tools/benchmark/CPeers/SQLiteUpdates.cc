@@ -1,11 +1,12 @@
 #include <sqlite3.h>
 
+#include <memory>
 #include <mutex>
 #include <random>
 #include <string>
 
 #include "Callers.h"
-#include "Failure.h"
+#include "SQLiteCheck.h"
 
 struct peer_updates {
   sqlite3 *database = nullptr;
@@ -16,10 +17,7 @@ struct peer_updates {
     sqlite3_finalize(update);
     sqlite3_close(database);
   }
-  void check(int result) {
-    if (result == SQLITE_OK || result == SQLITE_DONE) return;
-    throw Failure(std::string("SQLite: ") + (database ? sqlite3_errmsg(database) : sqlite3_errstr(result)));
-  }
+  void check(int result) { ::check(database, result); }
   void run(const char *text) { check(sqlite3_exec(database, text, nullptr, nullptr, nullptr)); }
 };
 
