@@ -16,7 +16,7 @@ public struct SnapshotPolicy: Hashable, Sendable {
   /// more, for example because of declared indexes.
   public var logShare = 1.0
   /// The number of events after which a layer is written. Replaying that many updates reads the entities that they
-  /// change, at 20 to 40 µs each.
+  /// change from layers, which takes most of the time.
   package var eventCount = 512
   /// How many additions count as one event. Replaying them reads no entity.
   package var additionsPerEvent = 8
