@@ -9,7 +9,7 @@ final class ArchivedObjects: LayerVersions {
   /// The object numbers of the names of all fields, in the order in which entities have them.
   let fieldKeys: [Int]
   /// For each entity in the array, its number and the revision of the version.
-  private let versions: PackedNumbers
+  private let versions: PackedVersions
   let highest: Int
   /// The newest revision of the layer: no entity was changed after it.
   let revision: Revision
@@ -20,7 +20,7 @@ final class ArchivedObjects: LayerVersions {
   ) throws(ArchiveError) {
     self.reader = reader
     elements = try reader.elements(of: header)
-    self.versions = versions
+    self.versions = PackedVersions(versions, highest: highest, revision: revision)
     self.highest = highest
     self.revision = revision
     self.fieldKeys = fieldKeys
@@ -30,24 +30,16 @@ final class ArchivedObjects: LayerVersions {
   /// The error for something that no snapshot has.
   var foreign: ArchiveError { versions.foreign }
 
-  func bounds() throws(ArchiveError) -> ClosedRange<Int>? { try versions.bounds(highest: highest) }
+  func bounds() throws(ArchiveError) -> ClosedRange<Int>? { try versions.bounds() }
 
   func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> Found? {
-    try versions.newest(number, asOf: revision).map { (found) throws(ArchiveError) in try checked(found) }
+    try versions.newest(number, asOf: revision)
   }
 
   func cursor(
     from number: Int, asOf revision: Revision?
   ) throws(ArchiveError) -> () throws(ArchiveError) -> Found? {
-    let next = try versions.cursor(from: number, asOf: revision)
-    return { () throws(ArchiveError) in
-      try next().map { (found) throws(ArchiveError) in try self.checked(found) }
-    }
-  }
-
-  private func checked(_ found: Found) throws(ArchiveError) -> Found {
-    guard found.number <= highest, found.revision <= revision else { throw foreign }
-    return found
+    try versions.cursor(from: number, asOf: revision)
   }
 
   func rows() -> RowReader {

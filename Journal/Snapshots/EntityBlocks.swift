@@ -48,16 +48,33 @@ final class EntityBlocks: LayerVersions {
   ) throws(ArchiveError) -> () throws(ArchiveError) -> Found? {
     var versions = try Versions(self, from: max(number, 0))
     guard let revision else { return { () throws(ArchiveError) in try versions.next() } }
-    var ahead = try versions.next()
-    return { () throws(ArchiveError) in
+    var newest = try NewestVersions(self, versions, asOf: revision)
+    return { () throws(ArchiveError) in try newest.next() }
+  }
+
+  /// The newest version of each entity as of a revision.
+  private struct NewestVersions {
+    private let blocks: EntityBlocks
+    private let revision: Revision
+    private var versions: Versions
+    private var ahead: Found?
+
+    init(_ blocks: EntityBlocks, _ versions: Versions, asOf revision: Revision) throws(ArchiveError) {
+      self.blocks = blocks
+      self.revision = revision
+      self.versions = versions
+      ahead = try self.versions.next()
+    }
+
+    mutating func next() throws(ArchiveError) -> Found? {
       while let first = ahead {
         var newest = first.revision <= revision ? first : nil
         ahead = try versions.next()
         while let further = ahead, further.number == first.number {
           if try versions.isInWholeBlock(of: first.number) {
             // The versions of one entity can fill many blocks.
-            newest = try self.newest(first.number, asOf: revision)
-            versions = try Versions(self, from: first.number + 1)
+            newest = try blocks.newest(first.number, asOf: revision)
+            versions = try Versions(blocks, from: first.number + 1)
             ahead = try versions.next()
             break
           }

@@ -226,7 +226,7 @@ private struct StackedRows {
 
   /// For so many entities, a second thread does not pay off.
   private static let shortCount = 1024
-  static let partCount = 256
+  static let partCount = 512
 
   init(_ entities: StackedEntities, _ merge: MergedSources<VersionSource>) {
     self.entities = entities
@@ -253,9 +253,9 @@ private struct StackedRows {
       }
     }
     while position == part.count {
+      (part, position) = ([], 0)
       guard let next = ahead?.next() else { return nil }
       part = next
-      position = 0
     }
     position += 1
     return part[position - 1]

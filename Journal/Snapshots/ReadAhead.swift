@@ -21,18 +21,28 @@ final class ReadAhead<Part: Sendable, Output: Sendable> {
 
   deinit { work.end() }
 
-  /// The next result, nil at the end.
+  /// The next result, nil at the end. The caller should have released the one before.
   func next() -> Output? { work.next() }
 }
 
 private final class Work<Part: Sendable, Output: Sendable>: Sendable {
+  private struct Result {
+    let output: Output
+    let isOfSecondThread: Bool
+  }
+
   private struct State {
     let next: () -> Part?
     /// How many parts were taken from the sequence, and how many results were returned.
     var takenCount = 0
     var returnedCount = 0
     /// The results that were not returned, by their positions.
-    var results: [Int: Output] = [:]
+    var results: [Int: Result] = [:]
+    /// The result that was returned last.
+    var current: Result?
+    /// Results of the second thread that the caller no longer needs. It releases them itself: memory that one thread
+    /// allocates and another frees makes both wait for a lock of the allocator.
+    var used: [Result] = []
     var isAtEnd = false
   }
 
@@ -47,7 +57,7 @@ private final class Work<Part: Sendable, Output: Sendable>: Sendable {
   private let change = NSCondition()
 
   /// How many parts are taken before they are returned.
-  private static var window: Int { 8 }
+  private static var window: Int { 4 }
 
   init(_ next: sending @escaping () -> Part?, _ transform: @escaping @Sendable (Part) -> Output) {
     state = Lock(State(next: next))
@@ -57,24 +67,31 @@ private final class Work<Part: Sendable, Output: Sendable>: Sendable {
   /// Transforms parts until the end.
   func run() {
     while case .transform(let part, let position) = step({ $0.isAtEnd ? .finish(nil) : nil }) {
-      let result = transform(part)
-      state.withLock { $0.results[position] = result }
+      let result = Result(output: transform(part), isOfSecondThread: true)
+      let used = state.withLock { state in
+        state.results[position] = result
+        defer { state.used = [] }
+        return state.used
+      }
       signal()
+      _ = consume used
     }
   }
 
   func next() -> Output? {
     while true {
       let step = step { state in
+        if let current = state.current.take(), current.isOfSecondThread { state.used.append(current) }
         if let result = state.results.removeValue(forKey: state.returnedCount) {
           state.returnedCount += 1
-          return .finish(result)
+          state.current = result
+          return .finish(result.output)
         }
         return state.isAtEnd && state.returnedCount == state.takenCount ? .finish(nil) : nil
       }
       switch step {
       case .transform(let part, let position):
-        let result = transform(part)
+        let result = Result(output: transform(part), isOfSecondThread: false)
         state.withLock { $0.results[position] = result }
       case .finish(let result):
         signal()

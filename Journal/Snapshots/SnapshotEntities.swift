@@ -4,12 +4,10 @@ import KeyedArchiving
 final class SnapshotEntities: Sendable {
   private let versions: any LayerVersions
   /// For each deletion, the entity's number and the revision.
-  private let deletions: PackedNumbers
+  private let deletions: PackedVersions
   /// The deletions that are erasures, which are also in `deletions`.
   private let erased: PackedNumbers
   let highest: Int
-  /// The newest revision of the layer: no entity was changed after it.
-  private let revision: Revision
   /// The lowest and the highest number in the layer.
   private let numbers: ClosedRange<Int>?
 
@@ -21,12 +19,11 @@ final class SnapshotEntities: Sendable {
     revision: Revision
   ) throws(ArchiveError) {
     self.versions = versions
-    self.deletions = deletions
+    self.deletions = PackedVersions(deletions, highest: highest, revision: revision)
     self.erased = erased
     self.highest = highest
-    self.revision = revision
     var bounds = try versions.bounds().map { [$0] } ?? []
-    if let deleted = try deletions.bounds(highest: highest) { bounds.append(deleted) }
+    if let deleted = try self.deletions.bounds() { bounds.append(deleted) }
     let lowest = bounds.map(\.lowerBound).min()
     numbers = lowest.flatMap { low in bounds.map(\.upperBound).max().map { low...$0 } }
   }
@@ -41,9 +38,7 @@ final class SnapshotEntities: Sendable {
     return EntityVersion(number: number, revision: archived.revision, content: .archived(archived.position))
   }
 
-  private func gone(_ number: Int, _ revision: Revision) throws(ArchiveError) -> EntityVersion {
-    // Where the rows are read, only those of versions are compared with what the layer has.
-    guard number <= highest, revision <= self.revision else { throw deletions.foreign }
+  fileprivate func gone(_ number: Int, _ revision: Revision) throws(ArchiveError) -> EntityVersion {
     var isErased = false
     if erased.count > 0 {
       let place = (UInt64(number), UInt64(revision), UInt64(0))
@@ -64,29 +59,54 @@ final class SnapshotEntities: Sendable {
 
   /// All versions, or the newest of each entity as of a revision, from a number on.
   func cursor(from number: Int, asOf revision: Revision?) throws(ArchiveError) -> VersionCursor {
-    let nextArchived = try versions.cursor(from: number, asOf: revision)
-    let nextDeleted = try deletions.cursor(from: number, asOf: revision)
-    var archived = try nextArchived()
-    var deleted = try nextDeleted()
-    return { () throws(ArchiveError) in
-      if let left = archived, let right = deleted, revision != nil, left.number == right.number {
-        // For one entity, the newer version counts.
-        archived = try nextArchived()
-        deleted = try nextDeleted()
-        return left.revision >= right.revision
-          ? EntityVersion(number: left.number, revision: left.revision, content: .archived(left.position))
-          : try self.gone(right.number, right.revision)
-      }
-      if let left = archived,
-        deleted.map({ (left.number, left.revision) < ($0.number, $0.revision) }) ?? true
-      {
-        archived = try nextArchived()
-        return EntityVersion(
-          number: left.number, revision: left.revision, content: .archived(left.position))
-      }
-      guard let right = deleted else { return nil }
+    var cursor = try SnapshotEntitiesCursor(
+      self, archived: versions.cursor(from: number, asOf: revision),
+      deleted: deletions.cursor(from: number, asOf: revision), onlyNewest: revision != nil)
+    return { () throws(ArchiveError) in try cursor.next() }
+  }
+}
+
+/// Merges the versions and the deletions of a layer. A value for the same reason as the cursors that it merges.
+private struct SnapshotEntitiesCursor {
+  typealias Next = () throws(ArchiveError) -> LayerVersions.Found?
+
+  private let entities: SnapshotEntities
+  private let nextArchived: Next
+  private let nextDeleted: Next
+  private let onlyNewest: Bool
+  private var archived: LayerVersions.Found?
+  private var deleted: LayerVersions.Found?
+
+  /// - Parameter onlyNewest: whether only the newer one counts if an entity has a version and a deletion.
+  init(
+    _ entities: SnapshotEntities, archived: @escaping Next, deleted: @escaping Next, onlyNewest: Bool
+  ) throws(ArchiveError) {
+    self.entities = entities
+    self.onlyNewest = onlyNewest
+    nextArchived = archived
+    nextDeleted = deleted
+    self.archived = try archived()
+    self.deleted = try deleted()
+  }
+
+  mutating func next() throws(ArchiveError) -> EntityVersion? {
+    if onlyNewest, let left = archived, let right = deleted, left.number == right.number {
+      archived = try nextArchived()
       deleted = try nextDeleted()
-      return try self.gone(right.number, right.revision)
+      return left.revision >= right.revision ? version(left) : try entities.gone(right.number, right.revision)
     }
+    if let left = archived,
+      deleted.map({ (left.number, left.revision) < ($0.number, $0.revision) }) ?? true
+    {
+      archived = try nextArchived()
+      return version(left)
+    }
+    guard let right = deleted else { return nil }
+    deleted = try nextDeleted()
+    return try entities.gone(right.number, right.revision)
+  }
+
+  private func version(_ found: LayerVersions.Found) -> EntityVersion {
+    EntityVersion(number: found.number, revision: found.revision, content: .archived(found.position))
   }
 }

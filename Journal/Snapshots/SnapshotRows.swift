@@ -18,13 +18,13 @@ struct SnapshotRows: ~Copyable {
   private let objects: ObjectHeader
   private let fieldKeys: [Int]
   private var cursor: ObjectCursor
+  /// Writes one record after the other, so that each needs no memory but its own.
+  private var writer = CBORWriter(reserving: 256)
   /// The keys of the newest dictionary. Dictionaries mostly have the same.
   private var keyList: SnapshotKeyList?
   /// The current entity: the numbers of the names of its fields, and then of their values.
   private var fields = ObjectHeader.nothing
   private var members = MemberNumbers.none
-  /// Large enough for most records, so that they need not be reallocated while they grow.
-  private static let typicalByteCount = 256
 
   init(_ entities: ArchivedObjects) {
     self.entities = entities
@@ -47,10 +47,10 @@ struct SnapshotRows: ~Copyable {
     let created = leading(.created)
     let modified = leading(.modified)
     if number != version.number || modified != version.revision { fail(at: fields) }
-    var writer = CBORWriter(reserving: Self.typicalByteCount)
-    appendRecord(to: &writer)
+    writer.removeAll()
+    appendRecord()
     try cursor.check()
-    let record = EntityRecord(trusted: writer.finish())
+    let record = EntityRecord(trusted: unsafe writer.withBytes { unsafe [UInt8]($0) })
     assert((try? record.checkEncoding()) != nil)
     return EntityRow(record: record, created: created, modified: modified)
   }
@@ -70,7 +70,7 @@ struct SnapshotRows: ~Copyable {
   }
 
   /// Appends the fields of the model, then the attributes, as the log encodes them.
-  private mutating func appendRecord(to writer: inout CBORWriter) {
+  private mutating func appendRecord() {
     // The class and the leading fields come first, the attributes last, and absent fields are omitted.
     let leadingCount = SnapshotLayout.leadingFields.count
     let start = leadingCount + 1
@@ -90,15 +90,15 @@ struct SnapshotRows: ~Copyable {
       while index < fieldKeys.count - 1, fieldKeys[index] != key { index += 1 }
       if cursor.hasFailed || index == fieldKeys.count - 1 { return fail(at: fields) }
       writer.append(unsigned: UInt64(index - leadingCount))
-      append(members[fields.count + position], to: &writer, depth: 1)
+      append(members[fields.count + position], depth: 1)
       index += 1
     }
-    if let attributes, let attributeKeys { appendPairs(of: attributes, attributeKeys, to: &writer, depth: 0) }
+    if let attributes, let attributeKeys { appendPairs(of: attributes, attributeKeys, depth: 0) }
   }
 
   // MARK: Values
 
-  private mutating func append(_ number: Int, to writer: inout CBORWriter, depth: Int) {
+  private mutating func append(_ number: Int, depth: Int) {
     let header = cursor.resolved(number, in: objects)
     if cursor.hasFailed { return }
     guard depth <= CBORLimits.depth, writer.count <= EntityRecord.byteLimit else {
@@ -107,18 +107,18 @@ struct SnapshotRows: ~Copyable {
     switch header.kind {
     case .bool: writer.append(bool: header.count == 1)
     case .integer where header.count <= 8: writer.append(integer: Int64(cursor.integer(header)))
-    case .integer: appendLongInteger(header, to: &writer)
+    case .integer: appendLongInteger(header)
     case .real: writer.append(double: cursor.real(header))
     case .data: unsafe writer.append(bytes: cursor.content(header))
     case .asciiString:
       if !(unsafe writer.append(ascii: cursor.content(header))) { fail(at: header) }
     case .utf16String: writer.append(text: cursor.string(header))
-    case .dictionary: appendObject(header, to: &writer, depth: depth)
+    case .dictionary: appendObject(header, depth: depth)
     default: fail(at: header)
     }
   }
 
-  private mutating func appendLongInteger(_ header: ObjectHeader, to writer: inout CBORWriter) {
+  private mutating func appendLongInteger(_ header: ObjectHeader) {
     guard let integer = try? reader.list.integer(header), let unsigned = UInt64(exactly: integer) else {
       return fail(at: header)
     }
@@ -126,7 +126,7 @@ struct SnapshotRows: ~Copyable {
   }
 
   /// Appends a value that is stored as an object of a class. Its fields identify the class.
-  private mutating func appendObject(_ header: ObjectHeader, to writer: inout CBORWriter, depth: Int) {
+  private mutating func appendObject(_ header: ObjectHeader, depth: Int) {
     switch header.count {
     case 1:
       // An `NSNull` has no field but its class, and all others have one.
@@ -135,7 +135,7 @@ struct SnapshotRows: ~Copyable {
       let field = cursor.reference(header, 1)
       let value = cursor.header(cursor.reference(header, 3))
       if field == reader.valuesField {
-        appendArray(value, to: &writer, depth: depth)
+        appendArray(value, depth: depth)
       } else if value.kind == .real {
         // An `NSDate` has its time as a number. A text that needs an object (`$null`) has a string.
         writer.append(foundationDate: cursor.real(value))
@@ -147,16 +147,16 @@ struct SnapshotRows: ~Copyable {
     default:
       guard depth < CBORLimits.depth, let keys = keys(of: header) else { return fail(at: header) }
       writer.appendMapHead(count: keys.count)
-      appendPairs(of: header, keys, to: &writer, depth: depth)
+      appendPairs(of: header, keys, depth: depth)
     }
   }
 
-  private mutating func appendArray(_ elements: ObjectHeader, to writer: inout CBORWriter, depth: Int) {
+  private mutating func appendArray(_ elements: ObjectHeader, depth: Int) {
     guard elements.kind == .array, depth < CBORLimits.depth else { return fail(at: elements) }
     writer.appendArrayHead(count: elements.count)
     for index in 0..<elements.count {
       if cursor.hasFailed { return }
-      append(cursor.reference(elements, index), to: &writer, depth: depth + 1)
+      append(cursor.reference(elements, index), depth: depth + 1)
     }
   }
 
@@ -182,7 +182,7 @@ struct SnapshotRows: ~Copyable {
 
   /// Appends the keys and the values of an `NSDictionary` to a map, whose head is already written.
   private mutating func appendPairs(
-    of header: ObjectHeader, _ keys: SnapshotKeyList, to writer: inout CBORWriter, depth: Int
+    of header: ObjectHeader, _ keys: SnapshotKeyList, depth: Int
   ) {
     let values = cursor.header(cursor.reference(header, 5))
     guard values.kind == .array, values.count == keys.count else { return fail(at: header) }
@@ -190,7 +190,7 @@ struct SnapshotRows: ~Copyable {
     for index in 0..<values.count {
       if cursor.hasFailed { return }
       keys.append(index, to: &writer)
-      append(members[index], to: &writer, depth: depth + 1)
+      append(members[index], depth: depth + 1)
     }
   }
 }

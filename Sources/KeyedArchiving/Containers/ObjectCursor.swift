@@ -98,15 +98,37 @@
   ///
   /// - Parameter objects: the array `$objects` of a keyed archive, to which UIDs refer.
   package mutating func resolved(_ number: Int, in objects: ObjectHeader) -> ObjectHeader {
-    let header = header(number)
-    guard header.kind == .uid else { return header }
-    let uid = self.number(at: header.start, width: header.count)
+    let uid: Int
+    if let short = shortUID(number) {
+      uid = short
+    } else {
+      let header = header(number)
+      guard header.kind == .uid else { return header }
+      uid = self.number(at: header.start, width: header.count)
+    }
     guard uid >= 0, uid < objects.count, objects.kind == .array else {
-      fail(list.malformed("A UID is \(uid), but only \(objects.count) objects were archived", header.offset))
+      let offset = header(number).offset
+      fail(list.malformed("A UID is \(uid), but only \(objects.count) objects were archived", offset))
       return .nothing
     }
     let width = list.referenceWidth
     return self.header(self.number(at: objects.start &+ uid &* width, width: width))
+  }
+
+  /// The value of an object that is a UID of up to four bytes, read in one step; nil says nothing about the object.
+  @inline(__always)
+  private mutating func shortUID(_ number: Int) -> Int? {
+    guard number >= 0, number < list.objectCount, list.offsetWidth == 4,
+      let place = unsafe list.bytes.pointerIfLoaded(at: list.objectsEnd &+ number &* 4, count: 4)
+    else { return nil }
+    let offset = unsafe Int(UInt32(bigEndian: place.loadUnaligned(as: UInt32.self)))
+    guard offset >= PropertyList.headerSize, offset < list.objectsEnd &- 4,
+      let start = unsafe list.bytes.pointerIfLoaded(at: offset, count: 5)
+    else { return nil }
+    let marker = unsafe start.load(as: UInt8.self)
+    guard marker & 0xFC == 0x80 else { return nil }
+    let bits = unsafe UInt32(bigEndian: start.loadUnaligned(fromByteOffset: 1, as: UInt32.self))
+    return Int(bits &>> (24 &- 8 &* UInt32(marker & 3)))
   }
 
   // MARK: - What a header describes
