@@ -422,6 +422,7 @@ final class Committer<State: EventSourced>: Sendable {
     let clock = ContinuousClock()
     let start = clock.now
     try log.append(work.entries, after: first.revision - 1)
+    keeper.pace.note(committed: work.byteCount)
     let duration = clock.now - start
     if duration > Self.slowAppend {
       options.note(

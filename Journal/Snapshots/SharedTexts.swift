@@ -1,4 +1,5 @@
 import CBOR
+import Foundation
 import KeyedArchiving
 
 /// Caches short texts that were written, so that a repeated one, such as the name of a country, is the same object of
@@ -57,13 +58,24 @@ struct KeyLists {
   mutating func list(
     of encoded: ArraySlice<UInt8>, _ texts: inout ShortTexts, in archive: inout KeyedArchiveWriter
   ) throws -> KeyedArchiveWriter.Keys {
-    if let newest, newest.encoded.elementsEqual(encoded) { return newest.keys }
+    if let newest, isEqual(newest.encoded, encoded) { return newest.keys }
     let bytes = Array(encoded)
     let known = lists[bytes]
     let keys = try known ?? write(bytes, &texts, in: &archive)
     newest = (bytes, keys)
     if known == nil, lists.count < Self.countLimit, bytes.count <= Self.byteLimit { lists[bytes] = keys }
     return keys
+  }
+
+  /// In one step, because this is done for each dictionary.
+  private func isEqual(_ known: [UInt8], _ encoded: ArraySlice<UInt8>) -> Bool {
+    guard known.count == encoded.count else { return false }
+    return unsafe known.withUnsafeBytes { known in
+      unsafe encoded.withUnsafeBytes { encoded in
+        guard let left = known.baseAddress, let right = encoded.baseAddress else { return true }
+        return unsafe memcmp(left, right, known.count) == 0
+      }
+    }
   }
 
   private func write(

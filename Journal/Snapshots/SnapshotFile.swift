@@ -143,19 +143,20 @@ extension SnapshotFile {
   /// Writes a file and flushes it: after any crash it exists with all its bytes or not at all.
   /// - Parameters:
   ///   - reserve: how many bytes must stay free on the disk for commits.
+  ///   - pace: says how many bytes the drive is given at a time.
   ///   - isCancelled: called for each piece that is written.
   ///   - check: throws if the file must not be used.
   /// - Throws: ``JournalError`` if it can't be written, or with code `closed` if it is cancelled; nothing is left
   ///   behind.
   static func write(
     _ sources: [any LayerSource], _ header: LayerHeader, to name: LayerName, in folder: Folder, reserve: Int,
-    isCancelled: @escaping () -> Bool, check: () throws(JournalError) -> Void
+    pace: WritePace, isCancelled: @escaping () -> Bool, check: () throws(JournalError) -> Void
   ) throws(JournalError) -> Written {
     let temporary = name.fileName + Folder.temporarySuffix
     try folder.removeFile(temporary)
     do {
       let sink = SnapshotSink(
-        try folder.file(temporary, .creating), reserve: reserve, isCancelled: isCancelled)
+        try folder.file(temporary, .creating), reserve: reserve, pace: pace, isCancelled: isCancelled)
       let digest: ContentDigest?
       do {
         digest = try unsafe SnapshotWriter.write(sources, header) { bytes throws(ArchiveError) in
@@ -190,17 +191,17 @@ private final class SnapshotSink {
   private var checksum = CRC32C()
   private(set) var failure: JournalError?
   private let reserve: Int
+  private let pace: WritePace
   private let isCancelled: () -> Bool
   /// How many bytes the drive was asked to write.
   private var writtenOutByteCount = 0
 
-  /// The drive is asked to write this many bytes at a time, because a commit's flush waits for those that the drive has
-  /// taken: with 256 KiB, the row `commit-tail` of the benchmark was about 2.0, and with this about 1.6.
-  private static let writeOutByteCount = 64 << 10
-
-  init(_ file: consuming File, reserve: Int, isCancelled: @escaping () -> Bool) {
+  init(
+    _ file: consuming File, reserve: Int, pace: WritePace, isCancelled: @escaping () -> Bool
+  ) {
     self.file = file
     self.reserve = reserve
+    self.pace = pace
     self.isCancelled = isCancelled
   }
 
@@ -215,10 +216,10 @@ private final class SnapshotSink {
       }
       try unsafe file.write(bytes, at: byteCount)
       let end = byteCount + bytes.count
-      while end - writtenOutByteCount >= Self.writeOutByteCount {
-        let pieceEnd = writtenOutByteCount + Self.writeOutByteCount
-        try file.writeOut(writtenOutByteCount..<pieceEnd)
-        writtenOutByteCount = pieceEnd
+      while case let piece = pace.pieceByteCount, end - writtenOutByteCount >= piece {
+        try file.writeOut(writtenOutByteCount..<writtenOutByteCount + piece)
+        writtenOutByteCount += piece
+        pace.pause(afterWriting: piece)
       }
     } catch {
       failure = error

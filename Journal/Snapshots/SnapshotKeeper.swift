@@ -48,6 +48,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// How many bytes a snapshot leaves free on the disk for the log.
   private let reserve: Int
   private let chain: LayerChain<State>
+  /// Told of commits by the committer.
+  let pace = WritePace()
   private let accepted: Lock<Accepted>
   private let progress: Lock<Progress>
   /// Held by the thread that writes or removes files. A plain lock, because it is held as long as a file takes to
@@ -555,7 +557,9 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let header = LayerHeader(
       journal: format.id, shape: shape, head: try chain.head(at: top.revision), start: start,
       checkpoints: checkpoints, indexes: indexes())
-    let written = try SnapshotFile.write(sources, header, to: name, in: snapshots, reserve: reserve) {
+    let written = try SnapshotFile.write(
+      sources, header, to: name, in: snapshots, reserve: reserve, pace: pace
+    ) {
       meanwhile()
       return self.isCancelled.load(ordering: .relaxed)
     } check: { () throws(JournalError) in

@@ -114,7 +114,7 @@ extension SnapshotWriter {
       try append(&reader)
     }
     let list = try keyLists.list(of: keys[start...], &texts, in: &archive)
-    keys.removeSubrange(start...)
+    keys.removeLast(keys.count - start)
     try archive.append(try archive.end(keys: list))
   }
 

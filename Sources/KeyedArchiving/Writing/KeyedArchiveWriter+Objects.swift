@@ -69,7 +69,7 @@ extension KeyedArchiveWriter {
         .unencodable, "A dictionary of \(keys.count) keys was given \(pending.count - frame.base) values.")
     }
     let values = try writeArray(from: frame.base, step: 1)
-    pending.removeSubrange(frame.base...)
+    pending.removeLast(pending.count - frame.base)
     pending.append(keys.number)
     pending.append(values)
     return try entry(writeObject(frame))
@@ -98,7 +98,7 @@ extension KeyedArchiveWriter {
       break
     case .list:
       let elements = try writeArray(from: frame.base, step: 1)
-      pending.removeSubrange(frame.base...)
+      pending.removeLast(pending.count - frame.base)
       pending.append(elements)
     case .pairs:
       guard (pending.count - frame.base) % 2 == 0 else {
@@ -106,7 +106,7 @@ extension KeyedArchiveWriter {
       }
       let keys = try writeArray(from: frame.base, step: 2)
       let values = try writeArray(from: frame.base + 1, step: 2)
-      pending.removeSubrange(frame.base...)
+      pending.removeLast(pending.count - frame.base)
       pending.append(keys)
       pending.append(values)
     }
@@ -120,7 +120,7 @@ extension KeyedArchiveWriter {
     let start = try list.begin(shapes[frame.shape].head.count + 4 * (pending.count - frame.base))
     unsafe shapes[frame.shape].head.withUnsafeBytes { head in unsafe list.output.put(head) }
     for index in frame.base..<pending.count { list.putReference(Int(pending[index])) }
-    pending.removeSubrange(frame.base...)
+    pending.removeLast(pending.count - frame.base)
     return try list.end(start)
   }
 

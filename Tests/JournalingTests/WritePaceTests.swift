@@ -1,0 +1,42 @@
+import Testing
+
+@testable import Journaling
+
+/// Layers leave the drive to commits, but keep up with them.
+@Suite struct WritePaceTests {
+  /// How often a pause after 16 KiB sleeps while a commit of so many bytes comes each time.
+  private func sleeps(_ pace: WritePace, committing byteCount: Int = 0, at milliseconds: Int) -> Int {
+    var count = 0
+    pace.pause(afterWriting: 16 << 10, at: milliseconds) { _ in
+      count += 1
+      if byteCount > 0 { pace.note(committed: byteCount, at: milliseconds) }
+    }
+    return count
+  }
+
+  @Test func thereIsNoPauseWithoutCommits() {
+    let pace = WritePace()
+    #expect(sleeps(pace, at: 1) == 0)
+    pace.note(committed: 300, at: 1_000)
+    #expect(sleeps(pace, at: 1_001) > 0)
+    #expect(sleeps(pace, at: 2_000) == 0)
+  }
+
+  @Test func aPauseIsAsLongAsCommitsAreSmall() {
+    let pace = WritePace()
+    pace.note(committed: 300, at: 1_000)
+    let longest = sleeps(pace, at: 1_000)
+    #expect(longest > 2)
+    #expect(sleeps(pace, committing: 10, at: 1_000) == longest)
+    #expect(sleeps(pace, committing: 1_100, at: 1_000) == 2)
+    // Layers write an event about six times, so they would never catch up with large ones.
+    #expect(sleeps(pace, committing: 100_000, at: 1_000) == 1)
+  }
+
+  @Test func theDriveGetsSmallerPiecesDuringCommits() {
+    let pace = WritePace()
+    let idle = pace.pieceByteCount
+    pace.note(committed: 300)
+    #expect(pace.pieceByteCount < idle)
+  }
+}
