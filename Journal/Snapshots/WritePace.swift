@@ -7,38 +7,56 @@ import Synchronization
 ///
 /// Safe to use from any thread.
 final class WritePace: Sendable {
-  /// The bytes that commits have written, and the system's uptime in milliseconds at the newest one.
+  /// The bytes that commits have written, the part of them for which layers were written, and the bytes of the newest
+  /// commits that were flushed together.
   private let committedByteCount = Atomic<Int>(0)
+  private let settledByteCount = Atomic<Int>(0)
+  private let newestByteCount = Atomic<Int>(0)
+  /// The system's uptime in milliseconds at the newest commit.
   private let newestCommit = Atomic<Int>(.min / 2)
 
   /// Without a commit for so long, nobody waits for the drive.
-  private static let idleMilliseconds = 50
-  /// How many bytes layers may write for each byte of commits. An event is written into a layer about six times in all, so
-  /// they keep up.
-  private static let share = 8
-  private static let stepCount = 8
+  private static let idleMilliseconds = 5
+  /// How many bytes layers may write for each byte of commits. They write five in all, so they keep up.
+  private static let share = 6
+  private static let stepCount = 10
   private static let stepSeconds = 0.0001
 
   /// Notes that a commit has written to the drive.
   func note(committed byteCount: Int, at milliseconds: Int = WritePace.now) {
     committedByteCount.add(byteCount, ordering: .relaxed)
+    newestByteCount.store(byteCount, ordering: .relaxed)
     newestCommit.store(milliseconds, ordering: .relaxed)
   }
 
   /// How many bytes the drive is given at a time.
   var pieceByteCount: Int { isIdle(at: Self.now) ? 64 << 10 : 16 << 10 }
 
-  /// Pauses after a piece, for about a millisecond at most, unless there are no commits or these write so much that
+  /// Pauses after a piece, for one to two milliseconds at most, unless there are no commits or these write so much that
   /// layers must keep up.
   func pause(
     afterWriting byteCount: Int, at milliseconds: Int = WritePace.now, sleep: (Double) -> Void = Thread.sleep
   ) {
     if isIdle(at: milliseconds) { return }
-    let start = committedByteCount.load(ordering: .relaxed)
+    // What commits wrote before counts up to the size of the newest. Otherwise a layer would be written without pauses
+    // because of all the small commits since the layer before.
+    let earlier = committedByteCount.load(ordering: .relaxed) - newestByteCount.load(ordering: .relaxed)
+    settledByteCount.store(max(settledByteCount.load(ordering: .relaxed), earlier), ordering: .relaxed)
+    if settle(byteCount) { return }
     for _ in 0..<Self.stepCount {
       sleep(Self.stepSeconds)
-      if (committedByteCount.load(ordering: .relaxed) - start) * Self.share >= byteCount { return }
+      if settle(byteCount) { return }
     }
+    settledByteCount.store(committedByteCount.load(ordering: .relaxed), ordering: .relaxed)
+  }
+
+  /// Whether commits have written enough for a piece of a layer. Layers are written by one thread at a time.
+  private func settle(_ byteCount: Int) -> Bool {
+    let part = byteCount / Self.share
+    let settled = settledByteCount.load(ordering: .relaxed)
+    guard committedByteCount.load(ordering: .relaxed) - settled >= part else { return false }
+    settledByteCount.store(settled + part, ordering: .relaxed)
+    return true
   }
 
   private func isIdle(at milliseconds: Int) -> Bool {

@@ -28,9 +28,16 @@ import Testing
     let longest = sleeps(pace, at: 1_000)
     #expect(longest > 2)
     #expect(sleeps(pace, committing: 10, at: 1_000) == longest)
-    #expect(sleeps(pace, committing: 1_100, at: 1_000) == 2)
-    // Layers write an event about six times, so they would never catch up with large ones.
-    #expect(sleeps(pace, committing: 100_000, at: 1_000) == 1)
+    #expect(sleeps(pace, committing: 1_400, at: 1_000) == 2)
+    // Layers write five times as much, so they would never catch up with large ones.
+    pace.note(committed: 100_000, at: 1_000)
+    for _ in 0..<30 { #expect(sleeps(pace, at: 1_000) == 0) }
+  }
+
+  @Test func commitsBeforeALayerDoNotSpareItThePauses() {
+    let pace = WritePace()
+    for _ in 0..<1_000 { pace.note(committed: 300, at: 1_000) }
+    #expect(sleeps(pace, at: 1_000) > 2)
   }
 
   @Test func theDriveGetsSmallerPiecesDuringCommits() {
