@@ -15,7 +15,7 @@ final class WritePace: Sendable {
   /// The system's uptime in milliseconds at the newest commit.
   private let newestCommit = Atomic<Int>(.min / 2)
 
-  /// Without a commit for so long, nobody waits for the drive.
+  /// If the newest commit is older than this, there are no commits to make room for.
   private static let idleMilliseconds = 5
   /// How many bytes layers may write for each byte of commits. They write five in all, so they keep up.
   private static let share = 6
