@@ -35,7 +35,7 @@ private enum Tree {
     default:
       .dictionary(
         children(depth: depth, using: &generator).enumerated().map { index, child in
-          ("\(index)" + randomString(using: &generator), child)
+          ("\(index)=" + randomString(using: &generator), child)
         })
     }
   }
