@@ -7,11 +7,12 @@ import Synchronization
 ///
 /// Safe to use from any thread.
 final class WritePace: Sendable {
-  /// The bytes that commits have written, the part of them for which layers were written, and the bytes of the newest
-  /// commits that were flushed together.
+  /// The bytes that commits have written, and the part of them for which layers were written.
   private let committedByteCount = Atomic<Int>(0)
   private let settledByteCount = Atomic<Int>(0)
+  /// The bytes of the newest commits that were flushed together, and of those during the newest pause.
   private let newestByteCount = Atomic<Int>(0)
+  private let pauseByteCount = Atomic<Int>(0)
   /// The system's uptime in milliseconds at the newest commit.
   private let newestCommit = Atomic<Int>(.min / 2)
 
@@ -19,8 +20,9 @@ final class WritePace: Sendable {
   private static let idleMilliseconds = 5
   /// How many bytes layers may write for each byte of commits. They write five in all, so they keep up.
   private static let share = 6
-  private static let stepCount = 10
-  private static let stepSeconds = 0.0001
+  /// The longest pause. Shorter steps take so much of a small machine that commits wait for that.
+  private static let stepCount = 2
+  private static let stepSeconds = 0.001
 
   /// Notes that a commit has written to the drive.
   func note(committed byteCount: Int, at milliseconds: Int = WritePace.now) {
@@ -30,19 +32,22 @@ final class WritePace: Sendable {
   }
 
   /// How many bytes the drive is given at a time.
-  var pieceByteCount: Int { isIdle(at: Self.now) ? 64 << 10 : 16 << 10 }
+  var pieceByteCount: Int { isIdle(at: Self.now) ? 64 << 10 : 32 << 10 }
 
-  /// Pauses after a piece, for one to two milliseconds at most, unless there are no commits or these write so much that
-  /// layers must keep up.
+  /// Pauses after a piece, for two milliseconds at most, unless there are no commits or these write so much that layers
+  /// must keep up.
   func pause(
     afterWriting byteCount: Int, at milliseconds: Int = WritePace.now, sleep: (Double) -> Void = Thread.sleep
   ) {
     if isIdle(at: milliseconds) { return }
-    // What commits wrote before counts up to the size of the newest. Otherwise a layer would be written without pauses
-    // because of all the small commits since the layer before.
-    let earlier = committedByteCount.load(ordering: .relaxed) - newestByteCount.load(ordering: .relaxed)
-    settledByteCount.store(max(settledByteCount.load(ordering: .relaxed), earlier), ordering: .relaxed)
+    let committed = committedByteCount.load(ordering: .relaxed)
+    // Of what commits wrote before, a flush or a pause counts. Otherwise a layer would be written without pauses because
+    // of all the commits since the layer before.
+    let counted = max(newestByteCount.load(ordering: .relaxed), pauseByteCount.load(ordering: .relaxed))
+    settledByteCount.store(
+      max(settledByteCount.load(ordering: .relaxed), committed - counted), ordering: .relaxed)
     if settle(byteCount) { return }
+    defer { pauseByteCount.store(committedByteCount.load(ordering: .relaxed) - committed, ordering: .relaxed) }
     for _ in 0..<Self.stepCount {
       sleep(Self.stepSeconds)
       if settle(byteCount) { return }
