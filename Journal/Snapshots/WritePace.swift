@@ -41,13 +41,15 @@ final class WritePace: Sendable {
   ) {
     if isIdle(at: milliseconds) { return }
     let committed = committedByteCount.load(ordering: .relaxed)
-    // Of what commits wrote before, a flush or a pause counts. Otherwise a layer would be written without pauses because
-    // of all the commits since the layer before.
+    // Of what commits wrote before, a flush or a pause counts. Otherwise a layer would be written without pauses
+    // because of all the commits since the layer before.
     let counted = max(newestByteCount.load(ordering: .relaxed), pauseByteCount.load(ordering: .relaxed))
     settledByteCount.store(
       max(settledByteCount.load(ordering: .relaxed), committed - counted), ordering: .relaxed)
     if settle(byteCount) { return }
-    defer { pauseByteCount.store(committedByteCount.load(ordering: .relaxed) - committed, ordering: .relaxed) }
+    defer {
+      pauseByteCount.store(committedByteCount.load(ordering: .relaxed) - committed, ordering: .relaxed)
+    }
     for _ in 0..<Self.stepCount {
       sleep(Self.stepSeconds)
       if settle(byteCount) { return }

@@ -37,7 +37,8 @@ import Testing
   }
 
   /// However short they are, and however little each of many writes: layers write five times as much as commits.
-  @Test(arguments: [10, 1_000, 50_000]) func layersWriteAtLeastFiveTimesAsMuchAsCommits(inEachPause byteCount: Int) {
+  @Test(arguments: [10, 1_000, 50_000])
+  func layersWriteAtLeastFiveTimesAsMuchAsCommits(inEachPause byteCount: Int) {
     let pace = WritePace()
     var committed = 0
     let pieceCount = 1_000
