@@ -144,19 +144,22 @@ extension SnapshotFile {
   /// - Parameters:
   ///   - reserve: how many bytes must stay free on the disk for commits.
   ///   - pace: says how many bytes the drive is given at a time.
+  ///   - isBehind: whether the file is urgent.
   ///   - isCancelled: called for each piece that is written.
   ///   - check: throws if the file must not be used.
   /// - Throws: ``JournalError`` if it can't be written, or with code `closed` if it is cancelled; nothing is left
   ///   behind.
   static func write(
     _ sources: [any LayerSource], _ header: LayerHeader, to name: LayerName, in folder: Folder, reserve: Int,
-    pace: WritePace, isCancelled: @escaping () -> Bool, check: () throws(JournalError) -> Void
+    pace: WritePace, isBehind: @escaping () -> Bool, isCancelled: @escaping () -> Bool,
+    check: () throws(JournalError) -> Void
   ) throws(JournalError) -> Written {
     let temporary = name.fileName + Folder.temporarySuffix
     try folder.removeFile(temporary)
     do {
       let sink = SnapshotSink(
-        try folder.file(temporary, .creating), reserve: reserve, pace: pace, isCancelled: isCancelled)
+        try folder.file(temporary, .creating), reserve: reserve, pace: pace, isBehind: isBehind,
+        isCancelled: isCancelled)
       let digest: ContentDigest?
       do {
         digest = try unsafe SnapshotWriter.write(sources, header) { bytes throws(ArchiveError) in
@@ -192,20 +195,33 @@ private final class SnapshotSink {
   private(set) var failure: JournalError?
   private let reserve: Int
   private let pace: WritePace
+  private let isBehind: () -> Bool
   private let isCancelled: () -> Bool
   /// How many bytes the drive was asked to write.
   private var writtenOutByteCount = 0
 
   init(
-    _ file: consuming File, reserve: Int, pace: WritePace, isCancelled: @escaping () -> Bool
+    _ file: consuming File, reserve: Int, pace: WritePace, isBehind: @escaping () -> Bool,
+    isCancelled: @escaping () -> Bool
   ) {
     self.file = file
     self.reserve = reserve
     self.pace = pace
+    self.isBehind = isBehind
     self.isCancelled = isCancelled
   }
 
   func append(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
+    // An index can have many megabytes. Closing and the next layer must not wait for all of them.
+    var start = 0
+    while start < bytes.count {
+      let end = min(start + 64 << 10, bytes.count)
+      try unsafe appendPart(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+      start = end
+    }
+  }
+
+  private func appendPart(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
     do throws(JournalError) {
       try checkIsWanted()
       guard try file.freeByteCount() >= reserve + bytes.count else {
@@ -216,10 +232,10 @@ private final class SnapshotSink {
       }
       try unsafe file.write(bytes, at: byteCount)
       let end = byteCount + bytes.count
-      while case let piece = pace.pieceByteCount, end - writtenOutByteCount >= piece {
+      while case let piece = pace.pieceByteCount(), end - writtenOutByteCount >= piece {
         try file.writeOut(writtenOutByteCount..<writtenOutByteCount + piece)
         writtenOutByteCount += piece
-        pace.pause(afterWriting: piece)
+        pace.pause(isBehind: isBehind())
       }
     } catch {
       failure = error

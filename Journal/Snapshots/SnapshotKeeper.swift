@@ -123,11 +123,14 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     accepted.withLock { accepted in isFreezeDue(accepted) ? freeze(version, &accepted) : nil }
   }
 
-  private func hasRest(_ accepted: Accepted) -> Bool {
+  private func hasRest(_ accepted: Accepted, ofLayers count: Int = 1) -> Bool {
     policy.isAutomatic && accepted.isSupported
-      && policy.isLayerDue(
-        accepted.eventCount - accepted.frozenCount, additionCount: accepted.additionCount)
+      && policy.layerCount(accepted.eventCount - accepted.frozenCount, additionCount: accepted.additionCount)
+        >= count
   }
+
+  /// Whether layers wait to be written, and there are changes for two more. Then layers are written without pauses.
+  private func hasLargeRest() -> Bool { accepted.withLock { hasRest($0, ofLayers: 2) } }
 
   /// While layers wait to be written, the next one grows.
   private func isFreezeDue(_ accepted: Accepted) -> Bool {
@@ -558,7 +561,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       journal: format.id, shape: shape, head: try chain.head(at: top.revision), start: start,
       checkpoints: checkpoints, indexes: indexes())
     let written = try SnapshotFile.write(
-      sources, header, to: name, in: snapshots, reserve: reserve, pace: pace
+      sources, header, to: name, in: snapshots, reserve: reserve, pace: pace,
+      isBehind: hasLargeRest
     ) {
       meanwhile()
       return self.isCancelled.load(ordering: .relaxed)

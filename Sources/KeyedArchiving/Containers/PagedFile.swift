@@ -54,7 +54,7 @@ import Synchronization
     self.byteCount = byteCount
     // A whole number of huge pages, because then Linux makes the range begin with one.
     let unit = byteCount < Self.hugePageByteCount ? 1 : Self.hugePageByteCount
-    reservedByteCount = max((byteCount + unit - 1) / unit * unit, 1)
+    reservedByteCount = byteCount > .max - unit ? byteCount : max((byteCount + unit - 1) / unit * unit, 1)
     self.path = path
     unsafe self.check = unsafe check
     self.didRead = didRead
@@ -180,6 +180,8 @@ import Synchronization
       let offset = ((address + (page << pageShift)) & ~(size - 1)) - address
       guard offset > 0, offset + size <= byteCount else { return }
       let (first, count) = (offset >> pageShift, size >> pageShift)
+      // Their bits are whole words.
+      guard count >= 64 else { return }
       let before = max(first - count / 2, 0) >> 6..<first >> 6
       guard loadedCount(inWords: (first + 63) >> 6..<(first + count) >> 6) == 0,
         2 * loadedCount(inWords: before) > 64 * before.count
