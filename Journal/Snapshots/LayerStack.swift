@@ -127,10 +127,10 @@ private final class StackedEntities: EntityBase {
   }
 
   /// Decodes on two threads; nil if there is only one.
-  fileprivate func rowsAhead(from number: Int) -> StackedRows.Ahead? {
+  fileprivate func rowsAhead(from number: Int, partCount: Int) -> StackedRows.Ahead? {
     var merge = merge(entitiesFrom: number)
     return ReadAhead {
-      let part = merge.next(StackedRows.partCount)
+      let part = merge.next(partCount)
       return part.isEmpty ? nil : (part, merge.sources.map(\.contents))
     } _: { versions, contents in
       let readers = contents.map { $0.rows(self.kind) }
@@ -219,14 +219,18 @@ private struct StackedRows {
   private var merge: MergedSources<VersionSource>
   /// The reader of each layer, and the contents that it reads.
   private var readers: [(contents: any LayerContents, read: RowReader)?]
+  /// How many entities were read without a second thread, and the bytes of their records.
   private var count = 0
+  private var byteCount = 0
   private var ahead: Ahead?
   private var part: [Row] = []
   private var position = 0
 
   /// For so many entities, a second thread does not pay off.
   private static let shortCount = 1024
-  static let partCount = 512
+  /// How many entities a thread decodes at a time, unless they are so large that these would take more memory.
+  private static let partCount = 512
+  private static let partByteCount = 1 << 20
 
   init(_ entities: StackedEntities, _ merge: MergedSources<VersionSource>) {
     self.entities = entities
@@ -246,9 +250,13 @@ private struct StackedRows {
     while ahead == nil {
       guard let (source, version) = merge.next() else { return nil }
       count += 1
-      if count == Self.shortCount { ahead = entities.rowsAhead(from: version.number + 1) }
+      if count == Self.shortCount {
+        let partCount = min(Self.partCount, Self.partByteCount * count / max(byteCount, 1) + 1)
+        ahead = entities.rowsAhead(from: version.number + 1, partCount: partCount)
+      }
       let reader = reader(source)
       if let row = entities.row(version, reader.read, entities.stack.layers[source], reader.contents) {
+        byteCount += row.record.bytes.count
         return (version.number, row)
       }
     }

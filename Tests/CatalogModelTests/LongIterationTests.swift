@@ -30,6 +30,27 @@ struct LongIterationTests {
     }
   }
 
+  /// Fewer of them are decoded at a time.
+  @Test func largeItemsComeInOrderToo() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(
+        at: folder.url.appending(path: "Large.journal"), options: JournalOptions(snapshots: .often(500)))
+      for _ in 0..<16 {
+        try journal.commit { draft in
+          for number in 0..<100 {
+            let text = String(repeating: "\(number) ", count: 7_000)
+            _ = try draft.addItem(kind: "a", attributes: ["text": .string(text)])
+          }
+        }
+      }
+      journal.waitForLayers()
+      let found = Array(journal.state.items)
+      #expect(found.map(\.id.number) == Array(1...1_600))
+      #expect(found.allSatisfy { $0 == journal.state.item($0.id) })
+      try journal.close()
+    }
+  }
+
   @Test func iterationsOnManyThreadsAreIndependent() throws {
     try withLargeJournal { journal in
       let state = journal.state
