@@ -7,13 +7,13 @@ import Testing
 @Suite struct ArchiveBytesTests {
   /// A file of numbered bytes, opened page by page.
   private func paged(
-    _ path: String, _ bytes: [UInt8],
+    _ path: String, _ bytes: [UInt8], pageSize: Int = 4096,
     check: @escaping @Sendable (Int, UnsafeRawBufferPointer) -> Bool = { _, _ in true }
   ) throws -> ArchiveBytes {
     try Data(bytes).write(to: URL(filePath: path))
     let file = unsafe open(path, O_RDONLY)
     return try unsafe ArchiveBytes(
-      descriptor: file, byteCount: bytes.count, pageSize: 4096, path: path, check: check)
+      descriptor: file, byteCount: bytes.count, pageSize: pageSize, path: path, check: check)
   }
 
   private func numbered(_ count: Int) -> [UInt8] {
@@ -88,6 +88,45 @@ import Testing
     private let list = Lock<[Int]>([])
     var pages: [Int] { list.withLock { $0 } }
     func count(_ page: Int) { list.withLock { $0.append(page) } }
+  }
+
+  /// Several huge pages long.
+  @Test(arguments: [4096, 1 << 16, 1 << 18]) func aLongScanOverADamagedPageReadsAllOthers(
+    ofSize pageSize: Int
+  ) throws {
+    try withTemporaryFolder { folder in
+      let bytes = numbered(5 << 20 - 7)
+      let damaged = (3 << 20) / pageSize
+      let file = try unsafe paged(folder.path("file"), bytes, pageSize: pageSize) { page, content in
+        let start = page * pageSize
+        return unsafe page != damaged && content.elementsEqual(bytes[start..<start + content.count])
+      }
+      for start in stride(from: 0, to: bytes.count, by: 4096) {
+        let range = start..<min(start + 4096, bytes.count)
+        if start / pageSize == damaged {
+          let error = #expect(throws: ArchiveError.self) { try file.data(in: range) }
+          #expect(error?.code == .damaged && error?.offset == damaged * pageSize)
+        } else {
+          #expect(try file.data(in: range) == Data(bytes[range]))
+        }
+      }
+    }
+  }
+
+  @Test func aFileOfImpossibleSizeIsRefused() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("file")
+      try Data([1]).write(to: URL(filePath: path))
+      for byteCount in [Int.max, .max - (1 << 21), .max / 2] {
+        let file = unsafe open(path, O_RDONLY)
+        let error = #expect(throws: ArchiveError.self) {
+          try unsafe ArchiveBytes(descriptor: file, byteCount: byteCount, pageSize: 4096, path: path) {
+            _, _ in true
+          }
+        }
+        #expect(error?.code == .io)
+      }
+    }
   }
 
   @Test func pagesThatWereFreedAreReadAndCheckedAgain() throws {
