@@ -92,8 +92,10 @@ final class LayerChain<State: EventSourced>: Sendable {
   /// All layers that can be used, in the order of their ends.
   var layers: [Layer] { known.withLock { $0 } }
 
-  /// How many are in memory and have no file yet.
-  var pendingCount: Int { layers.count { $0.isPending } }
+  /// How many layers have no file, apart from the one that is being written.
+  func pendingCount(except name: LayerName? = nil) -> Int {
+    layers.count { $0.isPending && $0.name != name }
+  }
 
   /// The oldest pending layer whose entries are all durable.
   func pending(through revision: Revision) -> Layer? {

@@ -144,7 +144,7 @@ extension SnapshotFile {
   /// - Parameters:
   ///   - reserve: how many bytes must stay free on the disk for commits.
   ///   - pace: says how many bytes the drive is given at a time.
-  ///   - isBehind: whether the file is urgent.
+  ///   - isBehind: whether other layers wait for this one.
   ///   - isCancelled: called for each piece that is written.
   ///   - check: throws if the file must not be used.
   /// - Throws: ``JournalError`` if it can't be written, or with code `closed` if it is cancelled; nothing is left

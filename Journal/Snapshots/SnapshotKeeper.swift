@@ -123,18 +123,15 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     accepted.withLock { accepted in isFreezeDue(accepted) ? freeze(version, &accepted) : nil }
   }
 
-  private func hasRest(_ accepted: Accepted, ofLayers count: Int = 1) -> Bool {
+  private func hasRest(_ accepted: Accepted) -> Bool {
     policy.isAutomatic && accepted.isSupported
-      && policy.layerCount(accepted.eventCount - accepted.frozenCount, additionCount: accepted.additionCount)
-        >= count
+      && policy.isLayerDue(
+        accepted.eventCount - accepted.frozenCount, additionCount: accepted.additionCount)
   }
-
-  /// Whether layers wait to be written, and there are changes for two more. Then layers are written without pauses.
-  private func hasLargeRest() -> Bool { accepted.withLock { hasRest($0, ofLayers: 2) } }
 
   /// While layers wait to be written, the next one grows.
   private func isFreezeDue(_ accepted: Accepted) -> Bool {
-    hasRest(accepted) && chain.pendingCount < SnapshotPolicy.pendingLimit
+    hasRest(accepted) && chain.pendingCount() < SnapshotPolicy.pendingLimit
   }
 
   private func freeze(_ version: Version<State>, _ accepted: inout Accepted) -> Version<State> {
@@ -560,9 +557,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let header = LayerHeader(
       journal: format.id, shape: shape, head: try chain.head(at: top.revision), start: start,
       checkpoints: checkpoints, indexes: indexes())
+    func isBehind() -> Bool { chain.pendingCount(except: name) > 0 }
     let written = try SnapshotFile.write(
       sources, header, to: name, in: snapshots, reserve: reserve, pace: pace,
-      isBehind: hasLargeRest
+      isBehind: isBehind
     ) {
       meanwhile()
       return self.isCancelled.load(ordering: .relaxed)

@@ -44,10 +44,10 @@ public struct SnapshotPolicy: Hashable, Sendable {
   /// How many layers can wait in memory to be written; later changes go into one layer when there is room.
   static let pendingLimit = 2
 
-  /// For how many layers there are events.
+  /// Whether events that are in no layer make one due.
   /// - Parameter additionCount: how many of them add an entity.
-  func layerCount(_ eventCount: Int, additionCount: Int) -> Int {
-    (eventCount - additionCount + additionCount / additionsPerEvent) / max(self.eventCount, 1)
+  func isLayerDue(_ eventCount: Int, additionCount: Int) -> Bool {
+    eventCount - additionCount + additionCount / additionsPerEvent >= self.eventCount
   }
 
   /// How many bytes layers may take.
