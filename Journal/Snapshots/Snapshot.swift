@@ -28,7 +28,7 @@ extension Journal {
   /// meantime.
   ///
   /// Opening is fast without it: see ``SnapshotPolicy``. A snapshot is self-contained and stays until it is dropped.
-  /// While there are commits, at most 8 MiB a second are written, so that commits do not wait for the drive.
+  /// While there are commits, it is written more slowly, down to 8 MiB a second, so that they do not wait for the drive.
   /// - Throws: ``JournalError``: `readOnly`, `wrongUse` for a model without snapshots, or an I/O error, which does not
   ///   affect the journal.
   /// - Complexity: O(n) in the number of entities.
