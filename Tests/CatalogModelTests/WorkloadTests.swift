@@ -146,7 +146,7 @@ private final class Workload {
     try found.close()
     // Other tests in this process take memory too, except in a long run. A large entry is in memory as a whole.
     if TestLength.isLong, let memory, let now = residentByteCount {
-      #expect(now < memory + JournalOptions().cacheByteCount + 64 << 20 + largest << 10)
+      #expect(now < memory + 256 << 20 + largest << 10)
     }
   }
 
