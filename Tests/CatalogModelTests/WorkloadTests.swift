@@ -98,9 +98,12 @@ private final class Workload {
   /// How many events an opening may replay, apart from the largest entry.
   var replayLimit = SnapshotPolicy.automatic.backlogCount
 
+  /// A small cache, because what the journal keeps of its files must not hide that other memory grows.
+  private static let options = JournalOptions(cacheByteCount: 64 << 20)
+
   private init(_ url: URL) throws {
     self.url = url
-    journal = try CatalogJournal.create(at: url)
+    journal = try CatalogJournal.create(at: url, options: Self.options)
   }
 
   static func run(_ body: (Workload) throws -> Void) throws {
@@ -136,7 +139,7 @@ private final class Workload {
 
   /// Checks what an opening finds now, between commits, as it would after a kill.
   private func look() throws {
-    let found = try CatalogJournal.open(at: url, mode: .readOnly)
+    let found = try CatalogJournal.open(at: url, mode: .readOnly, options: Self.options)
     let statistics = try found.statistics()
     #expect(found.head.revision == journal.head.revision)
     #expect(statistics.replayedEventCount <= replayLimit + largest)
@@ -170,7 +173,7 @@ private final class Workload {
     let head = journal.head
     try expect(digests, of: journal)
     try journal.close()
-    let opened = try CatalogJournal.open(at: url)
+    let opened = try CatalogJournal.open(at: url, options: Self.options)
     #expect(opened.head == head)
     let policy = SnapshotPolicy.automatic
     #expect(try opened.statistics().replayedEventCount <= policy.eventCount * policy.additionsPerEvent)

@@ -53,6 +53,11 @@ final class LevelDBLog: EntryLog {
       batch.put(LogKey.journal, place.journal.bytes)
       try database.write(&batch)
       try database.close()
+      // The key becomes a table of its own. In a table with entries, it would make that table's range of keys overlap
+      // all later tables, and LevelDB would merge them.
+      var options = Database.Options()
+      options.keptLogByteCount = 0
+      try Database(in: try place.entries(), access: .existing, options: options).close()
     }
   }
 
