@@ -65,6 +65,6 @@ extension Journal {
     if revision == newest.revision { return newest }
     let base = chain.start(atOrBefore: revision)
     let nearest = known.revision > base.revision && known.revision <= revision ? known : base
-    return try Replay<State>(log: log, format: format).version(through: revision, from: nearest).version
+    return try replayed(through: revision, from: nearest).version
   }
 }

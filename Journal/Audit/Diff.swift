@@ -55,8 +55,7 @@ extension Journal {
       let base = chain.start(atOrBefore: revision)
       // An estimate, not measured: looking up one entity takes as long as replaying ten entries.
       if (revision - base.revision) / 10 <= count {
-        let state = try Replay<State>(log: log, format: format).version(through: revision, from: base).version
-          .state
+        let state = try replayed(through: revision, from: base).version.state
         return { entity, _ in state.record(of: entity) }
       }
     }

@@ -123,7 +123,7 @@ extension Journal {
       if steps == Self.stepsBeforeLayers { base = chain.start(atOrBefore: revision) }
       if let known = base, revision <= known.revision {
         let row = known.state.row(of: entity)
-        // A layer that can't be read is skipped, so the row could be an older one.
+        // There is no row if a layer can't be read.
         try chain.faults.check()
         if let row {
           _ = try body(revision, nil, row)

@@ -78,7 +78,7 @@ struct BaseContents: Sendable {
         base, at: section.goneOffset + middle * Self.goneByteCount, pieceByteCount: Self.goneByteCount)
       let (number, revision) = (try cursor.number(), try cursor.number())
       if number == entity.number {
-        return .gone(Deletion(revision: revision, isErased: section.erased.contains(number)))
+        return try gone(number, at: revision, section)
       }
       if number < entity.number { low = middle + 1 } else { high = middle }
     }
@@ -90,6 +90,7 @@ struct BaseContents: Sendable {
     _ entity: EntityKey, _ cursor: inout BaseCursor, _ upcast: EventUpcast
   ) throws(JournalError) -> EntityRow {
     let (created, modified) = (try cursor.number(), try cursor.number())
+    guard created > 0, created <= modified, modified <= base.head.revision else { throw base.damaged }
     let bytes = try cursor.bytes(try cursor.number())
     let record: EntityRecord
     do throws(CBORError) { record = try EntityRecord(checking: bytes) } catch { throw base.damaged }
@@ -97,6 +98,13 @@ struct BaseContents: Sendable {
       JournalEvent(entity: entity, previous: 0, change: .add(record)), from: base.schema.version, at: created)
     guard case .add(let current) = event.change else { throw base.damaged }
     return EntityRow(record: current, created: created, modified: modified)
+  }
+
+  private func gone(
+    _ number: Int, at revision: Revision, _ section: Section
+  ) throws(JournalError) -> BaseRow {
+    guard revision > 0, revision <= base.head.revision else { throw base.damaged }
+    return .gone(Deletion(revision: revision, isErased: section.erased.contains(number)))
   }
 
   /// Calls `body` with all entities in the order of kinds and numbers.
@@ -118,8 +126,7 @@ struct BaseContents: Sendable {
           nextRow = rowsLeft > 0 ? try rows.number() : Int.max
         } else {
           let revision = try gone.number()
-          let isErased = section.erased.contains(entity.number)
-          try body(entity, .gone(Deletion(revision: revision, isErased: isErased)))
+          try body(entity, try self.gone(entity.number, at: revision, section))
           goneLeft -= 1
           nextGone = goneLeft > 0 ? try gone.number() : Int.max
         }

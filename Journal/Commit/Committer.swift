@@ -378,7 +378,10 @@ final class Committer<State: EventSourced>: Sendable {
     } catch {
       let cause = error.cause
       switch error {
-      case .refused where passes(cause): return takeBack(batch, because: cause)
+      case .refused where passes(cause):
+        // No append follows in this turn.
+        node?.release()
+        return takeBack(batch, because: cause)
       case .conflict where node != nil:
         // The bodies run again while no other node can append.
         return takeBackLost(batch, because: cause, isReserved: (try? node?.reserve()) != nil)
@@ -446,17 +449,18 @@ final class Committer<State: EventSourced>: Sendable {
   /// How many entries of other nodes are applied in one hold of the write lock.
   private static var stepCount: Int { 1000 }
 
-  /// Applies the commits of other nodes that the log has fetched.
+  /// Applies the commits of other nodes that the log has fetched so far.
   func applyBrought() throws {
     guard let node else { return }
-    while true {
-      let (isDone, batch) = try writeLock.take { accepted in
+    let newest = node.brought.revision
+    // Under constant commits, there are always some under way.
+    while published.version.revision < newest {
+      let batch = try writeLock.take { accepted in
         queue.withLock { takeBackAccepted(&accepted, $0) }
-        if isUnderWay(accepted) { return (false, accepted.batch) }
+        if isUnderWay(accepted) { return accepted.batch }
         try applyBrought(to: &accepted, atMost: Self.stepCount)
-        return (accepted.version.revision >= node.brought.revision, nil)
+        return nil
       }
-      if isDone { return }
       // It depends on earlier entries, or fails. After most failures it is withdrawn; after others nothing follows.
       do throws(JournalError) { try batch?.wait() } catch {
         if let refusal = queue.withLock({ $0.refusal }) { throw refusal }
@@ -553,9 +557,9 @@ final class Committer<State: EventSourced>: Sendable {
     if isUnused { node.release() }
   }
 
-  /// Whether commits may succeed after a failure that wrote nothing.
+  /// Whether commits may succeed after a failure that wrote nothing. A node asks its shared log again at each commit.
   private func passes(_ error: JournalError) -> Bool {
-    error.code == .outOfResources || node != nil && [.unreachable, .permission].contains(error.code)
+    node == nil ? error.code == .outOfResources : error.code != .poisoned
   }
 
   /// Fails a batch of which nothing was written, and everything accepted after it, which builds on it.

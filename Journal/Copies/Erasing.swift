@@ -136,12 +136,12 @@ extension Journal {
     while true {
       var scope = ErasureScope(entities: found)
       var kept: Set<Blob> = []
+      /// The newest record of each entity, for a deleted one the last.
       var records: [EntityKey: EntityRecord] = [:]
       let upcast = upcast
       /// Notes a record of an entity, and returns whether it is to be erased.
       func note(_ entity: EntityKey, _ record: EntityRecord?) -> Bool {
-        records[entity] = record
-        if let record, Self.goes(record, entity.kind, with: found) { found.insert(entity) }
+        if let record { records[entity] = record }
         let blobs = record.map { State.blobs(in: $0, of: entity.kind) } ?? []
         let isErased = scope.entities.contains(entity)
         if isErased { scope.images.formUnion(blobs) } else { kept.formUnion(blobs) }
@@ -153,7 +153,7 @@ extension Journal {
       try readPieces(after: format.head, through: head, observer) { piece, _, _ in
         for entry in piece {
           for event in try entry.decode({ entry throws(JournalError) in try entry.allEvents(upcast) }) {
-            guard note(event.entity, event.change.applied(to: records[event.entity] ?? nil)) else { continue }
+            guard note(event.entity, event.change.applied(to: records[event.entity])) else { continue }
             scope.touched.insert(entry.revision)
             switch event.change {
             case .add, .update: scope.eventCount += 1
@@ -161,6 +161,12 @@ extension Journal {
             }
           }
         }
+      }
+      var isComplete = false
+      while !isComplete {
+        let others = records.filter { !found.contains($0.key) && Self.goes($0.value, $0.key.kind, with: found) }
+        found.formUnion(others.keys)
+        isComplete = others.isEmpty
       }
       if found.count == scope.entities.count {
         scope.images.subtract(kept)

@@ -37,6 +37,7 @@ final class LogReplacement {
     try folder.root.makeFolder(Self.buildingName)
     building = try folder.root.folder(Self.buildingName)
     do throws(JournalError) {
+      try Self.checkExchanges(in: building)
       try building.makeFolder("entries")
       format = place.format.with(try base(try building.folder("entries")))
       isFormatWritten = place.format.announcesBase == (format.base != nil)
@@ -47,6 +48,14 @@ final class LogReplacement {
       try? Self.removeBuilding(in: place.folder)
       throw error
     }
+  }
+
+  /// Fails if the file system can't exchange folders, before there is work that would be lost.
+  private static func checkExchanges(in folder: Folder) throws(JournalError) {
+    let names = ["one", "other"]
+    for name in names { try folder.makeFolder(name) }
+    try folder.exchange(names[0], with: names[1], in: folder)
+    for name in names { try folder.removeFolder(name) }
   }
 
   /// Removes the new log; the journal is unchanged.
@@ -62,13 +71,20 @@ final class LogReplacement {
   func commit(removing images: [ContentDigest]) throws(JournalError) {
     try copy.close()
     let lines = images.map { $0.hex + "\n" }.joined()
-    try Self.removeSnapshots(in: folder)
-    try folder.root.write(
-      Self.fileName, Array("erasing 1 \(copy.head.revision) \(copy.head.digest.hex)\n\(lines)".utf8))
-    if format.base != nil, !isFormatWritten { try folder.root.write("FORMAT", format.bytes) }
-    try building.flush()
-    try folder.root.flush()
-    try folder.root.exchange("entries", with: "entries", in: building)
+    do throws(JournalError) {
+      try Self.removeSnapshots(in: folder)
+      try folder.root.write(
+        Self.fileName, Array("erasing 1 \(copy.head.revision) \(copy.head.digest.hex)\n\(lines)".utf8))
+      if format.base != nil, !isFormatWritten { try folder.root.write("FORMAT", format.bytes) }
+      try building.flush()
+      try folder.root.flush()
+      try folder.root.exchange("entries", with: "entries", in: building)
+    } catch {
+      // What this leaves, the next opening for writing removes.
+      try? folder.root.removeFile(Self.fileName)
+      cancel()
+      throw error
+    }
     do throws(JournalError) {
       try folder.root.flush()
       try building.flush()
@@ -104,7 +120,7 @@ final class LogReplacement {
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     let words = lines.first?.split(separator: " ") ?? []
     guard words.count == 4, words[0] == "erasing", words[1] == "1", let revision = Revision(words[2]),
-      let digest = ContentDigest(hex: words[3])
+      (1..<NumberLimit.revision).contains(revision), let digest = ContentDigest(hex: words[3])
     else {
       throw JournalError(
         .damaged,

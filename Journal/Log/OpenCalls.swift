@@ -31,6 +31,9 @@ package final class OpenCalls: Sendable {
     }
   }
 
+  /// Whether all calls have left.
+  package var isIdle: Bool { group.wait(timeout: .now()) == .success }
+
   /// Returns when all calls have left.
   package func wait() { group.wait() }
 }

@@ -50,9 +50,7 @@ extension Journal {
     if near.revision < revision, near.revision >= start.revision {
       start = ReplayStart(revision: near.revision, state: near.state, eventCount: 0)
     }
-    let found = try Replay<State>(log: log, format: format).version(through: revision, from: start).version
-    try chain.faults.check()
-    return found
+    return try replayed(through: revision, from: start).version
   }
 
   /// Calls `body` with the date and the author of each entry of a range, in order; the author is empty if there is none,
@@ -76,9 +74,16 @@ extension Journal {
   /// have.
   func replayed(through revision: Revision) throws(JournalError) -> (version: Version<State>, eventCount: Int)
   {
-    let replayed = try Replay<State>(log: log, format: format).version(
-      through: revision, from: chain.start(atOrBefore: revision))
-    try chain.faults.check()
-    return replayed
+    try replayed(through: revision, from: chain.start(atOrBefore: revision))
+  }
+
+  /// The same from a given version.
+  /// - Throws: ``JournalError``; what could not be read, rather than what followed from that.
+  func replayed(
+    through revision: Revision, from start: ReplayStart<State>
+  ) throws(JournalError) -> (version: Version<State>, eventCount: Int) {
+    try chain.faults.checking { () throws(JournalError) in
+      try Replay<State>(log: log, format: format).version(through: revision, from: start)
+    }
   }
 }

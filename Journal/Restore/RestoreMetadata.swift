@@ -10,14 +10,20 @@ enum RestoreMetadata {
   static let redoes = "journal.redoes"
   /// The journal, revision and digest of the state that a copy began with.
   static let copyOf = "journal.copyOf"
+
+  /// The revision under one of these keys; nil if there is none. Any program can write metadata.
+  static func revision(_ key: String, in metadata: [String: String]) -> Revision? {
+    metadata[key].flatMap { Revision($0) }.flatMap { (0..<NumberLimit.revision).contains($0) ? $0 : nil }
+  }
 }
 
 extension EntryAnnotation {
   /// The revision that the entry reverts, nil if it is not a revert.
-  var reverted: Revision? { metadata[RestoreMetadata.reverts].flatMap { Revision($0) } }
+  var reverted: Revision? { RestoreMetadata.revision(RestoreMetadata.reverts, in: metadata) }
 
   /// The revision whose values the entry restored, nil if it restored none.
   var source: Revision? {
-    metadata[RestoreMetadata.restores].flatMap { Revision($0) } ?? reverted.map { $0 - 1 }
+    RestoreMetadata.revision(RestoreMetadata.restores, in: metadata)
+      ?? reverted.map { max($0 - 1, 0) }
   }
 }

@@ -86,7 +86,9 @@ extension Journal {
     // One conflict for each entity is enough.
     let inConflict = Set(reversal.conflicts.map(\.entity))
     for entity in losers where !inConflict.contains(entity) {
-      guard let past = try events(of: entity, after: 0, on: preview).first, let edit = past.edit(of: nil)
+      let latest = newest.state.revision(of: entity)
+      guard let past = try events(of: entity, after: latest - 1, on: preview).first,
+        let edit = past.edit(of: nil)
       else { continue }
       reversal.note(edit)
     }

@@ -39,7 +39,7 @@ extension Journal {
       guard entry.isBy(author) else { continue }
       if entry.metadata[RestoreMetadata.redoes] != nil {
         if let revision = entry.reverted { redone.insert(revision) }
-      } else if let original = entry.metadata[RestoreMetadata.undoes].flatMap({ Revision($0) }) {
+      } else if let original = RestoreMetadata.revision(RestoreMetadata.undoes, in: entry.metadata) {
         if redone.contains(entry.revision) { continue }
         let plan = try planTakingBack(
           entry, later, action: .redo(original), verb: "redid what was undone by",
@@ -74,7 +74,7 @@ extension Entry {
   fileprivate func isBy(_ author: String) -> Bool { !isAnnotationErased && self.author == author }
 
   /// The revision that the entry reverts, nil if it is not a revert.
-  fileprivate var reverted: Revision? { metadata[RestoreMetadata.reverts].flatMap { Revision($0) } }
+  fileprivate var reverted: Revision? { RestoreMetadata.revision(RestoreMetadata.reverts, in: metadata) }
 
   /// Whether the entry changed anything that can be undone.
   package func isUndoable<State: EventSourced>(_: State.Type) -> Bool {

@@ -32,8 +32,10 @@ struct SharedImages: Sendable {
     guard isThere, hash.finish() == blob.digest else {
       throw JournalError(
         .damaged,
-        "the bytes of an image are \(isThere ? "altered in" : "missing from") the shared log; add the same image again"
-          + (store == nil ? ", or name the place where the other nodes have their images" : ""),
+        isThere
+          ? "the bytes of an image are altered in the shared log; restore its images from a backup"
+          : "the bytes of an image are missing from the shared log; add the same image again"
+            + (store == nil ? ", or name the place where the other nodes have their images" : ""),
         path: storage.address)
     }
   }
@@ -76,6 +78,8 @@ extension BlobStore {
     let file = try open(blob)
     var offset = 0
     func piece() throws(JournalError) -> [UInt8] {
+      // What is stored there is never replaced, so altered bytes must not get there.
+      if offset == 0 { try check(blob) }
       let piece = try file.piece(at: offset, byteCount: BlobWriter.pieceByteCount)
       offset += piece.count
       return piece

@@ -42,11 +42,9 @@ final class NodeLog: EntryLog {
   /// Images that are known to be in the shared log.
   private let stored = Lock<Set<Blob>>([])
 
-  /// How many entries are fetched before other operations get the connection.
+  /// How many entries and bytes are fetched before other operations get the connection.
   private static let stretchCount = 65_536
-
-  /// How long an append is retried after its connection was lost.
-  static var patience: Duration { .seconds(20) }
+  private static let stretchByteCount = 64 << 20
 
   /// - Parameter local: the log in the folder, opened for writing.
   init(_ local: any EntryLog, _ storage: any SharedLogStorage, in place: LogPlace) {
@@ -167,10 +165,12 @@ final class NodeLog: EntryLog {
     var isNoted = false
     var delay = 100
     while !isEnding.withLock({ $0 }) {
+      var used: (any SharedLog)?
       do throws(JournalError) {
         let (connection, seen) = try turn.withLock { turn throws(JournalError) in
           (try connected(&turn), turn.head.revision)
         }
+        used = connection
         listening.withLock { $0 = connection }
         defer { listening.withLock { $0 = nil } }
         if isEnding.withLock({ $0 }) { return }
@@ -180,10 +180,13 @@ final class NodeLog: EntryLog {
         (isNoted, delay) = (false, 100)
       } catch {
         if isEnding.withLock({ $0 }) { return }
-        let isFinal = turn.withLock { turn in
-          drop(&turn)
-          return failure(turn) != nil
+        let (isFinal, isReplaced) = turn.withLock { turn in
+          // An append may have connected again, and may have the turn there.
+          let isReplaced = turn.connection != nil && turn.connection !== used
+          if !isReplaced { drop(&turn) }
+          return (failure(turn) != nil, isReplaced)
         }
+        if isReplaced, !isFinal { continue }
         if !isNoted || isFinal {
           let level = isFinal ? JournalNotice.Level.error : .warning
           place.options.note(level, "the shared log can't be followed at the moment", cause: error)
@@ -238,7 +241,7 @@ final class NodeLog: EntryLog {
     while turn.head.revision < newest { try bringStretch(connection, through: newest, &turn) }
   }
 
-  /// Fetches the next entries, at most ``stretchCount`` of them.
+  /// Fetches the next entries, about as many as ``stretchCount`` and ``stretchByteCount`` allow.
   private func bringStretch(
     _ connection: any SharedLog, through newest: Revision, _ turn: inout Turn
   ) throws(JournalError) {
@@ -246,7 +249,8 @@ final class NodeLog: EntryLog {
     guard last > turn.head.revision else { return }
     var pieces = EntryPieces(
       EntryReader(connection, journal: place.journal, after: turn.head), through: last)
-    while true {
+    var byteCount = 0
+    while byteCount < Self.stretchByteCount {
       let piece: EntryPiece?
       do throws(JournalError) {
         piece = try pieces.next()
@@ -267,6 +271,7 @@ final class NodeLog: EntryLog {
         throw turn.failure ?? .closed()
       }
       try backlog.add(piece.entries)
+      byteCount += piece.entries.reduce(0) { $0 + $1.bytes.count }
       turn.head = piece.head
       brought.raise(to: turn.head.revision)
     }
@@ -291,7 +296,7 @@ final class NodeLog: EntryLog {
     _ entries: [SealedEntry], after revision: Revision, _ turn: inout Turn
   ) throws(AppendFailure) {
     var lost: JournalError?
-    let deadline = ContinuousClock.now + Self.patience
+    var deadline: ContinuousClock.Instant?
     while true {
       var failure: AppendFailure
       do throws(JournalError) {
@@ -323,8 +328,10 @@ final class NodeLog: EntryLog {
         drop(&turn)
         lost = error
       }
-      guard ContinuousClock.now < deadline, ending.wait(timeout: .now() + .milliseconds(100)) == .timedOut
-      else {
+      // A lost connection may be noticed late.
+      let end = deadline ?? .now + storage.retryTime
+      deadline = end
+      guard ContinuousClock.now < end, ending.wait(timeout: .now() + .milliseconds(100)) == .timedOut else {
         throw lost.map { .unknown($0) } ?? failure
       }
     }
@@ -343,10 +350,22 @@ final class NodeLog: EntryLog {
   func hasImage(_ blob: Blob) throws(JournalError) -> Bool {
     if stored.withLock({ $0.contains(blob) }) { return true }
     if let store = place.options.sharing?.images, try store.has(blob) { return true }
-    return try turn.withLock { turn throws(JournalError) in
-      let isThere = try connected(&turn).hasImage(blob)
-      if isThere { stored.withLock { _ = $0.insert(blob) } }
-      return isThere
+    let isThere = try turn.withLock { turn throws(JournalError) in
+      do throws(JournalError) { return try connected(&turn).hasImage(blob) } catch {
+        guard error.code == .unreachable else { throw error }
+        // The connection may have been lost long ago.
+        drop(&turn)
+        return try connected(&turn).hasImage(blob)
+      }
+    }
+    if isThere { noteStored(blob) }
+    return isThere
+  }
+
+  private func noteStored(_ blob: Blob) {
+    stored.withLock { stored in
+      if stored.count >= 10_000 { stored.removeAll() }
+      stored.insert(blob)
     }
   }
 
@@ -361,10 +380,7 @@ final class NodeLog: EntryLog {
           throw error
         }
       }
-      stored.withLock { stored in
-        if stored.count >= 10_000 { stored.removeAll() }
-        stored.insert(blob)
-      }
+      noteStored(blob)
     }
   }
 

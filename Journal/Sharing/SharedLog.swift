@@ -19,6 +19,9 @@ package protocol SharedLogStorage: Sendable {
   /// The most bytes of the entries of one append.
   var appendByteCount: Int { get }
 
+  /// How long an append is tried again after its connection was lost.
+  var retryTime: Duration { get }
+
   /// The journals whose logs are stored.
   /// - Throws: ``JournalError`` with code `unreachable` if the storage can't be reached.
   func journals() throws(JournalError) -> [JournalID]
@@ -34,6 +37,10 @@ package protocol SharedLogStorage: Sendable {
   /// Opens a log, to read and to append.
   /// - Throws: ``JournalError``: `unreachable`, `unsafeSettings`, or `notFound` if there is no log of that journal.
   func connect(to journal: JournalID) throws(JournalError) -> any SharedLog
+}
+
+extension SharedLogStorage {
+  package var retryTime: Duration { .seconds(20) }
 }
 
 /// An open log to which other nodes also append. After a call has thrown `unreachable`, or an append `unknown`, it

@@ -101,6 +101,8 @@ extension Journal {
     // Other nodes may have committed since.
     try checkIsSame(&proof, through: head.revision, as: journal, at: storage.address)
     try progress(CopyProgress(phase: .proving, done: head.revision, all: head.revision))
+    // An interrupted run may have stored entries that a standby has not got.
+    try shared.confirm()
     try journal.folder.noteShared(at: storage.address)
     return head
   }

@@ -5,6 +5,8 @@ import Locks
 ///
 /// 1. The layers reach from revision 0 up to the checkpoint without a gap.
 /// 2. If several of them have an entity, the newest one is right.
+/// 3. What can't be read is missing from answers. An older layer never answers instead, because its answer could be
+///    outdated.
 final class LayerStack: Sendable {
   /// Newest first.
   let layers: [Layer]
@@ -75,7 +77,7 @@ private final class StackedEntities: EntityBase {
   func row(_ number: Int) -> EntityRow? {
     if let row = latestRow(number) { return row }
     for layer in stack.layers {
-      let found = row(number, layer)
+      guard let found = row(number, layer) else { return nil }
       if !found.isKnown { continue }
       if let row = found.row, row.record.bytes.count <= Self.latestByteLimit, failure == nil {
         latest.withLock { $0 = (number, row) }
@@ -89,12 +91,12 @@ private final class StackedEntities: EntityBase {
     latest.withLock { $0?.number == number ? $0?.row : nil }
   }
 
-  private func row(_ number: Int, _ layer: Layer) -> (isKnown: Bool, row: EntityRow?) {
-    let found = layer.read { (contents) throws(ArchiveError) -> (isKnown: Bool, row: EntityRow?) in
+  /// - Returns: nil if the layer can't be read.
+  private func row(_ number: Int, _ layer: Layer) -> (isKnown: Bool, row: EntityRow?)? {
+    layer.read { (contents) throws(ArchiveError) in
       guard let version = try contents.version(kind, number, asOf: revision) else { return (false, nil) }
       return (true, try contents.row(kind, version))
     }
-    return found ?? (false, nil)
   }
 
   func revision(of number: Int) -> Revision {
@@ -103,7 +105,8 @@ private final class StackedEntities: EntityBase {
       let found: Revision?? = layer.read { (contents) throws(ArchiveError) in
         try contents.version(kind, number, asOf: revision)?.revision
       }
-      if let found = found ?? nil { return found }
+      guard let found else { return 0 }
+      if let found { return found }
     }
     return 0
   }
@@ -114,7 +117,8 @@ private final class StackedEntities: EntityBase {
       let found: EntityVersion.Content?? = layer.read { (contents) throws(ArchiveError) in
         try contents.version(kind, number, asOf: revision)?.content
       }
-      guard let found = found ?? nil else { continue }
+      guard let found else { return false }
+      guard let found else { continue }
       if case .deleted(isErased: true) = found { return true }
       return false
     }
@@ -154,7 +158,7 @@ private final class StackedEntities: EntityBase {
     } catch {
       let layer = layer()
       _ = layer.replacement(of: contents(), because: error)
-      return row(version.number, layer).row
+      return row(version.number, layer)?.row
     }
   }
 
@@ -286,7 +290,8 @@ private final class StackedIndex: IndexBase {
       let found: Bool?? = layer.read { (contents) throws(ArchiveError) in
         try contents.line(index, key, asOf: revision)
       }
-      if let found = found ?? nil { return found }
+      guard let found else { return false }
+      if let found { return found }
     }
     return false
   }
@@ -332,19 +337,24 @@ private protocol MergedSource: AnyObject {
   associatedtype Element
   associatedtype Key: Comparable
   func next() -> Element?
+  /// Whether it ended because it could not be read.
+  var hasFailed: Bool { get }
   static func key(_ element: Element) -> Key
 }
 
-/// Merges sources: for each key, the value of the first source that has it.
+/// Merges sources: for each key, the value of the first source that has it. It ends where one of them could not be read.
 private struct MergedSources<Source: MergedSource> {
   typealias Found = (source: Int, element: Source.Element)
 
   let sources: [Source]
   private var heads: [Source.Element?]
+  /// Whether one of them could not be read further.
+  private var isCutShort: Bool
 
   init(_ sources: [Source]) {
     self.sources = sources
     heads = sources.map { $0.next() }
+    isCutShort = sources.contains { $0.hasFailed }
   }
 
   /// The next elements, fewer at the end.
@@ -356,6 +366,7 @@ private struct MergedSources<Source: MergedSource> {
   }
 
   mutating func next() -> Found? {
+    if isCutShort { return nil }
     var lowest: (source: Int, key: Source.Key)?
     for index in heads.indices {
       guard let key = heads[index].map(Source.key) else { continue }
@@ -365,6 +376,7 @@ private struct MergedSources<Source: MergedSource> {
     guard let lowest, let element = heads[lowest.source] else { return nil }
     for index in lowest.source..<heads.count where heads[index].map(Source.key) == lowest.key {
       heads[index] = sources[index].next()
+      if heads[index] == nil, sources[index].hasFailed { isCutShort = true }
     }
     return (lowest.source, element)
   }
@@ -375,6 +387,7 @@ private final class VersionSource: MergedSource {
   private let kind: Int
   private let revision: Revision
   private(set) var contents: any LayerContents
+  private(set) var hasFailed = false
   private var cursor: VersionCursor?
   /// Where to continue with other contents.
   private var start: Int
@@ -398,7 +411,10 @@ private final class VersionSource: MergedSource {
         start = version.number + 1
         return version
       } catch {
-        guard let other = layer.replacement(of: contents, because: error) else { return nil }
+        guard let other = layer.replacement(of: contents, because: error) else {
+          hasFailed = true
+          return nil
+        }
         restart(with: other)
       }
     }
@@ -415,6 +431,7 @@ private final class LineSource: MergedSource {
   private let index: Int
   private let revision: Revision
   private var contents: any LayerContents
+  private(set) var hasFailed = false
   private var cursor: LineCursor?
   private let start: IndexKey
   private var last: IndexKey?
@@ -440,7 +457,10 @@ private final class LineSource: MergedSource {
         last = line.key
         return line
       } catch {
-        guard let other = layer.replacement(of: contents, because: error) else { return nil }
+        guard let other = layer.replacement(of: contents, because: error) else {
+          hasFailed = true
+          return nil
+        }
         restart(with: other)
       }
     }
@@ -469,6 +489,7 @@ private final class ValueLineSource: MergedSource {
   private let revision: Revision
   private let isReversed: Bool
   private var contents: any LayerContents
+  private(set) var hasFailed = false
   private var lines: (any LayerValueLines)?
   private var position = 0
   private var last: LayerValueLine?
@@ -500,7 +521,10 @@ private final class ValueLineSource: MergedSource {
         if line.revision > revision { continue }
         return (line.line, line.revision, Place(line: line, isReversed: isReversed))
       } catch {
-        guard let other = layer.replacement(of: contents, because: error) else { return nil }
+        guard let other = layer.replacement(of: contents, because: error) else {
+          hasFailed = true
+          return nil
+        }
         restart(with: other)
       }
     }

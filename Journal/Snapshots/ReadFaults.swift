@@ -38,4 +38,16 @@ final class ReadFaults: Sendable {
   func check() throws(JournalError) {
     if let failure { throw failure }
   }
+
+  /// Returns what `body` derives from states. If an answer was incomplete, that is the error, whatever `body` throws:
+  /// entries that were applied to an incomplete state can look damaged.
+  func checking<Result>(_ body: () throws(JournalError) -> Result) throws(JournalError) -> Result {
+    let result: Result
+    do throws(JournalError) { result = try body() } catch {
+      try check()
+      throw error
+    }
+    try check()
+    return result
+  }
 }

@@ -14,25 +14,9 @@ import Synchronization
 ///
 /// Safe to use from any thread. One file is written at a time.
 final class SnapshotKeeper<State: EventSourced>: Sendable {
-  /// The number of events up to the newest accepted version, and up to its layers.
-  private struct Accepted: Sendable {
-    var eventCount: Int
-    var frozenCount: Int
-    /// How many events in no layer are known to add an entity.
-    var additionCount = 0
-    var isSupported = true
-    /// The coming checkpoints of the next layer, in the order of time.
-    var moments: [LayerMoment] = []
-
-    /// How many events the newest checkpoint includes.
-    var knownCount: Int { moments.last?.checkpoint.eventCount ?? frozenCount }
-  }
-
   private struct Progress: Sendable {
     var published: Version<State>
     var eventCount: Int
-    /// How many events the layers in files include.
-    var writtenCount: Int
     var isWriting = false
     var isClosed = false
     /// After a failure, no layer is written before this many events.
@@ -50,8 +34,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private let chain: LayerChain<State>
   /// Told of commits by the committer.
   let pace = WritePace()
-  private let accepted: Lock<Accepted>
+  private let accepted: Lock<AcceptedEvents>
   private let progress: Lock<Progress>
+  /// How many events the layers in files include.
+  private let writtenCount: Atomic<Int>
   /// Held by the thread that writes or removes files. A plain lock, because it is held as long as a file takes to
   /// write.
   private let turn = NSLock()
@@ -79,8 +65,9 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     self.options = options
     self.reserve = reserve
     let frozenCount = LayerStack.backing(version.state)?.checkpoint.eventCount ?? 0
-    accepted = Lock(Accepted(eventCount: eventCount, frozenCount: frozenCount))
-    progress = Lock(Progress(published: version, eventCount: eventCount, writtenCount: frozenCount))
+    accepted = Lock(AcceptedEvents(eventCount: eventCount, frozenCount: frozenCount))
+    progress = Lock(Progress(published: version, eventCount: eventCount))
+    writtenCount = Atomic(frozenCount)
   }
 
   // MARK: Freezing
@@ -123,18 +110,18 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     accepted.withLock { accepted in isFreezeDue(accepted) ? freeze(version, &accepted) : nil }
   }
 
-  private func hasRest(_ accepted: Accepted) -> Bool {
+  private func hasRest(_ accepted: AcceptedEvents) -> Bool {
     policy.isAutomatic && accepted.isSupported
       && policy.isLayerDue(
         accepted.eventCount - accepted.frozenCount, additionCount: accepted.additionCount)
   }
 
   /// While layers wait to be written, the next one grows.
-  private func isFreezeDue(_ accepted: Accepted) -> Bool {
+  private func isFreezeDue(_ accepted: AcceptedEvents) -> Bool {
     hasRest(accepted) && chain.pendingCount() < SnapshotPolicy.pendingLimit
   }
 
-  private func freeze(_ version: Version<State>, _ accepted: inout Accepted) -> Version<State> {
+  private func freeze(_ version: Version<State>, _ accepted: inout AcceptedEvents) -> Version<State> {
     // The newest moment may be that of this very version.
     accepted.moments.removeAll { $0.checkpoint.revision == version.revision }
     guard let moment = chain.moment(version, eventCount: accepted.eventCount),
@@ -155,9 +142,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     guard policy.isAutomatic else { return }
     let eventCount = accepted.withLock { $0.eventCount }
     func isBehind() -> Bool {
-      progress.withLock {
-        $0.isWriting && !$0.isClosed && eventCount - $0.writtenCount >= policy.backlogCount
-      }
+      eventCount - writtenCount.load(ordering: .acquiring) >= policy.backlogCount
+        && progress.withLock { $0.isWriting && !$0.isClosed }
     }
     guard isBehind() else { return }
     // A slow drive must not stop commits for longer. Signals from before this wait only repeat the check.
@@ -331,14 +317,19 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   private var nextPending: Layer? { chain.pending(through: progress.withLock { $0.published.revision }) }
 
+  /// How many durable events are in no file.
+  private var backlogCount: Int {
+    progress.withLock { $0.eventCount } - writtenCount.load(ordering: .acquiring)
+  }
+
   /// Whether so many events are in no file that the next layer does not wait for merges.
   private var isFarBehind: Bool {
-    progress.withLock { $0.eventCount - $0.writtenCount >= policy.eventCount * 8 }
+    backlogCount >= policy.eventCount * 8
   }
 
   /// Whether commits would soon wait (``waitForRoom()``), and there are few enough layers to write one more before a merge.
   private var isBehind: Bool {
-    progress.withLock { $0.eventCount - $0.writtenCount >= policy.backlogCount / 4 }
+    backlogCount >= policy.backlogCount / 4
       && mergeableLayers().count < policy.layerLimit
   }
 
@@ -349,7 +340,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let (sources, checkpoints) = layer.parts
     let facts = try write(sources, layer.name, from: layer.start, to: checkpoints, generation: 1)
     layer.use(try chain.contents(layer.name, facts), facts)
-    progress.withLock { $0.writtenCount = max($0.writtenCount, layer.top.eventCount) }
+    writtenCount.max(layer.top.eventCount, ordering: .releasing)
     room.signal()
   }
 
@@ -679,4 +670,20 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   /// Waits until everything that is due is written and merged.
   package func waitUntilIdle() { background.wait() }
+}
+
+/// The number of events up to the newest accepted version, and up to its layers.
+///
+/// Not nested: the type would depend on the state, and each commit would look it up at run time.
+private struct AcceptedEvents: Sendable {
+  var eventCount: Int
+  var frozenCount: Int
+  /// How many events in no layer are known to add an entity.
+  var additionCount = 0
+  var isSupported = true
+  /// The coming checkpoints of the next layer, in the order of time.
+  var moments: [LayerMoment] = []
+
+  /// How many events the newest checkpoint includes.
+  var knownCount: Int { moments.last?.checkpoint.eventCount ?? frozenCount }
 }

@@ -46,7 +46,7 @@ struct SnapshotRows: ~Copyable {
     let number = leading(.number)
     let created = leading(.created)
     let modified = leading(.modified)
-    if number != version.number || modified != version.revision { fail(at: fields) }
+    if number != version.number || modified != version.revision || created > modified { fail(at: fields) }
     writer.removeAll()
     appendRecord()
     try cursor.check()

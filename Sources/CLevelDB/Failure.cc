@@ -94,6 +94,10 @@ bool IsShortOfDescriptors(const leveldb::Status& status) {
   return error == EMFILE || error == ENFILE;
 }
 
+bool IsShortage(const leveldb::Status& status) {
+  return IsShortOfDescriptors(status) || ErrorOf(status) == ENOMEM;
+}
+
 std::string WordsOf(const leveldb::Status& status) {
   std::string text = status.ToString();
   text = text.substr(0, text.find(kMark));

@@ -33,6 +33,9 @@ int ErrorOf(const leveldb::Status& status);
 // Whether the process or the system has no free descriptor, which is temporary.
 bool IsShortOfDescriptors(const leveldb::Status& status);
 
+// The same, or the memory.
+bool IsShortage(const leveldb::Status& status);
+
 // The words of a failure, for people.
 std::string WordsOf(const leveldb::Status& status);
 

@@ -89,16 +89,22 @@ struct cldb_salvage {
   std::string open_name;
   OpenTable open;
 
-  void Note(const std::string& name, const std::string& words) { problems += name + ": " + words + "\n"; }
-  void TakeTable(const std::string& name);
-  void TakeLog(const std::string& name);
-  bool Seek(const TableRange& range, const Slice& key);
+  // Notes why a file can't be read. A shortage is temporary, so it says nothing about the file, and is returned.
+  Status Note(const std::string& name, const Status& status) {
+    if (cldb::IsShortage(status)) return status;
+    problems += name + ": " + cldb::WordsOf(status) + "\n";
+    return Status::OK();
+  }
+
+  Status TakeTable(const std::string& name);
+  Status TakeLog(const std::string& name);
+  Status Seek(const TableRange& range, const Slice& key);
 };
 
-void cldb_salvage::TakeTable(const std::string& name) {
+Status cldb_salvage::TakeTable(const std::string& name) {
   OpenTable table;
   Status status = OpenTable::Open(*folder, name, &order, &table);
-  if (!status.ok()) return Note(name, cldb::WordsOf(status));
+  if (!status.ok()) return Note(name, status);
   TableRange range{name, "", "", ""};
   table.position->SeekToFirst();
   if (table.position->Valid()) range.first = UserKey(table.position->key()).ToString();
@@ -107,15 +113,17 @@ void cldb_salvage::TakeTable(const std::string& name) {
   range.last = table.position->Valid() ? UserKey(table.position->key()).ToString() : std::string("\xff");
   if (table.position->Valid()) table.position->Prev();
   range.before_last = table.position->Valid() ? UserKey(table.position->key()).ToString() : range.last;
-  if (!table.position->status().ok()) {
+  status = table.position->status();
+  if (!status.ok()) {
     range.first.clear();
     range.before_last = "\xff";
-    Note(name, cldb::WordsOf(table.position->status()));
+    status = Note(name, status);
   }
   tables.push_back(std::move(range));
+  return status;
 }
 
-void cldb_salvage::TakeLog(const std::string& name) {
+Status cldb_salvage::TakeLog(const std::string& name) {
   bool is_altered = false;
   Status status = cldb::RecordFile::ReadAround(*folder, name, &is_altered, [&](const Slice& record) {
     bool is_batch = cldb::ReadBatch(record, [&](const Slice& key, const Slice& value) {
@@ -123,20 +131,24 @@ void cldb_salvage::TakeLog(const std::string& name) {
     });
     is_altered |= !is_batch;
   });
-  if (!status.ok()) Note(name, cldb::WordsOf(status));
-  if (is_altered) Note(name, "a part of the log is altered");
+  if (!status.ok()) return Note(name, status);
+  if (is_altered) problems += name + ": a part of the log is altered\n";
+  return Status::OK();
 }
 
-// Moves to the key in a table; false if it is missing or can't be read.
-bool cldb_salvage::Seek(const TableRange& range, const Slice& key) {
+// Moves to the first key at or after the given one in a table. `open_name` is empty if the table can't be read.
+// Fails only because of a shortage.
+Status cldb_salvage::Seek(const TableRange& range, const Slice& key) {
   if (open_name != range.name) {
     open = OpenTable();
     open_name.clear();
-    if (!OpenTable::Open(*folder, range.name, &order, &open).ok()) return false;
+    Status status = OpenTable::Open(*folder, range.name, &order, &open);
+    if (!status.ok()) return cldb::IsShortage(status) ? status : Status::OK();
     open_name = range.name;
   }
   open.position->Seek(key.ToString() + std::string(kTrailerSize, '\0'));
-  return open.position->Valid() && UserKey(open.position->key()) == key;
+  Status status = open.position->status();
+  return cldb::IsShortage(status) ? status : Status::OK();
 }
 
 cldb_salvage* cldb_salvage_open(const char* path, int folder, cldb_status* status) {
@@ -149,8 +161,10 @@ cldb_salvage* cldb_salvage_open(const char* path, int folder, cldb_status* statu
     for (const std::string& name : names) {
       FileName found = FileName::Parse(name);
       if (found.IsAbsurd()) continue;
-      if (found.kind == FileName::Kind::kTable) result->TakeTable(name);
-      if (found.kind == FileName::Kind::kLog) result->TakeLog(name);
+      Status taken;
+      if (found.kind == FileName::Kind::kTable) taken = result->TakeTable(name);
+      if (found.kind == FileName::Kind::kLog) taken = result->TakeLog(name);
+      if (!cldb::Translate(taken, status)) return nullptr;
     }
     cldb::Succeed(status);
     return result.release();
@@ -172,8 +186,11 @@ bool cldb_salvage_get(cldb_salvage* salvage, const void* key, size_t key_size, c
       for (const std::string& value : logged->second) receive(context, value.data(), value.size());
     }
     for (const TableRange& range : salvage->tables) {
-      if (!range.MayHave(wanted) || !salvage->Seek(range, wanted)) continue;
-      Slice value = salvage->open.position->value();
+      if (!range.MayHave(wanted)) continue;
+      if (!cldb::Translate(salvage->Seek(range, wanted), status)) return false;
+      leveldb::Iterator* position = salvage->open.position.get();
+      if (salvage->open_name.empty() || !position->Valid() || UserKey(position->key()) != wanted) continue;
+      Slice value = position->value();
       receive(context, value.data(), value.size());
     }
     cldb::Succeed(status);
@@ -193,8 +210,8 @@ bool cldb_salvage_last(cldb_salvage* salvage, const void* limit, size_t limit_si
     auto logged = salvage->logged.lower_bound(before.ToString());
     if (logged != salvage->logged.begin()) last = std::prev(logged)->first;
     for (const TableRange& range : salvage->tables) {
-      salvage->Seek(range, before);
-      if (salvage->open_name != range.name) continue;
+      if (!cldb::Translate(salvage->Seek(range, before), status)) return false;
+      if (salvage->open_name.empty()) continue;
       leveldb::Iterator* position = salvage->open.position.get();
       if (position->Valid()) {
         position->Prev();

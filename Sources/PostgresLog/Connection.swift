@@ -7,7 +7,8 @@ import Locks
 /// A connection to a server. This is the only Swift code that calls libpq.
 ///
 /// 1. One statement runs at a time. Others wait.
-/// 2. No call waits longer than its time limit: a paused server is treated as unreachable.
+/// 2. No call waits longer than its time limit for more of an answer, or for the server to take more of a statement: a
+///    paused server is treated as unreachable, and a slow network is not.
 /// 3. A lost connection stays lost. Nothing is resent automatically, because the outcome of the statement is unknown.
 /// 4. Nothing is printed. Notices of the server are counted, and errors are thrown.
 ///
@@ -135,9 +136,9 @@ final class Connection: Sendable {
   func run(
     _ statement: Statement, _ parameters: [Parameter] = [], within time: Duration
   ) throws(ServerFailure) -> Rows {
-    try using(time) { state, deadline throws(ServerFailure) in
-      try send(statement, parameters, &state, deadline)
-      return try result(&state, deadline)
+    try using(time) { state throws(ServerFailure) in
+      try send(statement, parameters, &state, time)
+      return try result(&state, time)
     }
   }
 
@@ -147,8 +148,8 @@ final class Connection: Sendable {
   func send(
     _ statement: Statement, _ parameters: [Parameter] = [], within time: Duration
   ) throws(ServerFailure) -> Answer {
-    try using(time) { state, deadline throws(ServerFailure) in
-      try send(statement, parameters, &state, deadline)
+    try using(time) { state throws(ServerFailure) in
+      try send(statement, parameters, &state, time)
       let answer = Answer()
       state.pending = answer
       return answer
@@ -159,7 +160,7 @@ final class Connection: Sendable {
   /// - Throws: as ``run(_:_:within:)``.
   func rows(of answer: Answer, within time: Duration) throws(ServerFailure) -> Rows {
     // Each use of the connection first receives the pending answer.
-    try using(time) { _, _ throws(ServerFailure) in }
+    try using(time) { _ throws(ServerFailure) in }
     guard let received = answer.received.withLock({ $0 }) else {
       throw ServerFailure(.lost, "the connection was already lost")
     }
@@ -167,15 +168,15 @@ final class Connection: Sendable {
   }
 
   private func send(
-    _ statement: Statement, _ parameters: [Parameter], _ state: inout State, _ deadline: DispatchTime
+    _ statement: Statement, _ parameters: [Parameter], _ state: inout State, _ time: Duration
   ) throws(ServerFailure) {
-    try prepare(statement, parameters, &state, deadline)
+    try prepare(statement, parameters, &state, time)
     try send(statement, parameters, &state)
     guard unsafe PQflush(handle) >= 0 else { throw lost(&state) }
   }
 
   private func prepare(
-    _ statement: Statement, _ parameters: [Parameter], _ state: inout State, _ deadline: DispatchTime
+    _ statement: Statement, _ parameters: [Parameter], _ state: inout State, _ time: Duration
   ) throws(ServerFailure) {
     let name = "\(statement.name)"
     if state.prepared.contains(name) { return }
@@ -183,7 +184,7 @@ final class Connection: Sendable {
     guard unsafe PQsendPrepare(handle, name, statement.text, Int32(types.count), types) == 1 else {
       throw lost(&state)
     }
-    _ = try result(&state, deadline)
+    _ = try result(&state, time)
     state.prepared.insert(name)
   }
 
@@ -202,11 +203,11 @@ final class Connection: Sendable {
   /// Runs a statement without parameters.
   @discardableResult
   func run(_ text: String, within time: Duration) throws(ServerFailure) -> Rows {
-    try using(time) { state, deadline throws(ServerFailure) in
+    try using(time) { state throws(ServerFailure) in
       guard unsafe PQsendQueryParams(handle, text, 0, nil, nil, nil, nil, 1) == 1 else {
         throw lost(&state)
       }
-      return try result(&state, deadline)
+      return try result(&state, time)
     }
   }
 
@@ -216,16 +217,16 @@ final class Connection: Sendable {
   func runAll(
     _ statements: [(Statement, [Parameter])], within time: Duration
   ) throws(ServerFailure) -> [Rows] {
-    try using(time) { state, deadline throws(ServerFailure) in
+    try using(time) { state throws(ServerFailure) in
       // The answers would be mixed up with those of the pipeline.
-      for (statement, parameters) in statements { try prepare(statement, parameters, &state, deadline) }
+      for (statement, parameters) in statements { try prepare(statement, parameters, &state, time) }
       guard unsafe PQenterPipelineMode(handle) == 1 else { throw lost(&state) }
       for (statement, parameters) in statements { try send(statement, parameters, &state) }
       guard unsafe PQpipelineSync(handle) == 1 else { throw lost(&state) }
       var all: [Rows] = []
-      for _ in statements { all.append(try answer(&state, deadline)) }
+      for _ in statements { all.append(try answer(&state, time)) }
       // The end of the pipeline has an answer too.
-      _ = try next(&state, deadline)
+      _ = try next(&state, time)
       guard unsafe PQexitPipelineMode(handle) == 1 else { throw lost(&state) }
       for rows in all { if let failure = rows.failure { throw failure } }
       return all
@@ -235,19 +236,16 @@ final class Connection: Sendable {
   /// How many warnings the server has sent so far.
   var warningCount: Int { notices.count }
 
-  /// The server's number for this session.
-  var session: Int32 { state.withLock { _ in unsafe PQbackendPID(handle) } }
-
   /// Waits for notifications of the server, and consumes them.
-  /// - Returns: for each, the session that sent it, and its text. Empty if the time ran out.
+  /// - Returns: the text of each. Empty if the time ran out.
   /// - Throws: ``ServerFailure`` if the connection was lost.
-  func notifications(atMost time: Duration) throws(ServerFailure) -> [(session: Int32, text: String)] {
-    try using(time) { state, deadline throws(ServerFailure) in
-      var found: [(session: Int32, text: String)] = []
+  func notifications(atMost time: Duration) throws(ServerFailure) -> [String] {
+    let deadline = DispatchTime.now() + time.timeInterval
+    return try using(time) { state throws(ServerFailure) in
+      var found: [String] = []
       while true {
         while let notification = unsafe PQnotifies(handle) {
-          found.append(
-            (unsafe notification.pointee.be_pid, unsafe String(cString: notification.pointee.extra)))
+          found.append(unsafe String(cString: notification.pointee.extra))
           unsafe PQfreemem(notification)
         }
         if !found.isEmpty { return found }
@@ -261,58 +259,57 @@ final class Connection: Sendable {
   func interrupt() { _ = shutdown(socket, Int32(SHUT_RDWR)) }
 
   private func using<Result: Sendable>(
-    _ time: Duration, _ body: (inout State, DispatchTime) throws(ServerFailure) -> Result
+    _ time: Duration, _ body: (inout State) throws(ServerFailure) -> Result
   ) throws(ServerFailure) -> Result {
-    let deadline = DispatchTime.now() + time.timeInterval
-    return try state.withLock { state throws(ServerFailure) in
+    try state.withLock { state throws(ServerFailure) in
       guard !state.isLost else { throw ServerFailure(.lost, "the connection was already lost") }
       if let pending = state.pending {
         state.pending = nil
         let received: Swift.Result<Rows, ServerFailure>
-        do throws(ServerFailure) { received = .success(try self.result(&state, deadline)) } catch {
+        do throws(ServerFailure) { received = .success(try self.result(&state, time)) } catch {
           received = .failure(error)
         }
         pending.received.withLock { $0 = received }
         if state.isLost { _ = try received.get() }
       }
-      return try body(&state, deadline)
+      return try body(&state)
     }
   }
 
   /// Sends what is left of a statement, and receives its answer.
-  private func result(_ state: inout State, _ deadline: DispatchTime) throws(ServerFailure) -> Rows {
-    let rows = try answer(&state, deadline)
+  private func result(_ state: inout State, _ time: Duration) throws(ServerFailure) -> Rows {
+    let rows = try answer(&state, time)
     if let failure = rows.failure { throw failure }
     return rows
   }
 
   /// The same for one of several statements, also if it failed.
-  private func answer(_ state: inout State, _ deadline: DispatchTime) throws(ServerFailure) -> Rows {
+  private func answer(_ state: inout State, _ time: Duration) throws(ServerFailure) -> Rows {
     while true {
       let rest = unsafe PQflush(handle)
       guard rest >= 0 else { throw lost(&state) }
       if rest == 0 { break }
-      try wait(Int16(POLLIN | POLLOUT), &state, deadline)
+      try wait(Int16(POLLIN | POLLOUT), &state, time)
       guard unsafe PQconsumeInput(handle) == 1 else { throw lost(&state) }
     }
     var last: Rows?
     // The first error has the reason. libpq may add another one, that the connection was lost.
-    while let found = try next(&state, deadline) { if last.map({ !$0.isFailure }) ?? true { last = found } }
+    while let found = try next(&state, time) { if last.map({ !$0.isFailure }) ?? true { last = found } }
     guard unsafe PQstatus(handle) == CONNECTION_OK, let last else { throw lost(&state) }
     return last
   }
 
   /// The next result of a statement, nil after the last.
-  private func next(_ state: inout State, _ deadline: DispatchTime) throws(ServerFailure) -> Rows? {
+  private func next(_ state: inout State, _ time: Duration) throws(ServerFailure) -> Rows? {
     while unsafe PQisBusy(handle) == 1 {
-      try wait(Int16(POLLIN), &state, deadline)
+      try wait(Int16(POLLIN), &state, time)
       guard unsafe PQconsumeInput(handle) == 1 else { throw lost(&state) }
     }
     return unsafe PQgetResult(handle).map { unsafe Rows($0) }
   }
 
-  private func wait(_ events: Int16, _ state: inout State, _ deadline: DispatchTime) throws(ServerFailure) {
-    guard unsafe !Self.wait(PQsocket(handle), events, until: deadline) else { return }
+  private func wait(_ events: Int16, _ state: inout State, _ time: Duration) throws(ServerFailure) {
+    guard unsafe !Self.wait(PQsocket(handle), events, until: .now() + time.timeInterval) else { return }
     state.isLost = true
     throw ServerFailure(.lost, "the server did not answer in time")
   }

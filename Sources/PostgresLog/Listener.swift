@@ -8,16 +8,13 @@ import Locks
 final class Listener: Sendable {
   private let connection: Connection
   private let journal: [UInt8]
-  /// The session that appends for this node. Its notifications are always correct, so the server need not be asked.
-  private let writer: Int32
   /// The interval of polling.
   private let interval: Duration
   private let known: Lock<Revision>
 
-  init(_ address: ServerAddress, _ journal: [UInt8], writer: Int32) throws(ServerFailure) {
+  init(_ address: ServerAddress, _ journal: [UInt8]) throws(ServerFailure) {
     connection = try address.connect()
     self.journal = journal
-    self.writer = writer
     do throws(ServerFailure) {
       try connection.run("LISTEN \(ServerLog.channel(journal))", within: ServerAddress.patience)
       interval = .seconds(1)
@@ -30,16 +27,22 @@ final class Listener: Sendable {
   }
 
   /// Returns the newest revision as soon as it is above the given one, or when the time has passed.
-  func newest(after revision: Revision, waitingAtMost time: Duration) throws(ServerFailure) -> Revision {
+  /// - Parameter stored: the newest revision that this node knows to be stored, as soon as a statement in progress, which
+  ///   may learn of newer ones, has ended.
+  func newest(
+    after revision: Revision, waitingAtMost time: Duration, stored: () -> Revision
+  ) throws(ServerFailure) -> Revision {
     let deadline = ContinuousClock.now + time
     while true {
       let known = known.withLock { $0 }
       let now = ContinuousClock.now
       if known > revision || now >= deadline { return known }
       let told = try connection.notifications(atMost: min(interval, deadline - now))
-      let own = told.compactMap { $0.session == writer ? Revision($0.text) : nil }
-      let isOwn = !told.isEmpty && own.count == told.count
-      let newest = isOwn ? own.max() ?? 0 : try ServerLog.newest(of: journal, connection)
+      // Anyone can send a notification, so the server is asked, unless this node knows of these entries already: it has
+      // committed them, or got them with its turn.
+      let newestTold = told.map { Revision($0) ?? .max }.max() ?? .max
+      let newestStored = told.isEmpty ? 0 : stored()
+      let newest = newestTold <= newestStored ? newestStored : try ServerLog.newest(of: journal, connection)
       self.known.withLock { $0 = max($0, newest) }
     }
   }

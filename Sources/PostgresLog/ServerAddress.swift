@@ -47,20 +47,30 @@ struct ServerAddress: Sendable, CustomStringConvertible {
     let named = Set(Connection.allSettings(settings).filter { !$0.value.isEmpty }.map(\.name))
     let connection = try Connection(
       [("client_encoding", "UTF8")] + usual.filter { !named.contains($0.0) } + settings)
-    // Each statement has its own time limit in this module. With a timeout of its own, the server would report a commit
-    // as done that no standby has confirmed. Engines that don't know these settings refuse them, which is ignored.
-    for setting in ["statement_timeout", "lock_timeout", "idle_session_timeout"] {
-      _ = try? connection.run("SET \(setting) = 0", within: Self.patience)
+    for setting in Self.sessionSettings {
+      // Engines that don't know a setting refuse it. If the connection is lost, the next statement fails too.
+      _ = try? connection.run("SET \(setting)", within: Self.patience)
     }
-    // All reads are by primary key. Without statistics, the server would collect the rows of a piece with a bitmap and
-    // then sort them.
-    _ = try? connection.run("SET enable_bitmapscan = off", within: Self.patience)
-    // A node that is paused during its turn must not block the others.
-    _ = try? connection.run("SET idle_in_transaction_session_timeout = 5000", within: Self.patience)
     try connection.run(
       "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED", within: Self.patience)
     return connection
   }
+
+  private static let sessionSettings = [
+    // Each statement has its own time limit in this module. With a timeout of its own, the server would report a commit
+    // as done that no standby has confirmed.
+    "statement_timeout = 0", "lock_timeout = 0", "idle_session_timeout = 0",
+    // A server that was told not to wait for the standby says so in a warning.
+    "client_min_messages = warning",
+    // All reads are by primary key. Without statistics, the server would collect the rows of a piece with a bitmap and
+    // then sort them.
+    "enable_bitmapscan = off",
+    // A node that is paused during its turn must not block the others.
+    "idle_in_transaction_session_timeout = 5000",
+    // A session that waits for a lock ends soon after its node has given up. Otherwise such sessions would use up the
+    // server's connections while a standby is away. From PostgreSQL 14 on.
+    "client_connection_check_interval = 5000",
+  ]
 
   /// The time limit for an answer that needs no flush.
   static var patience: Duration { .seconds(10) }

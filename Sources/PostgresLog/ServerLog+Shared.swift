@@ -15,8 +15,8 @@ extension ServerLog: SharedLog {
   /// their requests.
   func reserve(after revision: Revision) throws(JournalError) -> Revision {
     try using { connection in
-      try isReserved.withLock { isReserved in
-        if isReserved { return try Self.newest(of: journal, connection) }
+      try turn.withLock { turn in
+        if turn.isReserved { return try Self.newest(of: journal, connection) }
         do {
           let (first, last) = (revision + 1, revision + Schema.pieceCount)
           let rows = try connection.runAll(
@@ -25,9 +25,10 @@ extension ServerLog: SharedLog {
               (Schema.smallPiece, [.uuid(journal), .integer(first), .integer(last)]),
             ], within: Self.writingPatience)
           guard rows[1].count == 1 else { throw ServerFailure(.refused, "the journal's row is missing") }
-          isReserved = true
+          turn.isReserved = true
+          turn.newest = rows[1].integer(0, 0)
           if rows[2].count > 0 { reserved.withLock { $0 = rows[2] } }
-          return rows[1].integer(0, 0)
+          return turn.newest
         } catch {
           _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)
           throw error
@@ -40,9 +41,9 @@ extension ServerLog: SharedLog {
 
   /// Ends the transaction that has the turn, if there is one.
   func giveTurnBack() {
-    isReserved.withLock { isReserved in
-      guard isReserved else { return }
-      isReserved = false
+    turn.withLock { turn in
+      guard turn.isReserved else { return }
+      turn.isReserved = false
       _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)
     }
   }

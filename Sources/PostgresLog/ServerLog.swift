@@ -24,8 +24,8 @@ final class ServerLog: EntryLog {
   private let first: Revision
   private let calls = OpenCalls()
   private let isWriting = Lock(false)
-  /// Whether an open transaction has the turn.
-  let isReserved = Lock(false)
+  /// Held while a transaction waits for the turn, or for its commit.
+  let turn = Lock(Turn())
   /// The first entries that the node lacked when it got the turn, until they are read. At least one.
   let reserved = Lock<Rows?>(nil)
   /// Whether the server notifies listeners of new entries.
@@ -34,6 +34,13 @@ final class ServerLog: EntryLog {
   private let listener = Lock<Listener?>(nil)
   /// Created by the first image that is added.
   private let images = Lock<Connection?>(nil)
+
+  struct Turn: Sendable {
+    /// Whether an open transaction has it.
+    var isReserved = false
+    /// The newest entry that is known to be stored.
+    var newest: Revision = 0
+  }
 
   /// - Throws: ``JournalError`` with code `damaged` if the server has no log of the journal.
   init(
@@ -83,6 +90,8 @@ final class ServerLog: EntryLog {
     var ahead: Connection.Answer?
     var isFirst = true
     while true {
+      // Closing waits for this call.
+      if calls.isClosed { throw JournalError.closed() }
       let rows = try JournalError.translating {
         if let received { return received }
         return try connection.rows(
@@ -152,13 +161,13 @@ final class ServerLog: EntryLog {
       if access == .read { return first }
       if time <= .zero { return try Self.newest(of: journal, connection) }
       let listener = try listener.withLock { listener in
-        if listener == nil { listener = try Listener(address, journal, writer: connection.session) }
+        if listener == nil { listener = try Listener(address, journal) }
         return listener
       }
       // The log may have been closed before there was a listener to interrupt.
       guard let listener, !calls.isClosed else { throw JournalError.closed() }
       do {
-        return try listener.newest(after: revision, waitingAtMost: time)
+        return try listener.newest(after: revision, waitingAtMost: time) { turn.withLock { $0.newest } }
       } catch {
         throw calls.isClosed ? JournalError.closed() : error
       }
@@ -222,18 +231,22 @@ final class ServerLog: EntryLog {
       .uuid(journal), .integer(revision), .integer(last), .integers(entries.map(\.revision)),
       .manyBytes(entries.map(\.digest.bytes)), .manyBytes(entries.map(\.bytes)), .text(channel),
     ]
-    return try isReserved.withLock { isReserved throws(ServerFailure) in
-      let wasReserved = isReserved
-      isReserved = false
+    return try turn.withLock { turn throws(ServerFailure) in
+      let wasReserved = turn.isReserved
+      turn.isReserved = false
+      func note(_ isStored: Bool) -> Bool {
+        if isStored { turn.newest = last }
+        return isStored
+      }
       let notifies = notifies.withLock { $0 }
       do throws(ServerFailure) {
         let statement = notifies ? Schema.append : Schema.quietAppend
         if !wasReserved {
-          return try connection.run(statement, values, within: Self.writingPatience).count == 1
+          return note(try connection.run(statement, values, within: Self.writingPatience).count == 1)
         }
         let rows = try connection.runAll(
           [(statement, values), (Schema.commit, [])], within: Self.writingPatience)
-        return rows[0].count == 1
+        return note(rows[0].count == 1)
       } catch {
         if wasReserved, error.kind == .refused {
           _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)
@@ -241,7 +254,7 @@ final class ServerLog: EntryLog {
         // The engine does not have `pg_notify`, or the role may not use it. Listeners poll anyway.
         guard notifies, ["42883", "42501"].contains(error.state) else { throw error }
         self.notifies.withLock { $0 = false }
-        return try connection.run(Schema.quietAppend, values, within: Self.writingPatience).count == 1
+        return note(try connection.run(Schema.quietAppend, values, within: Self.writingPatience).count == 1)
       }
     }
   }
@@ -252,10 +265,9 @@ final class ServerLog: EntryLog {
     journal.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
   }
 
-  /// The time limit for a read, which may be slow on the server's disk.
+  /// How long a read waits for the server's disk.
   private static var readingPatience: Duration { .seconds(60) }
-  /// The time limit for a commit. It waits for the commits before it, for two flushes and for the network between two
-  /// servers.
+  /// How long a commit waits for the commits before it, for two flushes and for the network between two servers.
   static var writingPatience: Duration { .seconds(30) }
 
   // MARK: Closing
@@ -263,6 +275,8 @@ final class ServerLog: EntryLog {
   func close() {
     guard calls.close() else { return }
     listener.withLock { $0?.end() }
+    // A paused server would let a call wait for its time limit.
+    if !calls.isIdle { connection.interrupt() }
     calls.wait()
   }
 

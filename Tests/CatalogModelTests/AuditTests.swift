@@ -133,6 +133,26 @@ struct AuditTests {
     }
   }
 
+  /// Any program can write metadata. A revision below all numbers used to end the process.
+  @Test func metadataThatNamesNoRevisionIsNoOrigin() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      try journal.commit { try $0.addItem(kind: "book", attributes: ["title": .string("Dune")]) }
+      for text in ["\(Int.min)", "\(Int.max)", "-1", "0", "1e3", ""] {
+        for key in ["journal.reverts", "journal.restores", "journal.undoes", "journal.redoes"] {
+          let revision = try journal.commit(by: "eve", metadata: [key: text]) {
+            try $0.updateItem(1, set: ["title": .string("\(key) \(text)")])
+          }.revision
+          let blame = try journal.blame(.item(1), findsOrigin: true)?.first { $0.key == .attribute("title") }
+          #expect(blame?.revision == revision)
+          _ = try journal.planUndo(by: "eve")
+          _ = try journal.planRedo(by: "eve")
+        }
+      }
+      try journal.close()
+    }
+  }
+
   @Test func bisectFindsTheFirstRevisionInAFewStates() throws {
     try withRandomJournal { made, random in
       for _ in 0..<20 {

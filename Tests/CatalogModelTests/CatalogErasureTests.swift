@@ -56,6 +56,44 @@ import Testing
     }
   }
 
+  /// An image that was moved to another item used to be erased with the first one.
+  @Test func whatNoLongerBelongsToAnErasedItemStays() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Finds.journal")
+      let journal = try CatalogJournal.create(at: url)
+      let blob = try journal.blobs.add(Data("cup".utf8))
+      try journal.commit { draft in
+        for _ in 1...2 { try draft.addItem(kind: "find") }
+        for name in ["moved", "left", "deleted"] {
+          try draft.addImage(to: 1, name: name, mediaType: "image/png", blob: blob)
+        }
+      }
+      try journal.commit { draft in
+        for number in [1, 3] {
+          let image = EntityKey.image(ImageID(number))
+          let name = try #require(draft.state.image(ImageID(number))?.name)
+          try draft.update(
+            image,
+            to: EntityRecord(fields: [
+              0: .integer(2), 1: .string(name), 2: .string("image/png"), 3: .data(Data(blob.digest.bytes)),
+              4: .integer(Int64(blob.byteCount)),
+            ]))
+        }
+      }
+      #expect(journal.state.images(of: 2).map(\.name) == ["moved", "deleted"])
+      try journal.commit { try $0.deleteImage(3) }
+      try journal.close()
+      try CatalogJournal.erase([.item(1)], at: url, reason: "by law")
+      let erased = try CatalogJournal.open(at: url)
+      #expect(erased.state.images.map(\.name) == ["moved"])
+      #expect(erased.state.isErased(.image(2)) && !erased.state.isErased(.image(3)))
+      #expect(try erased.state(asOf: .revision(1)).images.map(\.name) == ["moved", "deleted"])
+      #expect(try erased.verify(deep: true).problems.map(\.description) == [])
+      #expect(erased.state.problems() == [])
+      try erased.close()
+    }
+  }
+
   @Test func itemsMayStayInACategoryThatWasErasedAndNoneMayEnterIt() throws {
     try withErased([.category(1)]) { journal, _ in
       #expect(journal.state.category(1) == nil)

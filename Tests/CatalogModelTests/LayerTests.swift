@@ -669,6 +669,61 @@ struct LayerTests {
     }
   }
 
+  /// If neither a layer nor the log could be read, the layers below it used to answer: with old values, and with items
+  /// that were deleted. And a replay on such a state reported that the log was damaged.
+  @Test func anOlderLayerNeverAnswersForOneThatCanNotBeRead() throws {
+    try withTemporaryFolder { folder in
+      let isFailing = Atomic<Bool>(false)
+      var options = JournalOptions(snapshots: .often(12))
+      options.snapshots.fanout = 100
+      options.snapshots.logShare = 100
+      options.snapshots.memoryByteCount = 0
+      options.readHook = { _, _ in isFailing.load(ordering: .acquiring) ? .fail(EIO) : .proceed }
+      let url = folder.url.appending(path: "Fault.journal")
+      var journal = try CatalogJournal.create(at: url, options: options)
+      let text = String(repeating: "early ", count: 1000)
+      try journal.commit { draft in
+        for _ in 0..<400 { _ = try draft.addItem(kind: "note", attributes: ["text": .string(text)]) }
+      }
+      journal.waitForLayers()
+      try journal.commit { draft in
+        for number in 1...400 {
+          let text = String(repeating: "late \(number) ", count: 300)
+          try draft.updateItem(EntityID(number), set: ["text": .string(text)])
+        }
+        try draft.deleteItem(207)
+      }
+      journal.waitForLayers()
+      // Now the log is in tables, which are read on demand.
+      try journal.close()
+      journal = try CatalogJournal.open(at: url, options: options)
+      // Updates of the first items, so that the pages of the others are not in memory.
+      for stars in 1...3 { try journal.commit { try $0.updateItem(1, set: ["stars": .integer(Int64(stars))]) } }
+      let last = try journal.commit { try $0.addItem(kind: "last") }.revision
+      let state = journal.state
+      let newest = try #require(journal.chain.layers.last)
+      #expect(journal.chain.layers.count > 1 && newest.top.revision == 2)
+      let file = url.appending(path: "snapshots/\(newest.name.fileName)")
+      let handle = try FileHandle(forUpdating: file)
+      try handle.write(contentsOf: Data(count: try Data(contentsOf: file).count))
+      try handle.close()
+      isFailing.store(true, ordering: .releasing)
+      func isLate(_ item: Catalog.Item) -> Bool {
+        if case .string(let text)? = item.attributes["text"] { text.hasPrefix("late") } else { false }
+      }
+      for number in 1...400 {
+        guard let item = state.item(EntityID(number)) else { continue }
+        #expect(number != 207 && isLate(item), "item \(number)")
+      }
+      for item in state.items where item.kind == "note" { #expect(item.id != 207 && isLate(item)) }
+      for item in state.items(ofKind: "note") { #expect(item.id != 207) }
+      #expect(state.failure?.code == .io)
+      let error = #expect(throws: JournalError.self) { try journal.state(asOf: .revision(last - 1)) }
+      #expect(error?.code == .io, "\(String(describing: error))")
+      try? journal.close()
+    }
+  }
+
   /// A merge that could read neither a layer nor the log used to stop all commits, although no reader had missed
   /// anything, and although the fault had passed.
   @Test func aFaultThatOnlyAMergeMeetsStopsNoCommit() throws {

@@ -337,9 +337,7 @@ import Testing
     try withTemporaryFolder(inMemory: true) { folder in
       let whole = folder.url.appending(path: "Books.journal")
       try makeOldJournal(at: whole)
-      let entries = whole.appending(path: "entries").path
-      let table = try #require(
-        try FileManager.default.contentsOfDirectory(atPath: entries).filter { $0.hasSuffix(".ldb") }.min())
+      let table = try #require(try entryTables(of: whole).first).lastPathComponent
       let url = folder.url.appending(path: "Damaged.journal")
       try FileManager.default.copyItem(at: whole, to: url)
       let path = url.appending(path: "entries/\(table)")

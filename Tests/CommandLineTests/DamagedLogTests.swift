@@ -170,9 +170,7 @@ private func alterAnOldEntry(of path: String) throws {
 
 /// Alters a byte of the oldest table of a large journal, whose place `place` takes from its size.
 private func alter(_ path: String, at place: (Int) -> Int) throws {
-  let names = try FileManager.default.contentsOfDirectory(atPath: "\(path)/entries")
-  let table = URL(
-    filePath: "\(path)/entries/\(try #require(names.filter { $0.hasSuffix(".ldb") }.min()))")
+  let table = try #require(try entryTables(of: URL(filePath: path)).first)
   var bytes = try Data(contentsOf: table)
   bytes[place(bytes.count)] ^= 1
   try bytes.write(to: table)

@@ -128,9 +128,9 @@ import Testing
       try database.close()
     }
     try make("AlteredTable") { url in
-      try change(try tables(of: url)[2]) { $0[$0.count / 3] ^= 1 }
+      try change(try entryTables(of: url)[1]) { $0[$0.count / 3] ^= 1 }
     }
-    try make("MissingTable") { url in try FileManager.default.removeItem(at: tables(of: url)[1]) }
+    try make("MissingTable") { url in try FileManager.default.removeItem(at: entryTables(of: url)[0]) }
     try make("EmptyLog") { url in try change(log(of: url)) { $0 = Data() } }
     try make("CutLog") { url in try change(log(of: url)) { $0 = $0.prefix($0.count / 2) } }
     try make("MissingManifest") { url in
@@ -205,11 +205,6 @@ import Testing
 
   private func names(in folder: URL) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-  }
-
-  private func tables(of url: URL) throws -> [URL] {
-    let entries = url.appending(path: "entries")
-    return try names(in: entries).filter { $0.hasSuffix(".ldb") }.map { entries.appending(path: $0) }
   }
 
   /// LevelDB's newest log.

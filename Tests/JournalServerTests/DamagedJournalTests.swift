@@ -177,8 +177,7 @@ private func withLargeJournal(_ body: (_ url: URL) throws -> Void) throws {
 /// - Parameter place: where in the oldest table, from its size. Opening reads the first block to learn where the table
 ///   begins.
 private func damage(_ url: URL, at place: (UInt64) -> UInt64 = { $0 / 3 }) throws {
-  let names = try FileManager.default.contentsOfDirectory(atPath: url.appending(path: "entries").path)
-  let table = url.appending(path: "entries/\(try #require(names.filter { $0.hasSuffix(".ldb") }.min()))")
+  let table = try #require(try entryTables(of: url).first)
   let file = try FileHandle(forUpdating: table)
   defer { try? file.close() }
   let place = place(try file.seekToEnd())

@@ -116,10 +116,7 @@ import Testing
 
   @Test func aDeletedTableIsDetected() throws {
     try withFilledLedger { url in
-      let entries = url.appendingPathComponent("entries")
-      let table = try #require(
-        FileManager.default.contentsOfDirectory(atPath: entries.path).first { $0.hasSuffix(".ldb") })
-      try FileManager.default.removeItem(at: entries.appendingPathComponent(table))
+      try FileManager.default.removeItem(at: try #require(try entryTables(of: url).first))
       _ = try expectDamage(url)
     }
   }

@@ -273,6 +273,110 @@ struct FailureTests {
     try primary.stop()
   }
 
+  /// A server that is told to stop waiting for the standby reports the commit as done, and sends a warning. If the role had
+  /// no warnings sent, such a commit used to be acknowledged.
+  @Test(arguments: ["warning", "error"]) func aCommitThatTheStandbyLacksIsNotAcknowledged(level: String) throws
+  {
+    let primary = try PostgresServer()
+    let standby = try PostgresServer(["hot_standby=on"], standbyOf: primary)
+    try primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
+    try primary.sql("SELECT pg_reload_conf()")
+    let address = primary.address(setting: "client_min_messages=\(level)")
+    try withTemporaryFolder { folder in
+      try share(at: address, in: folder)
+      let node = try nodes(1, at: address, in: folder)[0]
+      let revision = Lock<Revision?>(nil)
+      let done = DispatchGroup()
+      try standby.pause(true)
+      done.enter()
+      let isStarted = Threads.start {
+        let commit = try? node.commit(by: "late") { try $0.write(2, "late") }
+        revision.withLock { $0 = commit?.revision }
+        done.leave()
+      }
+      try #require(isStarted)
+      var cancelled = ""
+      for _ in 0..<500 where cancelled.isEmpty {
+        usleep(20_000)
+        cancelled = try primary.sql(
+          "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+      }
+      #expect(cancelled == "t\n")
+      usleep(1_000_000)
+      #expect(revision.withLock { $0 } == nil)
+      try standby.pause(false)
+      done.wait()
+      #expect(revision.withLock { $0 } == 2)
+      try node.close()
+    }
+    try standby.stop()
+    try primary.stop()
+  }
+
+  /// Sessions that waited for a lock used to stay after their node had given up and connected again. While a standby was
+  /// away, they used up the server's connections.
+  @Test func aSessionThatWaitsForALockEndsAfterItsNodeHasGivenUp() throws {
+    let server = try PostgresServer()
+    let proxy = try CuttingProxy(to: server.port)
+    try withTemporaryFolder { folder in
+      try share(at: server.address, in: folder)
+      let through = server.address.replacing(":\(server.port)/", with: ":\(proxy.port)/")
+      let storage = try #require(Self.options.sharing).storage(at: through)
+      let log = try storage.connect(to: try #require(try storage.journals().first))
+      try log.beginWriting()
+      let group = DispatchGroup()
+      func start(_ body: @escaping @Sendable () -> Void) throws {
+        group.enter()
+        let isStarted = Threads.start {
+          body()
+          group.leave()
+        }
+        try #require(isStarted)
+      }
+      try start {
+        _ = try? server.sql("BEGIN; SELECT FROM journal_logs FOR UPDATE; SELECT pg_sleep(20); COMMIT")
+      }
+      func count(_ condition: String) throws -> Int {
+        let text = try server.sql("SELECT count(*) FROM pg_stat_activity WHERE \(condition)")
+        return Int(text.dropLast()) ?? -1
+      }
+      for _ in 0..<200 where try count("wait_event = 'PgSleep'") == 0 { usleep(20_000) }
+      try start { _ = try? log.reserve(after: 1) }
+      for _ in 0..<200 where try count("wait_event_type = 'Lock'") == 0 { usleep(20_000) }
+      #expect(try count("wait_event_type = 'Lock'") == 1)
+      proxy.close()
+      for _ in 0..<600 where try count("wait_event_type = 'Lock'") > 0 { usleep(20_000) }
+      #expect(try count("wait_event_type = 'Lock'") == 0 && count("wait_event = 'PgSleep'") == 1)
+      try? log.close()
+      try server.sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
+      group.wait()
+    }
+    try server.stop()
+  }
+
+  /// Closing used to wait until the time limit of the call in progress had passed: a minute.
+  @Test func closingInterruptsACallThatWaitsForTheServer() throws {
+    let server = try PostgresServer()
+    try withTemporaryFolder { folder in
+      try share(at: server.address, in: folder)
+      let storage = try #require(Self.options.sharing).storage(at: server.address)
+      let log = try storage.connect(to: try #require(try storage.journals().first))
+      try server.pause(true)
+      let isDone = DispatchSemaphore(value: 0)
+      let isStarted = Threads.start {
+        #expect(throws: JournalError.self) { try log.byteCount() }
+        isDone.signal()
+      }
+      try #require(isStarted)
+      usleep(200_000)
+      let time = try ContinuousClock().measure { try log.close() }
+      isDone.wait()
+      #expect(time < .seconds(30))
+      try server.pause(false)
+    }
+    try server.stop()
+  }
+
   /// A process that is killed during an append may have stored the entry; then the other nodes have it, too.
   @Test func allNodesHaveTheSameHistoryAfterNodesAreKilled() throws {
     var random = SeededGenerator()
@@ -396,6 +500,32 @@ struct FailureTests {
       #expect(try local.statistics().blobCount == 2)
       #expect(try local.verify(deep: true).isSound)
       try local.close()
+    }
+  }
+
+  /// The other nodes could not have read it, and sending the right bytes later would not have replaced it.
+  @Test func anAlteredImageIsNotSentAndTheRightOneIsSentLater() throws {
+    let address = try PostgresServer.shared.get().makeDatabase()
+    try withTemporaryFolder { folder in
+      let bytes = Data((0..<2_500_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+      let url = folder.url.appending(path: "Node0.journal")
+      let journal = try Journal<Logbook>.create(at: url)
+      let image = try journal.blobs.add(bytes)
+      try journal.commit { try $0.write(1, "first", blob: image) }
+      let file = journal.blobs.url(of: image)
+      try journal.close()
+      try FileManager.default.removeItem(at: file)
+      try (bytes.dropLast() + [0]).write(to: file)
+      let error = #expect(throws: JournalError.self) { try Journal<Logbook>.share(at: url, on: address) }
+      #expect(error?.code == .damaged)
+      try FileManager.default.removeItem(at: file)
+      try bytes.write(to: file)
+      try Journal<Logbook>.share(at: url, on: address)
+      let other = folder.url.appending(path: "Node1.journal")
+      try Journal<Logbook>.join(address, at: other)
+      let node = try Journal<Logbook>.open(at: other, options: Self.options)
+      #expect(try node.blobs.data(of: image) == bytes)
+      try node.close()
     }
   }
 

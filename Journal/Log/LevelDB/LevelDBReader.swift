@@ -159,25 +159,24 @@ final class LevelDBReader: EntryLog {
     let mark = try head.read()
     guard mark.revision > newest else { return newest }
     return try turn.withLock { _ throws(JournalError) in
-      var (view, newest) = state.withLock { ($0.view, $0.newest) }
-      guard mark.revision > newest else { return newest }
-      // The writer of this mark has written its manifest before it.
-      let isReopened = view.database.wasReopened
-      if !isReopened {
-        do throws(DatabaseError) { try view.readLogs() } catch { throw JournalError(error) }
+      let isRead: Bool? = try state.withLock { state throws(JournalError) in
+        guard mark.revision > state.newest else { return nil }
+        // The writer of this mark has written its manifest before it.
+        if state.view.database.wasReopened { return false }
+        // In place, because a copy of the view would have its own list of entries.
+        do throws(DatabaseError) { try state.view.readLogs() } catch { throw JournalError(error) }
+        // LevelDB may have started another log.
+        return state.view.newest >= mark.revision
       }
-      // LevelDB may also have started another log.
-      if isReopened || view.newest < mark.revision {
-        view = try LevelDBView(place, options, through: mark.revision)
-      }
-      newest = mark.revision
+      guard let isRead else { return state.withLock { $0.newest } }
+      let view = isRead ? nil : try LevelDBView(place, options, through: mark.revision)
       state.withLock { state in
-        state.view = view
-        state.newest = newest
+        if let view { state.view = view }
+        state.newest = mark.revision
         state.mark = mark
         state.lastChange = .now
       }
-      return newest
+      return mark.revision
     }
   }
 

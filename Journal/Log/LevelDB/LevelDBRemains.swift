@@ -15,8 +15,11 @@ struct LevelDBRemains: LogRemains {
     self.folder = folder
     do throws(JournalError) {
       let entries = try folder.openEntries()
-      let files = try JournalError.translatingLevelDB { try SalvagedFiles(in: entries) }
-      journal = (try? files.values(for: LogKey.journal).first).flatMap { JournalID(bytes: $0) }
+      let (files, id) = try JournalError.translatingLevelDB {
+        let files = try SalvagedFiles(in: entries)
+        return (files, try files.values(for: LogKey.journal).first)
+      }
+      journal = id.flatMap { JournalID(bytes: $0) }
       problems = files.problems.map {
         JournalError(.damaged, "a file of the log is damaged: \($0)", path: folder.entries)
       }

@@ -60,6 +60,8 @@ import Testing
       #expect(gate.waitForError()?.contains("close the journal and open it again") == true)
       let error = #expect(throws: JournalError.self) { try journal.commit { try $0.deposit(1, on: 1) } }
       #expect(error?.code == .poisoned)
+      let late = #expect(throws: JournalError.self) { try journal.catchUp() }
+      #expect(late?.code == .poisoned)
       // The entries that were committed can still be read from memory.
       #expect(try journal.history(of: EntityKey.account(1)).map(\.revision) == [2, 1])
       gate.open()

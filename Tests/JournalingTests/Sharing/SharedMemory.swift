@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Locks
 import SHA256
@@ -12,7 +13,9 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     case lostBefore
     /// Everything is stored, and the connection is lost before the answer.
     case lostAfter
-    /// The storage refuses for good, and nothing is stored.
+    /// The connection is lost after twice the time for trying again, before anything is stored.
+    case lostLate
+    /// The storage refuses, and nothing is stored.
     case refused
   }
 
@@ -27,6 +30,7 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     var generation = 0
     /// The faults of the next appends; the last element is for the next one.
     var faults: [Fault] = []
+    var retryTime = Duration.seconds(20)
     var connectionCount = 0
     var listeners: [ObjectIdentifier: NewestRevision] = [:]
     /// The connection that has the turn.
@@ -37,6 +41,7 @@ final class SharedMemory: LogSharing, SharedLogStorage {
 
   var address: String { "memory://here" }
   var appendByteCount: Int { 1 << 20 }
+  var retryTime: Duration { contents.withLock { $0.retryTime } }
 
   func storage(at address: String) throws(JournalError) -> any SharedLogStorage { self }
 
@@ -170,6 +175,9 @@ private final class SharedMemoryLog: SharedLog {
   }
 
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
+    if storage.contents.withLock({ $0.faults.last }) == .lostLate {
+      _ = DispatchSemaphore(value: 0).wait(timeout: .now() + (storage.retryTime * 2).timeInterval)
+    }
     while true {
       let outcome: Result<[NewestRevision]?, AppendFailure> = storage.contents.withLock { contents in
         guard contents.generation == generation, !contents.isDown else {
@@ -179,7 +187,7 @@ private final class SharedMemoryLog: SharedLog {
         contents.turn = nil
         let fault = contents.faults.popLast()
         if fault == .refused { return .failure(.refused(JournalError(.io, "the shared memory refused"))) }
-        if fault == .lostBefore { return .failure(.unknown(SharedMemory.unreachable)) }
+        if fault == .lostBefore || fault == .lostLate { return .failure(.unknown(SharedMemory.unreachable)) }
         guard contents.entries.count == revision else {
           return .failure(.conflict(newest: contents.entries.count))
         }
