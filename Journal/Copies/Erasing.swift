@@ -164,7 +164,9 @@ extension Journal {
       }
       var isComplete = false
       while !isComplete {
-        let others = records.filter { !found.contains($0.key) && Self.goes($0.value, $0.key.kind, with: found) }
+        let others = records.filter { entity, record in
+          !found.contains(entity) && Self.goes(record, entity.kind, with: found)
+        }
         found.formUnion(others.keys)
         isComplete = others.isEmpty
       }

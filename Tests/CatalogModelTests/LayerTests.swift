@@ -698,7 +698,9 @@ struct LayerTests {
       try journal.close()
       journal = try CatalogJournal.open(at: url, options: options)
       // Updates of the first items, so that the pages of the others are not in memory.
-      for stars in 1...3 { try journal.commit { try $0.updateItem(1, set: ["stars": .integer(Int64(stars))]) } }
+      for stars in 1...3 {
+        try journal.commit { try $0.updateItem(1, set: ["stars": .integer(Int64(stars))]) }
+      }
       let last = try journal.commit { try $0.addItem(kind: "last") }.revision
       let state = journal.state
       let newest = try #require(journal.chain.layers.last)

@@ -273,10 +273,10 @@ struct FailureTests {
     try primary.stop()
   }
 
-  /// A server that is told to stop waiting for the standby reports the commit as done, and sends a warning. If the role had
-  /// no warnings sent, such a commit used to be acknowledged.
-  @Test(arguments: ["warning", "error"]) func aCommitThatTheStandbyLacksIsNotAcknowledged(level: String) throws
-  {
+  /// A server that is told to stop waiting for the standby reports the commit as done, and sends a warning. If the
+  /// role had no warnings sent, such a commit used to be acknowledged.
+  @Test(arguments: ["warning", "error"])
+  func aCommitThatTheStandbyLacksIsNotAcknowledged(level: String) throws {
     let primary = try PostgresServer()
     let standby = try PostgresServer(["hot_standby=on"], standbyOf: primary)
     try primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
@@ -313,8 +313,8 @@ struct FailureTests {
     try primary.stop()
   }
 
-  /// Sessions that waited for a lock used to stay after their node had given up and connected again. While a standby was
-  /// away, they used up the server's connections.
+  /// Sessions that waited for a lock used to stay after their node had given up and connected again. While a standby
+  /// was away, they used up the server's connections.
   @Test func aSessionThatWaitsForALockEndsAfterItsNodeHasGivenUp() throws {
     let server = try PostgresServer()
     let proxy = try CuttingProxy(to: server.port)
@@ -334,7 +334,7 @@ struct FailureTests {
         try #require(isStarted)
       }
       try start {
-        _ = try? server.sql("BEGIN; SELECT FROM journal_logs FOR UPDATE; SELECT pg_sleep(20); COMMIT")
+        _ = try? server.sql("BEGIN; SELECT FROM journal_logs FOR UPDATE; SELECT pg_sleep(60); COMMIT")
       }
       func count(_ condition: String) throws -> Int {
         let text = try server.sql("SELECT count(*) FROM pg_stat_activity WHERE \(condition)")
