@@ -12,10 +12,11 @@ import Testing
       let screen = RecipeScreen(book)
       var drawn: [[String]] = []
       screen.follow { drawn.append($0) }
-      func type(_ commands: String...) async throws {
+      // Without these attributes, the compiler lets functions inside a closure run elsewhere, and races with it.
+      @MainActor func type(_ commands: String...) async throws {
         for command in commands { #expect(try await screen.run(command) == nil, "\(command)") }
       }
-      func shows(_ lines: [String]) async {
+      @MainActor func shows(_ lines: [String]) async {
         for _ in 0..<100_000 where drawn.last != lines { await Task.yield() }
         #expect(drawn.last == lines)
       }
