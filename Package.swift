@@ -122,7 +122,7 @@ let package = Package(
     .testTarget(
       name: "PostgresLogTests",
       dependencies: [
-        "PostgresLog", "Journaling", "Locks", "SHA256", "LogbookModel", "TestSupport", "CrashChild",
+        "PostgresLog", "Journaling", "Files", "Locks", "SHA256", "LogbookModel", "TestSupport", "CrashChild",
       ]),
     .testTarget(
       name: "CatalogModelTests",

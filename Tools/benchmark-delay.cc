@@ -7,11 +7,9 @@
 // Each piece is sent when the delay has passed since it arrived, so pieces that follow one another closely stay close.
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>

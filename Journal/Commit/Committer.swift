@@ -417,10 +417,11 @@ final class Committer<State: EventSourced>: Sendable {
   private func write(_ work: CommitQueue.Work) throws(AppendFailure) {
     guard let first = work.entries.first, let last = work.entries.last else { return }
     if !work.blobs.isEmpty {
-      do throws(JournalError) {
-        try blobs.flush()
-        try node?.store(work.blobs, from: blobs)
-      } catch { throw .refused(error) }
+      do throws(JournalError) { try blobs.flush() } catch {
+        // After a failed flush, another one may succeed although data was lost.
+        throw .refused(error.code == .outOfResources ? error : Self.poisoned(error))
+      }
+      do throws(JournalError) { try node?.store(work.blobs, from: blobs) } catch { throw .refused(error) }
     }
     let clock = ContinuousClock()
     let start = clock.now
@@ -480,10 +481,11 @@ final class Committer<State: EventSourced>: Sendable {
       let first = accepted.version.revision + 1
       let next = min(last, first + Self.stepCount - 1)
       var state = accepted.version.state
-      let eventCount = try replay.apply(first, through: next, to: &state)
+      let eventCount = try keeper.faults.checking { () throws(JournalError) in
+        try replay.apply(first, through: next, to: &state)
+      }
       let version = keeper.accept(
         Version(head: try replay.head(at: next), state: state), eventCount: eventCount)
-      try keeper.faults.check()
       accepted.version = version
       accepted.batch = nil
       publish(version, eventCount: eventCount)

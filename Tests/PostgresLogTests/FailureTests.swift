@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import Journaling
 import Locks
@@ -525,6 +526,31 @@ struct FailureTests {
       try Journal<Logbook>.join(address, at: other)
       let node = try Journal<Logbook>.open(at: other, options: Self.options)
       #expect(try node.blobs.data(of: image) == bytes)
+      try node.close()
+    }
+  }
+
+  /// A second flush may succeed although data was lost, so a commit that is tried again could name a lost image.
+  @Test func aFailedFlushOfTheImagesInTheFolderEndsCommits() throws {
+    let address = try PostgresServer.shared.get().makeDatabase()
+    try withTemporaryFolder { folder in
+      try share(at: address, in: folder)
+      let isFailing = Lock(false)
+      var options = Self.options
+      options.fileHook = { operation in
+        operation.kind == .syncFolder && operation.path.hasSuffix("/images") && isFailing.withLock { $0 }
+          ? .fail(EIO) : .proceed
+      }
+      let node = try Journal<Logbook>.open(at: folder.url.appending(path: "Node0.journal"), options: options)
+      let image = try node.blobs.add(Data("image".utf8))
+      isFailing.withLock { $0 = true }
+      for _ in 0..<2 {
+        let error = #expect(throws: JournalError.self) {
+          try node.commit { try $0.write(2, "second", blob: image) }
+        }
+        #expect(error?.code == .poisoned, "\(String(describing: error))")
+        isFailing.withLock { $0 = false }
+      }
       try node.close()
     }
   }
