@@ -181,9 +181,7 @@ struct Recovery<State: EventSourced> {
     }
     try chain.load(through: newest, in: log, isInUse: isInUse)
     let start = chain.start(atOrBefore: newest)
-    let (version, eventCount) = try chain.faults.checking { () throws(JournalError) in
-      try replay.version(through: newest, from: start)
-    }
+    let (version, eventCount) = try replay.version(through: newest, from: start, checking: chain.faults)
     try replay.checkDigests(from: mark?.revision ?? newest, through: newest, mark: mark)
     return (version, eventCount, eventCount - start.eventCount)
   }

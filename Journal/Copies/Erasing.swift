@@ -136,12 +136,16 @@ extension Journal {
     while true {
       var scope = ErasureScope(entities: found)
       var kept: Set<Blob> = []
-      /// The newest record of each entity, for a deleted one the last.
+      /// The newest record of each entity; of a deleted one the last, if the entity belonged to another.
       var records: [EntityKey: EntityRecord] = [:]
       let upcast = upcast
       /// Notes a record of an entity, and returns whether it is to be erased.
       func note(_ entity: EntityKey, _ record: EntityRecord?) -> Bool {
-        if let record { records[entity] = record }
+        if let record {
+          records[entity] = record
+        } else if let last = records[entity], !Self.belongsToOthers(last, entity.kind) {
+          records[entity] = nil
+        }
         let blobs = record.map { State.blobs(in: $0, of: entity.kind) } ?? []
         let isErased = scope.entities.contains(entity)
         if isErased { scope.images.formUnion(blobs) } else { kept.formUnion(blobs) }
@@ -182,6 +186,11 @@ extension Journal {
     State.references(in: record, of: kind).contains { reference in
       others.contains(reference) && State.record(record, of: kind, without: reference) == nil
     }
+  }
+
+  /// Whether a record's entity is deleted with any other.
+  private static func belongsToOthers(_ record: EntityRecord, _ kind: EntityKind) -> Bool {
+    goes(record, kind, with: Set(State.references(in: record, of: kind)))
   }
 
   private func rewrite(to copy: JournalCopy, without erasure: inout Erasure, _ observer: CopyObserver) throws

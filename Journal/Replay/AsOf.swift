@@ -82,8 +82,7 @@ extension Journal {
   func replayed(
     through revision: Revision, from start: ReplayStart<State>
   ) throws(JournalError) -> (version: Version<State>, eventCount: Int) {
-    try chain.faults.checking { () throws(JournalError) in
-      try Replay<State>(log: log, format: format).version(through: revision, from: start)
-    }
+    try Replay<State>(log: log, format: format).version(
+      through: revision, from: start, checking: chain.faults)
   }
 }

@@ -16,6 +16,14 @@ struct Replay<State: EventSourced>: Sendable {
     return (Version(head: try head(at: revision), state: state), start.eventCount + eventCount)
   }
 
+  /// The same on a state that layers back.
+  /// - Throws: what could not be read of them, rather than what followed from that.
+  func version(
+    through revision: Revision, from start: ReplayStart<State>, checking faults: ReadFaults
+  ) throws(JournalError) -> (version: Version<State>, eventCount: Int) {
+    try faults.checking { () throws(JournalError) in try version(through: revision, from: start) }
+  }
+
   /// Applies the events of some entries, and returns their number. Pruned entries are replaced by events that make the
   /// base.
   func apply(_ first: Revision, through last: Revision, to state: inout State) throws(JournalError) -> Int {

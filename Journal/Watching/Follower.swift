@@ -84,14 +84,6 @@ final class Follower<State: EventSourced>: Sendable {
     try advance(to: try replay.log.newestRevision())
   }
 
-  private func version(
-    through revision: Revision, from start: ReplayStart<State>
-  ) throws(JournalError) -> (version: Version<State>, eventCount: Int) {
-    try chain.faults.checking { () throws(JournalError) in
-      try replay.version(through: revision, from: start)
-    }
-  }
-
   private func advance(to newest: Revision) throws(JournalError) {
     try turn.withLock { count throws(JournalError) in
       let isFarBehind = newest - published.version.revision > Self.manyCount
@@ -102,7 +94,8 @@ final class Follower<State: EventSourced>: Sendable {
         // The rest from there is short.
         if start.revision + Self.manyCount > published.version.revision {
           let reached = max(start.revision, published.version.revision)
-          published.publish(try version(through: reached, from: start).version)
+          published.publish(
+            try replay.version(through: reached, from: start, checking: chain.faults).version)
         }
       }
       while published.version.revision < newest {
@@ -110,7 +103,8 @@ final class Follower<State: EventSourced>: Sendable {
         let next = min(newest, old.revision + Self.stepCount)
         try replay.checkDigests(from: old.revision + 1, through: next, before: old.digest)
         let start = ReplayStart(revision: old.revision, state: old.state, eventCount: 0)
-        let (version, eventCount) = try version(through: next, from: start)
+        let (version, eventCount) = try replay.version(
+          through: next, from: start, checking: chain.faults)
         published.publish(version)
         count += eventCount
       }
