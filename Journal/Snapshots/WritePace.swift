@@ -12,8 +12,8 @@ final class WritePace: Sendable {
 
   /// If the newest commit is older than this, there are no commits to make room for.
   private static let idleMilliseconds = 5
-  /// Shorter pauses after smaller pieces take so much of a small machine that commits wait for that.
-  private static let pauseSeconds = 0.004
+  /// Much shorter pauses take so much of a small machine that commits wait for that.
+  private static let pauseSeconds = 0.002
 
   /// Notes that a commit has written to the drive.
   func noteCommit(at milliseconds: Int = WritePace.now) {
@@ -22,7 +22,7 @@ final class WritePace: Sendable {
 
   /// How many bytes the drive is given at a time.
   func pieceByteCount(at milliseconds: Int = WritePace.now) -> Int {
-    isIdle(at: milliseconds) ? 64 << 10 : 32 << 10
+    isIdle(at: milliseconds) ? 64 << 10 : 16 << 10
   }
 
   /// Pauses after a piece, unless there are no commits.
