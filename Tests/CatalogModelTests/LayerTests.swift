@@ -620,6 +620,17 @@ struct LayerTests {
     }
   }
 
+  /// Changes a file in its place, because an open journal would go on reading a replaced one.
+  private func overwrite(_ file: URL, with bytes: Data) throws {
+    let handle = try FileHandle(forUpdating: file)
+    try handle.write(contentsOf: bytes)
+    try handle.close()
+  }
+
+  private func overwriteWithZeros(_ file: URL) throws {
+    try overwrite(file, with: Data(count: try Data(contentsOf: file).count))
+  }
+
   /// Reading a state used to end the process if both its snapshot and the log had disappeared.
   @Test(.timeLimit(.minutes(5))) func aStateThatCanNoLongerBeReadReportsItAndIsNotUsed() throws {
     try withLayeredGarden(isLate: true) { garden, options in
@@ -631,10 +642,7 @@ struct LayerTests {
       for name in try FileManager.default.contentsOfDirectory(
         atPath: garden.url.appending(path: "snapshots").path)
       where name.hasSuffix(".plist") {
-        let file = garden.url.appending(path: "snapshots/\(name)")
-        let handle = try FileHandle(forUpdating: file)
-        try handle.write(contentsOf: Data(count: try Data(contentsOf: file).count))
-        try handle.close()
+        try overwriteWithZeros(garden.url.appending(path: "snapshots/\(name)"))
       }
       // The log is still there: the answers are right.
       #expect(state.json == garden.states.last)
@@ -705,10 +713,7 @@ struct LayerTests {
       let state = journal.state
       let newest = try #require(journal.chain.layers.last)
       #expect(journal.chain.layers.count > 1 && newest.top.revision == 2)
-      let file = url.appending(path: "snapshots/\(newest.name.fileName)")
-      let handle = try FileHandle(forUpdating: file)
-      try handle.write(contentsOf: Data(count: try Data(contentsOf: file).count))
-      try handle.close()
+      try overwriteWithZeros(url.appending(path: "snapshots/\(newest.name.fileName)"))
       isFailing.store(true, ordering: .releasing)
       func isLate(_ item: Catalog.Item) -> Bool {
         if case .string(let text)? = item.attributes["text"] { text.hasPrefix("late") } else { false }
@@ -748,11 +753,6 @@ struct LayerTests {
       let layer = try #require(journal.chain.layers.first)
       let file = url.appending(path: "snapshots/\(layer.name.fileName)")
       let whole = try Data(contentsOf: file)
-      func overwrite(with bytes: Data) throws {
-        let handle = try FileHandle(forUpdating: file)
-        try handle.write(contentsOf: bytes)
-        try handle.close()
-      }
       var count = 400
       func grow(until holds: () -> Bool) throws {
         while !holds(), count < 4000 {
@@ -763,11 +763,11 @@ struct LayerTests {
         }
         #expect(holds())
       }
-      try overwrite(with: Data(count: whole.count))
+      try overwriteWithZeros(file)
       isFailing.store(true, ordering: .releasing)
       try grow { journal.snapshotProblems.contains { $0.revision == layer.top.revision } }
       #expect(journal.chain.layers.contains { $0 === layer })
-      try overwrite(with: whole)
+      try overwrite(file, with: whole)
       isFailing.store(false, ordering: .releasing)
       #expect(journal.state.failure == nil)
       try grow { !journal.chain.layers.contains { $0 === layer } }

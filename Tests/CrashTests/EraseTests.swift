@@ -100,6 +100,48 @@ extension Battery {
       }
     }
 
+    /// The work would be lost, and snapshots would be removed for nothing.
+    @Test func whereFoldersCanNotBeExchangedNothingChanges() throws {
+      var random = SeededGenerator()
+      try withFolderInMemory { folder in
+        let pages = try Pages(in: folder, count: 3, &random)
+        let journal = try Journal<Logbook>.open(at: pages.url)
+        try journal.takeSnapshot()
+        let snapshots = try journal.snapshots().map(\.url)
+        try journal.close()
+        let names = try FileManager.default.contentsOfDirectory(atPath: pages.url.path).sorted()
+        let error = #expect(throws: JournalError.self) {
+          try erase(at: pages.url) { operation in
+            operation.kind == .rename && operation.path.contains("entries.new/") ? .fail(EINVAL) : .proceed
+          }
+        }
+        #expect(error?.code == .io, "\(String(describing: error))")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: pages.url.path).sorted() == names)
+        let again = try Journal<Logbook>.open(at: pages.url)
+        #expect(again.head == pages.head)
+        #expect(!snapshots.isEmpty)
+        #expect(try again.snapshots().map(\.url) == snapshots)
+        try again.close()
+      }
+    }
+
+    @Test(arguments: ["erasing 1 -5", "erasing 1 0", "erasing 1 9223372036854775807", "erasing 2 1", ""])
+    func aRecordOfAnErasureThatCanNotBeReadIsNamed(_ start: String) throws {
+      var random = SeededGenerator()
+      try withFolderInMemory { folder in
+        let pages = try Pages(in: folder, count: 2, &random)
+        let line = "\(start) \(String(repeating: "0", count: 64))\n"
+        try Data(line.utf8).write(to: pages.url.appending(path: "ERASING"))
+        let error = #expect(throws: JournalError.self) { try Journal<Logbook>.open(at: pages.url) }
+        #expect(error?.code == .damaged && error?.path?.hasSuffix("/ERASING") == true)
+        #expect(error?.message.contains("restore the journal from a backup") == true)
+        // Reading needs nothing of it.
+        let reader = try Journal<Logbook>.open(at: pages.url, mode: .readOnly)
+        #expect(reader.head == pages.head)
+        try reader.close()
+      }
+    }
+
     @Test(.enabled(if: Mount.isPossible, "only the superuser can mount a small disk"))
     func withoutRoomForTheNewLogNothingIsErasedOrPrunedAndTheErrorSaysSo() throws {
       try withTemporaryFolder { folder in

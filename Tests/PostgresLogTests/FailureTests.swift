@@ -206,11 +206,17 @@ struct FailureTests {
     try server.stop()
   }
 
-  @Test func aFailoverToASynchronousStandbyLosesNothingAcknowledged() throws {
+  /// A server, and another one that each of its commits waits for.
+  private func serverWithStandby() throws -> (PostgresServer, PostgresServer) {
     let primary = try PostgresServer()
     let standby = try PostgresServer(["hot_standby=on"], standbyOf: primary)
     try primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
     try primary.sql("SELECT pg_reload_conf()")
+    return (primary, standby)
+  }
+
+  @Test func aFailoverToASynchronousStandbyLosesNothingAcknowledged() throws {
+    let (primary, standby) = try serverWithStandby()
     let address =
       "postgresql://journal@127.0.0.1:\(primary.port),127.0.0.1:\(standby.port)/postgres"
       + "?target_session_attrs=read-write&connect_timeout=5"
@@ -235,10 +241,7 @@ struct FailureTests {
   /// An entry that the primary has flushed and the standby lacks returns with the primary, but is lost in a failover. A
   /// node that had applied it would be left with another history.
   @Test func nodesApplyNothingThatTheStandbyLacks() throws {
-    let primary = try PostgresServer()
-    let standby = try PostgresServer(["hot_standby=on"], standbyOf: primary)
-    try primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
-    try primary.sql("SELECT pg_reload_conf()")
+    let (primary, standby) = try serverWithStandby()
     try withTemporaryFolder { folder in
       try share(at: primary.address, in: folder)
       let nodes = try nodes(2, at: primary.address, in: folder)
@@ -278,10 +281,7 @@ struct FailureTests {
   /// role had no warnings sent, such a commit used to be acknowledged.
   @Test(arguments: ["warning", "error"])
   func aCommitThatTheStandbyLacksIsNotAcknowledged(level: String) throws {
-    let primary = try PostgresServer()
-    let standby = try PostgresServer(["hot_standby=on"], standbyOf: primary)
-    try primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
-    try primary.sql("SELECT pg_reload_conf()")
+    let (primary, standby) = try serverWithStandby()
     let address = primary.address(setting: "client_min_messages=\(level)")
     try withTemporaryFolder { folder in
       try share(at: address, in: folder)
