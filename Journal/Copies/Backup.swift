@@ -49,12 +49,13 @@ extension Journal {
   ) throws -> BackupReport {
     let path = try JournalFolder.path(of: url)
     try checkIsOutside(path)
+    let last = try headOverCurrentBase()
     if let status = try Folder.status(ofPath: path), status.kind == .folder,
       try !Folder(path, followsLinks: false, hook: nil).names().isEmpty
     {
-      return try update(url, sharesImages: sharesImages, progress)
+      return try update(url, through: last, sharesImages: sharesImages, progress)
     }
-    return try copy(to: url, through: head, sharesImages: sharesImages, isBackup: true, progress)
+    return try copy(to: url, through: last, sharesImages: sharesImages, isBackup: true, progress)
   }
 
   /// Creates a journal with this one's entries up to a point in time: the same history and digests, with the images
@@ -76,6 +77,7 @@ extension Journal {
     progress: (CopyProgress) throws -> Void = { _ in }
   ) throws {
     try checkIsOutside(try JournalFolder.path(of: url))
+    _ = try headOverCurrentBase()
     let last = try Replay<State>(log: log, format: format).head(at: try revision(at: selector))
     // A journal for further work does not share files.
     _ = try copy(to: url, through: last, sharesImages: false, isBackup: false, progress)
@@ -117,10 +119,22 @@ extension Journal {
     try copy.prove(observer)
   }
 
+  /// The newest entry.
+  /// - Throws: ``JournalError`` with code `pruned` if another process has erased something from the base since this
+  ///   journal was opened. Its own base still has that content.
+  func headOverCurrentBase() throws -> Head {
+    let head = head
+    // Afterwards, so that the base is not from before an erasure that the copy would have.
+    if let base = format.base, try folder.readBase(format)?.stateDigest != base.stateDigest {
+      throw JournalError(
+        .pruned, "something was erased from the journal since it was opened; open it again", path: folder.path)
+    }
+    return head
+  }
+
   private func update(
-    _ url: URL, sharesImages: Bool, _ observer: CopyObserver
+    _ url: URL, through last: Head, sharesImages: Bool, _ observer: CopyObserver
   ) throws -> BackupReport {
-    let last = head
     let backup = try ExistingBackup(url, of: format, options: copyOptions)
     defer { backup.close() }
     let head = try backup.commonHead(with: log, format, newest: last)
@@ -175,6 +189,7 @@ extension Journal {
       try format.base?.copy(to: entries, format)
     }
     var named: Set<ContentDigest> = []
+    let images: [ContentDigest]
     let folder = backup.place.folder
     do {
       try folder.root.require(try byteCountOfEntries(through: last.revision), for: "the entries")
@@ -183,14 +198,14 @@ extension Journal {
         sharesImages: sharesImages,
         &report, observer
       ) { named.insert($0.digest) }
+      images = try folder.root.folder("images").names().compactMap { name in
+        BlobNames.isDigest(name) ? ContentDigest(hex: name) : nil
+      }
+      try backup.log.close()
     } catch {
       replacement.cancel()
       throw error
     }
-    let images = try folder.root.folder("images").names().compactMap { name in
-      BlobNames.isDigest(name) ? ContentDigest(hex: name) : nil
-    }
-    try backup.log.close()
     try replacement.commit(removing: images.filter { !named.contains($0) })
     try backup.markNewest(ofNewLog: replacement.format)
     report.isRebuilt = true

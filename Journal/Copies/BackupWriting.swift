@@ -58,7 +58,7 @@ extension Journal {
   public func backup(
     progress: (CopyProgress) throws -> Void = { _ in }, write: (Data) throws -> Void
   ) throws -> BackupReport {
-    let last = head
+    let last = try headOverCurrentBase()
     var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
     let images = try folder.openImages()
     var buffer = Data()

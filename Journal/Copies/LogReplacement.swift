@@ -69,9 +69,9 @@ final class LogReplacement {
   /// afterwards.
   /// - Parameter images: the digests of images that only the old log needs.
   func commit(removing images: [ContentDigest]) throws(JournalError) {
-    try copy.close()
     let lines = images.map { $0.hex + "\n" }.joined()
     do throws(JournalError) {
+      try copy.close()
       try Self.removeSnapshots(in: folder)
       try folder.root.write(
         Self.fileName, Array("erasing 1 \(copy.head.revision) \(copy.head.digest.hex)\n\(lines)".utf8))

@@ -1,8 +1,8 @@
 /// The longest history that damaged copies of one journal prove together: each entry follows by its digest from the
 /// previous one. A pruned history begins with the base of a copy.
 ///
-/// An altered entry does not have the digest in the next one, so the copy with the right entry is found. Used by one
-/// thread at a time.
+/// An altered entry does not have the digest in the next one, so the copy with the right entry is found. If copies have
+/// different entries with followers, the history goes on with those that reach furthest. Used by one thread at a time.
 struct ProvableHistory {
   let sources: [SalvageSource]
   let format: JournalFormat
@@ -10,6 +10,10 @@ struct ProvableHistory {
   private(set) var head: Head
   /// Why nothing more was found; nil before the end.
   private(set) var end: JournalError?
+  /// Whether this only finds out how far a history reaches, with the first of several entries.
+  private var isTrial = false
+
+  private typealias Found = (sealed: SealedEntry, head: Head)
 
   /// - Throws: ``JournalError`` if these are copies of different journals, of another model, or if none identifies its
   ///   journal.
@@ -82,13 +86,23 @@ struct ProvableHistory {
     guard end == nil else { return nil }
     let revision = head.revision + 1
     var isThere = false
+    var found: [Found] = []
     for source in sources {
-      for bytes in try source.log.candidates(revision) {
+      for bytes in try source.log.candidates(revision) where !isTrial || found.isEmpty {
         isThere = true
-        guard let found = Self.entry(bytes, after: head, format.id) else { continue }
-        head = found.head
-        return found.sealed
+        if found.contains(where: { $0.sealed.bytes == bytes }) { continue }
+        guard let entry = Self.entry(bytes, after: head, format.id) else { continue }
+        if let same = found.firstIndex(where: { $0.head == entry.head }) {
+          // What is erased in one copy stays erased.
+          if try entry.sealed.erasedPartCount > found[same].sealed.erasedPartCount { found[same] = entry }
+        } else {
+          found.append(entry)
+        }
       }
+    }
+    if let next = try furthest(of: found) {
+      head = next.head
+      return next.sealed
     }
     let last = try sources.map { source throws(JournalError) in try source.log.lastRevision() }.max() ?? 0
     let acknowledged = sources.compactMap { $0.acknowledged?.revision }.max() ?? 0
@@ -103,13 +117,27 @@ struct ProvableHistory {
     return nil
   }
 
+  /// The entry whose history reaches furthest; of several, the first.
+  private func furthest(of found: [Found]) throws(JournalError) -> Found? {
+    guard found.count > 1 else { return found.first }
+    var best: (entry: Found, end: Revision)?
+    for entry in found {
+      var history = self
+      history.isTrial = true
+      history.head = entry.head
+      while try history.next() != nil {}
+      if best.map({ $0.end < history.head.revision }) ?? true { best = (entry, history.head.revision) }
+    }
+    return best?.entry
+  }
+
   /// Whether no sign of a missing entry was found.
   var isWhole: Bool { end?.code == .notFound }
 
   /// An entry with its digest, if the bytes are valid and follow from the previous entry.
   private static func entry(
     _ bytes: [UInt8], after head: Head, _ journal: JournalID
-  ) -> (sealed: SealedEntry, head: Head)? {
+  ) -> Found? {
     let revision = head.revision + 1
     let found = try? EntryDecoder.decode(bytes, revision: revision) { entry throws(JournalError) in
       (header: try entry.header(), digest: try entry.digest(journal: journal))
@@ -119,5 +147,11 @@ struct ProvableHistory {
       SealedEntry(revision: revision, bytes: bytes, digest: found.digest),
       Head(revision: revision, timestamp: found.header.date, digest: found.digest)
     )
+  }
+}
+
+extension SealedEntry {
+  fileprivate var erasedPartCount: Int {
+    get throws(JournalError) { try decode { entry throws(JournalError) in try entry.erasedPartCount() } }
   }
 }

@@ -173,11 +173,16 @@ extension Journal {
     try before.close()
     let report = try body()
     // Updates HEAD, and verifies that the result opens.
-    var options = options
-    if hadLayers { options.snapshots = .automatic }
-    let after = try open(at: url, options: options)
-    after.waitForLayers()
-    try after.close()
+    var opening = options
+    if hadLayers { opening.snapshots = .automatic }
+    do {
+      let after = try open(at: url, options: opening)
+      after.waitForLayers()
+      try after.close()
+    } catch let error as JournalError where error.code == .locked || !error.saysSomethingOfTheJournal {
+      // The work is done. The next opening updates HEAD.
+      options.note(.warning, "the log was replaced, and then the journal could not be opened", cause: error)
+    }
     return report
   }
 

@@ -6,7 +6,9 @@ import Foundation
 /// let journal = try CatalogJournal.open(at: url, options: JournalOptions(retention: .years(2)))
 /// ```
 /// The period is counted back from the newest entry or from now, whichever is earlier. So no history of the period is
-/// lost if a clock was wrong once, or if the journal was not opened for years.
+/// lost if the journal was not opened for years. If the newest entries are more than an eighth of the period later than
+/// those before them, the clock may have been wrong. The period is then counted back from the entry before the gap,
+/// until the entries after it span a twentieth of the period.
 public struct HistoryRetention: Hashable, Sendable {
   private let component: Calendar.Component
   private let count: Int
@@ -37,19 +39,38 @@ extension Journal {
   private func pruningPoint(_ retention: HistoryRetention) throws -> RevisionSelector? {
     let first = format.head.revision + 1
     guard let newest = try newestOwnEntry(), newest.revision > first else { return nil }
-    let end = min(newest.date, Date())
-    let start = retention.start(before: end)
     let oldest = try log.read(first) { entry throws(JournalError) in try entry.date() }.date
     // Waits for a tenth more, so that each entry is rewritten only a few times in all.
-    guard oldest < start.addingTimeInterval(-end.timeIntervalSince(start) / 10) else { return nil }
-    return .date(start)
+    func isDue(at end: Date) -> Bool {
+      let start = retention.start(before: end)
+      return oldest < start.addingTimeInterval(-end.timeIntervalSince(start) / 10)
+    }
+    // To find out whether the clock was right, more entries are read.
+    guard isDue(at: min(newest.date, Date())), let end = try end(of: retention), isDue(at: end) else {
+      return nil
+    }
+    return .date(retention.start(before: end))
   }
 
   /// The newest entry that was not made by a pruning.
   private func newestOwnEntry() throws -> Entry? {
     let cursor = entries(newestFirst: true)
+    while let entry = try cursor.next() { if entry.isOwn { return entry } }
+    return nil
+  }
+
+  /// The date from which the period is counted back, by what the clock said; nil if all entries are close together.
+  private func end(of retention: HistoryRetention) throws -> Date? {
+    let cursor = entries(newestFirst: true)
+    var dates: ClosedRange<Date>?
     while let entry = try cursor.next() {
-      if entry.metadata[PruningMetadata.prunes] == nil { return entry }
+      guard entry.isOwn else { continue }
+      let end = dates?.upperBound ?? min(entry.clockDate, Date())
+      let period = end.timeIntervalSince(retention.start(before: end))
+      if entry.clockDate < end.addingTimeInterval(-period / 8) { return entry.clockDate }
+      let earliest = min(dates?.lowerBound ?? end, entry.clockDate)
+      if end.timeIntervalSince(earliest) >= period / 20 { return end }
+      dates = earliest...end
     }
     return nil
   }
@@ -82,4 +103,9 @@ extension Journal {
     }
     return try Journal(Recovery(url, mode: .readWrite, options: options), mode: .readWrite, options: options)
   }
+}
+
+extension Entry {
+  /// Whether it was not made by a pruning.
+  fileprivate var isOwn: Bool { metadata[PruningMetadata.prunes] == nil }
 }

@@ -48,6 +48,8 @@ extension Journal {
   package static func salvage(
     _ sources: [URL], to url: URL, options: JournalOptions, progress: (CopyProgress) throws -> Void
   ) throws -> SalvageReport {
+    let locks = try sources.map { url throws(JournalError) in try SalvageSource.lock(url) }
+    defer { for lock in locks { lock.unlock() } }
     let found = try sources.map { url throws(JournalError) in
       try SalvageSource(url, options.logStorage, readHook: options.readHook)
     }

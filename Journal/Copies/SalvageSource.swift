@@ -22,12 +22,7 @@ struct SalvageSource: Sendable {
   ///   `permission`.
   init(_ url: URL, _ storage: any LogStorage, readHook: ReadHook? = nil) throws(JournalError) {
     folder = try JournalFolder(url, hook: nil, readHook: readHook)
-    guard try !FolderLock.isHeld(folder) else {
-      throw JournalError(
-        .locked,
-        "another process has the journal open for writing, so apparent damage may be unfinished writes; close it there",
-        path: folder.path)
-    }
+    guard try !FolderLock.isHeld(folder) else { throw Self.isBeingWritten(folder) }
     var problems: [JournalError] = []
     func attempt<Result>(_ body: () throws(JournalError) -> Result) throws(JournalError) -> Result? {
       do throws(JournalError) {
@@ -59,5 +54,19 @@ struct SalvageSource: Sendable {
         try id.flatMap { id throws(JournalError) in try log.acknowledged(by: id) }
       } ?? nil
     self.problems = problems + log.problems
+  }
+
+  /// Keeps writers out, because they move entries from one file to another.
+  static func lock(_ url: URL) throws(JournalError) -> Folder {
+    let folder = try JournalFolder(url, hook: nil)
+    guard let lock = try FolderLock.shared(folder) else { throw isBeingWritten(folder) }
+    return lock
+  }
+
+  private static func isBeingWritten(_ folder: JournalFolder) -> JournalError {
+    JournalError(
+      .locked,
+      "another process has the journal open for writing, so apparent damage may be unfinished writes; close it there",
+      path: folder.path)
   }
 }

@@ -52,10 +52,16 @@ final class FolderLock: Sendable {
 
   /// Whether another process, or this one, has a journal open for writing.
   static func isHeld(_ folder: JournalFolder) throws(JournalError) -> Bool {
-    let own = try folder.root.reopened()
-    guard try own.lock(exclusive: false) else { return true }
+    guard let own = try shared(folder) else { return true }
     own.unlock()
     return false
+  }
+
+  /// Keeps writers out, and not other readers.
+  /// - Returns: the locked folder; nil if this or another process has the journal open for writing.
+  static func shared(_ folder: JournalFolder) throws(JournalError) -> Folder? {
+    let own = try folder.root.reopened()
+    return try own.lock(exclusive: false) ? own : nil
   }
 
   deinit { release() }

@@ -152,10 +152,10 @@ final class NodeLog: EntryLog {
       ? JournalError.diverged(
         "the shared log ends with entry \(newest), and this node has entries up to \(head.revision): the server was "
           + "restored from an older backup. Nothing was overwritten; restore it from a newer one, or keep this node's "
-          + "entries with unshare", at: low)
+          + "entries with unshare --force", at: low)
       : JournalError.diverged(
         "the shared log has another history than this node, from entry \(low) on: the server, or this node, was "
-          + "restored from a backup and written to. Nothing was overwritten; keep this node's entries with unshare, "
+          + "restored from a backup and written to. Nothing was overwritten; keep this node's entries with unshare --force, "
           + "or join the shared journal in another folder", at: low)
   }
 

@@ -10,7 +10,7 @@ import Locks
 /// 2. No call waits longer than its time limit for more of an answer, or for the server to take more of a statement: a
 ///    paused server is treated as unreachable, and a slow network is not.
 /// 3. A lost connection stays lost. Nothing is resent automatically, because the outcome of the statement is unknown.
-/// 4. Nothing is printed. Notices of the server are counted, and errors are thrown.
+/// 4. Nothing is printed. Warnings of the server are counted, and errors are thrown.
 ///
 /// Safe to use from any thread.
 @safe
@@ -43,7 +43,7 @@ final class Connection: Sendable {
   private nonisolated(unsafe) let handle: OpaquePointer
   private let state = Lock(State())
   /// Called by libpq for warnings, with the lock held.
-  private let notices = NoticeCounter()
+  private let warnings = WarningCounter()
   /// A second descriptor of the socket. libpq closes its own when the server ends the connection, and another file may
   /// have that number then.
   private let socket: Int32
@@ -69,9 +69,15 @@ final class Connection: Sendable {
     unsafe PQsetnonblocking(handle, 1)
     unsafe PQsetNoticeReceiver(
       handle,
-      { context, _ in unsafe Unmanaged<NoticeCounter>.fromOpaque(context!).takeUnretainedValue().add() },
+      { context, notice in
+        // Field R is the function of the server that sent the notice.
+        let function = unsafe PQresultErrorField(notice, Int32(UInt8(ascii: "R"))).map {
+          unsafe String(cString: $0)
+        }
+        unsafe Unmanaged<WarningCounter>.fromOpaque(context!).takeUnretainedValue().add(from: function ?? "")
+      },
       // The counter lives as long as the connection.
-      Unmanaged.passUnretained(notices).toOpaque())
+      Unmanaged.passUnretained(warnings).toOpaque())
   }
 
   deinit {
@@ -233,8 +239,8 @@ final class Connection: Sendable {
     }
   }
 
-  /// How many warnings the server has sent so far.
-  var warningCount: Int { notices.count }
+  /// How many warnings the server has sent so far that may say that a commit did not wait for its standby.
+  var warningCount: Int { warnings.count }
 
   /// Waits for notifications of the server, and consumes them.
   /// - Returns: the text of each. Empty if the time ran out.
@@ -353,11 +359,23 @@ final class Connection: Sendable {
   }
 }
 
-/// Counts the notices that a server has sent.
-private final class NoticeCounter: Sendable {
+/// Counts warnings that may say that a commit did not wait for its standby.
+///
+/// There is no code that tells them from other warnings, and their text is in the server's language. So those that are
+/// known to be about something else are left out.
+private final class WarningCounter: Sendable {
+  /// The functions of PostgreSQL that warn that numbers of transactions run out, that the queue of notifications is
+  /// nearly full, and whatever a trigger says.
+  private static let others: Set<String> = [
+    "GetNewTransactionId", "GetNewMultiXactId", "asyncQueueFillWarning", "exec_stmt_raise",
+  ]
   private let counted = Lock(0)
+
   var count: Int { counted.withLock { $0 } }
-  func add() { counted.withLock { $0 += 1 } }
+
+  func add(from function: String) {
+    if !Self.others.contains(function) { counted.withLock { $0 += 1 } }
+  }
 }
 
 /// The result of a statement: rows of values in binary form.

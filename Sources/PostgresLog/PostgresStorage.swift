@@ -90,7 +90,12 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
   }
 
   private func checkSettings(_ connection: Connection) throws {
-    try ServerSettings(of: connection).check(accepting: acceptsUnsafeSettings)
+    let settings = try ServerSettings(of: connection)
+    try settings.check(accepting: acceptsUnsafeSettings)
+    // Without this, the session would follow later changes of the server's settings.
+    if let value = settings.synchronousCommit {
+      try connection.run("SET synchronous_commit = \(value)", within: ServerAddress.patience)
+    }
   }
 
   /// Creates only the missing tables, so that a role that may not create tables can use existing ones.

@@ -59,7 +59,7 @@ struct ServerAddress: Sendable, CustomStringConvertible {
   private static let sessionSettings = [
     // Each statement has its own time limit in this module. With a timeout of its own, the server would report a commit
     // as done that no standby has confirmed.
-    "statement_timeout = 0", "lock_timeout = 0", "idle_session_timeout = 0",
+    "statement_timeout = 0", "lock_timeout = 0", "idle_session_timeout = 0", "transaction_timeout = 0",
     // A server that was told not to wait for the standby says so in a warning.
     "client_min_messages = warning",
     // All reads are by primary key. Without statistics, the server would collect the rows of a piece with a bitmap and

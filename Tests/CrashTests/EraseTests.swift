@@ -100,6 +100,34 @@ extension Battery {
       }
     }
 
+    /// A reader keeps the base that it has opened. A backup of it used to get the content that another process had erased.
+    @Test func aReaderThatWasOpenDuringAnErasureOfTheBaseCanNotBeBackedUp() throws {
+      var random = SeededGenerator()
+      try withFolderInMemory { folder in
+        let pages = try Pages(in: folder, count: 4, &random)
+        let backup = URL(fileURLWithPath: "\(folder)/Log.backup")
+        try Journal<Logbook>.prune(before: .head(back: 1), at: pages.url)
+        let reader = try Journal<Logbook>.open(at: pages.url, mode: .follow)
+        try reader.backup(to: backup)
+        #expect(try pages.words[2]!.contains { try allBytes(of: backup).range(of: Data($0.utf8)) != nil })
+        try Journal<Logbook>.erase([.page(2)], at: pages.url, reason: "by law")
+        try reader.catchUp()
+        for copy in [
+          { _ = try reader.backup(to: backup) }, { _ = try reader.backup(write: { _ in }) },
+          { try reader.copy(to: URL(fileURLWithPath: "\(folder)/Copy")) },
+        ] {
+          let error = #expect(throws: JournalError.self) { try copy() }
+          #expect(error?.code == .pruned && error?.message.contains("open it again") == true)
+        }
+        try reader.close()
+        let again = try Journal<Logbook>.open(at: pages.url, mode: .follow)
+        #expect(try again.backup(to: backup).isRebuilt)
+        try again.close()
+        let found = try allBytes(of: backup)
+        for word in pages.words[2]! { #expect(found.range(of: Data(word.utf8)) == nil) }
+      }
+    }
+
     /// The work would be lost, and snapshots would be removed for nothing.
     @Test func whereFoldersCanNotBeExchangedNothingChanges() throws {
       var random = SeededGenerator()

@@ -239,6 +239,87 @@ extension Battery {
       }
     }
 
+    /// Salvage used to go on with the first entry that followed, and to end where nothing followed from that.
+    @Test func ofCopiesThatWereWrittenToTheOneThatReachesFurthestIsSalvaged() throws {
+      try withFolderInMemory { folder in
+        func url(_ name: String) -> URL { URL(fileURLWithPath: "\(folder)/\(name).journal") }
+        func write(_ pages: ClosedRange<Int>, in name: String) throws -> Head {
+          let journal = try Journal<Logbook>.open(at: url(name))
+          defer { try? journal.close() }
+          for page in pages { try journal.commit { try $0.write(page, "\(name) \(page)") } }
+          return journal.head
+        }
+        try Journal<Logbook>.create(at: url("Original")).close()
+        _ = try write(1...5, in: "Original")
+        try FileManager.default.copyItem(at: url("Original"), to: url("Copy"))
+        let newest = try write(6...12, in: "Original")
+        let fork = try write(6...7, in: "Copy")
+        #expect(fork.revision == 7)
+        for (number, names) in [["Original", "Copy"], ["Copy", "Original"]].enumerated() {
+          let report = try Journal<Logbook>.salvage(names.map(url), to: url("Saved\(number)"))
+          #expect(report.head == newest && report.end == nil)
+        }
+      }
+    }
+
+    @Test func whatOneCopyHasErasedStaysErased() throws {
+      try withFolderInMemory { folder in
+        func url(_ name: String) -> URL { URL(fileURLWithPath: "\(folder)/\(name)") }
+        let journal = try Journal<Logbook>.create(at: url("Erased"))
+        for turn in 0..<100 {
+          try journal.commit { try $0.write(1 + turn % 5, "\(turn) " + String(repeating: "x", count: 4000)) }
+        }
+        try journal.close()
+        try FileManager.default.copyItem(at: url("Erased"), to: url("Old"))
+        let report = try Journal<Logbook>.erase([.page(2)], at: url("Erased"), reason: "by law")
+        func salvage(_ names: [String], _ name: String) throws -> Journal<Logbook> {
+          _ = try Journal<Logbook>.salvage(names.map(url), to: url(name))
+          return try Journal<Logbook>.open(at: url(name))
+        }
+        for (number, names) in [["Erased", "Old"], ["Old", "Erased"]].enumerated() {
+          let saved = try salvage(names, "Saved\(number)")
+          #expect(saved.head == report.head && saved.state.isErased(.page(2)))
+          let verification = try saved.verify(deep: true)
+          #expect(verification.isSound && verification.erasedEventCount == report.eventCount)
+          try saved.close()
+        }
+        // Where the erased copy has lost entries, the other one brings back what they had. That can be erased again.
+        let entries = url("Erased").appending(path: "entries")
+        let names = try FileManager.default.contentsOfDirectory(atPath: entries.path)
+        let log = entries.appending(path: try #require(names.filter { $0.hasSuffix(".log") }.max()))
+        try cutZerosAhead(ofLogsIn: entries)
+        var bytes = try Data(contentsOf: log)
+        bytes[bytes.count / 2] ^= 1
+        try bytes.write(to: log)
+        let mixed = try salvage(["Erased", "Old"], "Mixed")
+        #expect(mixed.head == report.head)
+        let verification = try mixed.verify(deep: true)
+        #expect(!verification.isSound && verification.erasedEventCount < report.eventCount)
+        try mixed.close()
+        try Journal<Logbook>.erase([.page(2)], at: url("Mixed"), reason: "by law")
+        let again = try Journal<Logbook>.open(at: url("Mixed"))
+        #expect(try again.verify(deep: true).problems.map(\.description) == [])
+        #expect(try again.verify(deep: true).erasedEventCount == report.eventCount)
+        try again.close()
+      }
+    }
+
+    /// A writer would move entries to other files while salvage looks for them.
+    @Test func duringASalvageNoSourceIsOpenedForWriting() throws {
+      var random = SeededGenerator()
+      try withFolderInMemory { folder in
+        let original = try Original(in: folder, &random)
+        var codes: [JournalError.Code?] = []
+        _ = try Journal<Logbook>.salvage([original.url], to: URL(fileURLWithPath: "\(folder)/Saved")) { _ in
+          let error = #expect(throws: JournalError.self) { try Journal<Logbook>.open(at: original.url) }
+          codes.append(error?.code)
+          try Journal<Logbook>.open(at: original.url, mode: .readOnly).close()
+        }
+        #expect(codes.contains(.locked) && codes.allSatisfy { $0 == .locked })
+        try Journal<Logbook>.open(at: original.url).close()
+      }
+    }
+
     @Test func copiesOfDifferentJournalsAreNotMixed() throws {
       try withFolderInMemory { folder in
         let urls = try ["A", "B"].map { name in

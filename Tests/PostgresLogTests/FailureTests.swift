@@ -314,6 +314,52 @@ struct FailureTests {
     try primary.stop()
   }
 
+  /// Each warning used to count as one that says that a commit did not wait for its standby. A server sends others with
+  /// each commit, for example when numbers of transactions run out.
+  @Test func warningsAboutOtherThingsDelayNoCommit() throws {
+    let server = try PostgresServer()
+    try withTemporaryFolder { folder in
+      try share(at: server.address, in: folder)
+      try server.sql(
+        """
+        CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS
+          $$ BEGIN RAISE WARNING 'something else'; RETURN NULL; END $$;
+        CREATE TRIGGER warn AFTER INSERT ON journal_entries EXECUTE FUNCTION warn();
+        """)
+      let node = try nodes(1, at: server.address, in: folder)[0]
+      let start = ContinuousClock.now
+      #expect(try node.commit { try $0.write(2, "warned") }.revision == 2)
+      #expect(ContinuousClock.now - start < .seconds(10))
+      try node.close()
+    }
+    try server.stop()
+  }
+
+  /// Settings are checked when a node connects. If its session followed a later change, it would acknowledge commits that
+  /// the server does not flush.
+  @Test func aSessionKeepsTheSettingThatWasChecked() throws {
+    let server = try PostgresServer()
+    try withTemporaryFolder { folder in
+      try share(at: server.address, in: folder)
+      try server.sql(
+        """
+        CREATE TABLE seen (value text);
+        CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+          $$ BEGIN INSERT INTO seen VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$;
+        CREATE TRIGGER note AFTER INSERT ON journal_entries EXECUTE FUNCTION note();
+        """)
+      let node = try nodes(1, at: server.address, in: folder)[0]
+      try node.commit { try $0.write(2, "before") }
+      try server.sql("ALTER SYSTEM SET synchronous_commit = off")
+      try server.sql("SELECT pg_reload_conf()")
+      while try server.sql("SHOW synchronous_commit") != "off\n" { usleep(10_000) }
+      try node.commit { try $0.write(3, "after") }
+      #expect(try server.sql("SELECT value FROM seen") == "on\non\n")
+      try node.close()
+    }
+    try server.stop()
+  }
+
   /// Sessions that waited for a lock used to stay after their node had given up and connected again. While a standby
   /// was away, they used up the server's connections.
   @Test func aSessionThatWaitsForALockEndsAfterItsNodeHasGivenUp() throws {

@@ -17,7 +17,7 @@ import Locks
 final class LevelDBReader: EntryLog {
   /// The pause between two reads of HEAD: shorter while entries arrive than when none has arrived for a second.
   private static var shortPause: Duration { .milliseconds(2) }
-  private static var longPause: Duration { .milliseconds(10) }
+  private static var longPause: Duration { .milliseconds(15) }
 
   private struct State: Sendable {
     var view: LevelDBView
