@@ -127,7 +127,8 @@ extension Journal {
     // Afterwards, so that the base is not from before an erasure that the copy would have.
     if let base = format.base, try folder.readBase(format)?.stateDigest != base.stateDigest {
       throw JournalError(
-        .pruned, "something was erased from the journal since it was opened; open it again", path: folder.path)
+        .pruned, "something was erased from the journal since it was opened; open it again",
+        path: folder.path)
     }
     return head
   }
