@@ -306,6 +306,16 @@ import Testing
       // The node's own entries are not lost.
       let head = try Journal<Ledger>.leaveSharing(at: nodes.url(0), isForced: true, options: nodes.options)
       #expect(head.revision == 7)
+      // Sharing them again brings the server up to date, and the other node takes part again.
+      try Journal<Ledger>.share(
+        at: nodes.url(0), through: nodes.sharing, address: nodes.address, options: nodes.options
+      ) { _ in }
+      try open[1].close()
+      let other = try nodes.open(1)
+      try other.catchUp()
+      #expect(other.head == head)
+      #expect(try other.commit { try $0.deposit(1, on: 1) }.revision == 8)
+      try other.close()
     }
   }
 
