@@ -59,7 +59,7 @@ extension Journal {
     return nil
   }
 
-  /// The date from which the period is counted back, by what the clock said; nil if all entries are close together.
+  /// The date from which the period is counted back, by what the clock said; nil if the entries do not tell.
   private func end(of retention: HistoryRetention) throws -> Date? {
     let cursor = entries(newestFirst: true)
     var dates: ClosedRange<Date>?
@@ -68,6 +68,8 @@ extension Journal {
       let end = dates?.upperBound ?? min(entry.clockDate, Date())
       let period = end.timeIntervalSince(retention.start(before: end))
       if entry.clockDate < end.addingTimeInterval(-period / 8) { return entry.clockDate }
+      // The clock was set back, and the entries after that span too little time.
+      if entry.clockDate > end.addingTimeInterval(period / 8) { return nil }
       let earliest = min(dates?.lowerBound ?? end, entry.clockDate)
       if end.timeIntervalSince(earliest) >= period / 20 { return end }
       dates = earliest...end
