@@ -6,7 +6,9 @@ import Locks
 struct EntryReader {
   /// About how many bytes of entries are in memory at once; a single entry can be larger.
   static let pieceByteCount = 4 << 20
-  fileprivate static let pieceCount = 4096
+  /// A copy flushes once for each piece. With a quarter as many small entries in a piece, joining a shared journal took a
+  /// third longer.
+  fileprivate static let pieceCount = 16_384
 
   let log: any EntryLog
   let journal: JournalID
