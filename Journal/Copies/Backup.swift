@@ -49,7 +49,8 @@ extension Journal {
   ) throws -> BackupReport {
     let path = try JournalFolder.path(of: url)
     try checkIsOutside(path)
-    let last = try headOverCurrentBase()
+    let last = head
+    try checkBaseIsCurrent()
     if let status = try Folder.status(ofPath: path), status.kind == .folder,
       try !Folder(path, followsLinks: false, hook: nil).names().isEmpty
     {
@@ -77,8 +78,8 @@ extension Journal {
     progress: (CopyProgress) throws -> Void = { _ in }
   ) throws {
     try checkIsOutside(try JournalFolder.path(of: url))
-    _ = try headOverCurrentBase()
     let last = try Replay<State>(log: log, format: format).head(at: try revision(at: selector))
+    try checkBaseIsCurrent()
     // A journal for further work does not share files.
     _ = try copy(to: url, through: last, sharesImages: false, isBackup: false, progress)
   }
@@ -119,18 +120,16 @@ extension Journal {
     try copy.prove(observer)
   }
 
-  /// The newest entry.
-  /// - Throws: ``JournalError`` with code `pruned` if another process has erased something from the base since this
-  ///   journal was opened. Its own base still has that content.
-  func headOverCurrentBase() throws -> Head {
-    let head = head
-    // Afterwards, so that the base is not from before an erasure that the copy would have.
-    if let base = format.base, try folder.readBase(format)?.stateDigest != base.stateDigest {
-      throw JournalError(
-        .pruned, "something was erased from the journal since it was opened; open it again",
-        path: folder.path)
-    }
-    return head
+  /// Fails if another process has erased something from the base since this journal was opened. Its own base still has
+  /// that content.
+  ///
+  /// Called after the last entry of a copy was chosen: an erasure that comes later is not in the copy, and the next run
+  /// finds it.
+  /// - Throws: ``JournalError`` with code `pruned`.
+  func checkBaseIsCurrent() throws(JournalError) {
+    guard let base = format.base, try folder.readBase(format)?.stateDigest != base.stateDigest else { return }
+    throw JournalError(
+      .pruned, "something was erased from the journal since it was opened; open it again", path: folder.path)
   }
 
   private func update(

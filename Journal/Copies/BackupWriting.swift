@@ -58,7 +58,8 @@ extension Journal {
   public func backup(
     progress: (CopyProgress) throws -> Void = { _ in }, write: (Data) throws -> Void
   ) throws -> BackupReport {
-    let last = try headOverCurrentBase()
+    let last = head
+    try checkBaseIsCurrent()
     var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
     let images = try folder.openImages()
     var buffer = Data()

@@ -2,7 +2,9 @@
 /// previous one. A pruned history begins with the base of a copy.
 ///
 /// An altered entry does not have the digest in the next one, so the copy with the right entry is found. If copies have
-/// different entries with followers, the history goes on with those that reach furthest. Used by one thread at a time.
+/// different entries of one revision, the history continues with the one that leads furthest.
+///
+/// Used by one thread at a time.
 struct ProvableHistory {
   let sources: [SalvageSource]
   let format: JournalFormat
