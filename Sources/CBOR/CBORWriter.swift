@@ -41,9 +41,9 @@ import Foundation
     return copied ?? bytes
   }
 
-  /// Returns the bytes and ends the writer.
-  package consuming func finish() -> [UInt8] {
-    unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+  /// Returns the bytes, from an offset on, and ends the writer.
+  package consuming func finish(from offset: Int = 0) -> [UInt8] {
+    unsafe [UInt8](UnsafeRawBufferPointer(start: start + offset, count: count - offset))
   }
 
   /// Calls `body` with the bytes written so far.
@@ -128,6 +128,23 @@ import Foundation
   }
   package mutating func append(encoded: [UInt8]) {
     unsafe encoded.withUnsafeBytes { unsafe append(encoded: $0) }
+  }
+
+  /// Appends bytes written before.
+  mutating func append(copyOf range: Range<Int>) {
+    precondition(range.upperBound <= count)
+    reserve(range.count)
+    unsafe copy(UnsafeRawBufferPointer(start: start + range.lowerBound, count: range.count))
+  }
+
+  /// The first eight bytes of a range, as a number whose order is that of the bytes. Missing ones count as 0.
+  mutating func prefix(_ range: Range<Int>) -> UInt64 {
+    precondition(!range.isEmpty && range.upperBound <= count)
+    reserve(MemoryLayout<UInt64>.size)
+    let bytes = unsafe UInt64(
+      bigEndian: start.loadUnaligned(fromByteOffset: range.lowerBound, as: UInt64.self))
+    let missing = max(MemoryLayout<UInt64>.size - range.count, 0)
+    return (bytes >> (8 * missing)) << (8 * missing)
   }
 
   /// Appends a value of any kind. A value that is nested deeper than any reader accepts is cut off, so that the

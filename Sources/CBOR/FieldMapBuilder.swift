@@ -6,6 +6,8 @@ package struct FieldMapBuilder: ~Copyable {
     let start: Int
     let keyEnd: Int
     let end: Int
+    /// The first bytes of the key. Nearly all keys of a record differ in them.
+    let prefix: UInt64
   }
 
   /// The head of the map, and the fields as they were added.
@@ -19,7 +21,8 @@ package struct FieldMapBuilder: ~Copyable {
 
   /// - Parameter count: how many fields will be added.
   package init(count: Int) {
-    writer = CBORWriter(reserving: 9 + 48 * count)
+    // Room for the fields as they are added, and again in their order.
+    writer = CBORWriter(reserving: 2 * (9 + 40 * count))
     writer.appendMapHead(count: count)
     headByteCount = writer.count
     slots.reserveCapacity(count)
@@ -75,13 +78,15 @@ package struct FieldMapBuilder: ~Copyable {
   }
 
   private mutating func finishSlot(_ start: Int, _ keyEnd: Int) {
-    let slot = Slot(start: start, keyEnd: keyEnd, end: writer.count)
+    let slot = Slot(
+      start: start, keyEnd: keyEnd, end: writer.count, prefix: writer.prefix(start..<keyEnd))
     if isSorted, let last = slots.last, !precedes(last, slot) { isSorted = false }
     slots.append(slot)
   }
 
   private func precedes(_ left: Slot, _ right: Slot) -> Bool {
-    unsafe writer.withBytes { bytes in
+    if left.prefix != right.prefix { return left.prefix < right.prefix }
+    return unsafe writer.withBytes { bytes in
       unsafe isBefore(
         UnsafeRawBufferPointer(rebasing: bytes[left.start..<left.keyEnd]),
         UnsafeRawBufferPointer(rebasing: bytes[right.start..<right.keyEnd]))
@@ -95,18 +100,10 @@ package struct FieldMapBuilder: ~Copyable {
   consuming func finish() -> [UInt8] {
     if isSorted { return writer.finish() }
     sort()
-    return unsafe writer.withBytes { bytes in
-      unsafe [UInt8](unsafeUninitializedCapacity: bytes.count) { sorted, count in
-        var target = UnsafeMutableRawBufferPointer(sorted)
-        func copy(_ range: Range<Int>) {
-          unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[range]))
-          unsafe target = UnsafeMutableRawBufferPointer(rebasing: target[range.count...])
-        }
-        copy(0..<headByteCount)
-        for slot in slots { copy(slot.start..<slot.end) }
-        count = bytes.count
-      }
-    }
+    let start = writer.count
+    writer.append(copyOf: 0..<headByteCount)
+    for slot in slots { writer.append(copyOf: slot.start..<slot.end) }
+    return writer.finish(from: start)
   }
 
   private mutating func sort() {
