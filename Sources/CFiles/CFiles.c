@@ -15,6 +15,7 @@
 
 #if defined(__linux__)
 #include <sys/sysmacros.h>
+#include <sys/random.h>
 #endif
 #if defined(__APPLE__)
 #include <sys/param.h>
@@ -333,12 +334,19 @@ int cfiles_path(int descriptor, char *path, size_t count) {
 int cfiles_fill_with_random_bytes(void *buffer, size_t count) {
   size_t done = 0;
   while (done < count) {
-    // The call gives up to 256 bytes at a time, all of them or none.
+    ssize_t result;
+#if defined(__linux__)
+    // Gives any number of bytes in one call. A signal may end it early.
+    CALL(result, getrandom((char *)buffer + done, count - done, 0));
+    if (result < 0) return (int)result;
+    done += (size_t)result;
+#else
+    // Gives up to 256 bytes at a time, all of them or none.
     size_t part = count - done < 256 ? count - done : 256;
-    int result;
     CALL(result, getentropy((char *)buffer + done, part));
-    if (result < 0) return result;
+    if (result < 0) return (int)result;
     done += part;
+#endif
   }
   return 0;
 }
