@@ -187,7 +187,7 @@ import Foundation
   }
 }
 
-/// An event whose payload was read but not checked, so that another thread can check it.
+/// An event whose payload was read but not checked, because the caller may not need it.
 struct UncheckedEvent: Sendable {
   let revision: Revision
   fileprivate let schemaVersion: Int

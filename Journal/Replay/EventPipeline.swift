@@ -1,7 +1,7 @@
 import Locks
 
-/// Reads the entries of a range on one thread, and checks and applies their events on another. The thread that has less to
-/// do decodes the entries.
+/// Reads the entries of a range on one thread, and applies their events on another. The thread that has less to do
+/// decodes and checks the events.
 enum EventPipeline {
   /// Below this many entries, a second thread does not pay off.
   static let smallCount = 256
@@ -16,11 +16,11 @@ enum EventPipeline {
     _ apply: (JournalEvent, Revision) throws(JournalError) -> Void
   ) throws(JournalError) {
     func applyAll(_ chunk: EventChunk) throws(JournalError) {
-      let (events, failure) = chunk.events()
-      let ahead = EntitiesAhead.start(events.map(\.entity), in: bases)
+      let (events, failure) = chunk.events(upcast)
+      let ahead = EntitiesAhead.start(events.map(\.event.entity), in: bases)
       defer { ahead?.end() }
-      for event in events {
-        try apply(try event.checked(upcast), event.revision)
+      for (event, revision) in events {
+        try apply(event, revision)
         ahead?.advance()
       }
       if let failure { throw failure }
@@ -30,12 +30,12 @@ enum EventPipeline {
     guard range.count >= smallCount,
       Threads.start({
         queue.fill { () throws(JournalError) in
-          try read(log, range, decodes: { queue.count > chunksAhead / 2 }) { chunk throws(JournalError) in
-            try queue.send(chunk)
+          try read(log, range, upcast, decodes: { queue.count > chunksAhead / 2 }) {
+            chunk throws(JournalError) in try queue.send(chunk)
           }
         }
       })
-    else { return try read(log, range, decodes: { true }, applyAll) }
+    else { return try read(log, range, upcast, decodes: { true }, applyAll) }
     // Ends the reader whenever this function ends.
     defer { queue.cancel() }
     while let chunk = try queue.receive() { try applyAll(chunk) }
@@ -45,7 +45,7 @@ enum EventPipeline {
   /// - Parameter decodes: whether the reader decodes the next chunk. A large entry is always decoded, because a copy of it
   ///   would take much memory.
   private static func read(
-    _ log: any EntryLog, _ range: ClosedRange<Revision>, decodes: () -> Bool,
+    _ log: any EntryLog, _ range: ClosedRange<Revision>, _ upcast: EventUpcast, decodes: () -> Bool,
     _ pass: (EventChunk) throws(JournalError) -> Void
   ) throws(JournalError) {
     var chunk = EventChunk()
@@ -58,8 +58,8 @@ enum EventPipeline {
         } else {
           if chunk.hasCopies { try pass(chunk.take()) }
           var events = try entry.events()
-          while let event = try events.nextUnchecked() {
-            chunk.add(event)
+          while let event = try events.next(upcast) {
+            chunk.add((event, entry.revision))
             if chunk.isFull { try pass(chunk.take()) }
           }
           guard chunk.isEmpty else { return }
@@ -76,10 +76,13 @@ enum EventPipeline {
 
 /// Some events in the order of the log, or copies of the entries that have them.
 private struct EventChunk: Sendable {
+  /// An event and the revision of its entry.
+  typealias RevisedEvent = (event: JournalEvent, revision: Revision)
+
   private static let eventCount = 512
   private static let byteCount = 128 << 10
 
-  private var decoded: [UncheckedEvent] = []
+  private var decoded: [RevisedEvent] = []
   /// The bytes of all copies.
   private var bytes: [UInt8] = []
   /// The copies, and where each ends.
@@ -89,7 +92,7 @@ private struct EventChunk: Sendable {
   var hasCopies: Bool { !copies.isEmpty }
   var isFull: Bool { decoded.count >= Self.eventCount || bytes.count >= Self.byteCount }
 
-  mutating func add(_ event: UncheckedEvent) {
+  mutating func add(_ event: RevisedEvent) {
     if decoded.isEmpty { decoded.reserveCapacity(Self.eventCount) }
     decoded.append(event)
   }
@@ -111,7 +114,7 @@ private struct EventChunk: Sendable {
   }
 
   /// All events, or those before the first fault, and the fault.
-  func events() -> ([UncheckedEvent], failure: JournalError?) {
+  func events(_ upcast: EventUpcast) -> ([RevisedEvent], failure: JournalError?) {
     var events = decoded
     do throws(JournalError) {
       try unsafe bytes.span.bytes.withUnsafeBytes { bytes throws(JournalError) in
@@ -119,7 +122,7 @@ private struct EventChunk: Sendable {
         for copy in copies {
           let entry = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<copy.end])
           var decoder = try unsafe EntryDecoder(entry, revision: copy.revision).events()
-          while let event = try decoder.nextUnchecked() { events.append(event) }
+          while let event = try decoder.next(upcast) { events.append((event, copy.revision)) }
           start = copy.end
         }
       }
