@@ -94,7 +94,14 @@ final class LayerChain<State: EventSourced>: Sendable {
 
   /// How many layers have no file, apart from the one that is being written.
   func pendingCount(except name: LayerName? = nil) -> Int {
-    layers.count { $0.isPending && $0.name != name }
+    // Each commit asks for this, so no layer is copied or retained.
+    known.withLock { known in
+      var count = 0
+      for index in known.indices where known[index].isPending && (name == nil || known[index].name != name) {
+        count += 1
+      }
+      return count
+    }
   }
 
   /// The oldest pending layer whose entries are all durable.
