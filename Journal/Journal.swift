@@ -269,13 +269,16 @@ public final class Journal<State: EventSourced>: Sendable {
   ///   durable.
   /// - Complexity: O(e log n) for e events over n entities, and one flush that concurrent commits share.
   @discardableResult
+  @inlinable
   public func commit<Value>(
     by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,
     expecting: [Expectation] = [], runsOnce: Bool = false, _ body: (inout Draft<State>) throws -> Value
   ) throws -> Commit<Value> {
-    var request = try request(author, note, metadata, date, expecting)
-    request.runsOnce = runsOnce
-    return try writing().commit(request, body)
+    var value: Value?
+    let commit = try commitChanges(author, note, metadata, date, expecting, runsOnce) { draft in
+      value = try body(&draft)
+    }
+    return commit.with(value)
   }
 
   /// Makes one atomic change from a task: suspends instead of blocking a thread while other bodies run and the flush is
@@ -288,13 +291,16 @@ public final class Journal<State: EventSourced>: Sendable {
   /// event names a blob that this process has not added, if the system has no thread for the flush, or if more than
   /// 65,000 events are not in a layer's file yet (for ten seconds at most).
   @discardableResult
+  @inlinable
   nonisolated(nonsending) public func commit<Value>(
     by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,
     expecting: [Expectation] = [], runsOnce: Bool = false, _ body: (inout Draft<State>) throws -> Value
   ) async throws -> Commit<Value> {
-    var request = try request(author, note, metadata, date, expecting)
-    request.runsOnce = runsOnce
-    return try await writing().commit(request, body)
+    var value: Value?
+    let commit = try await commitChanges(author, note, metadata, date, expecting, runsOnce) { draft in
+      value = try body(&draft)
+    }
+    return commit.with(value)
   }
 
   /// Commits without waiting for the flush, for bulk work of one thread: returns when the body has run.
@@ -305,7 +311,30 @@ public final class Journal<State: EventSourced>: Sendable {
     by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,
     expecting: [Expectation] = [], _ body: (inout Draft<State>) throws -> Value
   ) throws -> PendingCommit<Value> {
-    try writing().submit(request(author, note, metadata, date, expecting), body)
+    var value: Value?
+    let pending = try writing().submit(request(author, note, metadata, date, expecting, false)) { draft in
+      value = try body(&draft)
+    }
+    return PendingCommit(commit: pending.commit.with(value), batch: pending.batch)
+  }
+
+  // The public methods are inlined into the app, because the compiler knows the type of the value there. Here it would be
+  // looked up at run time for each commit.
+
+  @usableFromInline
+  func commitChanges(
+    _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?,
+    _ expecting: [Expectation], _ runsOnce: Bool, _ body: (inout Draft<State>) throws -> Void
+  ) throws -> Commit<Void> {
+    try writing().commit(request(author, note, metadata, date, expecting, runsOnce), body)
+  }
+
+  @usableFromInline
+  nonisolated(nonsending) func commitChanges(
+    _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?,
+    _ expecting: [Expectation], _ runsOnce: Bool, _ body: (inout Draft<State>) throws -> Void
+  ) async throws -> Commit<Void> {
+    try await writing().commit(request(author, note, metadata, date, expecting, runsOnce), body)
   }
 
   /// Whether it was opened for writing.
@@ -331,7 +360,8 @@ public final class Journal<State: EventSourced>: Sendable {
   }
 
   private func request(
-    _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?, _ expecting: [Expectation]
+    _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?,
+    _ expecting: [Expectation], _ runsOnce: Bool
   ) throws(JournalError) -> CommitRequest {
     var timestamp: Timestamp?
     if let date {
@@ -339,7 +369,8 @@ public final class Journal<State: EventSourced>: Sendable {
       timestamp = Timestamp(date) ?? Timestamp(microseconds: date < .distantPast ? .min : .max)
     }
     let request = CommitRequest(
-      author: author, note: note, metadata: metadata, date: timestamp, expecting: expecting)
+      author: author, note: note, metadata: metadata, date: timestamp, expecting: expecting,
+      runsOnce: runsOnce)
     try request.checkSize()
     return request
   }

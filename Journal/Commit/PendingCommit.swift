@@ -2,12 +2,7 @@
 package struct PendingCommit<Value> {
   /// The result of the body, which is not durable yet.
   package let commit: Commit<Value>
-  private let batch: CommitBatch?
-
-  init(commit: Commit<Value>, batch: CommitBatch?) {
-    self.commit = commit
-    self.batch = batch
-  }
+  let batch: CommitBatch?
 
   /// Blocks until this entry and all before it are durable.
   /// - Throws: ``JournalError`` if that failed, with the code that a commit would throw, such as `outcomeUnknown`.

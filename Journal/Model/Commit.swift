@@ -14,10 +14,23 @@ public struct Commit<Value> {
   public let clockDate: Date
   /// A warning about the clock; nil if the date is plausible.
   public let clockWarning: ClockWarning?
+
+  @inlinable
+  init(
+    value: Value, revision: Revision, isEmpty: Bool, date: Date, clockDate: Date, clockWarning: ClockWarning?
+  ) {
+    self.value = value
+    self.revision = revision
+    self.isEmpty = isEmpty
+    self.date = date
+    self.clockDate = clockDate
+    self.clockWarning = clockWarning
+  }
 }
 
 extension Commit<Void> {
   /// This commit with the value that its body returned.
+  @inlinable
   func with<Returned>(_ value: Returned?) -> Commit<Returned> {
     guard let value else { preconditionFailure("a body that has succeeded has returned a value") }
     return Commit<Returned>(

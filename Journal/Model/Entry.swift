@@ -43,7 +43,7 @@ public struct Head: Hashable, Sendable {
 /// A state, and the entry that made it.
 public struct Version<State: EventSourced>: Sendable {
   /// Boxed, so that passing a version costs one reference, however many tables a state has.
-  private let box: VersionBox<State>
+  let box: VersionBox<State>
 
   init(head: Head, state: consuming State) { box = VersionBox(head, state) }
 
@@ -60,7 +60,7 @@ public struct Version<State: EventSourced>: Sendable {
   public var digest: ContentDigest { head.digest }
 }
 
-private final class VersionBox<State: EventSourced>: Sendable {
+final class VersionBox<State: EventSourced>: Sendable {
   let head: Head
   let state: State
 
