@@ -11,11 +11,13 @@ struct RandomJournal {
   private(set) var states: [Catalog]
   private let blob: Blob
 
+  /// - Parameter commits: how many entries there are.
   init(_ folder: TemporaryFolder, commits: Int, using random: inout SeededGenerator) throws {
     journal = try CatalogJournal.create(at: folder.url.appending(path: "Random.journal"))
     states = [journal.state]
     blob = try journal.blobs.add(Data("a picture".utf8))
-    for _ in 0..<commits { try commit(using: &random) }
+    // Some commits change nothing and make no entry.
+    while newest < commits { try commit(using: &random) }
   }
 
   var newest: Revision { states.count - 1 }
