@@ -8,12 +8,10 @@ import Testing
 
 /// Opening a log that is damaged or temporarily can't be read.
 @Suite struct RecoveryTests {
-  /// MANIFEST, CURRENT and the log are cut or flipped at every byte, the long battery does both. A journal that opens must
-  /// have everything, and one that is refused must be left as it was.
+  /// MANIFEST, CURRENT and the log are cut and flipped at every byte. A journal that opens must have everything, and
+  /// one that is refused must be left as it was.
   @Test(arguments: ["MANIFEST-", "CURRENT", ".log"])
   func noAcknowledgedEntryIsLostWithAnyByteOfTheLogLostOrFlipped(part: String) throws {
-    var random = SeededGenerator()
-    let phase = Int.random(in: 0...1, using: &random)
     // In memory, because it opens thousands of journals, and what the drive does with them is not part of the test.
     try withTables(inMemory: true) { url, head in
       let file = try #require(try names(url).last { $0.hasPrefix(part) || $0.hasSuffix(part) })
@@ -22,7 +20,7 @@ import Testing
       let intact = try contents(of: url)
       var (opened, refused) = (0, 0)
       for index in 0..<whole.count {
-        for isCut in [true, false] where TestLength.isLong || (isCut ? index : index + 1) % 2 == phase {
+        for isCut in [true, false] {
           var altered = whole
           if isCut { altered.removeSubrange(index...) } else { altered[index] ^= 1 << UInt8(index % 8) }
           try altered.write(to: path)
@@ -42,7 +40,7 @@ import Testing
           }
         }
       }
-      #expect(refused > whole.count / 8)
+      #expect(refused > whole.count / 4)
       try whole.write(to: path)
       let journal = try Journal<Ledger>.open(at: url, options: Self.options)
       #expect(journal.head == head)

@@ -64,10 +64,12 @@ enum Made {
   }
 
   /// What Foundation reads from a property list.
-  static func read(_ url: URL) throws -> NSObject? {
-    let data = try Data(contentsOf: url)
-    return try unsafe PropertyListSerialization.propertyList(from: data, options: [], format: nil)
-      as? NSObject
+  static func read(_ url: URL) throws -> NSObject? { try readValue(url) as? NSObject }
+
+  /// The same as a Swift value. `NSDictionary` copies large data byte by byte.
+  static func readValue(_ url: URL) throws -> Any {
+    try unsafe PropertyListSerialization.propertyList(
+      from: Data(contentsOf: url), options: [], format: nil)
   }
 
   static let png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) + Data("pixels".utf8)
