@@ -303,19 +303,39 @@ public final class Journal<State: EventSourced>: Sendable {
     return commit.with(value)
   }
 
-  /// Commits without waiting for the flush, for bulk work of one thread: returns when the body has run.
+  /// Makes changes one after the other, and prepares each while the drive stores the ones before it: for imports.
   ///
-  /// Entries become durable in the order of the calls. The caller limits the number in progress by waiting for the
-  /// oldest.
-  package func submit<Value>(
-    by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,
-    expecting: [Expectation] = [], _ body: (inout Draft<State>) throws -> Value
-  ) throws -> PendingCommit<Value> {
-    var value: Value?
-    let pending = try writing().submit(request(author, note, metadata, date, expecting, false)) { draft in
-      value = try body(&draft)
-    }
-    return PendingCommit(commit: pending.commit.with(value), batch: pending.batch)
+  /// ```swift
+  /// try journal.withPipeline { pipeline in
+  ///   for part in parts { try pipeline.commit { draft in … } }
+  /// }
+  /// ```
+  /// When it returns, all commits of the pipeline are durable.
+  /// - Parameter body: commits with the pipeline, from one thread.
+  /// - Returns: what `body` returns.
+  /// - Throws: what `body` throws, after its commits are durable; or ``JournalError`` if an entry could not be stored,
+  ///   with the code that `commit` would throw and the revision of the first such entry. The commits before that
+  ///   revision are durable, and none of the later ones is stored, except that after `outcomeUnknown` some may be.
+  @discardableResult
+  public func withPipeline<Result>(
+    _ body: (inout CommitPipeline<State>) throws -> Result
+  ) throws -> Result {
+    var pipeline = CommitPipeline(try writing())
+    let result = Swift.Result { try body(&pipeline) }
+    try pipeline.finish()
+    return try result.get()
+  }
+
+  /// The same in a task: suspends where the blocking method blocks.
+  @discardableResult
+  nonisolated(nonsending) public func withPipeline<Result>(
+    _ body: nonisolated(nonsending) (inout CommitPipeline<State>) async throws -> Result
+  ) async throws -> Result {
+    var pipeline = CommitPipeline(try writing())
+    let result: Swift.Result<Result, any Error>
+    do { result = .success(try await body(&pipeline)) } catch { result = .failure(error) }
+    try await pipeline.finish()
+    return try result.get()
   }
 
   // The public methods are inlined into the app, because the compiler knows the type of the value there. Here it would be
@@ -326,7 +346,7 @@ public final class Journal<State: EventSourced>: Sendable {
     _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?,
     _ expecting: [Expectation], _ runsOnce: Bool, _ body: (inout Draft<State>) throws -> Void
   ) throws -> Commit<Void> {
-    try writing().commit(request(author, note, metadata, date, expecting, runsOnce), body)
+    try writing().commit(CommitRequest(author, note, metadata, date, expecting, runsOnce), body)
   }
 
   @usableFromInline
@@ -334,7 +354,7 @@ public final class Journal<State: EventSourced>: Sendable {
     _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?,
     _ expecting: [Expectation], _ runsOnce: Bool, _ body: (inout Draft<State>) throws -> Void
   ) async throws -> Commit<Void> {
-    try await writing().commit(request(author, note, metadata, date, expecting, runsOnce), body)
+    try await writing().commit(CommitRequest(author, note, metadata, date, expecting, runsOnce), body)
   }
 
   /// Whether it was opened for writing.
@@ -357,21 +377,5 @@ public final class Journal<State: EventSourced>: Sendable {
         ? "the journal was opened for reading only"
         : "the journal was opened to follow another process; commit in that process, or close the journal there and "
           + "open it for writing here", path: folder.path)
-  }
-
-  private func request(
-    _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?,
-    _ expecting: [Expectation], _ runsOnce: Bool
-  ) throws(JournalError) -> CommitRequest {
-    var timestamp: Timestamp?
-    if let date {
-      // A date outside the range of timestamps becomes the nearest timestamp, which is refused because of its year.
-      timestamp = Timestamp(date) ?? Timestamp(microseconds: date < .distantPast ? .min : .max)
-    }
-    let request = CommitRequest(
-      author: author, note: note, metadata: metadata, date: timestamp, expecting: expecting,
-      runsOnce: runsOnce)
-    try request.checkSize()
-    return request
   }
 }

@@ -1,19 +1,35 @@
+import Foundation
+
 /// The annotation, options and expectations of a commit.
 struct CommitRequest: Sendable {
   /// The most bytes of author, note and metadata together.
   static let textByteLimit = 1 << 20
 
-  var author: String
-  var note: String
-  var metadata: [String: String]
+  let author: String
+  let note: String
+  let metadata: [String: String]
   /// Nil means the current date.
-  var date: Timestamp?
-  var expecting: [Expectation]
+  let date: Timestamp?
+  let expecting: [Expectation]
   /// Whether the body may run only once, even if another node was faster.
-  var runsOnce = false
+  let runsOnce: Bool
 
-  /// Fails if its texts exceed the limit of an entry.
-  func checkSize() throws(JournalError) {
+  /// - Throws: ``JournalError`` with code `tooLarge` if its texts exceed the limit of an entry.
+  init(
+    _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?,
+    _ expecting: [Expectation], _ runsOnce: Bool
+  ) throws(JournalError) {
+    self.author = author
+    self.note = note
+    self.metadata = metadata
+    // A date outside the range of timestamps becomes the nearest timestamp, which is refused because of its year.
+    self.date = date.map { Timestamp($0) ?? Timestamp(microseconds: $0 < .distantPast ? .min : .max) }
+    self.expecting = expecting
+    self.runsOnce = runsOnce
+    try checkSize()
+  }
+
+  private func checkSize() throws(JournalError) {
     let byteCount = metadata.reduce(author.utf8.count + note.utf8.count) {
       $0 + $1.key.utf8.count + $1.value.utf8.count
     }

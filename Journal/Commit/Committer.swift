@@ -50,6 +50,9 @@ final class Committer<State: EventSourced>: Sendable {
     var isComplete: Bool { lost.allSatisfy { $0.waitForDependents(until: .now()) } }
   }
 
+  /// Entries were withdrawn, perhaps some that a commit builds on.
+  private struct EarlierCommitIsWithdrawn: Error {}
+
   private let id: JournalID
   /// The version of the model that commits.
   private let schemaVersion: Int
@@ -135,19 +138,55 @@ final class Committer<State: EventSourced>: Sendable {
   }
 
   /// Runs a body and returns at once; the entry becomes durable in the background.
-  func submit(
-    _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Void
-  ) throws -> PendingCommit<Void> {
+  func commit(
+    _ request: CommitRequest, in pipeline: inout PipelineProgress,
+    _ body: (inout Draft<State>) throws -> Void
+  ) throws -> Commit<Void> {
     // The body may have to run again, and it is only valid during the call.
-    if node != nil { return PendingCommit(commit: try commit(request, body), batch: nil) }
-    var runs = Runs()
-    let prepared = try writeLock.take { accepted in
-      try prepare(request, body, on: &accepted, &runs).ledInBackground(by: leadInBackground)
+    if node != nil { return try commit(request, body) }
+    while true {
+      try pipeline.wait(downTo: PipelineProgress.limit)
+      do {
+        let prepared = try writeLock.take { accepted in
+          try prepare(request, body, on: &accepted, &pipeline).ledInBackground(by: leadInBackground)
+        }
+        if prepared.leads, let batch = prepared.batch { lead(batch) }
+        if case .failure = prepared.outcome { try wait(for: prepared) }
+        if !prepared.isOwnEntry { freezeRest() }
+        return try prepared.outcome.get()
+      } catch is EarlierCommitIsWithdrawn {
+        try pipeline.wait(downTo: 0)
+      } catch let error as JournalError where error.code == .poisoned {
+        // If an entry of the pipeline was the first that failed, its error says more.
+        try pipeline.wait(downTo: 0)
+        throw error
+      }
     }
-    if prepared.leads, let batch = prepared.batch { lead(batch) }
-    if case .failure = prepared.outcome { try wait(for: prepared) }
-    if !prepared.isOwnEntry { freezeRest() }
-    return PendingCommit(commit: try prepared.outcome.get(), batch: prepared.batch)
+  }
+
+  /// Like the blocking call, but suspends while other bodies run or too many flushes are outstanding.
+  nonisolated(nonsending) func commit(
+    _ request: CommitRequest, in pipeline: inout PipelineProgress,
+    _ body: (inout Draft<State>) throws -> Void
+  ) async throws -> Commit<Void> {
+    if node != nil { return try await commit(request, body) }
+    while true {
+      try await pipeline.wait(downTo: PipelineProgress.limit)
+      do {
+        let prepared = try await writeLock.takeSuspending { accepted in
+          try prepare(request, body, on: &accepted, &pipeline).ledInBackground(by: leadInBackground)
+        }
+        if prepared.leads, let batch = prepared.batch { lead(batch) }
+        if case .failure = prepared.outcome { try await wait(for: prepared) }
+        if !prepared.isOwnEntry { freezeRest() }
+        return try prepared.outcome.get()
+      } catch is EarlierCommitIsWithdrawn {
+        try await pipeline.wait(downTo: 0)
+      } catch let error as JournalError where error.code == .poisoned {
+        try await pipeline.wait(downTo: 0)
+        throw error
+      }
+    }
   }
 
   /// Fails inside the body of a commit, because closing would wait for that commit.
@@ -189,12 +228,13 @@ final class Committer<State: EventSourced>: Sendable {
     }
   }
 
+  /// Waits for the entries that a body without an entry of its own has seen.
   private func wait(for prepared: PreparedCommit) throws(JournalError) {
-    do throws(JournalError) {
-      try prepared.batch?.wait()
-    } catch {
-      throw prepared.isOwnEntry ? error : asBystander(error)
-    }
+    do throws(JournalError) { try prepared.batch?.wait() } catch { throw asBystander(error) }
+  }
+
+  private nonisolated(nonsending) func wait(for prepared: PreparedCommit) async throws {
+    do { try await prepared.batch?.wait() } catch let error as JournalError { throw asBystander(error) }
   }
 
   /// Decides about a commit whose batch failed: it may run again if another node took its revision.
@@ -240,7 +280,21 @@ final class Committer<State: EventSourced>: Sendable {
 
   private func prepare(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Void, on accepted: inout Accepted,
-    _ runs: inout Runs
+    _ pipeline: inout PipelineProgress
+  ) throws -> PreparedCommit {
+    var runs = Runs()
+    let prepared = try prepare(request, body, on: &accepted, &runs, takenBackCount: pipeline.takenBackCount)
+    if case .success(let commit) = prepared.outcome, let batch = prepared.batch {
+      pipeline.append(batch, revision: commit.revision, takenBackCount: accepted.takenBackCount)
+    }
+    return prepared
+  }
+
+  /// - Parameter takenBackCount: how often entries had been withdrawn when a commit was accepted that this one builds on.
+  /// - Throws: `EarlierCommitIsWithdrawn` if that commit may have been withdrawn since.
+  private func prepare(
+    _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Void, on accepted: inout Accepted,
+    _ runs: inout Runs, takenBackCount: Int? = nil
   ) throws -> PreparedCommit {
     // Not earlier, because an append may wait until the body has run again.
     defer { leaveLost(&runs) }
@@ -248,6 +302,7 @@ final class Committer<State: EventSourced>: Sendable {
       if let refusal = queue.refusal { throw refusal }
       takeBackAccepted(&accepted, queue)
     }
+    if let takenBackCount, takenBackCount != accepted.takenBackCount { throw EarlierCommitIsWithdrawn() }
     try applyBrought(to: &accepted)
     do {
       return try run(body, of: request, on: &accepted)

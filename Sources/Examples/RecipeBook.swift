@@ -47,6 +47,15 @@ struct RecipeBook: Sendable {
     }.value
   }
 
+  /// Adds many recipes, each with a commit of its own, so that the log shows each and each can be undone.
+  func add(_ recipes: [Recipe]) async throws {
+    try await journal.withPipeline { pipeline in
+      for recipe in recipes {
+        try await pipeline.commit(by: author, note: "add \(recipe.title)") { try $0.insert(recipe) }
+      }
+    }
+  }
+
   /// Changes a recipe. Only the differences are written.
   nonisolated(nonsending) func change(
     _ id: ItemID<Recipe>, note: String, _ body: (inout Recipe) throws -> Void

@@ -574,16 +574,11 @@ import Testing
         }
         let url = folder.url.appending(path: "Finds.journal")
         let made = try CatalogJournal.create(at: url)
-        var pending: [PendingCommit<Catalog.Item.ID>] = []
-        for number in 0..<count {
-          pending.append(
-            try made.submit { try $0.addItem(kind: "find", attributes: ["n": .integer(Int64(number))]) })
-          if pending.count == 256 {
-            for commit in pending { try commit.wait() }
-            pending = []
+        try made.withPipeline { pipeline in
+          for number in 0..<count {
+            try pipeline.commit { try $0.addItem(kind: "find", attributes: ["n": .integer(Int64(number))]) }
           }
         }
-        for commit in pending { try commit.wait() }
         try made.close()
         let journal = try CatalogJournal.open(at: url, options: options)
         let backup = folder.url.appending(path: "Finds.backup")

@@ -85,17 +85,12 @@ import Testing
           try draft.addImage(to: item, name: "a.png", mediaType: "image/png", blob: blob)
         }
       }
-      var pending: [PendingCommit<Void>] = []
-      for number in 1...count {
-        let text = Data(random.bytes(1500)).base64EncodedString()
-        pending.append(
-          try journal.submit { try $0.updateItem(EntityID(number % 20 + 1), set: ["text": .string(text)]) })
-        if pending.count == 256 {
-          for commit in pending { _ = try commit.wait() }
-          pending = []
+      try journal.withPipeline { pipeline in
+        for number in 1...count {
+          let text = Data(random.bytes(1500)).base64EncodedString()
+          try pipeline.commit { try $0.updateItem(EntityID(number % 20 + 1), set: ["text": .string(text)]) }
         }
       }
-      for commit in pending { _ = try commit.wait() }
       journal.waitForLayers()
       try journal.close()
       try emptyLog(of: path)
@@ -121,12 +116,11 @@ import Testing
       let journal = try CatalogJournal.create(at: URL(fileURLWithPath: path))
       let item = try journal.commit { try $0.addItem(kind: "note") }.value
       let text = String(repeating: "x", count: 3000)
-      var last: PendingCommit<Void>?
-      for number in 2...count {
-        last = try journal.submit { try $0.updateItem(item, set: ["text": .string("\(number) \(text)")]) }
-        if number % 256 == 0 { _ = try last?.wait() }
+      try journal.withPipeline { pipeline in
+        for number in 2...count {
+          try pipeline.commit { try $0.updateItem(item, set: ["text": .string("\(number) \(text)")]) }
+        }
       }
-      _ = try last?.wait()
       journal.waitForLayers()
       try journal.close()
       try emptyLog(of: path)

@@ -48,6 +48,14 @@ import Testing
     }
   }
 
+  @Test func importedRecipesAreEntriesOfTheirOwn() async throws {
+    let book = try RecipeBook(inMemory: [Recipe(title: "Soup")], author: "ana")
+    try await book.add((1...100).map { Recipe(title: "Pie \($0)") })
+    #expect(book.journal.head.revision == 101)
+    #expect(try await book.undo() == "undo of \"add Pie 100\"")
+    #expect(book.journal.state.items(Recipe.self).count == 100)
+  }
+
   @Test func photosAreDeletedWithTheirRecipeAndComeBackWithIt() async throws {
     try await withTemporaryFolder { folder in
       let book = try RecipeBook(at: folder.url.appending(path: "Recipes.journal"), author: "ana")

@@ -201,7 +201,7 @@ import Testing
   }
 
   @Test func aClockOrDateBeyondFourDigitYearsIsRefused() throws {
-    let request = CommitRequest(author: "", note: "", metadata: [:], date: nil, expecting: [])
+    let request = try CommitRequest("", "", [:], nil, [], false)
     let last = Timestamp.fourDigitYears.upperBound
     let empty = Head(revision: 0, timestamp: Timestamp(microseconds: 0), digest: .zero)
     #expect(try request.clock(after: empty, now: last).date == last)

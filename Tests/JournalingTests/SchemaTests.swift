@@ -204,7 +204,7 @@ import Testing
       let url = folder.url.appending(path: "Staff.journal")
       let old = try Journal<Staff1>.create(at: url)
       for number in 1...300 {
-        try old.submit { try $0.add(.person(number), EntityRecord(["name": .string("n\(number)")])) }.wait()
+        try old.commit { try $0.add(.person(number), EntityRecord(["name": .string("n\(number)")])) }
       }
       try old.close()
       let new = try Journal<Staff3>.open(at: url)

@@ -24,8 +24,9 @@ import Testing
 
   @Test func closingInTheProgressOfAVerificationEndsIt() throws {
     try withLedger { journal, _ in
-      for _ in 0..<1_001 { _ = try journal.submit { try $0.open(owner: "Ana") } }
-      try journal.commit { try $0.open(owner: "Ana") }
+      try journal.withPipeline { pipeline in
+        for _ in 0..<1_002 { try pipeline.commit { try $0.open(owner: "Ana") } }
+      }
       var calls = 0
       let error = #expect(throws: JournalError.self) {
         try journal.verify { _, _ in

@@ -3,6 +3,7 @@ import Foundation
 /// The names of rows on the command line and in the report.
 enum RowName: String, CaseIterable, Codable {
   case commit1 = "commit-1"
+  case commitPipeline = "commit-pipeline"
   case commit8 = "commit-8"
   case commit64 = "commit-64"
   case commit64Async = "commit-64-async"

@@ -167,9 +167,11 @@ import Testing
     }
     storage.beforeAppend.withLock { $0 = nil }
     while bodies.withLock({ $0 }) <= count { usleep(1_000) }
-    // This gets the write lock after the last of them has released it, and then that one's entry is in the queue.
-    _ = try journal.submit { _ in }
-    mayGoOn.signal()
+    try journal.withPipeline { pipeline in
+      // This gets the write lock after the last of them has released it, and then that one's entry is in the queue.
+      try pipeline.commit { _ in }
+      mayGoOn.signal()
+    }
     ended.wait()
   }
 }

@@ -14,6 +14,8 @@ final class WatchedStorage: LogStorage {
   let beforeAppend = Lock<(@Sendable () -> Void)?>(nil)
   /// The failure of every append, nil if appends succeed.
   let failure = Lock<AppendFailure?>(nil)
+  /// Makes the failure of one append, after this many successful ones. Then appends succeed again.
+  let failureAfter = Lock<(count: Int, @Sendable () -> AppendFailure)?>(nil)
   /// An entry that readers do not get.
   let missing = Lock<Revision?>(nil)
   /// An entry at which reading fails.
@@ -71,6 +73,12 @@ private struct WatchedLog: EntryLog {
 
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
     if let failure = storage.failure.withLock({ $0 }) { throw failure }
+    let fail = storage.failureAfter.withLock { $0 }
+    if let (count, fail) = fail, storage.appends.withLock({ $0.count }) == count {
+      let failure = fail()
+      storage.failureAfter.withLock { $0 = nil }
+      throw failure
+    }
     storage.beforeAppend.withLock { $0 }?()
     storage.appends.withLock { $0.append(entries.map(\.bytes.count)) }
     try log.append(entries, after: revision)

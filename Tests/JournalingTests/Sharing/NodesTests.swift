@@ -469,7 +469,7 @@ import Testing
       try nodes.share()
       try nodes.join(1)
       let one = try nodes.open(0)
-      for _ in 0..<1100 { _ = try one.submit { try $0.deposit(1, on: 1) } }
+      for _ in 0..<1100 { try one.commit { try $0.deposit(1, on: 1) } }
       #expect(one.head.revision == 1101)
       let away = try nodes.open(1)
       try away.catchUp()
@@ -493,7 +493,7 @@ import Testing
       try nodes.join(1)
       let one = try nodes.open(0)
       let note = String(repeating: "x", count: 64 << 10)
-      for turn in 0..<300 { _ = try one.submit(note: "\(turn)\(note)") { try $0.deposit(1, on: 1) } }
+      for turn in 0..<300 { try one.commit(note: "\(turn)\(note)") { try $0.deposit(1, on: 1) } }
       #expect(one.head.revision == 301)
 
       let away = try nodes.open(1)
@@ -543,7 +543,7 @@ import Testing
       let nodes = try Nodes(.memory, in: folder)
       try nodes.share()
       let one = try nodes.open(0)
-      for _ in 0..<600 { _ = try one.submit { try $0.deposit(1, on: 1) } }
+      for _ in 0..<600 { try one.commit { try $0.deposit(1, on: 1) } }
       #expect(one.head.revision == 601)
       let memory = try #require(nodes.sharing as? SharedMemory)
       memory.contents.withLock { contents in
@@ -652,7 +652,9 @@ import Testing
       try journal.commit { _ = try $0.open(owner: "Ana", balance: 100) }
       // More than a piece, so that the first run stores some.
       let note = String(repeating: "x", count: 32 << 10)
-      for turn in 0..<200 { _ = try journal.submit(note: "\(turn)\(note)") { try $0.deposit(1, on: 1) } }
+      try journal.withPipeline { pipeline in
+        for turn in 0..<200 { try pipeline.commit(note: "\(turn)\(note)") { try $0.deposit(1, on: 1) } }
+      }
       try journal.close()
       struct Enough: Error {}
       #expect(throws: Enough.self) {

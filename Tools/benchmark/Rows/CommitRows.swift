@@ -2,10 +2,11 @@ import CPeers
 import CatalogModel
 import Foundation
 
-/// Durable commits, each of one event: every call returns when its entry is flushed.
+/// Durable commits, each of one event: every call returns when its entry is flushed; in a pipeline, when the body has run.
 func commitRows(_ bench: Workbench, callers: Int) async throws -> [ReportRow] {
   let name: RowName = callers == 1 ? .commit1 : callers == 8 ? .commit8 : .commit64
-  let rows: Set<RowName> = callers == 64 ? [name, .commit64Async] : [name]
+  let rows: Set<RowName> =
+    callers == 64 ? [name, .commit64Async] : callers == 1 ? [name, .commitPipeline] : [name]
   guard !bench.rows.isDisjoint(with: rows) else { return [] }
 
   // A peer without group commit needs a flush for each operation, so the number of operations depends on the time of a
@@ -18,7 +19,7 @@ func commitRows(_ bench: Workbench, callers: Int) async throws -> [ReportRow] {
   let sqlite = try await SQLiteUse.faster(bench, subject, callers: callers)
 
   var contestants = [
-    Contestant(name: "Journal") { try await subject.run($0, asTasks: false) },
+    Contestant(name: "Journal") { try await subject.run($0, .threads) },
     Contestant(name: "LevelDB Put, sync") { count in
       try bench.inNewFolder {
         try LevelDBPeer.put(try subject.written(), count: count, callers: callers, in: $0)
@@ -27,7 +28,9 @@ func commitRows(_ bench: Workbench, callers: Int) async throws -> [ReportRow] {
     Contestant(name: sqlite.name) { try sqlite.insert(bench, subject, count: $0, callers: callers) },
   ]
   if callers == 64 {
-    contestants.append(Contestant(name: "Journal, tasks") { try await subject.run($0, asTasks: true) })
+    contestants.append(Contestant(name: "Journal, tasks") { try await subject.run($0, .tasks) })
+  } else if callers == 1 {
+    contestants.append(Contestant(name: "Journal, in a pipeline") { try await subject.run($0, .pipeline) })
   }
   let race = Race(work: "durable commits, \(who)", operations: operations, contestants: contestants)
   let results = try await race.run(on: bench)
@@ -40,7 +43,10 @@ func commitRows(_ bench: Workbench, callers: Int) async throws -> [ReportRow] {
       against: [(1, levelDB), (2, sqlite)])
   }
   switch callers {
-  case 1: return [row(name, who, .atLeast(0.95), nil)]
+  case 1:
+    return [
+      row(name, who, .atLeast(0.95), nil), row(.commitPipeline, "\(who) in a pipeline", ours: 3, nil, nil),
+    ]
   case 64:
     return [row(name, who, nil, .atLeast(10)), row(.commit64Async, "64 tasks", ours: 3, nil, .atLeast(20))]
   default: return [row(name, who, nil, nil)]
@@ -61,7 +67,7 @@ private struct SQLiteUse {
     let each = SQLiteUse(name: own.name + ", a connection each", sharing: peer_sqlite_own_connection)
     bench.progress.show("trying the two ways in which \(callers) callers can use SQLite")
     let count = 4 * callers
-    _ = try await subject.run(count, asTasks: false)
+    _ = try await subject.run(count, .threads)
     let times = try [shared, each].map { try $0.insert(bench, subject, count: count, callers: callers) }
     return times[0] <= times[1] ? shared : each
   }
@@ -92,8 +98,15 @@ private final class CommitSubject {
     return latest
   }
 
+  enum Way {
+    case threads
+    case tasks
+    /// All commits in one pipeline.
+    case pipeline
+  }
+
   /// Commits `count` items into a new journal.
-  func run(_ count: Int, asTasks: Bool) async throws -> Double {
+  func run(_ count: Int, _ way: Way) async throws -> Double {
     let url = bench.newPath("commits.journal")
     defer { bench.discard(url) }
     let journal = try CatalogJournal.create(at: url)
@@ -101,16 +114,25 @@ private final class CommitSubject {
     let items = SampleData.attributes(count: count, seed: bench.seed &+ runs &* 0x1_0001)
     let callers = callers
     let seconds: Double
-    if asTasks {
+    switch way {
+    case .tasks:
       seconds = try await timedTasks(callers) { caller in
         for index in stride(from: caller, to: count, by: callers) {
           try await journal.commit { try $0.addItem(kind: SampleData.kind, attributes: items[index]) }
         }
       }
-    } else {
+    case .threads:
       seconds = try timedThreads(callers) { caller in
         for index in stride(from: caller, to: count, by: callers) {
           try journal.commit { try $0.addItem(kind: SampleData.kind, attributes: items[index]) }
+        }
+      }
+    case .pipeline:
+      seconds = try timedThreads(1) { _ in
+        try journal.withPipeline { pipeline in
+          for item in items {
+            try pipeline.commit { try $0.addItem(kind: SampleData.kind, attributes: item) }
+          }
         }
       }
     }

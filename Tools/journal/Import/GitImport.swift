@@ -3,9 +3,6 @@ import Foundation
 
 /// Imports the commits of a first-parent line into a journal, each as one entry.
 struct GitImport {
-  /// How many entries may wait for their flush at a time.
-  private static let pendingLimit = 512
-
   let repository: GitRepository
   let tip: String
   /// The name of the form in an entry's metadata.
@@ -63,44 +60,39 @@ struct GitImport {
     let report = ImportReport(terminal)
     var reading = GitImportReading(
       log: try GitLog(repository, to: tip, after: checkpoint?.commit), importer: importer)
-    var pending: [PendingCommit<Set<EntityKey>>] = []
     var newestDate = journal.head.date
     let clock = ContinuousClock()
     let start = clock.now
-    while let (commit, change) = try reading.next(report) {
-      if let change {
-        let made = try submit(commit, change, &reading.importer, report, newestDate)
-        if !made.commit.isEmpty {
-          newestDate = max(newestDate, commit.date ?? newestDate)
-          report.count(made.commit.value)
-          pending.append(made)
-          if pending.count >= Self.pendingLimit {
-            try pending[Self.pendingLimit / 2].wait()
-            pending.removeFirst(Self.pendingLimit / 2 + 1)
+    try journal.withPipeline { pipeline in
+      while let (commit, change) = try reading.next(report) {
+        if let change {
+          let made = try make(commit, change, &reading.importer, report, newestDate, in: &pipeline)
+          if !made.isEmpty {
+            newestDate = max(newestDate, commit.date ?? newestDate)
+            report.count(made.value)
           }
         }
-      }
-      report.countCommit()
-      terminal.progress.show {
-        let seconds = max(0.001, (clock.now - start) / .seconds(1))
-        return "importing: \(report.commits.grouped) of \(total.grouped) commits, "
-          + "\(Int(Double(report.commits) / seconds).grouped)/s"
+        report.countCommit()
+        terminal.progress.show {
+          let seconds = max(0.001, (clock.now - start) / .seconds(1))
+          return "importing: \(report.commits.grouped) of \(total.grouped) commits, "
+            + "\(Int(Double(report.commits) / seconds).grouped)/s"
+        }
       }
     }
-    try pending.last?.wait()
     terminal.progress.clear()
     return report
   }
 
-  private func submit<Importer: CommitImporter>(
+  private func make<Importer: CommitImporter>(
     _ commit: GitCommit, _ change: Importer.Change, _ importer: inout Importer, _ report: ImportReport,
-    _ newestDate: Date
-  ) throws -> PendingCommit<Set<EntityKey>> {
+    _ newestDate: Date, in pipeline: inout CommitPipeline<Catalog>
+  ) throws -> Commit<Set<EntityKey>> {
     var metadata = [Key.commit: commit.hash, Key.source: source]
     let date = commit.date ?? newestDate
     // Dates in a journal never decrease, but those in git can.
     if date < newestDate { metadata[Key.date] = Timestamp(date)?.description }
-    return try journal.submit(by: commit.author, note: commit.message, metadata: metadata, date: date) {
+    return try pipeline.commit(by: commit.author, note: commit.message, metadata: metadata, date: date) {
       draft in
       let touched = try importer.apply(change, of: commit, to: &draft, report)
       return touched.filter { draft.state.revision(of: $0) == draft.revision }
