@@ -41,9 +41,17 @@ public struct JournalOptions: Sendable {
   }
 
   /// Options for work on copies and closed journals: no automatic snapshots, and the hook of a test, if there is one.
-  init(fileHook: FileHook?) {
+  package init(fileHook: FileHook?) {
     self.init(snapshots: .manual)
     self.fileHook = fileHook
+  }
+
+  /// These options for work on copies and closed journals, which takes no snapshots and prunes only what it is asked to.
+  var forCopies: JournalOptions {
+    var options = self
+    options.snapshots = .manual
+    options.retention = nil
+    return options
   }
 
   /// Receives each operation that changes the disk, including those of copies that the journal makes, and can make it

@@ -10,12 +10,16 @@ public struct Blame: Sendable {
   public let revision: Revision
   /// The entry's date.
   public let date: Date
+  /// The date by the clock or the caller.
+  public let clockDate: Date
   /// Who made it.
   public let author: String
   /// Why.
   public let note: String
   /// Whether it was set by an entry that was pruned.
   public let isPruned: Bool
+  /// Whether author and note have been erased. They are empty then.
+  public let isAnnotationErased: Bool
 }
 
 extension Journal {
@@ -43,7 +47,8 @@ extension Journal {
       blame.append(
         Blame(
           key: key, value: value, revision: setter.revision, date: setter.header.date.date,
-          author: setter.words.author, note: setter.words.note, isPruned: setter.isPruned))
+          clockDate: setter.header.clockDate.date, author: setter.words.author, note: setter.words.note,
+          isPruned: setter.isPruned, isAnnotationErased: setter.annotation == nil))
     }
     return blame
   }

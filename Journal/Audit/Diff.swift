@@ -32,14 +32,15 @@ extension Journal {
   private func differences(after low: Revision, through high: Revision) throws -> [EntityDifference] {
     var touched: [EntityKey: TouchedEntity] = [:]
     try EventPipeline.run(log, low + 1...high, upcast) { event, revision throws(JournalError) in
-      touched[event.entity, default: TouchedEntity(previous: event.previous)].add(event.change)
+      if touched[event.entity]?.add(event.change) == nil {
+        touched[event.entity] = TouchedEntity(previous: event.previous, change: event.change)
+      }
     }
     let past = try pastRecords(touched, asOf: low)
     var differences: [EntityDifference] = []
     for (entity, touch) in touched.sorted(by: { $0.key < $1.key }) {
       let old = touch.previous == 0 ? nil : try past(entity, touch.previous)
-      var new = old
-      for change in touch.changes { new = change.applied(to: new) }
+      let new = touch.change.applied(to: old)
       if old != new { differences.append(EntityDifference(entity: entity, old: old, new: new)) }
     }
     try chain.faults.check()
@@ -63,17 +64,25 @@ extension Journal {
   }
 }
 
-/// The changes of one entity in a range of events.
+/// The changes of one entity in a range of events, as one change.
 private struct TouchedEntity {
   /// The event before the first of them.
   let previous: Revision
-  /// The changes since the last add or deletion.
-  private(set) var changes: [JournalEvent.Change] = []
+  /// The effect of all. A list of them would hold each version of a large attribute.
+  private(set) var change: JournalEvent.Change
 
-  init(previous: Revision) { self.previous = previous }
+  init(previous: Revision, change: JournalEvent.Change) {
+    self.previous = previous
+    self.change = change
+  }
 
-  mutating func add(_ change: JournalEvent.Change) {
-    if case .update = change {} else { changes = [] }
-    changes.append(change)
+  mutating func add(_ next: JournalEvent.Change) {
+    switch (change, next) {
+    case (.add(let record), .update(let changes)): change = .add(record.applying(changes))
+    case (.update(let changes), .update(let later)): change = .update(changes.followed(by: later))
+    // What is not there is not changed.
+    case (.delete, .update), (.erased, .update): break
+    case (_, .add), (_, .delete), (_, .erased): change = next
+    }
   }
 }

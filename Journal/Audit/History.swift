@@ -50,23 +50,42 @@ extension Journal {
   public func history(
     of entity: EntityKey, asOf selector: RevisionSelector = .head(), limit: Int = .max
   ) throws -> [EntityChange] {
+    try history(of: entity, asOf: selector, limit: limit, byteLimit: .max)
+  }
+
+  /// The same for a reader of parts.
+  /// - Parameter byteLimit: how many bytes the records of the returned changes have together, unless it is one change. So
+  ///   fewer than `limit` may be returned although there are more.
+  package func history(
+    of entity: EntityKey, asOf selector: RevisionSelector, limit: Int, byteLimit: Int
+  ) throws -> [EntityChange] {
     guard limit > 0 else { return [] }
     var events: [PastEvent] = []
     let newest = try newestEvent(of: entity, atOrBefore: try revision(at: selector))
+    var payloadByteCount = 0
     try readBack(from: newest, over: entity) { event throws(JournalError) in
       events.append(event)
-      return events.count < limit
+      payloadByteCount += event.event.payload.count
+      return events.count < limit && payloadByteCount < byteLimit
     }
     // The values before an event follow from earlier events, so the oldest comes first here.
     var record = try row(of: entity, after: events.last?.event.previous ?? 0)?.record
-    var history: [EntityChange] = []
+    var history: [EntityChange?] = []
     history.reserveCapacity(events.count)
+    // The oldest changes are dropped again if the records of the newer ones fill the limit.
+    var (start, byteCount) = (0, 0)
     for event in events.reversed() {
       let before = record
       record = event.event.change.applied(to: record)
       history.append(event.entityChange(before: before, after: record, pruned: format.head.revision))
+      byteCount += record?.bytes.count ?? 0
+      while byteCount > byteLimit, start < history.count - 1 {
+        byteCount -= history[start]?.after?.bytes.count ?? 0
+        history[start] = nil
+        start += 1
+      }
     }
-    return history.reversed()
+    return history[start...].reversed().compactMap { $0 }
   }
 }
 

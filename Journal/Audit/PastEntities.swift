@@ -32,7 +32,8 @@ extension Journal {
 
   /// The row that an entity had after one of its events, nil after its deletion or for revision 0.
   func row(of entity: EntityKey, after revision: Revision) throws(JournalError) -> EntityRow? {
-    var updates: [(revision: Revision, changes: RecordChanges)] = []
+    // One for all updates: a list of them would hold each version of a large attribute.
+    var updates: RecordChanges?
     var found: EntityRow?
     var isErased = false
     try goBack(from: revision, over: entity) { revision, event, base throws(JournalError) in
@@ -43,20 +44,19 @@ extension Journal {
       switch event?.change {
       case .add(let record): found = EntityRow(record: record, created: revision, modified: revision)
       case .update(let changes):
-        updates.append((revision, changes))
+        updates = updates.map { changes.followed(by: $0) } ?? changes
         return true
       case .erased: isErased = true
       case .delete, nil: break
       }
       return false
     }
-    guard var row = found else {
-      if updates.isEmpty || isErased { return nil }
+    guard let row = found else {
+      if updates == nil || isErased { return nil }
       throw JournalError(
         .damaged, "the entry changes \(State.name(of: entity)), which is not there", revision: revision)
     }
-    for update in updates.reversed() { row = row.applying(update.changes, at: update.revision) }
-    return row
+    return updates.map { row.applying($0, at: revision) } ?? row
   }
 
   /// The values of some parts of an entity after one of its events; nil for missing ones.

@@ -265,8 +265,14 @@ final class Committer<State: EventSourced>: Sendable {
   /// The error for a commit that depends on a failed batch without being in it: nothing of that commit was written.
   private func asBystander(_ error: JournalError) -> JournalError {
     guard error.code == .outcomeUnknown else { return error }
-    if node != nil, let cause = error.cause as? JournalError, cause.code == .unreachable { return cause }
+    if let cause = error.cause as? JournalError, isAskedAgain(after: cause) { return cause }
     return Self.poisoned(error.cause)
+  }
+
+  /// Whether the journal continues after an append whose outcome is unknown: before each later append, a node asks the
+  /// shared log what it has.
+  private func isAskedAgain(after cause: JournalError) -> Bool {
+    node != nil && [.unreachable, .diverged].contains(cause.code)
   }
 
   private static func poisoned(_ cause: (any Error)?) -> JournalError {
@@ -435,8 +441,7 @@ final class Committer<State: EventSourced>: Sendable {
       case .conflict where node != nil:
         // The bodies run again while no other node can append.
         return takeBackLost(batch, because: cause, isReserved: (try? node?.reserve()) != nil)
-      // The node repeats the append when the shared log can be reached.
-      case .unknown where node != nil && cause.code == .unreachable:
+      case .unknown where isAskedAgain(after: cause):
         return takeBack(
           batch, because: cause, ofBatch: Self.failure(error, first: work.entries.first?.revision))
       default: break

@@ -221,7 +221,7 @@ extension Journal {
   ) throws {
     var images = BlobCopying(
       from: try folder.openImages(), at: folder.images, to: try target ?? copy.folder.root.folder("images"),
-      sharesFiles: sharesImages)
+      sharesFiles: sharesImages, fetchingFrom: self.blobs.shared)
     try readPieces(after: copy.head, through: last, observer) { piece, blobs, head in
       for blob in blobs {
         sees(blob)

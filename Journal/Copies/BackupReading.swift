@@ -1,4 +1,4 @@
-package import Files
+import Files
 public import Foundation
 
 extension Journal {
@@ -6,26 +6,20 @@ extension Journal {
   /// - Parameters:
   ///   - url: a file from ``backup(toFile:progress:)``.
   ///   - journal: the folder to create; its parent must exist.
+  ///   - options: whose log receives the notices.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
   /// - Throws: ``JournalError``: `alreadyExists` if something is at `journal`; `damaged` if the file is cut or altered,
   ///   or lacks an image; `otherModel`; `io` if the disk is full. Then there is no journal.
   /// - Returns: the receipt of the original journal. The new journal has everything up to it.
   @discardableResult
   public static func restore(
-    backupFile url: URL, to journal: URL, progress: (CopyProgress) throws -> Void = { _ in }
-  ) throws -> JournalReceipt {
-    try restore(backupFile: url, to: journal, hook: nil, progress: progress)
-  }
-
-  /// The same, with a hook that sees each change in the new journal's folder.
-  @discardableResult
-  package static func restore(
-    backupFile url: URL, to journal: URL, hook: FileHook?, progress: (CopyProgress) throws -> Void
+    backupFile url: URL, to journal: URL, options: JournalOptions = JournalOptions(),
+    progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> JournalReceipt {
     let path = try JournalFolder.path(of: url)
     let file = try File(readingFrom: path)
     var offset = 0
-    return try restore(to: journal, named: path, hook, progress: progress) { count in
+    return try restore(to: journal, named: path, options, progress: progress) { count in
       let piece = try file.piece(at: offset, byteCount: count)
       offset += piece.count
       return Data(piece)
@@ -35,18 +29,20 @@ extension Journal {
   /// Creates a journal from a backup in pieces, for example from a pipe.
   /// - Parameters:
   ///   - journal: the folder to create; its parent must exist.
+  ///   - options: whose log receives the notices.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
   ///   - read: returns up to the given number of bytes, and none at the end.
-  /// - Throws: what `read` and `progress` throw, and as ``restore(backupFile:to:progress:)``.
+  /// - Throws: what `read` and `progress` throw, and as ``restore(backupFile:to:options:progress:)``.
   @discardableResult
   public static func restore(
-    to journal: URL, progress: (CopyProgress) throws -> Void = { _ in }, read: (Int) throws -> Data
+    to journal: URL, options: JournalOptions = JournalOptions(),
+    progress: (CopyProgress) throws -> Void = { _ in }, read: (Int) throws -> Data
   ) throws -> JournalReceipt {
-    try restore(to: journal, named: nil, nil, progress: progress, read)
+    try restore(to: journal, named: nil, options, progress: progress, read)
   }
 
   private static func restore(
-    to journal: URL, named path: String?, _ hook: FileHook?, progress: CopyObserver,
+    to journal: URL, named path: String?, _ options: JournalOptions, progress: CopyObserver,
     _ read: (Int) throws -> Data
   ) throws -> JournalReceipt {
     try withoutActuallyEscaping(read) { read in
@@ -55,7 +51,7 @@ extension Journal {
       try ModelSchema(of: State.self).checkReads(format.schema, path: path ?? "standard input")
       var receipt: JournalReceipt?
       try JournalFolder.create(
-        at: journal, copying: format, options: JournalOptions(fileHook: hook),
+        at: journal, copying: format, options: options.forCopies,
         base: { entries in try records.readBase(of: format, into: entries) }
       ) { place in
         let copy = try JournalCopy(making: place)
@@ -68,6 +64,9 @@ extension Journal {
         try copy.close()
       }
       guard let receipt else { throw records.damaged("it has no end") }
+      options.note(
+        .info, "the journal was created from the backup and checked up to revision \(receipt.revision)",
+        revision: receipt.revision)
       return receipt
     }
   }

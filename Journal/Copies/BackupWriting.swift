@@ -2,8 +2,8 @@ import Files
 public import Foundation
 
 extension Journal {
-  /// Writes a backup as one file, for ``restore(backupFile:to:progress:)``. It replaces a backup of that name when it
-  /// is complete.
+  /// Writes a backup as one file, for ``restore(backupFile:to:options:progress:)``. It replaces a backup of that name
+  /// when it is complete.
   /// - Parameters:
   ///   - url: the file; its folder must exist.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the backup.
@@ -79,9 +79,15 @@ extension Journal {
     var written: Set<Blob> = []
     try readPieces(after: format.head, through: last, progress) { piece, blobs, _ in
       for blob in blobs where written.insert(blob).inserted {
-        let file = try BlobFile(blob, in: images, at: folder.images)
-        try put(BackupFile.head(.blob, byteCount: 32 + blob.byteCount) + blob.digest.bytes)
-        try file.read { piece, _ in try put(piece) }
+        let head = BackupFile.head(.blob, byteCount: 32 + blob.byteCount) + blob.digest.bytes
+        if let shared = self.blobs.shared, try images?.status(of: blob.digest.hex) == nil {
+          try put(head)
+          try shared.read(blob) { try put($0) }
+        } else {
+          let file = try BlobFile(blob, in: images, at: folder.images)
+          try put(head)
+          try file.read { piece, _ in try put(piece) }
+        }
         report.copiedImageCount += 1
         report.copiedImageByteCount += blob.byteCount
       }

@@ -9,6 +9,8 @@ struct BlobCopying {
   let target: Folder
   /// Whether files may be shared with the source.
   let sharesFiles: Bool
+  /// Where the images are that the source, a node of a shared journal, has not fetched; nil if it is no node.
+  let shared: SharedImages?
 
   private(set) var copiedCount = 0
   private(set) var copiedByteCount = 0
@@ -17,11 +19,15 @@ struct BlobCopying {
   /// flushed them.
   private var isFlushNeeded = true
 
-  init(from source: Folder?, at sourcePath: String, to target: Folder, sharesFiles: Bool) {
+  init(
+    from source: Folder?, at sourcePath: String, to target: Folder, sharesFiles: Bool,
+    fetchingFrom shared: SharedImages? = nil
+  ) {
     self.source = source
     self.sourcePath = sourcePath
     self.target = target
     self.sharesFiles = sharesFiles
+    self.shared = shared
   }
 
   /// Copies a blob if it is missing.
@@ -36,6 +42,10 @@ struct BlobCopying {
   mutating func take(_ blob: Blob) throws -> JournalError? {
     let name = blob.digest.hex
     if let status = try target.status(of: name), status.kind == .file, status.byteCount == blob.byteCount {
+      return nil
+    }
+    if let shared, try source?.status(of: name) == nil {
+      try fetch(blob, from: shared)
       return nil
     }
     // Opened first, because its error is the most precise.
@@ -64,6 +74,29 @@ struct BlobCopying {
     }
     isFlushNeeded = true
     return nil
+  }
+
+  private mutating func fetch(_ blob: Blob, from shared: SharedImages) throws {
+    try target.require(blob.byteCount, for: "an image")
+    let unfinished = BlobNames.unfinished()
+    do {
+      let copy = try target.file(unfinished, .creating)
+      var offset = 0
+      try shared.read(blob) { piece in
+        try Task.checkCancellation()
+        try unsafe piece.withUnsafeBytes { try unsafe copy.write($0, at: offset) }
+        offset += piece.count
+        copy.beginFlush()
+      }
+      try copy.flush()
+      try target.rename(unfinished, to: blob.digest.hex)
+    } catch {
+      try? target.removeFile(unfinished)
+      throw error
+    }
+    copiedCount += 1
+    copiedByteCount += blob.byteCount
+    isFlushNeeded = true
   }
 
   /// - Returns: the error of the source, if there is one.

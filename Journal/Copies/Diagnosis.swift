@@ -30,6 +30,8 @@ public struct Diagnosis: Sendable {
   public internal(set) var lastRevision: Revision = 0
   /// Whether the journal can be opened as it is.
   public internal(set) var opens = false
+  /// Where the shared log is, and how far behind this node is; nil for a local journal, and if the journal does not open.
+  public internal(set) var sharing: SharingStatus?
 
   /// Whether nothing of the journal is missing or altered.
   public var isSound: Bool { opens && !findings.contains(where: \.isDamage) }
@@ -65,7 +67,8 @@ extension Journal {
       diagnosis.note(source.problems)
       try diagnosis.note(journal.verify(deep: true, progress: progress), of: journal)
       diagnosis.note(leftovers: try journal.unnamedImages(), of: journal)
-      if let sharing = try journal.sharing() { diagnosis.note(sharing) }
+      diagnosis.sharing = try journal.sharing()
+      if let sharing = diagnosis.sharing { diagnosis.note(sharing) }
     } catch let error as JournalError {
       guard ![.outOfResources, .permission, .locked, .closed].contains(error.code) else { throw error }
       diagnosis.note(source.problems)
@@ -122,11 +125,19 @@ extension Diagnosis {
             : "Reading needs no server; make sure that it can be reached before you commit.",
           revision: problem.revision, path: sharing.address))
     } else if let count = sharing.missingCount, count > 0 {
+      let missing = count == 1 ? "1 entry" : "\(count) entries"
       findings.append(
         Finding(
-          isDamage: false, message: "this node has not seen \(count) entries of the shared log yet",
-          advice: "Open the journal for writing, or run join, to fetch them.", revision: nil,
+          isDamage: false, message: "this node has not seen \(missing) of the shared log yet",
+          advice: "Open the journal for writing, or run join, to fetch what is new.", revision: nil,
           path: sharing.address))
+    }
+    if let warning = sharing.warning {
+      findings.append(
+        Finding(
+          isDamage: false, message: warning,
+          advice: "Start the standbys that the server is set to wait for, or change that setting.",
+          revision: nil, path: sharing.address))
     }
   }
 

@@ -1,4 +1,4 @@
-package import Files
+import Files
 public import Foundation
 
 /// The result of an erasure.
@@ -40,6 +40,7 @@ extension Journal {
   ///   - reason: why; the note of the new entry, which is kept.
   ///   - author: who does it; also kept.
   ///   - words: whether the author, note and metadata of all entries that changed these entities are erased as well.
+  ///   - options: whose log receives the notices.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work, and
   ///     nothing is erased.
   /// - Throws: ``JournalError`` as `open` does; `notFound` for an entity that never existed; `wrongUse` for a shared
@@ -48,19 +49,10 @@ extension Journal {
   @discardableResult
   public static func erase(
     _ entities: Set<EntityKey>, at url: URL, reason: String, by author: String = "",
-    includingWords words: Bool = false,
+    includingWords words: Bool = false, options: JournalOptions = JournalOptions(),
     progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> ErasureReport {
-    try erase(
-      entities, at: url, reason: reason, by: author, includingWords: words, hook: nil, progress: progress)
-  }
-
-  /// The same, with a hook for each change in the folder.
-  package static func erase(
-    _ entities: Set<EntityKey>, at url: URL, reason: String, by author: String, includingWords words: Bool,
-    hook: FileHook?, progress: (CopyProgress) throws -> Void
-  ) throws -> ErasureReport {
-    let options = JournalOptions(fileHook: hook)
+    let options = options.forCopies
     return try replacingLog(at: url, options: options) {
       try erase(entities, opening: url, reason, author, words, options, progress)
     }

@@ -1,4 +1,4 @@
-package import Files
+import Files
 public import Foundation
 
 /// The images that were removed because no entry names them.
@@ -16,23 +16,18 @@ extension Journal {
   /// - Parameters:
   ///   - url: the journal's folder.
   ///   - isDryRun: whether to only report what would be removed.
+  ///   - options: whose log receives the notices.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work, and
   ///     nothing is removed.
   /// - Throws: ``JournalError`` as `open` does; `wrongUse` for a shared journal; `damaged` if the history can't be
   ///   read, and then nothing is removed.
   /// - Complexity: O(n) in the bytes of the entries; it takes 40 bytes of memory for each image.
   public static func collectGarbage(
-    at url: URL, isDryRun: Bool = false, progress: (CopyProgress) throws -> Void = { _ in }
-  ) throws -> GarbageReport {
-    try collectGarbage(at: url, isDryRun: isDryRun, hook: nil, progress: progress)
-  }
-
-  /// The same, with a hook that sees each change in the folder.
-  package static func collectGarbage(
-    at url: URL, isDryRun: Bool, hook: FileHook?, progress: (CopyProgress) throws -> Void = { _ in }
+    at url: URL, isDryRun: Bool = false, options: JournalOptions = JournalOptions(),
+    progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> GarbageReport {
     let journal = try openUnused(
-      at: url, mode: isDryRun ? .readOnly : .readWrite, options: JournalOptions(fileHook: hook))
+      at: url, mode: isDryRun ? .readOnly : .readWrite, options: options.forCopies)
     defer { try? journal.close() }
     let unnamed = try journal.unnamedNames(progress)
     if !isDryRun, let images = try journal.folder.openImages() {

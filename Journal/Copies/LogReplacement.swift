@@ -117,6 +117,7 @@ final class LogReplacement {
       return
     }
     let bytes = try folder.root.file(fileName, .reading).contents(limit: 1 << 30)
+    try FileVersion.check(bytes, is: "erasing", path: folder.root.path(of: fileName))
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     let words = lines.first?.split(separator: " ") ?? []
     guard words.count == 4, words[0] == "erasing", words[1] == "1", let revision = Revision(words[2]),

@@ -78,12 +78,12 @@ extension NamedBlobs {
   /// Reads unknown records from a log, following the events back, and at the end from its base.
   init(_ upcast: EventUpcast, in log: any EntryLog, _ base: HistoryBase?) {
     self.init(upcast) { entity, revision throws(JournalError) in
-      var changes: [RecordChanges] = []
+      var changes = RecordChanges()
       var revision = revision
       while revision > 0 {
         if let base, revision <= base.head.revision {
           guard case .there(let row) = try base.contents().row(of: entity, upcast) else { return nil }
-          return changes.reversed().reduce(row.record) { $0.applying($1) }
+          return row.record.applying(changes)
         }
         let event = try log.read(revision) { entry throws(JournalError) -> JournalEvent? in
           var events = try entry.events()
@@ -91,8 +91,8 @@ extension NamedBlobs {
           return nil
         }
         switch event?.change {
-        case .add(let record): return changes.reversed().reduce(record) { $0.applying($1) }
-        case .update(let update): changes.append(update)
+        case .add(let record): return record.applying(changes)
+        case .update(let update): changes = update.followed(by: changes)
         case .delete, .erased, nil: return nil
         }
         let previous = event?.previous ?? 0

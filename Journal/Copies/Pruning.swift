@@ -1,4 +1,4 @@
-package import Files
+import Files
 public import Foundation
 
 /// The result of a pruning or a dry run.
@@ -42,6 +42,7 @@ extension Journal {
   ///   - reason: why; it is the note of the new entry.
   ///   - author: who does it.
   ///   - isDryRun: whether to only report what would be removed.
+  ///   - options: whose log receives the notices.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work, and
   ///     nothing is pruned.
   /// - Throws: ``JournalError`` as `open` and ``revision(at:)`` do; `wrongUse` for a shared journal, and for a model
@@ -50,19 +51,10 @@ extension Journal {
   @discardableResult
   public static func prune(
     before selector: RevisionSelector, at url: URL, reason: String = "", by author: String = "",
-    isDryRun: Bool = false, progress: (CopyProgress) throws -> Void = { _ in }
+    isDryRun: Bool = false, options: JournalOptions = JournalOptions(),
+    progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> PruningReport {
-    try prune(
-      before: selector, at: url, reason: reason, by: author, isDryRun: isDryRun, hook: nil, progress: progress
-    )
-  }
-
-  /// The same, with a hook for each change in the folder.
-  package static func prune(
-    before selector: RevisionSelector, at url: URL, reason: String, by author: String, isDryRun: Bool,
-    hook: FileHook?, progress: (CopyProgress) throws -> Void
-  ) throws -> PruningReport {
-    let options = JournalOptions(fileHook: hook)
+    let options = options.forCopies
     if isDryRun {
       let journal = try open(at: url, mode: .readOnly, options: options)
       defer { try? journal.close() }

@@ -7,8 +7,9 @@ import Foundation
 /// ```
 /// The period is counted back from the newest entry or from now, whichever is earlier. So no history of the period is
 /// lost if the journal was not opened for years. If the newest entries are more than an eighth of the period later than
-/// those before them, the clock may have been wrong. The period is then counted back from the entry before the gap,
-/// until the entries after it span a twentieth of the period.
+/// those before them, the clock may have been wrong. They count only if they span a twentieth of the period; otherwise
+/// the period is counted back from the entries before the gap, to which the same applies. Eight such gaps in a row mean
+/// that the journal is rarely used, and not that the clock was wrong.
 public struct HistoryRetention: Hashable, Sendable {
   private let component: Calendar.Component
   private let count: Int
@@ -59,15 +60,24 @@ extension Journal {
     return nil
   }
 
+  /// A clock that was wrong is not wrong in another way so often, one time after the other.
+  private static var trustedGapCount: Int { 8 }
+
   /// The date from which the period is counted back, by what the clock said; nil if the entries do not tell.
   private func end(of retention: HistoryRetention) throws -> Date? {
     let cursor = entries(newestFirst: true)
     var dates: ClosedRange<Date>?
+    var gapCount = 0
     while let entry = try cursor.next() {
       guard entry.isOwn else { continue }
       let end = dates?.upperBound ?? min(entry.clockDate, Date())
       let period = end.timeIntervalSince(retention.start(before: end))
-      if entry.clockDate < end.addingTimeInterval(-period / 8) { return entry.clockDate }
+      if entry.clockDate < end.addingTimeInterval(-period / 8) {
+        gapCount += 1
+        if gapCount == Self.trustedGapCount { return entry.clockDate }
+        dates = entry.clockDate...entry.clockDate
+        continue
+      }
       // The clock was set back, and the entries after that span too little time.
       if entry.clockDate > end.addingTimeInterval(period / 8) { return nil }
       let earliest = min(dates?.lowerBound ?? end, entry.clockDate)
@@ -98,8 +108,8 @@ extension Journal {
     do {
       try journal.close()
       _ = try prune(
-        before: point, at: url, reason: "kept for \(retention.text)", by: "", isDryRun: false,
-        hook: options.fileHook, progress: { _ in })
+        before: point, at: url, reason: "kept for \(retention.text)",
+        options: JournalOptions(fileHook: options.fileHook))
     } catch {
       note(error)
     }

@@ -34,19 +34,14 @@ extension Journal {
   /// - Parameters:
   ///   - sources: the folders of the damaged journal and its copies.
   ///   - url: the folder to make; its parent must exist.
+  ///   - options: whose log receives the notices.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
   /// - Throws: ``JournalError``: `alreadyExists`, `locked`, `otherModel`, `io`; `wrongUse` for copies of different
   ///   journals; `damaged` if not even the first entry can be proven.
   /// - Complexity: O(n) in the bytes of the entries and their images.
   public static func salvage(
-    _ sources: [URL], to url: URL, progress: (CopyProgress) throws -> Void = { _ in }
-  ) throws -> SalvageReport {
-    try salvage(sources, to: url, options: JournalOptions(), progress: progress)
-  }
-
-  /// The same, with the log of the options, whose hook sees each change in the new journal's folder.
-  package static func salvage(
-    _ sources: [URL], to url: URL, options: JournalOptions, progress: (CopyProgress) throws -> Void
+    _ sources: [URL], to url: URL, options: JournalOptions = JournalOptions(),
+    progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> SalvageReport {
     let locks = try sources.map { url throws(JournalError) in try SalvageSource.lock(url) }
     defer { for lock in locks { lock.unlock() } }
@@ -75,6 +70,10 @@ extension Journal {
       }
       try copy.close()
     }
+    options.note(
+      .info,
+      "the journal was created from the entries that can be proven, up to revision \(history.head.revision)",
+      revision: history.head.revision)
     return SalvageReport(
       head: history.head, acknowledgedRevision: found.compactMap { $0.acknowledged?.revision }.max(),
       end: history.isWhole ? nil : history.end, missingImages: missing, base: history.format.base?.head,
@@ -100,6 +99,7 @@ extension Journal {
     }
     if let base = history.format.base {
       for blob in try base.blobs(of: State.self) { try take(blob) }
+      for index in copying.indices { try copying[index].flush() }
     }
     var isAtEnd = false
     while !isAtEnd {

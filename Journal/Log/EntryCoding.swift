@@ -134,7 +134,7 @@ extension EntryAnnotation {
 
 extension JournalEvent {
   /// The payload of the event: a record, changes, or nothing.
-  fileprivate var payload: [UInt8] {
+  var payload: [UInt8] {
     switch change {
     case .add(let record): record.bytes
     case .update(let changes): changes.bytes

@@ -30,7 +30,8 @@ public protocol EventSourced: Sendable {
   /// Converts an event of an older version of this model.
   ///
   /// Called for each such event as it is read, by a replay or a history, before it is applied; the log does not change.
-  /// Only the record or the changes of the event may differ in the result. An update has only what changed.
+  /// Only the record or the changes of the event may differ in the result. An update has only what changed. A replay may
+  /// call it on two threads at once.
   /// - Parameters:
   ///   - event: the event as it was written.
   ///   - version: the version in the ``schema`` that wrote it, lower than the current one.

@@ -83,6 +83,8 @@ private struct EventChunk: Sendable {
   private static let byteCount = 128 << 10
 
   private var decoded: [RevisedEvent] = []
+  /// How many bytes the payloads of these have. Without a limit, a few hundred large records would fill the memory.
+  private var payloadByteCount = 0
   /// The bytes of all copies.
   private var bytes: [UInt8] = []
   /// The copies, and where each ends.
@@ -90,11 +92,14 @@ private struct EventChunk: Sendable {
 
   var isEmpty: Bool { decoded.isEmpty && copies.isEmpty }
   var hasCopies: Bool { !copies.isEmpty }
-  var isFull: Bool { decoded.count >= Self.eventCount || bytes.count >= Self.byteCount }
+  var isFull: Bool {
+    decoded.count >= Self.eventCount || payloadByteCount >= Self.byteCount || bytes.count >= Self.byteCount
+  }
 
   mutating func add(_ event: RevisedEvent) {
     if decoded.isEmpty { decoded.reserveCapacity(Self.eventCount) }
     decoded.append(event)
+    payloadByteCount += event.event.payload.count
   }
 
   /// - Returns: false if the entry is too large to be copied, or follows decoded events.

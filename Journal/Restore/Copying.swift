@@ -63,7 +63,8 @@ extension Journal {
     of added: [JournalEvent], to images: Folder, _ observer: CopyObserver
   ) throws {
     var copying = BlobCopying(
-      from: try folder.openImages(), at: folder.images, to: images, sharesFiles: false)
+      from: try folder.openImages(), at: folder.images, to: images, sharesFiles: false,
+      fetchingFrom: blobs.shared)
     for (index, event) in added.enumerated() {
       guard case .add(let record) = event.change else { continue }
       let blobs = State.blobs(in: record, of: event.entity.kind)

@@ -49,10 +49,14 @@ public struct LaterEdit: Hashable, Sendable {
   public let revision: Revision
   /// The entry's date.
   public let date: Date
+  /// The date by the clock or the caller.
+  public let clockDate: Date
   /// Who made it.
   public let author: String
   /// Why.
   public let note: String
+  /// Whether author and note have been erased. They are empty then.
+  public let isAnnotationErased: Bool
   /// The entity that it changed.
   public let entity: EntityKey
   /// The operation on the entity.

@@ -152,7 +152,8 @@ extension PastEvent {
       if fields.isEmpty { return nil }
     }
     return LaterEdit(
-      revision: revision, date: header.date.date, author: words.author, note: words.note,
-      entity: event.entity, operation: event.operation, fields: fields)
+      revision: revision, date: header.date.date, clockDate: header.clockDate.date, author: words.author,
+      note: words.note, isAnnotationErased: annotation == nil, entity: event.entity,
+      operation: event.operation, fields: fields)
   }
 }

@@ -11,8 +11,23 @@ struct SharedImages: Sendable {
   let journal: JournalID
 
   /// Calls `body` with the bytes of an image, in pieces.
-  /// - Throws: ``JournalError``: `unreachable`; `damaged` if the shared log lacks them or has others.
-  func read(_ blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void) throws(JournalError) {
+  /// - Throws: what `body` throws, and ``JournalError``: `unreachable`; `damaged` if the shared log lacks them or has
+  ///   others.
+  func read(_ blob: Blob, _ body: ([UInt8]) throws -> Void) throws {
+    var failure: (any Error)?
+    do throws(JournalError) {
+      try readPieces(of: blob) { piece throws(JournalError) in
+        do { try body(piece) } catch {
+          failure = error
+          throw error as? JournalError ?? JournalError(.io, "an image can't be stored", cause: error)
+        }
+      }
+    } catch { throw failure ?? error }
+  }
+
+  private func readPieces(
+    of blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void
+  ) throws(JournalError) {
     var hash = SHA256Hash()
     var isThere = false
     if let store {
@@ -49,11 +64,7 @@ extension BlobStore {
   public func fetch(_ blob: Blob) throws {
     guard let shared, try !contains(blob) else { return }
     let writer = try writer()
-    try shared.read(blob) { piece throws(JournalError) in
-      do { try unsafe piece.withUnsafeBytes { try unsafe writer.write($0) } } catch {
-        throw error as? JournalError ?? JournalError(.io, "an image can't be stored", cause: error)
-      }
-    }
+    try shared.read(blob) { try unsafe $0.withUnsafeBytes { try unsafe writer.write($0) } }
     _ = try writer.finish()
   }
 
@@ -61,7 +72,7 @@ extension BlobStore {
   func isElsewhere(_ blob: Blob) -> Bool { shared != nil && (try? contains(blob)) == false }
 
   /// The bytes of an image that this node lacks and can't store.
-  func sharedData(of blob: Blob, _ shared: SharedImages) throws(JournalError) -> Data {
+  func sharedData(of blob: Blob, _ shared: SharedImages) throws -> Data {
     var data = Data()
     try shared.read(blob) { piece in data.append(contentsOf: piece) }
     return data

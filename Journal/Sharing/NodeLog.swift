@@ -22,6 +22,8 @@ final class NodeLog: EntryLog {
     var head: Head
     /// Why this node no longer appends: its history is not that of the shared log.
     var failure: JournalError?
+    /// The warning of the newest connection, which was reported.
+    var warning: String?
   }
 
   /// The log in this node's folder.
@@ -114,9 +116,12 @@ final class NodeLog: EntryLog {
     if let failure = failure(turn) { throw failure }
     if let connection = turn.connection { return connection }
     let connection = try storage.connect(to: place.journal)
+    let warning = connection.durability.warning
+    if let warning, warning != turn.warning { place.options.note(.warning, warning) }
+    turn.warning = warning
     do throws(JournalError) {
       try connection.beginWriting()
-      try compare(with: connection, turn.head)
+      try connection.compare(with: self, through: turn.head, of: place.format)
       // After a crash, a server may have entries that its standby never got, and that may still be lost.
       if try connection.newestRevision() > turn.head.revision { try connection.confirmIfPermitted() }
     } catch {
@@ -131,32 +136,6 @@ final class NodeLog: EntryLog {
   private func drop(_ turn: inout Turn) {
     try? turn.connection?.close()
     turn.connection = nil
-  }
-
-  /// Fails if the shared log has another history, with the first entry that differs.
-  private func compare(with connection: any SharedLog, _ head: Head) throws(JournalError) {
-    let first = place.format.head.revision
-    let newest = try connection.newestRevision()
-    if head.revision == first { return }
-    if newest >= head.revision, try connection.digest(of: head.revision) == head.digest { return }
-    // The partition point: the first revision at which the two differ.
-    var (low, high) = (first + 1, min(newest, head.revision) + 1)
-    while low < high {
-      let middle = (low + high) / 2
-      let own = try read(middle) { entry throws(JournalError) in
-        try entry.digest(journal: place.journal)
-      }
-      if try connection.digest(of: middle) == own { low = middle + 1 } else { high = middle }
-    }
-    throw low > newest
-      ? JournalError.diverged(
-        "the shared log ends with entry \(newest), and this node has entries up to \(head.revision): the server was "
-          + "restored from an older backup. Nothing was overwritten; restore it from a newer one, or keep this node's "
-          + "entries with unshare --force", at: low)
-      : JournalError.diverged(
-        "the shared log has another history than this node, from entry \(low) on: the server, or this node, was "
-          + "restored from a backup and written to. Nothing was overwritten; keep this node's entries with unshare --force, "
-          + "or join the shared journal in another folder", at: low)
   }
 
   // MARK: Entries of others
@@ -321,8 +300,10 @@ final class NodeLog: EntryLog {
       case .conflict: throw failure
       case .refused(let error):
         if error.code == .unreachable { drop(&turn) }
-        // The outcome is known if nothing was sent, or if the shared log has another history.
-        guard let lost, error.code != .diverged else { throw failure }
+        // The outcome is known only if nothing was sent: the server that got it may be another one than the one that
+        // has a different history now.
+        guard let lost else { throw failure }
+        if error.code == .diverged { throw .unknown(error) }
         guard error.code == .unreachable else { throw .unknown(lost) }
       case .unknown(let error):
         drop(&turn)

@@ -5,10 +5,11 @@ extension JournalFolder {
   static let sharedName = "SHARED"
 
   /// The address of the shared log; nil if the journal is not shared.
-  /// - Throws: ``JournalError`` with code `damaged` for a file of another form.
+  /// - Throws: ``JournalError`` with code `newerFormat`, or `damaged` for a file of another form.
   package func sharedAddress() throws(JournalError) -> String? {
     guard try root.status(of: Self.sharedName) != nil else { return nil }
     let bytes = try root.file(Self.sharedName, .reading).contents(limit: 64 << 10)
+    try FileVersion.check(bytes, is: "shared", path: root.path(of: Self.sharedName))
     let lines = String(decoding: bytes, as: UTF8.self).split(
       separator: "\n", omittingEmptySubsequences: false)
     guard lines.count == 3, lines[0] == "shared 1", !lines[1].isEmpty, lines[2].isEmpty else {

@@ -72,8 +72,21 @@ package protocol SharedLog: EntryLog, AnyObject {
   /// - Returns: false if they are missing.
   func readImage(_ blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void) throws(JournalError) -> Bool
 
-  /// How the storage makes entries durable, in a line for people.
-  func summary() throws(JournalError) -> String
+  /// How the storage made entries durable when the log was opened.
+  var durability: Durability { get }
+}
+
+/// How a storage makes entries durable, for people.
+package struct Durability: Sendable {
+  /// The settings, in a line.
+  package let summary: String
+  /// Why commits wait, in a sentence; nil if they do not, or if that can't be found out.
+  package let warning: String?
+
+  package init(summary: String, warning: String?) {
+    self.summary = summary
+    self.warning = warning
+  }
 }
 
 extension SharedLog {
@@ -82,6 +95,39 @@ extension SharedLog {
     do throws(JournalError) { try confirm() } catch {
       guard error.code == .permission else { throw error }
     }
+  }
+}
+
+extension SharedLog {
+  /// Fails if this log has another history than a node, with the first entry that differs.
+  /// - Parameters:
+  ///   - own: the log of the node.
+  ///   - head: its newest entry.
+  ///   - format: the FORMAT of the journal.
+  func compare(
+    with own: any EntryLog, through head: Head, of format: JournalFormat
+  ) throws(JournalError) {
+    let newest = try newestRevision()
+    if head.revision == format.head.revision { return }
+    if newest >= head.revision, try digest(of: head.revision) == head.digest { return }
+    // The partition point: the first revision at which the two differ.
+    var (low, high) = (format.head.revision + 1, min(newest, head.revision) + 1)
+    while low < high {
+      let middle = (low + high) / 2
+      let digest = try own.read(middle) { entry throws(JournalError) in
+        try entry.digest(journal: format.id)
+      }
+      if try self.digest(of: middle) == digest { low = middle + 1 } else { high = middle }
+    }
+    throw low > newest
+      ? JournalError.diverged(
+        "the shared log ends with entry \(newest), and this node has entries up to \(head.revision): the server was "
+          + "restored from an older backup. Nothing was overwritten; restore it from a newer one, or keep this node's "
+          + "entries with unshare --force", at: low)
+      : JournalError.diverged(
+        "the shared log has another history than this node, from entry \(low) on: the server, or this node, was "
+          + "restored from a backup and written to. Nothing was overwritten; keep this node's entries with unshare --force, "
+          + "or join the shared journal in another folder", at: low)
   }
 }
 

@@ -240,13 +240,14 @@ extension Journal {
 }
 
 extension Journal {
-  /// Fetches all images that an entry names and this node lacks.
+  /// Fetches all images that an entry names and this node lacks, and makes them durable: afterwards, nothing says where
+  /// else they are.
   private func fetchImages() throws {
     var named = namedBlobs
     var reader = EntryReader(log, journal: id, after: format.head)
     while true {
       let piece = try reader.next(through: head.revision)
-      if piece.isEmpty { return }
+      if piece.isEmpty { return try blobs.flush() }
       for entry in piece { for blob in try named.blobs(in: entry) { try blobs.fetch(blob) } }
       named.trim()
     }
@@ -260,13 +261,16 @@ public struct SharingStatus: Sendable {
   /// The address of the shared log, without a password.
   public let address: String
   /// How commits are made durable there; nil if the server can't be reached.
-  public let summary: String?
+  public internal(set) var summary: String?
+  /// Why commits wait at the moment, in a sentence: for example, no synchronous standby is connected. Nil if they do not,
+  /// or if the server does not tell this node's role.
+  public internal(set) var warning: String?
   /// The newest entry in the shared log; nil if the server can't be reached.
-  public let newestRevision: Revision?
-  /// How many entries this node has not seen yet; nil if the server can't be reached.
-  public let missingCount: Int?
+  public internal(set) var newestRevision: Revision?
+  /// How many entries this node has not seen yet; nil if the server can't be reached, or has another history.
+  public internal(set) var missingCount: Int?
   /// Why the server can't be reached, or how the histories differ.
-  public let problem: JournalError?
+  public internal(set) var problem: JournalError?
 }
 
 extension Journal {
@@ -280,6 +284,7 @@ extension Journal {
   public func sharing() throws -> SharingStatus? {
     guard let address = try folder.sharedAddress() else { return nil }
     let head = head
+    var status = SharingStatus(address: address)
     do {
       guard let sharing = options.sharing else {
         throw JournalError(.wrongUse, "this program lacks the library for shared journals, PostgresLog")
@@ -287,21 +292,13 @@ extension Journal {
       let shared = try sharing.storage(at: address).connect(to: id)
       defer { try? shared.close() }
       let newest = try shared.newestRevision()
-      let summary = try shared.summary()
-      var problem: JournalError?
-      if newest < head.revision {
-        problem = JournalError.diverged(
-          "the server has lost entries that this node has; it was restored from an older backup",
-          at: newest + 1)
-      } else if head.revision > format.head.revision, try shared.digest(of: head.revision) != head.digest {
-        problem = JournalError.diverged("the server has another history than this node", at: head.revision)
-      }
-      return SharingStatus(
-        address: address, summary: summary, newestRevision: newest,
-        missingCount: max(0, newest - head.revision), problem: problem)
+      (status.summary, status.warning) = (shared.durability.summary, shared.durability.warning)
+      status.newestRevision = newest
+      try shared.compare(with: log, through: head, of: format)
+      status.missingCount = max(0, newest - head.revision)
     } catch let error as JournalError {
-      return SharingStatus(
-        address: address, summary: nil, newestRevision: nil, missingCount: nil, problem: error)
+      status.problem = error
     }
+    return status
   }
 }

@@ -14,6 +14,8 @@ final class Layer: Sendable {
   let name: LayerName
   let start: LayerCheckpoint
   let top: LayerCheckpoint
+  /// The entries whose changes it has, as people read it.
+  var revisions: String { "\(start.revision + 1) to \(top.revision)" }
   /// The digest of its newest entry.
   let entryDigest: ContentDigest
   private let faults: ReadFaults

@@ -41,7 +41,8 @@ final class LayerChain<State: EventSourced>: Sendable {
 
     init(_ options: JournalOptions) { self.options = options }
 
-    func note(_ error: JournalError, of name: LayerName?) {
+    /// - Parameter message: what the error means for the journal.
+    func note(_ error: JournalError, of name: LayerName?, _ message: String) {
       let isNew = found.withLock { found in
         if let name {
           if error.code == .damaged {
@@ -54,7 +55,7 @@ final class LayerChain<State: EventSourced>: Sendable {
         found.errors.append(error)
         return true
       }
-      if isNew { options.note(.warning, "a snapshot is not used", cause: error) }
+      if isNew { options.note(.warning, message, cause: error) }
     }
   }
 
@@ -66,7 +67,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     self.log = Lock(log)
     let findings = Findings(options)
     self.findings = findings
-    faults = ReadFaults { error, name in findings.note(error, of: name) }
+    faults = ReadFaults { error, name in findings.note(error, of: name, Self.unused) }
     shape = StateShape(State.self)
     memory = LayerMemory(limit: options.cacheByteCount)
   }
@@ -87,7 +88,11 @@ final class LayerChain<State: EventSourced>: Sendable {
   var damaged: Set<LayerName> { findings.found.withLock { $0.damaged } }
   var unreadable: Set<LayerName> { findings.found.withLock { $0.unreadable } }
 
-  func note(_ error: JournalError, of name: LayerName? = nil) { findings.note(error, of: name) }
+  private static var unused: String { "a snapshot is not used" }
+
+  func note(_ error: JournalError, of name: LayerName? = nil, _ message: String = unused) {
+    findings.note(error, of: name, message)
+  }
 
   /// All layers that can be used, in the order of their ends.
   var layers: [Layer] { known.withLock { $0 } }

@@ -257,7 +257,11 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   /// Nothing depends on layers, so the next attempt waits for as many events as make a layer due.
   private func putOff(because error: JournalError) {
-    if error.code != .closed { chain.note(error) }
+    if error.code != .closed {
+      chain.note(
+        error,
+        "a layer could not be written; until one is, opening replays the newest events")
+    }
     putOff()
   }
 
@@ -271,7 +275,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private func mergeIfPossible(_ run: [Layer]) throws(JournalError) {
     do throws(JournalError) { try merge(run) } catch {
       if error.code == .closed { throw error }
-      chain.note(error)
+      chain.note(error, "layers could not be merged; this is tried again later")
       progress.withLock { $0.nextMerge = $0.eventCount + policy.eventCount }
     }
   }
@@ -340,6 +344,9 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let (sources, checkpoints) = layer.parts
     let facts = try write(sources, layer.name, from: layer.start, to: checkpoints, generation: 1)
     layer.use(try chain.contents(layer.name, facts), facts)
+    options.note(
+      .info, "a layer of revisions \(layer.revisions) was written: \(facts.byteCount) bytes",
+      revision: layer.top.revision)
     writtenCount.max(layer.top.eventCount, ordering: .releasing)
     room.signal()
   }
@@ -352,6 +359,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     repaired.withLock { _ = $0.insert(layer.name) }
     // Held states keep the rebuilt contents; others use the file.
     chain.add(try chain.open(layer.name, facts))
+    options.note(
+      .info, "the damaged layer of revisions \(layer.revisions) was written again", revision: layer.top.revision)
   }
 
   /// The layers that can be merged, oldest first.

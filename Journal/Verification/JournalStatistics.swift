@@ -35,7 +35,7 @@ public struct HistoryYear: Hashable, Sendable {
 }
 
 extension Journal {
-  /// The years of the history and their sizes. A dry run of ``prune(before:at:reason:by:isDryRun:progress:)`` reports
+  /// The years of the history and their sizes. A dry run of ``prune(before:at:reason:by:isDryRun:options:progress:)`` reports
   /// exactly what would be removed, including images.
   /// - Throws: ``JournalError`` if the log can't be read.
   /// - Complexity: O(log n) reads for each year that has entries.

@@ -70,6 +70,18 @@ extension EntityRecord {
   }
 }
 
+extension RecordChanges {
+  /// These changes and later ones as one: applying it has the effect of applying both.
+  /// - Complexity: O(n + m) in the numbers of bytes.
+  package func followed(by later: RecordChanges) -> RecordChanges {
+    var merge = FieldMerge()
+    merge.walk(bytes, later.bytes) { left, right, merge in
+      if let field = right ?? left { merge.take(field) }
+    }
+    return RecordChanges(trusted: merge.finish())
+  }
+}
+
 /// A part of a record that differs between two versions of it.
 public struct PartChange: Hashable, Sendable {
   /// The part.

@@ -7,9 +7,18 @@ package import JSON
 extension Date {
   /// RFC 3339 with microseconds, in UTC.
   package var precise: String { Timestamp(self)?.description ?? "?" }
+}
 
-  /// Whether the date of an entry differs from that of the clock by more than two correct clocks would differ.
-  package func differs(from clockDate: Date) -> Bool { abs(timeIntervalSince(clockDate)) > 1 }
+extension JSONWriter {
+  /// Writes when, by whom and why an entry was made into the open object. The clock's date is there only if it differs.
+  /// Author and note are null if they were erased; if there is no entry to read, the date is null too.
+  package mutating func attribution(of entry: (some Attributed)?) {
+    member("date", entry?.date.precise)
+    if let clockDate = entry?.differingClockDate { member("clockDate", clockDate.precise) }
+    let isKnown = entry?.isAnnotationErased == false
+    member("author", isKnown ? entry?.author : nil)
+    member("note", isKnown ? entry?.note : nil)
+  }
 }
 
 extension Journal where State == Catalog {
@@ -70,10 +79,7 @@ extension Entry {
   /// Writes all members except the events into the open object.
   package func writeHead(to writer: inout JSONWriter) {
     writer.member("revision", revision)
-    writer.member("date", date.precise)
-    if date.differs(from: clockDate) { writer.member("clockDate", clockDate.precise) }
-    writer.member("author", isAnnotationErased ? nil : author)
-    writer.member("note", isAnnotationErased ? nil : note)
+    writer.attribution(of: self)
     writer.key("metadata")
     if isAnnotationErased {
       writer.null()
@@ -93,11 +99,8 @@ extension EntityChange {
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.member("revision", revision)
-    writer.member("date", date.precise)
+    writer.attribution(of: self)
     if isPruned { writer.member("pruned", true) }
-    if date.differs(from: clockDate) { writer.member("clockDate", clockDate.precise) }
-    writer.member("author", isAnnotationErased ? nil : author)
-    writer.member("note", isAnnotationErased ? nil : note)
     writer.key("event")
     Catalog.write(event, to: &writer)
     writer.key("changes")
@@ -113,9 +116,7 @@ extension Blame {
     writer.member("field", Catalog.name(of: key, of: kind))
     writer.member("value", Catalog.shown(value, key, of: kind))
     writer.member("revision", revision)
-    writer.member("date", date.precise)
-    writer.member("author", author)
-    writer.member("note", note)
+    writer.attribution(of: self)
     if isPruned { writer.member("pruned", true) }
     writer.endObject()
   }
@@ -141,13 +142,10 @@ extension Catalog.Tag {
   /// Writes a tag and who made it, as `tag --json` prints it.
   /// - Parameter entry: the entry of revision ``created``; nil if it can't be read.
   package func write(to writer: inout JSONWriter, made entry: Entry?) {
-    let words = entry.flatMap { $0.isAnnotationErased ? nil : $0 }
     writer.beginObject()
     writer.member("name", name)
     writer.member("revision", revision)
-    writer.member("date", entry?.date.precise)
-    writer.member("author", words?.author)
-    writer.member("note", words?.note)
+    writer.attribution(of: entry)
     writer.endObject()
   }
 }
@@ -173,8 +171,7 @@ extension RestorePlan {
     for edit in edits {
       writer.beginObject()
       writer.member("revision", edit.revision)
-      writer.member("author", edit.author)
-      writer.member("note", edit.note)
+      writer.attribution(of: edit)
       writer.member("entity", Catalog.name(of: edit.entity))
       writer.key("fields")
       writer.beginArray()

@@ -127,7 +127,8 @@ extension JournalAPI {
     let entity = try Catalog.entity(named: name)
     let revision = try parameters.revision("at", else: .head(), in: journal)
     let limit = try parameters.count("limit", else: 200, in: 1...1000)
-    let changes = try journal.history(of: entity, asOf: .revision(revision), limit: limit)
+    let changes = try journal.history(
+      of: entity, asOf: .revision(revision), limit: limit, byteLimit: Self.listByteLimit)
     guard !changes.isEmpty else { throw try absence(of: entity, at: revision) }
     let hasDigests = try parameters.flag("digests")
     return try .json { writer in

@@ -218,7 +218,7 @@ package final class Database: Sendable {
   /// - Throws: `io` or another error if it is unknown whether the batch is stored; `refused` if nothing was stored
   ///   because no descriptor was free; `poisoned` if nothing was tried, because an earlier write has failed;
   ///   `readOnly`; `closed`.
-  package func write(_ batch: inout WriteBatch, sync: Bool = true) throws(DatabaseError) {
+  package func write(_ batch: inout WriteBatch, sync: Bool) throws(DatabaseError) {
     let batch = unsafe batch.handle
     try unsafe DatabaseError.check(path: path) { status in
       unsafe cldb_write(handle, batch, sync, status)

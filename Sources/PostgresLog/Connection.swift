@@ -86,9 +86,9 @@ final class Connection: Sendable {
   }
 
   /// Parses a libpq connection string: a URL, or words such as `host=…`.
-  /// - Returns: its settings, in libpq's order, or nil if the text is invalid. The reason is not reported, because it
-  ///   would repeat parts of the text.
-  static func settings(in text: String) -> [(name: String, value: String)]? {
+  /// - Returns: its settings, in libpq's order, and whether libpq marks each as secret; nil if the text is invalid. The
+  ///   reason is not reported, because it would repeat parts of the text.
+  static func settings(in text: String) -> [(name: String, value: String, isSecret: Bool)]? {
     unsafe settings(in: PQconninfoParse(text, nil))
   }
 
@@ -100,20 +100,22 @@ final class Connection: Sendable {
     let nowhere = settings + [("hostaddr", "nowhere"), ("password", "none")]
     let handle = unsafe withPointers(nowhere) { unsafe PQconnectStartParams($0, $1, 1) }
     defer { unsafe PQfinish(handle) }
-    return unsafe Self.settings(in: PQconninfo(handle)) ?? []
+    return unsafe (Self.settings(in: PQconninfo(handle)) ?? []).map { ($0.name, $0.value) }
   }
 
   /// The settings of a list of libpq, which is freed.
   private static func settings(
     in options: UnsafeMutablePointer<PQconninfoOption>?
-  ) -> [(name: String, value: String)]? {
+  ) -> [(name: String, value: String, isSecret: Bool)]? {
     guard let options = unsafe options else { return nil }
     defer { unsafe PQconninfoFree(options) }
-    var found: [(String, String)] = []
+    var found: [(String, String, Bool)] = []
     var option = unsafe options
     while let keyword = unsafe option.pointee.keyword {
       if let value = unsafe option.pointee.val {
-        found.append((unsafe String(cString: keyword), unsafe String(cString: value)))
+        // How a dialog shows the value; an asterisk hides it.
+        let display = unsafe option.pointee.dispchar.map { unsafe String(cString: $0) }
+        found.append((unsafe String(cString: keyword), unsafe String(cString: value), display == "*"))
       }
       unsafe option += 1
     }

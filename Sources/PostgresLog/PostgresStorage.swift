@@ -44,8 +44,9 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
   private func open(_ access: LogAccess, of journal: JournalID) throws(JournalError) -> ServerLog {
     try JournalError.translating {
       let connection = try server.connect()
-      if access == .write { try checkSettings(connection) }
-      return try ServerLog(connection, server, access, of: journal)
+      let settings = try ServerSettings(of: connection)
+      if access == .write { try use(settings, on: connection) }
+      return try ServerLog(connection, server, access, of: journal, settings.durability)
     }
   }
 
@@ -84,13 +85,13 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
 
   private func connectMakingTables() throws -> Connection {
     let connection = try server.connect()
-    try checkSettings(connection)
+    try use(ServerSettings(of: connection), on: connection)
     try Self.makeTables(connection)
     return connection
   }
 
-  private func checkSettings(_ connection: Connection) throws {
-    let settings = try ServerSettings(of: connection)
+  /// Fails if a server must not be written to with these settings.
+  private func use(_ settings: ServerSettings, on connection: Connection) throws {
     try settings.check(accepting: acceptsUnsafeSettings)
     // Without this, the session would follow later changes of the server's settings.
     if let value = settings.synchronousCommit {

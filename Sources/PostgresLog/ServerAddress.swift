@@ -10,7 +10,7 @@ struct ServerAddress: Sendable, CustomStringConvertible {
   let description: String
   private let settings: [(name: String, value: String)]
 
-  /// - Throws: ``JournalError`` with code `wrongUse` if the address is invalid or has a password. The message does not
+  /// - Throws: ``JournalError`` with code `wrongUse` if the address is invalid or has a secret. The message does not
   ///   repeat the text.
   init(_ text: String) throws(JournalError) {
     guard !text.utf8.contains(0), let settings = Connection.settings(in: text) else {
@@ -18,17 +18,18 @@ struct ServerAddress: Sendable, CustomStringConvertible {
         .wrongUse,
         "this is not the address of a PostgreSQL server; write it as postgresql://USER@HOST/DATABASE")
     }
-    guard !settings.contains(where: { $0.name.contains("password") }) else {
+    // Later versions of libpq may have other secrets, and one may not mark each of them.
+    guard !settings.contains(where: { $0.isSecret || $0.name.contains("password") }) else {
       throw JournalError(
         .wrongUse,
-        "the address has a password, which the journal's folder would store in plain text; put it "
+        "the address has a password or another secret, which the journal's folder would store in plain text; put it "
           + "into the password file (~/.pgpass) or a service file")
     }
     guard !text.contains("\n") else {
       throw JournalError(.wrongUse, "the address of a server must be one line")
     }
     description = text
-    self.settings = settings
+    self.settings = settings.map { ($0.name, $0.value) }
   }
 
   /// Connects.

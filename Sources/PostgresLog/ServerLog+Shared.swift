@@ -108,8 +108,4 @@ extension ServerLog: SharedLog {
       return true
     }
   }
-
-  func summary() throws(JournalError) -> String {
-    try using { connection in try ServerSettings(of: connection).summary }
-  }
 }

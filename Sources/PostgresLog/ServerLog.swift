@@ -16,6 +16,7 @@ final class ServerLog: EntryLog {
   let connection: Connection
   private let address: ServerAddress
   private let access: LogAccess
+  let durability: Durability
   /// The journal's id as the server stores it.
   let journal: [UInt8]
   /// The channel of notifications.
@@ -44,11 +45,13 @@ final class ServerLog: EntryLog {
 
   /// - Throws: ``JournalError`` with code `damaged` if the server has no log of the journal.
   init(
-    _ connection: Connection, _ address: ServerAddress, _ access: LogAccess, of journal: JournalID
+    _ connection: Connection, _ address: ServerAddress, _ access: LogAccess, of journal: JournalID,
+    _ durability: Durability
   ) throws {
     self.connection = connection
     self.address = address
     self.access = access
+    self.durability = durability
     self.journal = journal.bytes
     channel = Self.channel(journal.bytes)
     do {

@@ -1,7 +1,15 @@
 import Journaling
 
-/// The settings that make commits durable.
+/// The settings that make commits durable, and whether the standbys that commits wait for are connected.
 struct ServerSettings: Sendable {
+  /// The standbys that are connected to the server.
+  private struct Standbys {
+    /// How many of them a commit can wait for.
+    let synchronousCount: Int
+    /// How many of them are shown without their state, because the role lacks `pg_read_all_stats`.
+    let hiddenCount: Int
+  }
+
   /// The product and its version, in its own words.
   var version = ""
   /// Nil if the engine does not have the setting. The same applies to the next three.
@@ -10,6 +18,8 @@ struct ServerSettings: Sendable {
   var fullPageWrites: String?
   var standbyNames: String?
   var isStandby = false
+  /// Nil if the engine does not tell, or if no commit waits for a standby.
+  private var standbys: Standbys?
 
   /// Reads the settings of a server.
   init(of connection: Connection) throws(ServerFailure) {
@@ -21,6 +31,19 @@ struct ServerSettings: Sendable {
     if let rows = try? connection.run("SELECT pg_is_in_recovery()", within: ServerAddress.patience) {
       isStandby = rows.integer(0, 0) != 0
     }
+    if waitsForStandby, !isStandby { standbys = Self.standbys(of: connection) }
+  }
+
+  /// Roles without `pg_read_all_stats` see a row for each standby, whose other columns are null.
+  private static func standbys(of connection: Connection) -> Standbys? {
+    let text = """
+      SELECT count(CASE WHEN sync_state IN ('sync', 'quorum') THEN 1 END), count(*) - count(sync_state)
+      FROM pg_stat_replication
+      """
+    guard let rows = try? connection.run(text, within: ServerAddress.patience), rows.count == 1 else {
+      return nil
+    }
+    return Standbys(synchronousCount: rows.integer(0, 0), hiddenCount: rows.integer(0, 1))
   }
 
   private static func setting(_ name: String, _ connection: Connection) -> String? {
@@ -31,7 +54,18 @@ struct ServerSettings: Sendable {
     return rows.text(0, 0)
   }
 
-  private var waitsForStandby: Bool { !(standbyNames ?? "").isEmpty }
+  private var namesStandby: Bool { !(standbyNames ?? "").isEmpty }
+
+  private var waitsForStandby: Bool {
+    namesStandby && !["off", "local"].contains(synchronousCommit)
+  }
+
+  /// How many standbys a commit waits for: the number in `FIRST 2 (a, b)`, `ANY 2 (a, b)` or `2 (a, b)`, and 1 for a
+  /// list of names.
+  private var demandedStandbyCount: Int {
+    let number = standbyNames?.firstMatch(of: /^\s*(?:(?:FIRST|ANY)\s+)?([0-9]+)\s*\(/.ignoresCase())
+    return number.flatMap { Int($0.1) } ?? 1
+  }
 
   /// The settings under which a confirmed commit can be lost, each with a remedy.
   var problems: [String] {
@@ -50,7 +84,7 @@ struct ServerSettings: Sendable {
         "synchronous_commit is off, so a crash loses what was confirmed; run ALTER ROLE … SET synchronous_commit = on"
       )
     case "local", "remote_write":
-      if waitsForStandby {
+      if namesStandby {
         problems.append(
           "synchronous_commit is \(synchronousCommit ?? ""), so a failover loses what was confirmed; run ALTER ROLE … SET "
             + "synchronous_commit = on")
@@ -60,11 +94,28 @@ struct ServerSettings: Sendable {
     return problems
   }
 
-  /// How commits are made durable, in one line.
-  var summary: String {
+  /// How commits are made durable.
+  var durability: Durability { Durability(summary: summary, warning: warning) }
+
+  private var summary: String {
     guard let fsync, let synchronousCommit else { return "as the engine does it (\(version.prefix(60)))" }
-    let standby = waitsForStandby ? ", standbys \(standbyNames ?? "")" : ", no standby"
-    return "fsync \(fsync), synchronous_commit \(synchronousCommit)\(standby)"
+    var text = "fsync \(fsync), synchronous_commit \(synchronousCommit)"
+    text += namesStandby ? ", standbys \(standbyNames ?? "")" : ", no standby"
+    guard let standbys else { return text }
+    return text
+      + (standbys.hiddenCount > 0
+        ? ", whose state this role may not see" : ", \(standbys.synchronousCount) connected")
+  }
+
+  /// Why commits wait. A standby whose state is hidden may be one that they wait for.
+  private var warning: String? {
+    guard let standbys else { return nil }
+    let (demanded, connected) = (demandedStandbyCount, standbys.synchronousCount + standbys.hiddenCount)
+    guard connected < demanded else { return nil }
+    return demanded == 1
+      ? "no synchronous standby is connected: commits wait until one is"
+      : "commits wait for \(demanded) synchronous standbys, and at most \(connected) "
+        + (connected == 1 ? "is connected" : "are connected")
   }
 
   /// Throws if confirmed commits would not be safe, or if nothing can be written.

@@ -1,7 +1,7 @@
 // START HERE: which view is shown, at which point in time, and what happens when new entries arrive.
 
 import { get } from "./api.js";
-import { author, debounce, h, openDialog, replace, sentence, subject, time } from "./dom.js";
+import { author, authorText, debounce, h, openDialog, replace, sentence, subject, when } from "./dom.js";
 import { Timeline } from "./timeline.js";
 import { ItemsView } from "./items.js";
 import { ItemView, ReportView } from "./item.js";
@@ -114,7 +114,7 @@ async function updatePoint() {
   if (app.at === null) return;
   replace(banner,
     h("strong", {}, "This is a past state."), " ",
-    h("span", {}, `As of revision ${app.at}`, entry ? [", ", time(entry.date), ", ", author(entry.author), entry.note ? ": " + subject(entry.note) : ""] : ""),
+    h("span", {}, `As of revision ${app.at}`, entry ? [", ", when(entry), ", ", author(entry.author), entry.note ? ": " + subject(entry.note) : ""] : ""),
     h("span", { class: "grow" }),
     entry ? h("a", { href: `/entries/${app.at}` }, "What changed") : null,
     h("a", { href: `/compare?from=${app.at}&to=now&at=now` }, "Compare with now"),
@@ -162,7 +162,7 @@ function follow() {
   const source = new EventSource(`/api/events?after=${app.facts.revision}`);
   source.addEventListener("entry", (event) => {
     const entry = JSON.parse(event.data);
-    announce(`Entry ${entry.revision} by ${entry.author || "an unnamed author"}: ${subject(entry.note ?? "")}`);
+    announce(`Entry ${entry.revision} by ${authorText(entry.author)}: ${subject(entry.note ?? "")}`);
     refreshSoon();
   });
   source.addEventListener("open", () => timeline.setLive(true));

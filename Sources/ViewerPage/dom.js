@@ -35,9 +35,14 @@ export function counted(count, singular, plural = singular + "s") {
   return `${count.toLocaleString("en")} ${count === 1 ? singular : plural}`;
 }
 
-export function author(name) {
-  if (name === null) return h("span", { class: "author faint" }, "(erased)");
-  return name === "" ? h("span", { class: "author faint" }, "(no author)") : h("span", { class: "author" }, name);
+/** An author as text; null is one that was erased. */
+export function authorText(name) { return name === null ? "(erased)" : name || "(no author)"; }
+
+export function author(name) { return h("span", { class: name ? "author" : "author faint" }, authorText(name)); }
+
+/** The date of an entry and, if it differs, that of the clock. */
+export function when(entry) {
+  return [time(entry.date), entry.clockDate ? [" (the clock said ", time(entry.clockDate), ")"] : null];
 }
 
 /** A message of the server as a sentence. If it begins with the name of an entity, that stays in lower case. */

@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { changeBlock, fieldName } from "./changes.js";
-import { author, counted, h, openDialog, replace, sentence, subject } from "./dom.js";
+import { author, counted, h, openDialog, replace, sentence, subject, when } from "./dom.js";
 
 export function restoreItems(app, numbers, at, done) { propose(app, `Restore ${counted(numbers.length, "item")} as of revision ${at}`, "restore", { entities: numbers.map((number) => `item:${number}`), at: `r${at}` }, done); }
 export function restoreEntity(app, name, at) { propose(app, `Restore ${name} as of revision ${at}`, "restore", { entities: [name], at: `r${at}` }); }
@@ -63,7 +63,7 @@ async function propose(app, title, path, request, done = () => {}) {
 function edits(list, title) {
   if (!list.length) return null;
   return h("section", { class: "edits" }, h("h3", {}, title), h("ul", {}, list.slice(0, 20).map((edit) => h("li", {},
-    h("a", { href: `/entries/${edit.revision}` }, `entry ${edit.revision}`), " ", author(edit.author), ` ${edit.entity} ${edit.fields.map(fieldName).join(", ")} `, h("span", { class: "faint" }, subject(edit.note))))),
+    h("a", { href: `/entries/${edit.revision}` }, `entry ${edit.revision}`), ", ", when(edit), ", ", author(edit.author), ` ${edit.entity} ${edit.fields.map(fieldName).join(", ")} `, h("span", { class: "faint" }, subject(edit.note))))),
     list.length > 20 ? h("p", { class: "faint" }, `… and ${list.length - 20} more`) : null);
 }
 

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { changeBlock } from "./changes.js";
-import { author, counted, debounce, h, replace, sentence, subject, time } from "./dom.js";
+import { author, counted, debounce, h, replace, sentence, subject, time, when } from "./dom.js";
 import { restoreEverything, revertEntry } from "./edit.js";
 
 function countsText(counts) {
@@ -63,7 +63,7 @@ export class EntryView {
           link(revision - 1, "◀ previous"), link(revision + 1, "next ▶"),
           h("a", { href: `/?at=${revision}` }, "Show this state"),
           app.isEditable ? h("button", { type: "button", class: "primary", id: "revert", onclick: () => revertEntry(app, revision) }, "Revert this entry…") : null),
-        h("dl", { class: "facts" }, h("dt", {}, "Who"), h("dd", {}, author(entry.author)), h("dt", {}, "When"), h("dd", {}, time(entry.date), entry.clockDate ? [" (the clock said ", time(entry.clockDate), ")"] : null),
+        h("dl", { class: "facts" }, h("dt", {}, "Who"), h("dd", {}, author(entry.author)), h("dt", {}, "When"), h("dd", {}, when(entry)),
           entry.note ? [h("dt", {}, "Why"), h("dd", { class: "full" }, entry.note)] : null,
           Object.entries(entry.metadata ?? {}).map(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]),
           h("dt", {}, "Digest"), h("dd", { class: "digest" }, entry.digest)),

@@ -2,7 +2,7 @@
 
 import { get, imageURL } from "./api.js";
 import { changeBlock, fieldName } from "./changes.js";
-import { author, counted, h, numberOf, openDialog, replace, sentence, subject, time, valueText } from "./dom.js";
+import { author, authorText, counted, h, numberOf, openDialog, replace, sentence, subject, time, valueText, when } from "./dom.js";
 import { restoreEntity, restoreField } from "./edit.js";
 
 const shownChanges = 500;
@@ -71,7 +71,8 @@ export class ItemView {
       const key = field.startsWith("@") ? "@" + field : field;
       const line = blamed.get(key);
       const text = valueText(value);
-      const note = line ? `Set by ${line.author || "an unnamed author"}, ${new Date(line.date).toLocaleString()}, revision ${line.revision}${line.note ? ": " + subject(line.note) : ""}` : "";
+      const clock = line?.clockDate ? ` (the clock said ${new Date(line.clockDate).toLocaleString()})` : "";
+      const note = line ? `Set by ${authorText(line.author)}, ${new Date(line.date).toLocaleString()}${clock}, revision ${line.revision}${line.note ? ": " + subject(line.note) : ""}` : "";
       const who = line ? h("span", { class: "who" }, author(line.author), " ", time(line.date, true), " ", line.note ? h("span", { class: "faint" }, subject(line.note)) : null) : null;
       return h("tr", { "data-field": field }, h("th", { scope: "row" }, field),
         h("td", {}, h("button", { type: "button", class: "value", title: note, "aria-description": note, onclick: () => this.showValues(key) }, text.length > 2000 ? text.slice(0, 2000) + "…" : text === "" ? "“”" : text)),
@@ -104,19 +105,19 @@ export class ItemView {
   }
 
   event(change) {
-    return [h("p", { class: "headline" }, h("a", { href: `/entries/${change.revision}` }, `Entry ${change.revision}`), ", ", time(change.date), ", ", author(change.author), change.note ? ": " + subject(change.note) : ""),
+    return [h("p", { class: "headline" }, h("a", { href: `/entries/${change.revision}` }, `Entry ${change.revision}`), ", ", when(change), ", ", author(change.author), change.note ? ": " + subject(change.note) : ""),
       changeBlock({ entity: this.name, operation: change.event.operation, changes: change.changes, erased: change.event.erased }, { before: change.revision - 1, after: change.revision })];
   }
 
   /** The values of a field over time. */
   showValues(field) {
     const values = this.history.history.filter((change) => field in change.changes)
-      .map((change) => ({ revision: change.revision, date: change.date, author: change.author, note: change.note, value: change.changes[field].new }));
+      .map((change) => ({ ...change, value: change.changes[field].new }));
     const numbers = values.filter((step) => numberOf(step.value) !== null).reverse();
     const dialog = openDialog(`${fieldName(field)} over time`, numbers.length > 1 ? plot(numbers) : null,
       h("table", { class: "over-time" }, h("tbody", {}, values.map((step) => h("tr", {},
         h("td", {}, h("button", { type: "button", class: "link", onclick: () => { dialog.close(); this.app.setPoint(step.revision); } }, `r${step.revision}`)),
-        h("td", {}, time(step.date)), h("td", {}, author(step.author)), h("td", {}, step.value === undefined ? h("span", { class: "faint" }, "(none)") : valueText(step.value).slice(0, 400)), h("td", { class: "faint" }, subject(step.note ?? "")))))));
+        h("td", {}, when(step)), h("td", {}, author(step.author)), h("td", {}, step.value === undefined ? h("span", { class: "faint" }, "(none)") : valueText(step.value).slice(0, 400)), h("td", { class: "faint" }, subject(step.note ?? "")))))));
   }
 }
 
@@ -169,10 +170,10 @@ export class ReportView {
           h("dt", {}, "Newest digest"), h("dd", { class: "digest" }, facts.digest),
           h("dt", {}, "Report created"), h("dd", {}, time(new Date().toISOString()))),
         blame.blame.length ? [h("h2", {}, "Values"), h("table", { class: "plain" }, h("thead", {}, h("tr", {}, ["Field", "Value", "Set by", "On", "Revision"].map((text) => h("th", {}, text)))),
-          h("tbody", {}, blame.blame.map((line) => h("tr", {}, h("th", { scope: "row" }, fieldName(line.field)), h("td", {}, valueText(line.value)), h("td", {}, author(line.author)), h("td", {}, time(line.date)), h("td", {}, line.revision)))))] : null,
+          h("tbody", {}, blame.blame.map((line) => h("tr", {}, h("th", { scope: "row" }, fieldName(line.field)), h("td", {}, valueText(line.value)), h("td", {}, author(line.author)), h("td", {}, when(line)), h("td", {}, line.revision)))))] : null,
         h("h2", {}, "History"),
         history.history.map((change) => h("section", { class: "reported" },
-          h("p", { class: "headline" }, h("strong", {}, `Entry ${change.revision}`), ", ", time(change.date), ", ", author(change.author), change.note ? ": " + subject(change.note) : ""),
+          h("p", { class: "headline" }, h("strong", {}, `Entry ${change.revision}`), ", ", when(change), ", ", author(change.author), change.note ? ": " + subject(change.note) : ""),
           h("p", { class: "digest" }, history.digests[change.revision]),
           changeBlock({ entity: name, operation: change.event.operation, changes: change.changes }, { before: change.revision - 1, after: change.revision }))),
         history.next ? h("p", { class: "note" }, `Changes up to revision ${history.next} are not in this report. journal history prints all.`) : null,

@@ -1,7 +1,7 @@
 // When entries were made, and by whom. Drag to move through time; drag on the strip below to zoom.
 
 import { get } from "./api.js";
-import { author, h, replace, subject, time } from "./dom.js";
+import { author, authorText, h, replace, subject, time, when } from "./dom.js";
 
 const width = 1000;
 const height = 64;
@@ -123,7 +123,7 @@ export class Timeline {
     replace(this.from, time(shown.from, true));
     replace(this.to, time(shown.to, true));
     replace(this.legend,
-      shown.authors.map((name, index) => h("span", { class: "key" }, h("i", { class: `swatch author-${index}` }), name === null ? "(erased)" : name || "(no author)")),
+      shown.authors.map((name, index) => h("span", { class: "key" }, h("i", { class: `swatch author-${index}` }), authorText(name))),
       shown.others ? h("span", { class: "key" }, h("i", { class: "swatch author-others" }), "others") : null,
       shown.buckets.some((bucket) => bucket.unreadable) ? h("span", { class: "key" }, h("i", { class: "swatch author-unreadable" }), "can’t be read") : null);
     this.showFlags();
@@ -186,8 +186,8 @@ export class Timeline {
     if (facts.revision === 0) return;
     replace(this.text, h("strong", {}, at === null ? "Now" : `Revision ${at.toLocaleString("en")}`),
       at === null ? `, revision ${facts.revision.toLocaleString("en")}` : ` of ${facts.revision.toLocaleString("en")}`,
-      entry ? [" · ", time(entry.date), " · ", author(entry.author), entry.note ? h("span", { class: "subject" }, " " + subject(entry.note)) : null] : null);
-    if (entry) this.slider.setAttribute("aria-valuetext", `revision ${entry.revision} of ${facts.revision}, ${entry.author ?? ""}, ${subject(entry.note ?? "")}`);
+      entry ? [" · ", when(entry), " · ", author(entry.author), entry.note ? h("span", { class: "subject" }, " " + subject(entry.note)) : null] : null);
+    if (entry) this.slider.setAttribute("aria-valuetext", `revision ${entry.revision} of ${facts.revision}, ${authorText(entry.author)}, ${subject(entry.note ?? "")}`);
   }
 
   setLive(isLive) {

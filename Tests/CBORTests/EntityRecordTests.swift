@@ -49,6 +49,24 @@ import Testing
     #expect(changes.map { before.applying($0) } == after)
   }
 
+  @Test func changesThatFollowEachOtherAreOneChange() {
+    var generator = SeededGenerator()
+    func record() -> EntityRecord {
+      var attributes: [String: FieldValue] = [:]
+      for name in ["a", "b", "c", "d"] where Bool.random(using: &generator) {
+        attributes[name] = .integer(Int64.random(in: 0...2, using: &generator))
+      }
+      return EntityRecord(attributes, fields: Bool.random(using: &generator) ? [1: .integer(1)] : [:])
+    }
+    for _ in 0..<300 {
+      let records = (0..<4).map { _ in record() }
+      let changes = zip(records, records.dropFirst()).map { $0.changes(to: $1) ?? RecordChanges() }
+      let all = changes[0].followed(by: changes[1]).followed(by: changes[2])
+      #expect(records[0].applying(all) == records[3], "seed \(generator.seed)")
+      #expect(changes[0].followed(by: changes[1].followed(by: changes[2])) == all, "seed \(generator.seed)")
+    }
+  }
+
   @Test func applyingAChangeThatRemovesWhatIsNotThereChangesNothing() {
     let record = EntityRecord(["a": .integer(1)])
     #expect(record.applying(RecordChanges(remove: ["z"], removeFields: [3])) == record)
@@ -118,6 +136,19 @@ import Testing
       if isValid { validCount += 1 }
     }
     #expect((100..<900).contains(validCount))
+  }
+
+  /// Names of one length that begin alike, and more fields than insertion sort is for.
+  @Test(arguments: [6, 200]) func fieldsAreSortedByAllBytesOfTheirNames(_ count: Int) throws {
+    let names = (0..<count).map { "createdAt\(1_000 + $0 * 7 % count)" }
+    for seed in 0..<20 {
+      var generator = SeededGenerator(seed: UInt64(seed))
+      var fields = FieldMapBuilder(count: count)
+      for name in names.shuffled(using: &generator) { fields.add([name: .string(name)]) }
+      let record = fields.record()
+      try record.checkEncoding()
+      #expect(record == EntityRecord(Dictionary(uniqueKeysWithValues: names.map { ($0, .string($0)) })))
+    }
   }
 
   @Test func fieldsThatAreAddedOutOfOrderAreSortedAndNotKnownToBeValid() throws {

@@ -94,6 +94,36 @@ import Testing
     }
   }
 
+  /// Blame and later edits had an empty author, whether it was erased or missing, and one of two dates.
+  @Test func blameAndLaterEditsTellErasedAuthorsFromMissingOnesAndBothDates() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Finds.journal")
+      let (late, early) = (Date(timeIntervalSince1970: 1.7e9), Date(timeIntervalSince1970: 1.6e9))
+      let whole = try CatalogJournal.create(at: url)
+      try whole.commit(by: "ana", date: late) { draft in
+        for _ in 1...2 { try draft.addItem(kind: "find", attributes: ["stars": 3]) }
+      }
+      try whole.commit(by: "ana", date: early) { draft in
+        for item: Catalog.Item.ID in [1, 2] { try draft.updateItem(item, set: ["stars": 4]) }
+      }
+      try whole.close()
+      try CatalogJournal.erase([.item(1)], at: url, reason: "by law", includingWords: true)
+      let journal = try CatalogJournal.open(at: url)
+      try journal.commit { try $0.updateItem(2, set: ["age": 5]) }
+      let blame = try #require(try journal.blame(.item(2)))
+      let stars = try #require(blame.first { $0.key == .attribute("stars") })
+      let age = try #require(blame.first { $0.key == .attribute("age") })
+      #expect(stars.isAnnotationErased && !age.isAnnotationErased)
+      #expect(stars.author.isEmpty && age.author.isEmpty)
+      #expect(stars.date == late && stars.clockDate == early)
+      let plan = try journal.planRestore(of: .entities([.item(2)]), asOf: .revision(1))
+      #expect(plan.undoes.map(\.revision) == [4, 2])
+      #expect(plan.undoes.map(\.isAnnotationErased) == [false, true])
+      #expect(plan.undoes.last?.date == late && plan.undoes.last?.clockDate == early)
+      try journal.close()
+    }
+  }
+
   @Test func itemsMayStayInACategoryThatWasErasedAndNoneMayEnterIt() throws {
     try withErased([.category(1)]) { journal, _ in
       #expect(journal.state.category(1) == nil)

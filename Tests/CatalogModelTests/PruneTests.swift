@@ -287,6 +287,31 @@ import Testing
     }
   }
 
+  /// Two launches with clocks that were wrong in different ways used to remove the history of the whole period.
+  @Test func clocksThatAreWrongInDifferentWaysRemoveNoHistoryOfThePeriod() throws {
+    try withTemporaryFolder(inMemory: true) { folder in
+      let url = folder.url.appending(path: "Books.journal")
+      let origin = Date(timeIntervalSinceNow: -3000 * 86_400)
+      func commit(_ days: [Double]) throws -> Revision? {
+        let journal = try CatalogJournal.open(at: url, options: JournalOptions(retention: .days(100)))
+        for day in days {
+          try journal.commit(date: origin.addingTimeInterval(day * 86_400)) { try $0.addItem(kind: "book") }
+        }
+        try journal.close()
+        return journal.base?.revision
+      }
+      try CatalogJournal.create(at: url).close()
+      #expect(try commit(stride(from: 0, through: 200, by: 5).map { $0 }) == nil)
+      // The entries of days 0 to 95 are pruned.
+      for day in [900, 950, 1200, 1201, 1800] { #expect(try commit([Double(day)]) == 21, "\(day)") }
+      #expect(try commit([]) == 21)
+      // So many gaps in a row mean that the journal is rarely used.
+      for day in stride(from: 1850.0, through: 2100, by: 50) { _ = try commit([day]) }
+      let base = try #require(try commit([]))
+      #expect(base > 40)
+    }
+  }
+
   /// Makes a journal of 61 entries of the last 600 days, most of which a retention of a hundred days prunes. They are
   /// in one table, because LevelDB would merge several tables in the background and so read what is damaged.
   private func makeOldJournal(at url: URL) throws {

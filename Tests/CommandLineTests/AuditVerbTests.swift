@@ -303,7 +303,8 @@ import Testing
     try withFixedJournal { path in
       let plan = #"""
         "changes":[{"entity":"item:2","operation":"add","changes":{"@kind":{"new":"place"},\#
-        "name":{"new":"the \u001b[31mred\nfield"}}}],"undoes":[{"revision":3,"author":"ana",\#
+        "name":{"new":"the \u001b[31mred\nfield"}}}],"undoes":[{"revision":3,\#
+        "date":"2026-08-03T00:00:00.000000Z","author":"ana",\#
         "note":"no place after all","entity":"item:2","fields":[]}],"conflicts":[]}
         """#
       try expect(
@@ -460,8 +461,8 @@ import Testing
           {"revision":null,"dryRun":true,"changes":[{"entity":"category:1","operation":"delete",\#
           "changes":{"@name":{"old":"Cups"},"@color":{"old":"#FF8000FF"}}},{"entity":"item:1","operation":"update",\#
           "changes":{"@category":{"old":1}}}],"undoes":[],\#
-          "conflicts":[{"revision":3,"author":"ana","note":"no place after all","entity":"item:1",\#
-          "fields":["found"]}]}
+          "conflicts":[{"revision":3,"date":"2026-08-03T00:00:00.000000Z","author":"ana",\#
+          "note":"no place after all","entity":"item:1","fields":["found"]}]}
           """#,
         says:
           "journal: nothing was changed: later edits changed the same fields; --theirs keeps them and reverts the "

@@ -22,6 +22,38 @@ import Testing
     try compare(counts.map { try peaks(versions: $0) }, of: counts, "versions", allowance: 32 << 20)
   }
 
+  /// An item with large attributes has few but large events. The replay held 512 of them at a time, whatever their size,
+  /// and the history 500 versions.
+  @Test func theMemoryThatLargeEventsTakeDoesNotGrowWithTheirNumber() throws {
+    let counts = [30, 90]
+    try compare(counts.map { try peaks(largeEvents: $0) }, of: counts, "large events", allowance: 40 << 20)
+  }
+
+  /// The most memory that verbs take for `count` updates of 1 MB each that are in no layer.
+  private func peaks(largeEvents count: Int) throws -> [String: Int] {
+    try withTemporaryFolder(inMemory: true) { folder in
+      let path = folder.path("J.journal")
+      let journal = try CatalogJournal.create(
+        at: URL(fileURLWithPath: path), options: JournalOptions(snapshots: .manual))
+      let item = try journal.commit { try $0.addItem(kind: "note") }.value
+      let text = String(repeating: "x", count: 1_000_000)
+      for number in 1...count {
+        try journal.commit { try $0.updateItem(item, set: ["text": .string("\(number) \(text)")]) }
+      }
+      try journal.close()
+      try emptyLog(of: path)
+      try FileManager.default.copyItem(atPath: path, toPath: "/tmp/big/J\(count)")
+      let verbs: [(name: String, words: [String])] = [
+        ("show", ["show", path, "item:1"]), ("replay", ["replay", path, "--at", "HEAD~1"]),
+        ("diff", ["diff", path, "HEAD~\(count - 1)", "HEAD"]), ("history", ["history", path, "item:1", "--json"]),
+        ("history --stat", ["history", path, "item:1", "--stat", "--no-pager"]),
+        ("log", ["log", path, "--no-pager"]), ("log --patch", ["log", path, "--patch", "--no-pager"]),
+        ("verify", ["verify", path, "--deep"]), ("prune", ["prune", path, "--before", "HEAD~\(count / 2)"]),
+      ]
+      return try Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, try peak(of: $0.words)) })
+    }
+  }
+
   private func compare(
     _ peaks: [[String: Int]], of counts: [Int], _ what: String, allowance: Int
   ) throws {

@@ -78,7 +78,7 @@ import Testing
       let database = try Database(path: "\(path)/entries", access: .existing)
       var batch = WriteBatch()
       batch.put([UInt8(ascii: "e"), 0, 0, 0, 0, 0, 0, 0, 1], Array("no entry".utf8))
-      try database.write(&batch)
+      try database.write(&batch, sync: true)
       try database.close()
       #expect(try journal("show", path, "1").code == 3)
       let stat = try journal("stat", path)

@@ -124,7 +124,7 @@ import Testing
       let database = try Database(path: url.path + "/entries", access: .existing)
       var batch = WriteBatch()
       try body(database, &batch)
-      try database.write(&batch)
+      try database.write(&batch, sync: true)
       try database.close()
     }
     try make("AlteredTable") { url in

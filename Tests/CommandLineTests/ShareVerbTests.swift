@@ -33,7 +33,17 @@ struct ShareVerbTests {
       #expect(behind.contains(address) && behind.contains("fsync on, synchronous_commit on, no standby"))
       #expect(try journal("stat", other, "--json").output.contains("\"behind\":1"))
       let doctor = try journal("doctor", other)
-      #expect(doctor.code == 0 && doctor.output.contains("this node has not seen 1 entries"), "\(doctor)")
+      #expect(doctor.code == 0 && doctor.output.contains("this node has not seen 1 entry of"), "\(doctor)")
+      let place = """
+        shared at     \(address)
+        shared log    revision 2; this node is 1 entry behind
+        flushed       fsync on, synchronous_commit on, no standby
+
+        """
+      #expect(doctor.output.hasPrefix(place) && behind.contains(place), "\(doctor)")
+      let inJSON = try journal("doctor", other, "--json").output
+      #expect(inJSON.contains(#""revision":2,"behind":1,"flushed":"fsync on, "#), "\(inJSON)")
+      #expect(inJSON.contains(#""warning":null,"problem":null"#), "\(inJSON)")
 
       // A verb that writes finds that the revision is taken, and writes the next one.
       #expect(try journal("tag", other, "second", "--by", "bob").code == 0)
@@ -197,6 +207,55 @@ struct ShareVerbTests {
       #expect(try journal("cat", other, "image:1", option, images).output == "<svg/>")
       #expect(try journal("unshare", other, option, images).code == 0)
       #expect(try journal("cat", other, "image:1").output == "<svg/>")
+    }
+  }
+
+  // MARK: What the server says
+
+  /// The server was restored from a backup, and has other entries from the third one on.
+  @Test func aDivergenceIsNamedByItsFirstRevision() throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    try withTemporaryFolder { folder in
+      let (one, other) = (try make("One.journal", in: folder), folder.path("Other.journal"))
+      #expect(try journal("share", one, address).code == 0)
+      #expect(try journal("tag", one, "first", "--by", "ana").code == 0)
+      #expect(try journal("join", address, other).code == 0)
+      for name in ["a", "b", "c"] { #expect(try journal("tag", one, name, "--by", "ana").code == 0) }
+      try server.sql("DELETE FROM journal_entries WHERE revision > 2", at: address)
+      try server.sql("UPDATE journal_logs SET revision = 2", at: address)
+      #expect(try journal("tag", other, "d", "--by", "bob").code == 0)
+      let stat = try journal("stat", one).output
+      #expect(stat.contains("problem       ") && stat.contains("(revision 3)"), "\(stat)")
+      let doctor = try journal("doctor", one)
+      #expect(doctor.code == 1 && doctor.output.contains("from entry 3 on"), "\(doctor)")
+      #expect(doctor.output.contains("shared log    revision 3\n"), "\(doctor)")
+    }
+  }
+
+  /// The server is not there, or its commits wait.
+  @Test func whatKeepsCommitsFromBeingStoredIsSaid() throws {
+    let server = try PostgresServer()
+    try withTemporaryFolder { folder in
+      let one = try make("One.journal", in: folder)
+      #expect(try journal("share", one, server.address).code == 0)
+      try server.sql("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
+      try server.sql("SELECT pg_reload_conf()")
+      for _ in 0..<500 where try server.sql("SHOW synchronous_standby_names") != "standby\n" {
+        usleep(10_000)
+      }
+      let warning = "no synchronous standby is connected: commits wait until one is"
+      let stat = try journal("stat", one).output
+      #expect(stat.contains("warning       \(warning)\n"), "\(stat)")
+      let waits = try journal("doctor", one)
+      #expect(waits.code == 0 && waits.output.contains("standbys standby, 0 connected\n"), "\(waits)")
+      #expect(waits.output.contains("note: \(warning) ("), "\(waits)")
+
+      try server.stop()
+      let gone = try journal("doctor", one)
+      let place = "shared at     \(server.address)\nnote: "
+      #expect(gone.code == 0 && gone.output.hasPrefix(place), "\(gone)")
+      #expect(gone.output.contains("can't be reached"), "\(gone)")
     }
   }
 

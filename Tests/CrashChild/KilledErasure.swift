@@ -11,14 +11,13 @@ struct KilledErasure {
 
   func erase() throws {
     _ = try Journal<Logbook>.erase(
-      [.page(2)], at: url, reason: "by law", by: "eve", includingWords: true, hook: hook(), progress: { _ in }
-    )
+      [.page(2)], at: url, reason: "by law", by: "eve", includingWords: true,
+      options: JournalOptions(fileHook: hook()))
   }
 
   func prune() throws {
     _ = try Journal<Logbook>.prune(
-      before: .head(back: 3), at: url, reason: "room", by: "eve", isDryRun: false, hook: hook(),
-      progress: { _ in })
+      before: .head(back: 3), at: url, reason: "room", by: "eve", options: JournalOptions(fileHook: hook()))
   }
 
   private func hook() -> FileHook {

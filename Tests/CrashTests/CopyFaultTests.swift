@@ -22,7 +22,7 @@ extension Battery {
           _ = try Journal<Logbook>.salvage([source], to: target, options: options, progress: { _ in })
         case .restored:
           try Journal<Logbook>.restore(
-            backupFile: Self.file(of: source), to: target, hook: hook, progress: { _ in })
+            backupFile: Self.file(of: source), to: target, options: JournalOptions(fileHook: hook))
         case .file, .fork, .state:
           var options = JournalOptions(snapshots: .manual)
           options.fileHook = hook
@@ -146,7 +146,7 @@ extension Battery {
         let unnamed = try (1...3).map { try journal.blobs.add(Data("unnamed \($0)".utf8)) }
         try journal.close()
         func collect(_ url: URL, _ hook: @escaping FileHook) throws {
-          _ = try Journal<Logbook>.collectGarbage(at: url, isDryRun: false, hook: hook)
+          _ = try Journal<Logbook>.collectGarbage(at: url, options: JournalOptions(fileHook: hook))
         }
         try pages.failEachOperation(of: "gc", collect) { url, place in
           let journal = try Journal<Logbook>.open(at: url, mode: .readOnly)

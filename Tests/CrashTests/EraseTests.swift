@@ -205,8 +205,8 @@ extension Battery {
 
     private func erase(at url: URL, hook: @escaping FileHook) throws {
       _ = try Journal<Logbook>.erase(
-        [.page(2)], at: url, reason: "by law", by: "eve", includingWords: true, hook: hook, progress: { _ in }
-      )
+        [.page(2)], at: url, reason: "by law", by: "eve", includingWords: true,
+        options: JournalOptions(fileHook: hook))
     }
 
     /// Whether page 2 was erased. Checks that all of it is in the journal or none.

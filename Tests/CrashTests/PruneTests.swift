@@ -184,8 +184,7 @@ extension Battery {
 
     private func prune(at url: URL, hook: @escaping FileHook) throws {
       _ = try Journal<Logbook>.prune(
-        before: .head(back: 3), at: url, reason: "room", by: "eve", isDryRun: false, hook: hook,
-        progress: { _ in })
+        before: .head(back: 3), at: url, reason: "room", by: "eve", options: JournalOptions(fileHook: hook))
     }
 
     /// Whether the history before the last three entries was pruned. Checks that all of it is in the journal or none.

@@ -23,12 +23,10 @@ extension Battery {
           let recorder = Recorder()
           if isErasure {
             _ = try Journal<Logbook>.erase(
-              [.page(2)], at: pages.url, reason: "by law", by: "", includingWords: false, hook: recorder.hook,
-              progress: { _ in })
+              [.page(2)], at: pages.url, reason: "by law", options: JournalOptions(fileHook: recorder.hook))
           } else {
             _ = try Journal<Logbook>.prune(
-              before: .head(back: 3), at: pages.url, reason: "", by: "", isDryRun: false, hook: recorder.hook,
-              progress: { _ in })
+              before: .head(back: 3), at: pages.url, options: JournalOptions(fileHook: recorder.hook))
           }
           let after = try Journal<Logbook>.open(at: pages.url, mode: .readOnly)
           let head = after.head

@@ -52,7 +52,7 @@ import Testing
     let book = try RecipeBook(inMemory: [Recipe(title: "Soup")], author: "ana")
     try await book.add((1...100).map { Recipe(title: "Pie \($0)") })
     #expect(book.journal.head.revision == 101)
-    #expect(try await book.undo() == "undo of \"add Pie 100\"")
+    #expect(try await book.undo()?.contains("add Pie 100") == true)
     #expect(book.journal.state.items(Recipe.self).count == 100)
   }
 

@@ -206,6 +206,18 @@ func makeBooks(_ folder: TemporaryFolder) throws -> CatalogJournal {
   return journal
 }
 
+/// The journal of `makeBooks` with one more entry, whose clock was wrong. Its author is erased, and that of entry 1.
+func makeErasedBooks(_ folder: TemporaryFolder) throws -> CatalogJournal {
+  let journal = try makeBooks(folder)
+  let url = journal.url
+  try journal.commit(by: "eve", note: "late", date: Timestamp("2026-08-01T00:00:00Z")?.date) { draft in
+    for item: Catalog.Item.ID in [1, 3] { try draft.updateItem(item, set: ["stars": 1]) }
+  }
+  try journal.close()
+  try CatalogJournal.erase([.item(3)], at: url, reason: "by law", by: "eve", includingWords: true)
+  return try CatalogJournal.open(at: url)
+}
+
 /// Serves the journal of `makeBooks`, and verifies it at the end.
 /// - Parameter isSound: whether the journal must be sound then.
 func withBooks(

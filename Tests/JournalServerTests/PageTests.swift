@@ -561,6 +561,37 @@ struct PageTests {
     }
   }
 
+  /// Some views showed an erased author as an unnamed one, and most showed one of the two dates.
+  @Test func everyViewShowsThatAnAuthorWasErasedAndWhatTheClockSaid() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeErasedBooks(folder)
+      let served = try ServedJournal(journal)
+      let browser = try Browser()
+      try browser.open(served.server.invitation().absoluteString)
+      try browser.wait("document.querySelectorAll('.row').length == 2")
+      for (address, text) in [
+        ("/entries/4", "document.querySelector('.facts').innerText"),
+        ("/items/1?at=4", "document.querySelector('[data-field=stars] .value').title"),
+        ("/items/1?at=4", "document.querySelector('.detail .headline').innerText"),
+        ("/items/1?at=4", "document.getElementById('banner').innerText"),
+        ("/items/1?at=4", "document.getElementById('where').innerText"),
+        ("/items/1/report", "document.querySelector('.report tbody').innerText"),
+        ("/items/1/report", "document.querySelector('.reported .headline').innerText"),
+      ] {
+        try browser.open("http://\(served.host)\(address)")
+        try browser.wait("(\(text)).includes('(erased)') && (\(text)).includes('the clock said')")
+      }
+      try browser.open("http://\(served.host)/items/1?at=2")
+      try browser.wait("document.querySelector('[data-field=stars] .restore-field')")
+      try browser.click("[data-field=stars] .restore-field")
+      let edits = "document.querySelector('dialog .edits').innerText"
+      try browser.wait("\(edits).includes('(erased)') && \(edits).includes('the clock said')")
+      #expect(try browser.complaints() == [])
+      served.server.stop()
+      try journal.close()
+    }
+  }
+
   @Test func aPhoneShowsTheWholeFirstLineOfANote() throws {
     try withBooks { served in
       let note = String(repeating: "a long reason ", count: 12)

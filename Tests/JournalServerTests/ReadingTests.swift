@@ -156,6 +156,28 @@ import Testing
     }
   }
 
+  /// Blame and plans had empty texts, and only the date that orders entries.
+  @Test func blameAndPlansTellErasedAuthorsAndTheClocksDate() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeErasedBooks(folder)
+      let served = try ServedJournal(journal)
+      let blame = try served.get("/api/entities/item:1/blame").json()["blame"]?.array ?? []
+      let stars = try #require(blame.first { $0["field"] == "stars" })
+      let title = try #require(blame.first { $0["field"] == "title" })
+      let plan = try served.post(
+        "/api/restore", "{\"entities\":[\"item:1\"],\"at\":\"r2\",\"dryRun\":true}")
+      let edit = try #require(try plan.json()["undoes"]?[0])
+      let entry = try #require(try served.get("/api/entries/4").json()["entry"])
+      for late in [stars, edit, entry] {
+        #expect(late["revision"] == 4 && late["author"]?.isNull == true && late["note"]?.isNull == true)
+        #expect(late["date"] == entry["date"] && late["clockDate"] == "2026-08-01T00:00:00.000000Z")
+      }
+      #expect(title["author"] == "bob" && title["note"] == "spelling" && title["clockDate"] == nil)
+      served.server.stop()
+      try journal.close()
+    }
+  }
+
   @Test func entriesHistoriesBlameAndDifferencesEqualThoseOfTheLibrary() throws {
     try withBooks { (served) throws in
       let entries = try served.get("/api/entries").json()["entries"]?.array ?? []

@@ -143,7 +143,7 @@ func withDocumentedJournal<Result>(
     var batch = WriteBatch()
     batch.put(Array("m".utf8), Documented.journalID)
     for (index, entry) in entries.enumerated() { batch.put(Documented.key(index + 1), entry) }
-    try database.write(&batch)
+    try database.write(&batch, sync: true)
     try database.close()
     return try body(url)
   }

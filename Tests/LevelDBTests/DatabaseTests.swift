@@ -23,7 +23,7 @@ import Testing
       try withDatabase(folder.path("db"), .new) { database throws in
         var batch = WriteBatch()
         batch.put([1], [])
-        try database.write(&batch)
+        try database.write(&batch, sync: true)
         #expect(try database.value(for: [1]) == [])
         #expect(try database.value(for: [2]) == nil)
         let length = try unsafe database.withValue(for: ([1] as [UInt8]).span.bytes) { $0.byteCount }
@@ -92,12 +92,12 @@ import Testing
         batch.put(key(1), value(1))
         let full = batch.byteCount
         #expect(full > empty + 100)
-        try database.write(&batch)
+        try database.write(&batch, sync: true)
         batch.clear()
         let cleared = batch.byteCount
         #expect(cleared == empty)
         batch.put(key(2), value(2))
-        try database.write(&batch)
+        try database.write(&batch, sync: true)
         #expect(try database.entries() == [Entry(1), Entry(2)])
       }
     }

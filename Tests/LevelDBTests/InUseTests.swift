@@ -173,7 +173,7 @@ import Testing
         #expect(
           code {
             var batch = WriteBatch()
-            try reader.write(&batch)
+            try reader.write(&batch, sync: true)
           } == .readOnly)
         #expect(try contents(of: path) == before)
         #expect(recorder.operations.isEmpty)

@@ -3,7 +3,8 @@ import Glibc
 import Locks
 import TestSupport
 
-/// Passes bytes between clients and a server. It can delay them, and cut a connection after a given number of bytes.
+/// Passes bytes between clients and a server. It can delay them, replace a text, and cut a connection after a given number
+/// of bytes.
 final class CuttingProxy: Sendable {
   let port: Int
   private let target: Lock<Int>
@@ -11,6 +12,9 @@ final class CuttingProxy: Sendable {
   /// How many more bytes pass, on all connections together, before one is cut; nil for no limit.
   private let limit = Lock<Int?>(nil)
   private let delay = Lock(Duration.zero)
+  private let replacement = Lock<(text: [UInt8], other: [UInt8])?>(nil)
+  /// How often a text was replaced.
+  let replacedCount = Lock(0)
   private let open = Lock<Set<Int32>>([])
 
   init(to target: Int) throws {
@@ -30,6 +34,12 @@ final class CuttingProxy: Sendable {
 
   /// Delays everything that is passed from now on, in both directions.
   func delay(by time: Duration) { delay.withLock { $0 = time } }
+
+  /// Replaces a text in all messages from now on by another one of the same length. The text must be in messages so short
+  /// that they arrive in one piece.
+  func replace(_ text: String, with other: String) {
+    replacement.withLock { $0 = (Array(text.utf8), Array(other.utf8)) }
+  }
 
   /// Passes later connections to another server.
   func redirect(to target: Int) { self.target.withLock { $0 = target } }
@@ -83,6 +93,10 @@ final class CuttingProxy: Sendable {
       let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(from, $0.baseAddress, $0.count) }
       guard count > 0 else { break }
       usleep(UInt32(delay.withLock { $0 } / .microseconds(1)))
+      if let (text, other) = replacement.withLock({ $0 }), let place = buffer[..<count].firstRange(of: text) {
+        buffer.replaceSubrange(place, with: other)
+        replacedCount.withLock { $0 += 1 }
+      }
       // The bytes up to the limit still pass.
       let (passing, isCut) = limit.withLock { limit -> (Int, Bool) in
         guard let rest = limit else { return (count, false) }

@@ -10,9 +10,7 @@ import Testing
 /// Nodes that write while connections, servers and standbys fail: acknowledged commits are in the log once, and all
 /// nodes come to the same history.
 @Suite(.serialized, .enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
-struct FailureTests {
-  private static let options = JournalOptions().sharingThroughPostgres()
-
+struct FailureTests: SharedLogbook {
   /// Commits by several threads of several nodes, and what was acknowledged.
   private final class Writing: Sendable {
     let nodes: [Journal<Logbook>]
@@ -88,24 +86,6 @@ struct FailureTests {
         let found = try node.verify(deep: true)
         #expect(found.isSound, "\(found.problems)")
       }
-    }
-  }
-
-  private func share(at address: String, in folder: TemporaryFolder) throws {
-    let url = folder.url.appending(path: "Node0.journal")
-    let journal = try Journal<Logbook>.create(at: url)
-    try journal.commit(by: "first") { try $0.write(1, "first") }
-    try journal.close()
-    try Journal<Logbook>.share(at: url, on: address)
-  }
-
-  private func nodes(_ count: Int, at address: String, in folder: TemporaryFolder) throws -> [Journal<
-    Logbook
-  >] {
-    try (0..<count).map { node in
-      let url = folder.url.appending(path: "Node\(node).journal")
-      if node > 0 { try Journal<Logbook>.join(address, at: url) }
-      return try Journal<Logbook>.open(at: url, options: Self.options)
     }
   }
 
@@ -204,15 +184,6 @@ struct FailureTests {
       try writing.check()
     }
     try server.stop()
-  }
-
-  /// A server, and another one that each of its commits waits for.
-  private func serverWithStandby() throws -> (PostgresServer, PostgresServer) {
-    let primary = try PostgresServer()
-    let standby = try PostgresServer(["hot_standby=on"], standbyOf: primary)
-    try primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
-    try primary.sql("SELECT pg_reload_conf()")
-    return (primary, standby)
   }
 
   @Test func aFailoverToASynchronousStandbyLosesNothingAcknowledged() throws {
@@ -684,94 +655,5 @@ struct FailureTests {
       #expect(try nodes[1].statistics().blobCount == 2)
       for node in nodes { try node.close() }
     }
-  }
-
-  @Test func aRoleThatMayOnlyReadFollowsAndItsCommitsAreRefused() throws {
-    let server = try PostgresServer.shared.get()
-    let address = try server.makeDatabase()
-    try withTemporaryFolder { folder in
-      try share(at: address, in: folder)
-      let (name, own) = try makeRole(on: server, for: address)
-      try server.sql("GRANT SELECT ON ALL TABLES IN SCHEMA public TO \(name)", at: address)
-      let url = folder.url.appending(path: "Reader.journal")
-      try Journal<Logbook>.join(own, at: url)
-      let reader = try Journal<Logbook>.open(at: url, options: Self.options)
-      let writer = try Journal<Logbook>.open(
-        at: folder.url.appending(path: "Node0.journal"), options: Self.options)
-      let revision = try writer.commit { try $0.write(2, "second") }.revision
-      try reader.catchUp()
-      #expect(reader.head.revision == revision)
-      let error = #expect(throws: JournalError.self) { try reader.commit { try $0.write(3, "third") } }
-      #expect(error?.code == .permission)
-      try reader.catchUp()
-      try reader.close()
-      try writer.close()
-    }
-  }
-
-  /// A role of its own, and the address of a database as that role reaches it.
-  private func makeRole(on server: PostgresServer, for address: String) throws -> (name: String, own: String)
-  {
-    let name = "role\(UUID().uuidString.prefix(8).lowercased())"
-    let database = String(address.split(separator: "/").last?.split(separator: "?").first ?? "")
-    try server.sql("CREATE ROLE \(name) LOGIN")
-    return (name, server.address(database: database, user: name))
-  }
-
-  /// Some engines can't notify. The other nodes then ask the server for new entries.
-  @Test func nodesSeeEntriesWithoutNotifications() throws {
-    let server = try PostgresServer.shared.get()
-    let address = try server.makeDatabase()
-    let (name, own) = try makeRole(on: server, for: address)
-    try server.sql(
-      "REVOKE EXECUTE ON FUNCTION pg_notify FROM PUBLIC; GRANT CREATE ON SCHEMA public TO \(name)",
-      at: address)
-    try withTemporaryFolder { folder in
-      try share(at: own, in: folder)
-      let nodes = try nodes(2, at: own, in: folder)
-      for turn in 1...3 {
-        let revision = try nodes[turn % 2].commit(by: "\(turn)") { try $0.write(turn, "\(turn)") }.revision
-        for _ in 0..<500 where nodes[(turn + 1) % 2].head.revision < revision { usleep(10_000) }
-        #expect(nodes[(turn + 1) % 2].head.revision == revision)
-      }
-      for node in nodes { try node.close() }
-    }
-  }
-
-  /// Neither a file of the journal nor a notice contains the password.
-  @Test func thePasswordIsInNoFileOfAJournalAndInNoNotice() throws {
-    let secret = "s3cret-\(UUID().uuidString)"
-    let server = try PostgresServer()
-    _ = try server.requireTLS()
-    try server.sql("CREATE ROLE app LOGIN PASSWORD '\(secret)'; GRANT CREATE ON SCHEMA public TO app")
-    try server.stop()
-    try server.start()
-    let address = server.address(database: "postgres", user: "app") + "&sslmode=require"
-    try withTemporaryFolder { folder in
-      try "*:*:*:*:\(secret)\n".write(
-        to: folder.url.appending(path: "pass"), atomically: true, encoding: .utf8)
-      try FileManager.default.setAttributes(
-        [.posixPermissions: 0o600], ofItemAtPath: folder.path("pass"))
-      // The control: without the password, the server refuses the connection.
-      let error = #expect(throws: JournalError.self) {
-        try Journal<Logbook>.join("\(address)&passfile=/dev/null", at: folder.url.appending(path: "Other"))
-      }
-      #expect(error?.description.contains("password") == true)
-      let with = "\(address)&passfile=\(folder.path("pass"))"
-      try share(at: with, in: folder)
-      let notices = Lock<[String]>([])
-      var options = JournalOptions { notice in notices.withLock { $0.append(notice.description) } }
-      options = options.sharingThroughPostgres()
-      let url = folder.url.appending(path: "Node0.journal")
-      let journal = try Journal<Logbook>.open(at: url, options: options)
-      try journal.commit { try $0.write(1, "second") }
-      try journal.close()
-      for name in try FileManager.default.subpathsOfDirectory(atPath: url.path) {
-        guard let bytes = try? Data(contentsOf: url.appending(path: name)) else { continue }
-        #expect(bytes.range(of: Data(secret.utf8)) == nil, "\(name)")
-      }
-      #expect(notices.withLock { $0 }.allSatisfy { !$0.contains(secret) })
-    }
-    try server.stop()
   }
 }

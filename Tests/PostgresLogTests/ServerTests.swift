@@ -1,9 +1,10 @@
 import Foundation
 import Journaling
 import LogbookModel
-import PostgresLog
 import TestSupport
 import Testing
+
+@testable import PostgresLog
 
 /// What the engine requires of a server, and the errors for servers that do not meet it.
 @Suite(.serialized, .enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
@@ -40,6 +41,24 @@ struct ServerTests {
     let other = error { try create(at: server.address) }
     #expect(other?.message.contains("full_page_writes is off") == true)
     try create(at: server.address, accepting: true)
+    try server.stop()
+  }
+
+  /// With `local`, a commit waits for no standby, and with `remote_write` not for the standby's drive.
+  @Test func aSettingWithWhichAStandbyCanLackACommitIsRefused() throws {
+    let server = try PostgresServer(["synchronous_standby_names='standby'"])
+    for value in ["local", "remote_write"] {
+      let found = error { try create(at: server.address(setting: "synchronous_commit=\(value)")) }
+      #expect(found?.code == .unsafeSettings, "\(value)")
+      #expect(
+        found?.message.contains("synchronous_commit is \(value), so a failover loses what was") == true)
+    }
+    // Here no commit waits, because there is no standby.
+    try create(at: server.address(setting: "synchronous_commit=local"), accepting: true)
+    let alone = try PostgresServer.shared.get()
+    for value in ["local", "remote_write", "remote_apply"] {
+      try create(at: alone.address(setting: "synchronous_commit=\(value)"))
+    }
     try server.stop()
   }
 
@@ -86,6 +105,13 @@ struct ServerTests {
   func anAddressWithAPasswordIsRefusedAndNotRepeated(_ address: String) throws {
     let found = error { _ = try PostgresStorage(address) }
     #expect(found?.code == .wrongUse && found?.description.contains("s3cret") == false)
+  }
+
+  /// Later versions of libpq may have secrets that are not named as passwords.
+  @Test func libpqSaysWhichSettingsAreSecret() {
+    let settings = Connection.settings(in: "host=h user=u password=a sslpassword=b passfile=c sslkey=d") ?? []
+    #expect(settings.count == 6)
+    #expect(Set(settings.filter { $0.isSecret }.map { $0.name }) == ["password", "sslpassword"])
   }
 
   @Test func aReadOnlyRoleIsToldThatItCanNotWrite() throws {

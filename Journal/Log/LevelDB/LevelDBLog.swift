@@ -51,7 +51,7 @@ final class LevelDBLog: EntryLog {
       let database = try Database(in: try place.entries(), access: .existingOrNew)
       var batch = WriteBatch()
       batch.put(LogKey.journal, place.journal.bytes)
-      try database.write(&batch)
+      try database.write(&batch, sync: true)
       try database.close()
       // The key becomes a table of its own. In a table with entries, it would make that table's range of keys overlap
       // all later tables, and LevelDB would merge them.
@@ -137,7 +137,7 @@ final class LevelDBLog: EntryLog {
         // The memory of a large batch is not kept.
         defer { if batch.byteCount > Self.keptByteCount { batch = WriteBatch() } }
         do {
-          try database.write(&batch)
+          try database.write(&batch, sync: true)
           return nil
         } catch let error as DatabaseError where error.code == .refused {
           return error

@@ -109,8 +109,10 @@ import Testing
     }
   }
 
-  @Test func aBodyRunsAgainOverTheNewerStateUnlessThatIsForbidden() throws {
-    try withNodes(.memory, 2) { nodes, open in
+  @Test(arguments: SharedKind.all) func aBodyRunsAgainOverTheNewerStateUnlessThatIsForbidden(
+    _ kind: SharedKind
+  ) throws {
+    try withNodes(kind, 2) { _, open in
       // The other node commits between the body and its append.
       func commit(runsOnce: Bool) throws -> (runs: Int, balance: Int64) {
         var runs = 0
@@ -220,6 +222,30 @@ import Testing
     }
   }
 
+  /// A body that loses although its turn was to be reserved does not run forever.
+  @Test func aBodyRunsEightTimesAtMost() throws {
+    try withNodes(.memory, 2) { nodes, open in
+      let memory = try #require(nodes.sharing as? SharedMemory)
+      memory.contents.withLock { $0.refusesTurns = true }
+      var runs = 0
+      let error = #expect(throws: JournalError.self) {
+        try open[1].commit(by: "slow") { draft in
+          runs += 1
+          try open[0].commit(by: "fast") { try $0.deposit(1, on: 1) }
+          try draft.deposit(1000, on: 1)
+        }
+      }
+      #expect(runs == 8 && error?.code == .conflict, "\(runs) runs, \(String(describing: error))")
+      #expect(error?.message.contains("nothing was written") == true)
+      memory.contents.withLock { $0.refusesTurns = false }
+      try open[1].catchUp()
+      #expect(open[1].head == open[0].head && open[1].head.revision == 9)
+      #expect(try (2...9).allSatisfy { try open[1].entry(at: $0).author == "fast" })
+      #expect(open[1].state.accounts[1]?.balance == 108)
+      #expect(try open[1].commit { try $0.deposit(1, on: 1) }.revision == 10)
+    }
+  }
+
   /// If a body that has the turn then writes nothing, the other nodes get the turn at once.
   @Test(.timeLimit(.minutes(5)), arguments: SharedKind.all)
   func anUnusedTurnDelaysNoOtherNode(_ kind: SharedKind) throws {
@@ -266,12 +292,75 @@ import Testing
     }
   }
 
-  @Test func withoutTheServerReadingContinuesAndCommitsNameTheReason() throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+  /// The connection is lost after the commit was sent, and the server is down for longer than the node tries.
+  @Test(arguments: [SharedMemory.Fault.downBefore, .downAfter])
+  func anEntryWhoseOutcomeIsUnknownIsFetchedIfItWasStored(_ fault: SharedMemory.Fault) throws {
+    try withNodes(.memory, 2) { nodes, open in
       let memory = try #require(nodes.sharing as? SharedMemory)
-      memory.cut(isDown: true)
+      memory.contents.withLock { ($0.retryTime, $0.faults) = (.milliseconds(300), [fault]) }
+      let lost = #expect(throws: JournalError.self) {
+        try open[0].commit(by: "lost") { try $0.deposit(1, on: 1) }
+      }
+      #expect(lost?.code == .outcomeUnknown && lost?.revision == 2, "\(String(describing: lost))")
+      #expect(open[0].head.revision == 1 && open[0].state.accounts[1]?.balance == 100)
+      let refused = #expect(throws: JournalError.self) { try open[0].commit { try $0.deposit(1, on: 1) } }
+      #expect(refused?.code == .unreachable)
+
+      try nodes.setDown(false)
+      let isStored = fault == .downAfter
+      try open[0].catchUp()
+      #expect(open[0].head.revision == (isStored ? 2 : 1))
+      if isStored { #expect(try open[0].entry(at: 2).author == "lost") }
+      let next = try open[0].commit(by: "next") { try $0.deposit(1, on: 1) }.revision
+      #expect(next == (isStored ? 3 : 2))
+      try open[1].catchUp()
+      #expect(open[1].head == open[0].head && open[1].state.accounts[1]?.balance == (isStored ? 102 : 101))
+      #expect(try open[1].verify().isSound)
+    }
+  }
+
+  /// While the node connects again, another one commits. The revision is taken, but not by the commit that was lost.
+  @Test(arguments: [true, false])
+  func aCommitThatWasLostRunsAgainIfAnotherNodeHasTakenItsRevision(_ runsOnce: Bool) throws {
+    try withNodes(.memory, 2) { nodes, open in
+      let memory = try #require(nodes.sharing as? SharedMemory)
+      let other = open[1]
+      memory.contents.withLock { contents in
+        contents.faults = [.lostBefore]
+        contents.whenLost = {
+          do { try other.commit(by: "other") { try $0.deposit(10, on: 1) } } catch { Issue.record(error) }
+        }
+      }
+      var runs = 0
+      func commit() throws -> Revision {
+        try open[0].commit(by: "lost", runsOnce: runsOnce) { draft in
+          runs += 1
+          try draft.deposit(1, on: 1)
+        }.revision
+      }
+      if runsOnce {
+        let error = #expect(throws: JournalError.self) { _ = try commit() }
+        #expect(error?.code == .conflict, "\(String(describing: error))")
+        try open[0].catchUp()
+      } else {
+        #expect(try commit() == 3)
+      }
+      #expect(runs == (runsOnce ? 1 : 2))
+      #expect(open[0].head.revision == (runsOnce ? 2 : 3))
+      #expect(open[0].state.accounts[1]?.balance == (runsOnce ? 110 : 111))
+      #expect(try open[0].entry(at: 2).author == "other")
+      try open[1].catchUp()
+      #expect(open[1].head == open[0].head)
+    }
+  }
+
+  @Test(arguments: SharedKind.all) func withoutTheServerReadingContinuesAndCommitsNameTheReason(
+    _ kind: SharedKind
+  ) throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(kind, in: folder)
+      try nodes.share()
+      try nodes.setDown(true)
       let journal = try nodes.open(0)
       #expect(journal.state.accounts[1]?.balance == 100)
       for _ in 0..<2 {
@@ -279,7 +368,10 @@ import Testing
         #expect(error?.code == .unreachable)
         #expect(journal.head.revision == 1 && journal.state.accounts[1]?.balance == 100)
       }
-      memory.cut()
+      let status = try #require(try journal.sharing())
+      #expect(status.address == nodes.address && status.problem?.code == .unreachable)
+      #expect(status.newestRevision == nil && status.summary == nil && status.missingCount == nil)
+      try nodes.setDown(false)
       #expect(try journal.commit { try $0.deposit(1, on: 1) }.revision == 2)
       try journal.close()
     }
@@ -291,6 +383,10 @@ import Testing
     try withNodes(kind, 2) { nodes, open in
       for _ in 0..<6 { try open[0].commit { try $0.deposit(1, on: 1) } }
       try nodes.putBack(to: 4)
+      // The connection ended with the old server, which may have stored the first commit.
+      let unknown = #expect(throws: JournalError.self) { try open[0].commit { try $0.deposit(1, on: 1) } }
+      #expect([.diverged, .outcomeUnknown].contains(unknown?.code), "\(String(describing: unknown))")
+      #expect("\(String(describing: unknown))".contains("ends with entry 4"))
       let error = #expect(throws: JournalError.self) { try open[0].commit { try $0.deposit(1, on: 1) } }
       #expect(error?.code == .diverged, "\(String(describing: error))")
       #expect("\(String(describing: error))".contains("ends with entry 4"))
@@ -334,10 +430,74 @@ import Testing
       for _ in 0..<5 { try other.commit { try $0.deposit(7, on: 1) } }
       try other.close()
       let again = try nodes.open(0)
-      defer { try? again.close() }
       let error = #expect(throws: JournalError.self) { try again.commit { try $0.deposit(1, on: 1) } }
       #expect(error?.code == .diverged && error?.message.contains("from entry 5 on") == true)
       #expect(again.head.revision == 7 && again.state.accounts[1]?.balance == 106)
+      try again.close()
+      try check(nodes, divergesAt: 5, newest: 9)
+    }
+  }
+
+  /// What `sharing()` and `diagnose` say about the first node.
+  private func check(_ nodes: Nodes, divergesAt revision: Revision, newest: Revision) throws {
+    let reader = try Journal<Ledger>.open(at: nodes.url(0), mode: .readOnly, options: nodes.options)
+    defer { try? reader.close() }
+    let status = try #require(try reader.sharing())
+    #expect(status.problem?.code == .diverged && status.problem?.revision == revision)
+    #expect(status.newestRevision == newest && status.missingCount == nil && status.summary != nil)
+    let diagnosis = try Journal<Ledger>.diagnose(nodes.url(0), options: nodes.options)
+    #expect(!diagnosis.isSound && diagnosis.opens)
+    let damage = diagnosis.findings.filter(\.isDamage)
+    #expect(damage.map(\.revision) == [revision] && damage.first?.path == nodes.address)
+    #expect(diagnosis.sharing?.newestRevision == newest)
+  }
+
+  /// The first entry that the server lacked used to be named instead.
+  @Test(arguments: SharedKind.all) func aShorterHistoryThatDiffersIsReportedWithItsFirstRevision(
+    _ kind: SharedKind
+  ) throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(kind, in: folder)
+      try nodes.share()
+      let one = try nodes.open(0)
+      for _ in 0..<3 { try one.commit { try $0.deposit(1, on: 1) } }
+      try nodes.join(1)
+      for _ in 0..<5 { try one.commit { try $0.deposit(1, on: 1) } }
+      try one.close()
+      try nodes.putBack(to: 4)
+      let other = try nodes.open(1)
+      for _ in 0..<2 { try other.commit { try $0.deposit(7, on: 1) } }
+      try other.close()
+      try check(nodes, divergesAt: 5, newest: 6)
+    }
+  }
+
+  // MARK: Where the log is
+
+  /// Each connection finds out whether commits wait. The journal says so once, and can be read.
+  @Test func aServerWhoseCommitsWaitIsReportedOnceAndIsNoDamage() throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(.memory, in: folder)
+      try nodes.share()
+      let memory = try #require(nodes.sharing as? SharedMemory)
+      memory.contents.withLock { $0.warning = "no standby is there" }
+      let notices = Lock<[String]>([])
+      var options = nodes.options
+      options.log = { notice in
+        if notice.level == .warning { notices.withLock { $0.append(notice.message) } }
+      }
+      let journal = try Journal<Ledger>.open(at: nodes.url(0), options: options)
+      for _ in 0..<3 {
+        memory.contents.withLock { $0.faults = [.lostBefore] }
+        try journal.commit { try $0.deposit(1, on: 1) }
+      }
+      #expect(notices.withLock { $0.filter { $0.contains("no standby is there") }.count } == 1)
+      let status = try #require(try journal.sharing())
+      #expect(status.warning == "no standby is there" && status.problem == nil)
+      try journal.close()
+      let diagnosis = try Journal<Ledger>.diagnose(nodes.url(0), options: nodes.options)
+      #expect(diagnosis.isSound && diagnosis.findings.map(\.message) == ["no standby is there"])
+      #expect(diagnosis.sharing?.summary == "in memory" && diagnosis.sharing?.missingCount == 0)
     }
   }
 
@@ -475,10 +635,18 @@ import Testing
       try away.catchUp()
       #expect(away.head == one.head && away.state.accounts[1]?.balance == 1200)
       try away.close()
+      for _ in 0..<50 { try one.commit { try $0.deposit(1, on: 1) } }
+      // Only what is new is read.
+      let reads = try nodes.watchReads()
+      let back = try nodes.open(1)
+      try back.catchUp()
+      #expect(back.head == one.head && back.head.revision == 1151)
+      #expect(try reads().map(\.lowerBound).min() == 1102)
+      try back.close()
       try one.close()
       // Another process of the node reads and follows its folder, without the server.
       let reader = try Journal<Ledger>.open(at: nodes.url(1), mode: .readOnly)
-      #expect(reader.head.revision == 1101)
+      #expect(reader.head.revision == 1151)
       #expect(try reader.verify(deep: true).isSound)
       try reader.close()
     }

@@ -12,6 +12,11 @@ struct SharedKind: Sendable, CustomStringConvertible {
   let make: @Sendable () throws -> (sharing: any LogSharing, address: String)
   /// Restores the shared log as of a revision, as if from a backup.
   let putBack: @Sendable (_ sharing: any LogSharing, _ address: String, Revision) throws -> Void
+  /// Cuts all connections, and refuses new ones if it is to be down.
+  let setDown: @Sendable (_ sharing: any LogSharing, _ address: String, _ isDown: Bool) throws -> Void
+  /// Watches which entries clients read, on connections that begin from now on. Returns how to learn their ranges.
+  let watchReads:
+    @Sendable (_ sharing: any LogSharing, _ address: String) throws -> () throws -> [ClosedRange<Revision>]
 
   static let all = [memory] + (PostgresServer.isInstalled ? [postgres] : [])
 
@@ -26,6 +31,12 @@ struct SharedKind: Sendable, CustomStringConvertible {
       memory.cut(isDown: true)
       memory.contents.withLock { $0.entries.removeSubrange(revision...) }
       memory.cut()
+    },
+    setDown: { sharing, _, isDown in (sharing as? SharedMemory)?.cut(isDown: isDown) },
+    watchReads: { sharing, _ in
+      guard let memory = sharing as? SharedMemory else { return { [] } }
+      memory.contents.withLock { $0.reads = [] }
+      return { memory.contents.withLock { $0.reads } }
     })
 
   static let postgres = SharedKind(
@@ -38,13 +49,40 @@ struct SharedKind: Sendable, CustomStringConvertible {
     },
     putBack: { _, address, revision in
       let server = try PostgresServer.shared.get()
-      let database = address.split(separator: "/").last?.split(separator: "?").first ?? ""
       try server.sql("DELETE FROM journal_entries WHERE revision > \(revision)", at: address)
       try server.sql("UPDATE journal_logs SET revision = \(revision)", at: address)
-      try server.sql(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(database)' AND pid <> pg_backend_pid()"
-      )
+      try cutConnections(to: database(at: address))
+    },
+    setDown: { _, address, isDown in
+      let database = database(at: address)
+      try PostgresServer.shared.get().sql("ALTER DATABASE \(database) ALLOW_CONNECTIONS \(!isDown)")
+      try cutConnections(to: database)
+    },
+    watchReads: { _, address in
+      let server = try PostgresServer.shared.get()
+      try server.sql("ALTER DATABASE \(database(at: address)) SET log_statement = 'all'")
+      let log = URL(filePath: "\(server.path).log")
+      let before = try Data(contentsOf: log).count
+      return {
+        // Only statements that read entries have these parameters: a journal and two revisions.
+        String(decoding: try Data(contentsOf: log).dropFirst(before), as: UTF8.self)
+          .matches(of: /parameters: \$1 = '[^']*', \$2 = '([0-9]+)', \$3 = '([0-9]+)'\n/)
+          .compactMap { match in
+            guard let first = Revision(match.1), let last = Revision(match.2) else { return nil }
+            return first...max(first, last)
+          }
+      }
     })
+
+  private static func database(at address: String) -> String {
+    String(address.split(separator: "/").last?.split(separator: "?").first ?? "")
+  }
+
+  private static func cutConnections(to database: String) throws {
+    try PostgresServer.shared.get().sql(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(database)' AND pid <> pg_backend_pid()"
+    )
+  }
 }
 
 /// Several nodes of one journal, each in its own folder.
@@ -88,6 +126,11 @@ final class Nodes {
 
   /// Restores the shared log as if from an old backup.
   func putBack(to revision: Revision) throws { try kind.putBack(sharing, address, revision) }
+
+  func setDown(_ isDown: Bool) throws { try kind.setDown(sharing, address, isDown) }
+
+  /// Watches which entries are read on later connections. Returns how to learn their ranges.
+  func watchReads() throws -> () throws -> [ClosedRange<Revision>] { try kind.watchReads(sharing, address) }
 }
 
 /// Calls `body` with the open nodes of one journal, and closes them.

@@ -17,6 +17,10 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     case lostLate
     /// The storage refuses, and nothing is stored.
     case refused
+    /// The storage goes down before anything is stored.
+    case downBefore
+    /// Everything is stored, and the storage goes down before the answer.
+    case downAfter
   }
 
   struct Contents: Sendable {
@@ -31,6 +35,14 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     /// The faults of the next appends; the last element is for the next one.
     var faults: [Fault] = []
     var retryTime = Duration.seconds(20)
+    /// Called once, when the next connection is lost in an append.
+    var whenLost: (@Sendable () -> Void)?
+    /// Whether no connection gets the turn.
+    var refusesTurns = false
+    /// Why commits wait.
+    var warning: String?
+    /// The ranges that were read.
+    var reads: [ClosedRange<Revision>] = []
     var connectionCount = 0
     var listeners: [ObjectIdentifier: NewestRevision] = [:]
     /// The connection that has the turn.
@@ -75,6 +87,16 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     for listener in listeners.values { listener.close() }
   }
 
+  /// Called after a connection was lost in an append.
+  fileprivate func noteLost() {
+    let (isDown, body) = contents.withLock { contents in
+      defer { contents.whenLost = nil }
+      return (contents.isDown, contents.whenLost)
+    }
+    if isDown { cut(isDown: true) }
+    body?()
+  }
+
   static let unreachable = JournalError(.unreachable, "the shared memory can't be reached")
 }
 
@@ -107,7 +129,9 @@ private final class SharedMemoryLog: SharedLog {
   func acknowledged() throws(JournalError) -> LogMark? { nil }
   func beginWriting() throws(JournalError) {}
   func byteCount() throws(JournalError) -> Int { 0 }
-  func summary() throws(JournalError) -> String { "in memory" }
+  var durability: Durability {
+    Durability(summary: "in memory", warning: storage.contents.withLock { $0.warning })
+  }
   func hasImage(_ blob: Blob) throws(JournalError) -> Bool { try using { $0.images[blob] != nil } }
 
   func addImage(_ blob: Blob, _ piece: () throws(JournalError) -> [UInt8]) throws(JournalError) {
@@ -135,7 +159,10 @@ private final class SharedMemoryLog: SharedLog {
     _ range: ClosedRange<Revision>, newestFirst: Bool,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) {
-    let entries = try using { contents in contents.entries.filter { range.contains($0.revision) } }
+    let entries = try using { contents in
+      contents.reads.append(range)
+      return contents.entries.filter { range.contains($0.revision) }
+    }
     for entry in newestFirst ? entries.reversed() : entries {
       var failure: JournalError?
       let goesOn = unsafe entry.bytes.withUnsafeBytes { bytes in
@@ -162,7 +189,8 @@ private final class SharedMemoryLog: SharedLog {
   }
 
   func reserve(after revision: Revision) throws(JournalError) -> Revision {
-    while try !using({ contents in
+    while try !using({ contents throws(JournalError) in
+      if contents.refusesTurns { throw JournalError(.io, "there is no turn") }
       if contents.turn != nil, contents.turn != ObjectIdentifier(self) { return false }
       contents.turn = ObjectIdentifier(self)
       return true
@@ -187,14 +215,18 @@ private final class SharedMemoryLog: SharedLog {
         contents.turn = nil
         let fault = contents.faults.popLast()
         if fault == .refused { return .failure(.refused(JournalError(.io, "the shared memory refused"))) }
-        if fault == .lostBefore || fault == .lostLate { return .failure(.unknown(SharedMemory.unreachable)) }
+        if fault == .downBefore || fault == .downAfter { contents.isDown = true }
+        if fault == .lostBefore || fault == .lostLate || fault == .downBefore {
+          return .failure(.unknown(SharedMemory.unreachable))
+        }
         guard contents.entries.count == revision else {
           return .failure(.conflict(newest: contents.entries.count))
         }
         contents.entries += entries
-        if fault == .lostAfter { return .failure(.unknown(SharedMemory.unreachable)) }
+        if fault == .lostAfter || fault == .downAfter { return .failure(.unknown(SharedMemory.unreachable)) }
         return .success(Array(contents.listeners.values))
       }
+      if case .failure(.unknown) = outcome { storage.noteLost() }
       guard let listeners = try outcome.get() else {
         usleep(500)
         continue

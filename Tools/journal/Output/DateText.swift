@@ -8,12 +8,4 @@ extension Date {
     let text = timestamp.description
     return String(text.prefix { $0 != "." }).replacingOccurrences(of: "T", with: " ")
   }
-
-  /// The date of the clock, in brackets after a space; empty if it is the same.
-  func clockRemark(_ clockDate: Date) -> String {
-    differs(from: clockDate) ? " [clock: \(clockDate.printable)]" : ""
-  }
 }
-
-/// Replaces an erased author, note or content.
-let erasedText = "(erased)"

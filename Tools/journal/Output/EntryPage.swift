@@ -25,8 +25,8 @@ struct EntryPage {
     let names = tags.isEmpty ? "" : " (\(tags.joined(separator: ", ").printable))"
     try output.line(terminal.styled(.yellow, "entry \(entry.revision)\(names)"))
     try output.line("Date:    \(isShort ? terminal.text(of: entry.date) : entry.date.precise)")
-    if entry.date.differs(from: entry.clockDate) {
-      try output.line("Clock:   \(isShort ? terminal.text(of: entry.clockDate) : entry.clockDate.precise)")
+    if let clockDate = entry.differingClockDate {
+      try output.line("Clock:   \(isShort ? terminal.text(of: clockDate) : clockDate.precise)")
     }
     try output.line("Author:  \(entry.authorText)")
     if !isShort { try output.line("Digest:  \(entry.digest.hex)") }

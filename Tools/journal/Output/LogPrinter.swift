@@ -51,13 +51,12 @@ final class LogPrinter {
     let names = tags.isEmpty ? "" : "(\(tags.joined(separator: ", ").printable)) "
     try table.printRow(
       [
-        "\(entry.revision)", terminal.text(of: entry.date),
-        entry.isAnnotationErased ? erasedText : entry.author.printable.shortened(to: authorWidth),
-        entry.changeCounts, names + entry.subject + entry.date.clockRemark(entry.clockDate),
+        "\(entry.revision)", terminal.text(of: entry.date), entry.authorCell(width: authorWidth),
+        entry.changeCounts, names + terminal.note(of: entry),
       ], terminal)
     guard isStat else { return }
     for event in events {
-      let outline = event.operation == .update ? String(event.outline.dropFirst(7)) : event.operation.name
+      let outline = event.outline.trimmingPrefix("update ")
       let name = terminal.styled(
         event.operation.style, "\(event.operation.sign) \(try labels.name(of: event.entity))")
       try terminal.output.line("          \(name): \(outline)")
@@ -90,9 +89,6 @@ final class LogPrinter {
 }
 
 extension Entry {
-  /// The note's first line.
-  var subject: String { note.subject }
-
   /// `+3 ~1 -2`: how many entities were added, updated and deleted.
   var changeCounts: String {
     let counts = [JournalEvent.Operation.add, .update, .delete].map { operation in

@@ -55,10 +55,9 @@ struct RestoreReport {
     let rows = try edits.prefix(isFull ? .max : Self.shownEdits).map { edit in
       let fields = edit.fields.map { EntityPart($0, nil, of: edit.entity.kind).name.printable }
       return [
-        "\(edit.revision)", terminal.text(of: edit.date), edit.author.printable.shortened(to: 20),
-        try labels.name(of: edit.entity),
+        "\(edit.revision)", terminal.text(of: edit.date), edit.authorCell(), try labels.name(of: edit.entity),
         edit.operation == .update ? fields.joined(separator: ", ").shortened(to: 30) : edit.operation.name,
-        edit.note.subject,
+        terminal.note(of: edit),
       ]
     }
     let columns = [

@@ -69,6 +69,14 @@ final class Terminal {
     try output.write(writer.bytes)
   }
 
+  /// Prints a list of names and texts, each in a line.
+  func printList(_ lines: [(name: String, text: String)]) throws {
+    for (name, text) in lines {
+      let gap = String(repeating: " ", count: 12 - name.count)
+      try output.line("\(styled(.bold, name))\(gap)  \(text)")
+    }
+  }
+
   /// Prints a line on standard error, above the progress if there is one.
   func warn(_ line: String) {
     progress.clear()

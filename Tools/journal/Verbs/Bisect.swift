@@ -73,9 +73,7 @@ enum Bisect: Verb {
       var writer = JSONWriter()
       writer.beginObject()
       writer.member("revision", revision)
-      writer.member("date", entry?.date.precise)
-      writer.member("author", entry?.author)
-      writer.member("note", entry?.note)
+      writer.attribution(of: entry)
       writer.member("states", found.looks.count)
       writer.endObject()
       writer.newline()
@@ -91,8 +89,7 @@ enum Bisect: Verb {
     }
     try terminal.output.line(
       "first held at " + terminal.styled(.yellow, "revision \(revision)") + ", "
-        + "\(terminal.text(of: entry.date)), \(entry.authorText)"
-        + (entry.note.isEmpty ? "" : ": \(entry.note.subject)"))
+        + "\(terminal.text(of: entry.date)), \(terminal.authorAndNote(of: entry))")
     return .done
   }
 }

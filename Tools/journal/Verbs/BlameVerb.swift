@@ -49,8 +49,8 @@ enum BlameVerb: Verb {
       let part = EntityPart(line.key, line.value, of: entity.kind)
       return [
         part.name.printable.shortened(to: 24), (part.value ?? "").shortened(to: limit), "\(line.revision)",
-        terminal.text(of: line.date), line.author.printable.shortened(to: 20),
-        line.isPruned ? "(history before this was pruned)" : line.note.subject,
+        terminal.text(of: line.date), line.authorCell(),
+        line.isPruned ? "(history before this was pruned)" : terminal.note(of: line),
       ]
     }
     let columns = [

@@ -20,7 +20,8 @@ enum CollectGarbage: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let isDryRun = arguments.has("--dry-run")
     let report = try CatalogJournal.collectGarbage(
-      at: URL(fileURLWithPath: arguments.operand("JOURNAL")), isDryRun: isDryRun
+      at: URL(fileURLWithPath: arguments.operand("JOURNAL")), isDryRun: isDryRun,
+      options: arguments.journalOptions(snapshots: .manual)
     ) { state in
       terminal.progress.show { "reading: \(state.done.grouped) of \(state.all.grouped) entries" }
     }

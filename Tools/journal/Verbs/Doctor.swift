@@ -9,8 +9,9 @@ enum Doctor: Verb {
   static let explanation = """
     Checks everything in a journal's folder and changes nothing. If the journal opens, it is verified as with
     verify --deep. If it does not open, each file is checked separately, and the number of proven entries is printed:
-    salvage can save those. For a shared journal it also checks that the server has the same history. Exits with 1 if
-    something is missing or altered. Leftover files are not damage.
+    salvage can save those. For a shared journal it also shows where the log is, how far behind this node is, and how the
+    server flushes commits, and checks that the server has the same history. Exits with 1 if something is missing or
+    altered. Leftover files are not damage.
     """
   static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
   static let examples = [(command: "journal doctor Books.journal", does: "lists problems and remedies")]
@@ -26,6 +27,7 @@ enum Doctor: Verb {
     if arguments.has("--json") {
       try printJSON(diagnosis, terminal)
     } else {
+      if let sharing = diagnosis.sharing { try terminal.printList(sharing.lines) }
       for finding in diagnosis.findings {
         let mark = finding.isDamage ? terminal.styled(.red, "damage") : terminal.styled(.yellow, "note")
         try terminal.output.line("\(mark): \("\(finding)".printable)")
@@ -52,6 +54,7 @@ enum Doctor: Verb {
     writer.member("opens", diagnosis.opens)
     writer.member("provenRevision", diagnosis.provenRevision)
     writer.member("lastRevision", diagnosis.lastRevision)
+    diagnosis.sharing?.write(to: &writer)
     writer.key("findings")
     writer.beginArray()
     for finding in diagnosis.findings {

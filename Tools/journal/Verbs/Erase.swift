@@ -37,7 +37,7 @@ enum Erase: Verb {
     let report = try CatalogJournal.erase(
       Set(entities), at: URL(fileURLWithPath: arguments.operand("JOURNAL")), reason: reason,
       by: arguments.author,
-      includingWords: arguments.has("--notes")
+      includingWords: arguments.has("--notes"), options: arguments.journalOptions(snapshots: .manual)
     ) { terminal.showCopying($0) }
     terminal.progress.clear()
     try terminal.output.line(

@@ -37,8 +37,12 @@ enum History: Verb {
     // The oldest are found only by way of all others.
     let isReversed = arguments.has("--reverse")
     var partCount = isReversed ? .max : firstPartCount
-    var part = try journal.history(
-      of: entity, asOf: .revision(revision), limit: min(partCount, isReversed ? .max : max(limit, 1)))
+    func readPart(asOf revision: Revision, limit: Int) throws -> [EntityChange] {
+      try journal.history(
+        of: entity, asOf: .revision(revision), limit: min(partCount, limit),
+        byteLimit: isReversed ? .max : partByteCount)
+    }
+    var part = try readPart(asOf: revision, limit: isReversed ? .max : max(limit, 1))
     guard !part.isEmpty else { throw try Failure(absent: entity, at: revision, journal) }
     if isReversed { part.reverse() }
     var rest = limit
@@ -54,16 +58,18 @@ enum History: Verb {
       }
       rest -= shown.count
       guard !isReversed, rest > 0, let next = part.last?.previous, next > 0 else { return .done }
-      // Without layers, finding the values before a part takes as long as reading all that is before it.
-      partCount = min(2 * partCount, longestPartCount)
+      // Without layers, finding the values before a part takes as long as reading all that is before it. Of large
+      // versions, fewer are returned than are read.
+      partCount = min(2 * part.count, longestPartCount)
       part = []
-      part = try journal.history(of: entity, asOf: .revision(next), limit: min(partCount, rest))
+      part = try readPart(asOf: next, limit: rest)
     }
   }
 
-  /// A history is read and printed in parts of so many versions, so that memory holds one part.
+  /// A history is read and printed in parts of so many versions or bytes, so that memory holds one part.
   private static let firstPartCount = 500
   private static let longestPartCount = 4_000
+  private static let partByteCount = 16 << 20
 
   private static func print(
     _ changes: some Collection<EntityChange>, isFull: Bool, _ terminal: Terminal
@@ -79,7 +85,7 @@ enum History: Verb {
         continue
       }
       let head = "revision \(change.revision)  \(terminal.text(of: change.date))  \(change.authorText)"
-      let note = change.note.subject + change.date.clockRemark(change.clockDate)
+      let note = terminal.note(of: change)
       try terminal.output.line(terminal.styled(.yellow, head) + (note.isEmpty ? "" : "  \(note)"))
       let event = change.event
       try text.printHeading(event.entity, event.operation, change.after ?? change.before)
@@ -99,10 +105,8 @@ enum History: Verb {
     ]
     let rows = changes.map { change in
       [
-        "\(change.revision)", terminal.text(of: change.date),
-        change.isAnnotationErased ? erasedText : change.author.printable.shortened(to: 20),
-        change.isPruned ? "(pruned before)" : change.event.outline,
-        change.note.subject + change.date.clockRemark(change.clockDate),
+        "\(change.revision)", terminal.text(of: change.date), change.authorCell(),
+        change.isPruned ? "(pruned before)" : change.event.outline, terminal.note(of: change),
       ]
     }
     if table == nil {
@@ -122,25 +126,6 @@ enum History: Verb {
       writer.removeAll()
     }
   }
-}
-
-extension EntityChange {
-  /// The author for people.
-  var authorText: String {
-    isAnnotationErased ? erasedText : author.isEmpty ? "(no author)" : author.printable
-  }
-}
-
-extension Entry {
-  /// The author for people.
-  var authorText: String {
-    isAnnotationErased ? erasedText : author.isEmpty ? "(no author)" : author.printable
-  }
-}
-
-extension String {
-  /// The first line, printable.
-  var subject: String { prefix { !$0.isNewline }.description.printable }
 }
 
 extension JournalEvent {

@@ -39,7 +39,8 @@ enum Prune: Verb {
     let isDryRun = arguments.has("--dry-run")
     let report = try CatalogJournal.prune(
       before: try arguments.selector(point), at: URL(fileURLWithPath: arguments.operand("JOURNAL")),
-      reason: arguments.value("--reason") ?? "", by: arguments.author, isDryRun: isDryRun
+      reason: arguments.value("--reason") ?? "", by: arguments.author, isDryRun: isDryRun,
+      options: arguments.journalOptions(snapshots: .manual)
     ) { terminal.showCopying($0) }
     terminal.progress.clear()
     if arguments.has("--json") {

@@ -27,14 +27,16 @@ enum RestoreBackup: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let (file, name) = (arguments.operand("FILE"), arguments.operand("NEW"))
     let url = URL(fileURLWithPath: name)
+    let options = arguments.journalOptions(snapshots: .manual)
     func show(_ progress: CopyProgress) { terminal.showCopying(progress) }
     let receipt: JournalReceipt
     if file == "-" {
-      receipt = try CatalogJournal.restore(to: url, progress: show) { count in
+      receipt = try CatalogJournal.restore(to: url, options: options, progress: show) { count in
         try FileHandle.standardInput.read(upToCount: count) ?? Data()
       }
     } else {
-      receipt = try CatalogJournal.restore(backupFile: URL(fileURLWithPath: file), to: url, progress: show)
+      receipt = try CatalogJournal.restore(
+        backupFile: URL(fileURLWithPath: file), to: url, options: options, progress: show)
     }
     terminal.progress.clear()
     try terminal.output.line("created \(name.printable) with revision \(receipt.revision)")

@@ -64,7 +64,7 @@ enum Revert: Verb {
       if revisions.count > 1, !arguments.has("--json") {
         let entry = try journal.entry(at: revision)
         try terminal.output.line(
-          terminal.styled(.yellow, "entry \(revision), by \(entry.authorText): \(entry.subject)"))
+          terminal.styled(.yellow, "entry \(revision), by \(terminal.authorAndNote(of: entry))"))
       }
       _ = try arguments.carryOut(plan, in: journal, by: arguments.author, terminal)
     }
@@ -78,12 +78,13 @@ enum Revert: Verb {
     let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))
     guard since < until else { return [] }
     let author = arguments.value("--author")?.lowercased()
+    func isSelected(_ entry: Entry) -> Bool {
+      author == nil || (!entry.isAnnotationErased && entry.author.lowercased() == author)
+    }
     var revisions: [Revision] = []
     let entries = journal.entries((since + 1)...until, newestFirst: true)
     while let entry = try entries.next() {
-      if author == nil || entry.author.lowercased() == author, entry.isUndoable(Catalog.self) {
-        revisions.append(entry.revision)
-      }
+      if isSelected(entry), entry.isUndoable(Catalog.self) { revisions.append(entry.revision) }
     }
     return revisions
   }

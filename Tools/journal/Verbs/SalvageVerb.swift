@@ -31,7 +31,8 @@ enum SalvageVerb: Verb {
       throw Failure(.wrongUse, "--to DIR is missing: name the journal to create; see journal help salvage")
     }
     let report = try CatalogJournal.salvage(
-      arguments.operandValues("JOURNAL").map { URL(fileURLWithPath: $0) }, to: URL(fileURLWithPath: target)
+      arguments.operandValues("JOURNAL").map { URL(fileURLWithPath: $0) }, to: URL(fileURLWithPath: target),
+      options: arguments.journalOptions(snapshots: .manual)
     ) { terminal.showCopying($0) }
     terminal.progress.clear()
     if arguments.has("--json") {

@@ -11,7 +11,7 @@ enum Stat: Verb {
     of entries and about how many bytes of the log they take. Pruning frees these bytes, and those of images;
     prune --dry-run shows the exact number. If an entry that it needs is damaged, it says which dates can't be read; in
     JSON they are null. For a shared journal it also asks the server, and shows the address of the
-    log and how far behind this node is.
+    log, how far behind this node is, how the server flushes commits, and whether commits wait for a standby.
     """
   static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
   static let examples = [(command: "journal stat Books.journal", does: "counts, dates and bytes")]
@@ -41,16 +41,7 @@ enum Stat: Verb {
       writer.member("newestCheckpoint", statistics.newestCheckpoint)
       writer.member("writeAmplification", .double(statistics.writeAmplification))
       writer.member("replayedEventCount", statistics.replayedEventCount)
-      if let sharing {
-        writer.key("shared")
-        writer.beginObject()
-        writer.member("address", sharing.address)
-        if let newest = sharing.newestRevision { writer.member("revision", newest) }
-        if let count = sharing.missingCount { writer.member("behind", count) }
-        writer.member("flushed", sharing.summary)
-        writer.member("problem", sharing.problem.map { "\($0)" })
-        writer.endObject()
-      }
+      sharing?.write(to: &writer)
       writer.key("years")
       if let years {
         writer.beginArray()
@@ -72,7 +63,7 @@ enum Stat: Verb {
     }
     let first = try journal.firstRevision(through: version)
     let firstDate = try first.flatMap { try journal.readableEntry(at: $0) }?.date
-    var lines = [
+    var lines: [(name: String, text: String)] = [
       ("journal", journal.id.description),
       ("revision", version.revision.grouped),
       (
@@ -107,7 +98,12 @@ enum Stat: Verb {
       lines.insert(
         ("pruned", "before revision \(base.revision.grouped), of \(base.date.printable) UTC"), at: 2)
     }
-    if let sharing { lines.insert(contentsOf: sharing.lines, at: 2) }
+    if let sharing {
+      var shared = sharing.lines
+      if let warning = sharing.warning { shared.append(("warning", warning.printable)) }
+      if let problem = sharing.problem { shared.append(("problem", "\(problem)".printable)) }
+      lines.insert(contentsOf: shared, at: 2)
+    }
     if years == nil { lines.append(("years", "(the dates of entries can't be read)")) }
     for year in years ?? [] {
       lines.append(
@@ -116,28 +112,7 @@ enum Stat: Verb {
           "\(year.entryCount.counted("entry", "entries")), about \(year.byteCount.counted("byte")) of the log"
         ))
     }
-    for (name, text) in lines {
-      let gap = String(repeating: " ", count: 12 - name.count)
-      try terminal.output.line("\(terminal.styled(.bold, name))\(gap)  \(text)")
-    }
+    try terminal.printList(lines)
     return .done
-  }
-}
-
-extension SharingStatus {
-  /// The lines for people.
-  fileprivate var lines: [(String, String)] {
-    var lines = [("shared at", address.printable)]
-    if let newestRevision, let missingCount {
-      lines.append(
-        (
-          "shared log",
-          "revision \(newestRevision.grouped); this node is "
-            + (missingCount == 0 ? "up to date" : "\(missingCount.counted("entry", "entries")) behind")
-        ))
-    }
-    if let summary { lines.append(("flushed", summary.printable)) }
-    if let problem { lines.append(("problem", "\(problem)".printable)) }
-    return lines
   }
 }

@@ -83,8 +83,7 @@ enum TagVerb: Verb {
         let isPruned = tag.created <= journal.base?.revision ?? 0
         return row + ["", "", isPruned ? "(history before this was pruned)" : "(can't be read)"]
       }
-      let author = entry.isAnnotationErased ? erasedText : entry.author.printable.shortened(to: 20)
-      return row + [terminal.text(of: entry.date), author, entry.subject]
+      return row + [terminal.text(of: entry.date), entry.authorCell(), terminal.note(of: entry)]
     }
     let columns = [
       TextTable.Column(title: "TAG"), TextTable.Column(title: "REVISION", alignment: .right, style: .yellow),

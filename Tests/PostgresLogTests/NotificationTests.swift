@@ -1,0 +1,60 @@
+import Foundation
+import Journaling
+import Locks
+import LogbookModel
+import PostgresLog
+import TestSupport
+import Testing
+
+/// How nodes learn of new entries if the engine can't notify them.
+@Suite(.serialized, .enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
+struct NotificationTests: SharedLogbook {
+  /// Some engines can't notify. The other nodes then ask the server for new entries.
+  @Test func nodesSeeEntriesWithoutNotifications() throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    let (name, own) = try makeRole(on: server, for: address)
+    try server.sql(
+      "REVOKE EXECUTE ON FUNCTION pg_notify FROM PUBLIC; GRANT CREATE ON SCHEMA public TO \(name)",
+      at: address)
+    try withTemporaryFolder { folder in
+      try share(at: own, in: folder)
+      let nodes = try nodes(2, at: own, in: folder)
+      for turn in 1...3 {
+        let revision = try nodes[turn % 2].commit(by: "\(turn)") { try $0.write(turn, "\(turn)") }.revision
+        for _ in 0..<500 where nodes[(turn + 1) % 2].head.revision < revision { usleep(10_000) }
+        #expect(nodes[(turn + 1) % 2].head.revision == revision)
+      }
+      for node in nodes { try node.close() }
+    }
+  }
+
+  /// A node then asks 50 times a second. The proxy makes `LISTEN` a statement that the server does not know.
+  @Test func nodesSeeEntriesSoonIfTheEngineDoesNotKnowListen() throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    let proxy = try CuttingProxy(to: server.port)
+    defer { proxy.close() }
+    proxy.replace("LISTEN journal_", with: "LISTEX journal_")
+    try withTemporaryFolder { folder in
+      try share(at: address, in: folder)
+      let near = try nodes(1, at: address, in: folder)[0]
+      let url = folder.url.appending(path: "Far.journal")
+      try Journal<Logbook>.join(address.replacing(":\(server.port)/", with: ":\(proxy.port)/"), at: url)
+      let far = try Journal<Logbook>.open(at: url, options: Self.options)
+      var best = Duration.seconds(60)
+      for turn in 1...5 {
+        let revision = try near.commit(by: "\(turn)") { try $0.write(turn, "\(turn)") }.revision
+        let time = ContinuousClock().measure {
+          for _ in 0..<2000 where far.head.revision < revision { usleep(5_000) }
+        }
+        #expect(far.head.revision == revision)
+        // Each of the others begins just after the node has asked.
+        if turn > 1 { best = min(best, time) }
+      }
+      #expect(best < .milliseconds(500))
+      #expect(proxy.replacedCount.withLock { $0 } > 0)
+      for node in [near, far] { try node.close() }
+    }
+  }
+}
