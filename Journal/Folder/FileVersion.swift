@@ -11,6 +11,7 @@ enum FileVersion {
     guard words.count >= 2, words[0] == kind, let version = Int(words[1]), version > current else { return }
     throw JournalError(
       .newerFormat,
-      "the file has version \(version), and this library reads version \(current); use a newer library", path: path)
+      "the file has version \(version), and this library reads version \(current); use a newer library",
+      path: path)
   }
 }

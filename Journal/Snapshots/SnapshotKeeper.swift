@@ -429,6 +429,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         sources, name, from: first.start, to: try checkpoints(of: run, sources, meanwhile: meanwhile),
         generation: 1 + (run.compactMap { $0.facts?.generation }.max() ?? 0), meanwhile: meanwhile)
       chain.add(try chain.open(name, facts))
+      options.note(
+        .info,
+        "\(run.count) layers were merged into one of revisions \(first.start.revision + 1) to \(last.top.revision): "
+          + "\(facts.byteCount) bytes", revision: last.top.revision)
     } catch {
       // A layer that failed is rebuilt when it is read, and then rewritten.
       if error.code == .damaged || error.code == .io { for layer in run { readWhole(layer) } }

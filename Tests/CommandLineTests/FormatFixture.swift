@@ -79,7 +79,7 @@ enum FormatFixture {
 
   @Test func aFrozenJournalIsReadExactlyAsWhenItWasFrozen() throws {
     let names = try FormatFixture.names(in: Self.folder)
-    #expect(names == ["Empty", "Erased", "Finds", "TornEnd"])
+    #expect(names == ["Backup", "Empty", "Erased", "Finds", "Pruned", "TornEnd"])
     for name in names {
       try FormatFixture.withCopy(of: Self.folder.appending(path: name + ".journal")) { url in
         let before = try contents(of: url)
@@ -104,8 +104,25 @@ enum FormatFixture {
         // The earlier entries are unchanged.
         let lines = try FormatFixture.said(of: url).split(separator: "\n")
         let entries = expected.split(separator: "\n").filter { $0.contains(#""events":"#) }
-        #expect(entries.count == head.revision && entries.allSatisfy(lines.contains), "\(name)")
+        let first = journal.base?.revision ?? 0
+        #expect(entries.count == head.revision - first && entries.allSatisfy(lines.contains), "\(name)")
       }
+    }
+  }
+
+  @Test func frozenBackupsAreReadAsWhenTheyWereFrozen() throws {
+    let finds = Self.folder.appending(path: "Finds.journal")
+    let expected = try String(contentsOf: Self.folder.appending(path: "Finds.json"), encoding: .utf8)
+    try withTemporaryFolder { folder in
+      let restored = folder.url.appending(path: "Restored.journal")
+      try CatalogJournal.restore(
+        backupFile: Self.folder.appending(path: "Finds.backup"), to: restored, progress: { _ in })
+      #expect(try FormatFixture.said(of: restored) == expected)
+      let original = try CatalogJournal.open(at: finds, mode: .readOnly)
+      let backup = try CatalogJournal.open(at: Self.folder.appending(path: "Backup.journal"), mode: .readOnly)
+      #expect(backup.head == original.head)
+      let receipt = try #require(try backup.backupReceipt())
+      #expect(receipt.journal == original.id && receipt.digest == original.head.digest)
     }
   }
 

@@ -153,7 +153,7 @@ extension Battery {
       }
     }
 
-    @Test(arguments: ["erasing 1 -5", "erasing 1 0", "erasing 1 9223372036854775807", "erasing 2 1", ""])
+    @Test(arguments: ["erasing 1 -5", "erasing 1 0", "erasing 1 9223372036854775807", "erasing 0 1", ""])
     func aRecordOfAnErasureThatCanNotBeReadIsNamed(_ start: String) throws {
       var random = SeededGenerator()
       try withFolderInMemory { folder in

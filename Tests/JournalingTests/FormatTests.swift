@@ -163,6 +163,17 @@ import Testing
     }
   }
 
+  @Test(arguments: [("ERASING", "erasing 2 all\n"), ("RECEIPT", "receipt 2\n"), ("SHARED", "shared 2\nx\ny\n")])
+  func aFileOfALaterVersionIsNewerAndNotDamaged(_ name: String, _ text: String) throws {
+    try withLedger { journal, url in
+      try journal.close()
+      try Data(text.utf8).write(to: url.appending(path: name))
+      let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url).backupReceipt() }
+      #expect(error?.code == .newerFormat && error?.path?.hasSuffix(name) == true, "\(String(describing: error))")
+      #expect(error?.message.contains("version 2") == true)
+    }
+  }
+
   @Test func aDateThatNoEntryCanHaveIsRefused() throws {
     try withDocumentedJournal(entries: Documented.entries + [Documented.Fifth.inYear10000]) { url in
       let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }

@@ -48,6 +48,92 @@ import Testing
     }
   }
 
+  @Test func snapshotsAndLayersThatAreWrittenOrMergedAreReported() throws {
+    let listener = Listener()
+    var options = listener.options()
+    options.snapshots.eventCount = 8
+    options.snapshots.additionsPerEvent = 1
+    try withLedger(options: options) { journal, _ in
+      for number in 1...40 {
+        try journal.commit { _ = try $0.open(owner: "\(number)") }
+        if number % 8 == 0 { journal.waitForLayers() }
+      }
+      let written = listener.notices.filter { $0.message.contains("was written") }
+      #expect(
+        written.first?.message.hasPrefix("a layer of revisions 1 to 8 was written: ") == true, "\(written)")
+      #expect(written.first?.level == .info && written.first?.revision == 8)
+      #expect(
+        listener.notices.contains { $0.message.contains("layers were merged into one of revisions 1 to ") })
+      try journal.takeSnapshot()
+      #expect(listener.notices.last?.message.hasPrefix("a snapshot of revision 40 was written: ") == true)
+      try journal.close()
+    }
+  }
+
+  @Test(arguments: [
+    (8, "a layer could not be written"), (32, "layers could not be merged"),
+  ])
+  func layersThatCanNotBeWrittenOrMergedAreReported(_ last: Int, _ message: String) throws {
+    let listener = Listener()
+    // The file of the layer of revisions 1 to `last` can't be created.
+    var options = listener.options { operation in
+      guard operation.kind == .create, let name = operation.path.split(separator: "/").last,
+        name.hasSuffix(".plist.new")
+      else { return .proceed }
+      return name.dropLast(10).split(separator: "-").compactMap { Int($0) } == [0, last]
+        ? .fail(ENOSPC) : .proceed
+    }
+    options.snapshots.eventCount = 8
+    options.snapshots.additionsPerEvent = 1
+    try withLedger(options: options) { journal, _ in
+      for number in 1...40 {
+        try journal.commit { _ = try $0.open(owner: "\(number)") }
+        if number % 8 == 0 { journal.waitForLayers() }
+      }
+      try journal.close()
+    }
+    let warning = listener.notices.first { $0.level == .warning }
+    #expect(warning?.message.hasPrefix(message) == true && warning?.cause?.code == .io, "\(listener.notices)")
+  }
+
+  @Test func aSlowDriveIsReported() throws {
+    let listener = Listener()
+    let storage = WatchedStorage()
+    var options = listener.options()
+    options.logStorage = storage
+    try withLedger(options: options) { journal, _ in
+      try journal.commit { _ = try $0.open(owner: "ana") }
+      storage.beforeAppend.withLock { $0 = { usleep(1_100_000) } }
+      try journal.commit { _ = try $0.open(owner: "bob") }
+      let warnings = listener.notices.filter { $0.level == .warning }
+      #expect(warnings.map(\.revision) == [2])
+      #expect(warnings.first?.message.contains("the drive took 1.") == true, "\(warnings)")
+      storage.beforeAppend.withLock { $0 = nil }
+      try journal.close()
+    }
+  }
+
+  @Test func aTornTailIsReported() throws {
+    try withLedger { journal, url in
+      try journal.commit { _ = try $0.open(owner: "ana") }
+      try journal.close()
+      let entries = url.appending(path: "entries")
+      let name = try #require(
+        try FileManager.default.contentsOfDirectory(atPath: entries.path).first { $0.hasSuffix(".log") })
+      // The head of a record of which only the first bytes were written.
+      let handle = try FileHandle(forWritingTo: entries.appending(path: name))
+      try handle.seekToEnd()
+      try handle.write(contentsOf: Data([1, 2, 3, 4, 200, 0, 1, 5, 6]))
+      try handle.close()
+      let listener = Listener()
+      let again = try Journal<Ledger>.open(at: url, options: listener.options())
+      #expect(again.head.revision == 1)
+      #expect(listener.notices.map(\.level) == [.warning, .info])
+      #expect(listener.notices.first?.message.contains("torn tail") == true)
+      try again.close()
+    }
+  }
+
   @Test func aClockFarAheadIsReported() throws {
     let listener = Listener()
     try withLedger(options: listener.options()) { journal, _ in

@@ -527,6 +527,69 @@ struct FailureTests: SharedLogbook {
   }
 
   /// The other nodes could not have read it, and sending the right bytes later would not have replaced it.
+  /// A node that had not fetched every image could not be backed up, and its journal was reported as damaged.
+  @Test func aBackupOfANodeHasTheImagesThatOnlyOtherNodesHave() throws {
+    let address = try PostgresServer.shared.get().makeDatabase()
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Node0.journal")
+      try Journal<Logbook>.create(at: url).close()
+      try Journal<Logbook>.share(at: url, on: address)
+      let nodes = try nodes(2, at: address, in: folder)
+      let bytes = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+      let blob = try nodes[0].blobs.add(bytes)
+      try nodes[0].commit { try $0.write(1, "with an image", blob: blob) }
+      try nodes[1].catchUp()
+      for node in nodes { try node.close() }
+      let reader = try Journal<Logbook>.open(
+        at: folder.url.appending(path: "Node1.journal"), mode: .readOnly, options: Self.options)
+      let backup = folder.url.appending(path: "Node1.backup")
+      #expect(try reader.backup(to: backup).copiedImageCount == 1)
+      let file = folder.url.appending(path: "Node1.file")
+      #expect(try reader.backup(toFile: file).copiedImageCount == 1)
+      // A backup changes nothing in the folder of the node.
+      #expect(try reader.statistics().blobCount == 0)
+      try reader.close()
+      let restored = folder.url.appending(path: "Restored.journal")
+      try Journal<Logbook>.restore(backupFile: file, to: restored)
+      for url in [backup, restored] {
+        let copy = try Journal<Logbook>.open(at: url, mode: .readOnly)
+        #expect(try copy.blobs.data(of: blob) == bytes)
+        #expect(try copy.verify(deep: true).isSound)
+      }
+    }
+  }
+
+  /// The names of fetched images were not durable when the address of the server was forgotten.
+  @Test func unsharingFlushesTheFetchedImagesBeforeItForgetsTheServer() throws {
+    let address = try PostgresServer.shared.get().makeDatabase()
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Node0.journal")
+      try Journal<Logbook>.create(at: url).close()
+      try Journal<Logbook>.share(at: url, on: address)
+      let nodes = try nodes(2, at: address, in: folder)
+      let blob = try nodes[0].blobs.add(Data("image".utf8))
+      try nodes[0].commit { try $0.write(1, "with an image", blob: blob) }
+      for node in nodes { try node.close() }
+      let steps = Lock<[String]>([])
+      var options = Self.options
+      options.fileHook = { operation in
+        let path = operation.newPath ?? operation.path
+        switch operation.kind {
+        case .rename where path.hasSuffix(blob.digest.hex): steps.withLock { $0.append("image") }
+        case .syncFolder where path.hasSuffix("/images"): steps.withLock { $0.append("flush") }
+        case .remove where path.hasSuffix("/SHARED"): steps.withLock { $0.append("forget") }
+        default: break
+        }
+        return .proceed
+      }
+      _ = try Journal<Logbook>.leaveSharing(
+        at: folder.url.appending(path: "Node1.journal"), isForced: false, options: options)
+      let found = steps.withLock { $0 }
+      let image = try #require(found.firstIndex(of: "image"))
+      #expect(found[image...].starts(with: ["image", "flush"]) && found.last == "forget", "\(found)")
+    }
+  }
+
   @Test func anAlteredImageIsNotSentAndTheRightOneIsSentLater() throws {
     let address = try PostgresServer.shared.get().makeDatabase()
     try withTemporaryFolder { folder in

@@ -56,12 +56,18 @@ import Testing
   }
 
   @Test(arguments: LogKind.all) func commitsOfManyThreadsShareAppendsOnAnyLog(_ kind: LogKind) throws {
-    try withLedger(options: options(kind)) { journal, _ in
+    let storage = WatchedStorage(try kind.makeStorage())
+    var options = JournalOptions()
+    options.logStorage = storage
+    try withLedger(options: options) { journal, _ in
       let account = try journal.commit { try $0.open(owner: "Ana") }.value
+      // While one is being stored, the others arrive.
+      try commitAtOnce(30, owner: "Bob", to: journal, watching: storage)
+      #expect(storage.appends.withLock { $0.map(\.count) } == [1, 1, 30])
       Threads.forEach(below: 200, width: 8) { _ in
         _ = try? journal.commit { try $0.deposit(1, on: account) }
       }
-      #expect(journal.state.accounts[account]?.balance == 200 && journal.head.revision == 201)
+      #expect(journal.state.accounts[account]?.balance == 200 && journal.head.revision == 232)
       #expect(try journal.verify().isSound)
       try journal.close()
     }

@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import Journaling
 import Locks
@@ -147,6 +148,64 @@ import Testing
       }
       try site.use(.read) { log throws in
         #expect(try log.entries(1...9).map(\.bytes) == (1...4).map { entry($0).bytes })
+      }
+    }
+  }
+
+  /// After a failed flush, a later one may succeed although the drive has lost what was written before.
+  @Test(arguments: LogKind.all.filter(\.hasFiles)) func anAppendWhoseFlushFailsIsUnknownAndTheLastOne(
+    _ kind: LogKind
+  ) throws {
+    let fails = Lock(false)
+    let hook: FileHook = { $0.kind == .sync && fails.withLock { $0 } ? .fail(EIO) : .proceed }
+    try withLog(kind, hook: hook) { site throws in
+      let log = try site.open(.write)
+      try log.beginWriting()
+      try log.append(1...3)
+      fails.withLock { $0 = true }
+      guard case .unknown(let error)? = log.failure(of: 4...5) else {
+        Issue.record("not unknown")
+        return
+      }
+      #expect(error.code == .io)
+      fails.withLock { $0 = false }
+      guard case .refused(let later)? = log.failure(of: 4...5) else {
+        Issue.record("not refused")
+        return
+      }
+      #expect(later.code == .poisoned)
+      // What was acknowledged is still read.
+      #expect(try log.revisions(1...3) == [1, 2, 3])
+      try? log.close()
+      try site.use(.read) { log throws in
+        let found = try log.revisions(1...9)
+        #expect(found == [1, 2, 3] || found == [1, 2, 3, 4, 5])
+      }
+    }
+  }
+
+  /// Nothing was written, so it is no failure of the drive.
+  @Test(arguments: LogKind.all.filter(\.hasFiles)) func anAppendThatLacksAResourceIsRefusedAndMayBeRepeated(
+    _ kind: LogKind
+  ) throws {
+    let fails = Lock(false)
+    let hook: FileHook = { $0.kind == .write && fails.withLock { $0 } ? .fail(ENOMEM) : .proceed }
+    try withLog(kind, hook: hook) { site throws in
+      try site.write { log throws in
+        try log.append(1...3)
+        fails.withLock { $0 = true }
+        let failure = log.failure(of: 4...4)
+        fails.withLock { $0 = false }
+        guard case .refused(let error)? = failure, error.code == .outOfResources else {
+          // A log that can't tell must not say that it knows.
+          guard case .unknown? = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+          }
+          return
+        }
+        try log.append(4...4)
+        #expect(try log.revisions(1...9) == [1, 2, 3, 4])
       }
     }
   }

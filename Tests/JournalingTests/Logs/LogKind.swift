@@ -10,8 +10,8 @@ import TestSupport
 /// To test a new log, write its `LogStorage` and its `EntryLog`, whose comments state all requirements, add a line to
 /// ``all``, and run `LogContract` and `AnyLogTests`.
 ///
-/// A log needs its own tests for what these can't cause: writes and flushes that fail, a power loss in the middle of an
-/// append, and damage unless its entries are in files of the folder `entries`. The entries of `LogContract` are just
+/// A log needs its own tests for what these can't cause: a power loss in the middle of an append, and, unless its entries are
+/// in files of the folder `entries`, damage and writes and flushes that fail. The entries of `LogContract` are just
 /// bytes. `AnyLogTests` has whole journals, whose digests the engine checks.
 struct LogKind: Sendable, CustomStringConvertible {
   /// The name in the tests' output.
@@ -110,13 +110,16 @@ struct LogSite {
 }
 
 /// Calls `body` with the site of a new log.
-func withLog<Result>(_ kind: LogKind, _ body: (LogSite) throws -> Result) throws -> Result {
+func withLog<Result>(_ kind: LogKind, hook: FileHook? = nil, _ body: (LogSite) throws -> Result) throws
+  -> Result
+{
   try withTemporaryFolder { folder in
     var options = JournalOptions()
+    options.fileHook = hook
     options.logStorage = try kind.makeStorage()
     let url = folder.url.appending(path: "Log.journal")
     try JournalFolder.create(at: url, ModelSchema(of: Ledger.self), options: options)
-    let made = try JournalFolder(url, hook: nil)
+    let made = try JournalFolder(url, hook: hook)
     return try body(
       LogSite(storage: options.logStorage, place: LogPlace(made, made.readFormat(), options: options)))
   }

@@ -1,7 +1,7 @@
 import Journaling
 import Locks
 
-/// A log in memory that counts what is appended and read, whose appends can be made to wait or fail, and whose entries can be
+/// A log, by default in memory, that counts what is appended and read, whose appends can be made to wait or fail, and whose entries can be
 /// altered, missing or unreadable.
 final class WatchedStorage: LogStorage {
   /// How many bytes an append may have.
@@ -22,18 +22,21 @@ final class WatchedStorage: LogStorage {
   let unreadable = Lock<Revision?>(nil)
   /// Makes the bytes of an entry that a reader gets, nil for those that were appended.
   let altered = Lock<(@Sendable (Revision) -> [UInt8]?)?>(nil)
-  private let memory = MemoryStorage()
+  private let watched: any LogStorage
 
-  init(byteLimit: Int = 1 << 30) { self.byteLimit = byteLimit }
+  init(_ watched: any LogStorage = MemoryStorage(), byteLimit: Int = 1 << 30) {
+    self.watched = watched
+    self.byteLimit = byteLimit
+  }
 
-  var isShared: Bool { memory.isShared }
-  var isTransient: Bool { memory.isTransient }
-  var allowsFollowing: Bool { memory.allowsFollowing }
+  var isShared: Bool { watched.isShared }
+  var isTransient: Bool { watched.isTransient }
+  var allowsFollowing: Bool { watched.allowsFollowing }
 
-  func create(in place: LogPlace) throws(JournalError) { try memory.create(in: place) }
+  func create(in place: LogPlace) throws(JournalError) { try watched.create(in: place) }
 
   func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog {
-    WatchedLog(log: try memory.open(access, in: place), storage: self)
+    WatchedLog(log: try watched.open(access, in: place), storage: self)
   }
 }
 
