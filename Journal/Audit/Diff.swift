@@ -69,12 +69,7 @@ private struct TouchedEntity {
   /// The event before the first of them.
   let previous: Revision
   /// The effect of all. A list of them would hold each version of a large attribute.
-  private(set) var change: JournalEvent.Change
-
-  init(previous: Revision, change: JournalEvent.Change) {
-    self.previous = previous
-    self.change = change
-  }
+  var change: JournalEvent.Change
 
   mutating func add(_ next: JournalEvent.Change) {
     switch (change, next) {

@@ -360,7 +360,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     // Held states keep the rebuilt contents; others use the file.
     chain.add(try chain.open(layer.name, facts))
     options.note(
-      .info, "the damaged layer of revisions \(layer.revisions) was written again", revision: layer.top.revision)
+      .info, "the damaged layer of revisions \(layer.revisions) was written again",
+      revision: layer.top.revision)
   }
 
   /// The layers that can be merged, oldest first.

@@ -45,7 +45,8 @@ import Testing
       try FileManager.default.copyItem(atPath: path, toPath: "/tmp/big/J\(count)")
       let verbs: [(name: String, words: [String])] = [
         ("show", ["show", path, "item:1"]), ("replay", ["replay", path, "--at", "HEAD~1"]),
-        ("diff", ["diff", path, "HEAD~\(count - 1)", "HEAD"]), ("history", ["history", path, "item:1", "--json"]),
+        ("diff", ["diff", path, "HEAD~\(count - 1)", "HEAD"]),
+        ("history", ["history", path, "item:1", "--json"]),
         ("history --stat", ["history", path, "item:1", "--stat", "--no-pager"]),
         ("log", ["log", path, "--no-pager"]), ("log --patch", ["log", path, "--patch", "--no-pager"]),
         ("verify", ["verify", path, "--deep"]), ("prune", ["prune", path, "--before", "HEAD~\(count / 2)"]),

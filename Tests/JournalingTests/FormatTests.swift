@@ -163,13 +163,16 @@ import Testing
     }
   }
 
-  @Test(arguments: [("ERASING", "erasing 2 all\n"), ("RECEIPT", "receipt 2\n"), ("SHARED", "shared 2\nx\ny\n")])
+  @Test(arguments: [
+    ("ERASING", "erasing 2 all\n"), ("RECEIPT", "receipt 2\n"), ("SHARED", "shared 2\nx\ny\n"),
+  ])
   func aFileOfALaterVersionIsNewerAndNotDamaged(_ name: String, _ text: String) throws {
     try withLedger { journal, url in
       try journal.close()
       try Data(text.utf8).write(to: url.appending(path: name))
       let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url).backupReceipt() }
-      #expect(error?.code == .newerFormat && error?.path?.hasSuffix(name) == true, "\(String(describing: error))")
+      #expect(
+        error?.code == .newerFormat && error?.path?.hasSuffix(name) == true, "\(String(describing: error))")
       #expect(error?.message.contains("version 2") == true)
     }
   }
