@@ -47,7 +47,8 @@ extension Journal {
     return differences
   }
 
-  /// A function that finds the records of entities at a revision: each separately or, for many, in one rebuilt state.
+  /// Returns a function that finds an entity's record at a revision. It follows the events of each entity or, if there
+  /// are many, rebuilds the state once.
   private func pastRecords(
     _ touched: [EntityKey: TouchedEntity], asOf revision: Revision
   ) throws -> (_ entity: EntityKey, _ event: Revision) throws -> EntityRecord? {
@@ -75,7 +76,7 @@ private struct TouchedEntity {
     switch (change, next) {
     case (.add(let record), .update(let changes)): change = .add(record.applying(changes))
     case (.update(let changes), .update(let later)): change = .update(changes.followed(by: later))
-    // What is not there is not changed.
+    // An update of a missing entity changes nothing.
     case (.delete, .update), (.erased, .update): break
     case (_, .add), (_, .delete), (_, .erased): change = next
     }

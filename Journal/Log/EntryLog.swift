@@ -5,7 +5,9 @@
 /// once, but the engine makes no second `append` before the first has returned.
 ///
 /// A log makes errors with `JournalError(code, message, revision:, path:)`, and with `.closed(path:)` and
-/// `.logIsReadOnly(path:)`.
+/// `.logIsReadOnly(path:)`. ``OpenCalls`` counts the calls in progress for ``close()``, and ``NewestRevision`` is what
+/// ``newestRevision(after:waitingAtMost:)`` waits for. A log that needs a thread gets it from `Threads`, and waits with
+/// `TimedSemaphore`; see "Threads and locks" in Documentation/Architecture.md for why.
 ///
 /// `Tests/JournalingTests/Logs/LogContract.swift` tests every log. `LogKind.swift` there shows how to add one, and
 /// `PlainFileLog.swift` is a log in 300 lines.
@@ -13,17 +15,19 @@ package protocol EntryLog: Sendable {
   /// The limits of the log. Constant while it is open.
   var limits: LogLimits { get }
 
-  /// Whether opening ignored a torn tail that was never acknowledged. The engine reports it to the app's log. Constant
+  /// Whether opening ignored a torn tail that was never acknowledged. The engine reports it through
+  /// ``JournalOptions/log``. While another process is writing, an entry that is not whole yet is no torn tail. Constant
   /// while the log is open.
   var hasTornTail: Bool { get }
 
-  /// The newest acknowledged entry, by a mark that is stored apart from the entries; nil for a log that can't lose its
-  /// newest entries unnoticed. It is read again at each call.
+  /// The newest acknowledged entry, by a mark that is stored apart from the entries; nil if the storage itself reports the
+  /// loss of its newest entries.
   ///
-  /// The mark may lag behind the entries, but is never ahead of those that this log shows. So in a log that is open for
-  /// reading, the mark stays the same while another process appends. Before the first entry, it is nil, or has the
-  /// revision and the digest of ``LogPlace/head``. The engine reads it at opening and verification: if the entry of the
-  /// mark is missing or different, the journal is damaged.
+  /// Each call reads the stored mark, so that verification finds damage in it. If it is newer than the entries that this
+  /// log shows, because another process appends, the mark as of the opening is returned. After an append, the mark is
+  /// that of its last entry; after a crash it may lag behind the entries, until ``beginWriting()`` raises it. Before the
+  /// first entry, it is nil, or has the revision and the digest of ``LogPlace/head``. The engine reads it at opening and
+  /// verification: if the entry of the mark is missing or different, the journal is damaged.
   /// - Throws: ``JournalError`` with code `damaged` if the mark is missing or unreadable, or another journal's.
   func acknowledged() throws(JournalError) -> LogMark?
 
@@ -31,8 +35,9 @@ package protocol EntryLog: Sendable {
   /// false. The bytes are valid during the call.
   ///
   /// It need not check for gaps. It passes only durable entries, no newer than ``newestRevision(after:waitingAtMost:)``
-  /// gives, possibly including those that are appended during the call. `body` may make any call, even `append`, except
-  /// `close`, which waits for it.
+  /// gives, possibly including those that are appended during the call. If another process was writing when the log was
+  /// opened for reading, entries after the mark may not be durable, so they are not passed; without a writer, all whole
+  /// entries are. `body` may make any call, even `append`, except `close`, which waits for it.
   /// - Throws: ``JournalError``: `damaged` with the revision if the bytes of an entry are known to be altered, or
   ///   `closed`; or what `body` throws, unchanged.
   func read(
@@ -40,17 +45,19 @@ package protocol EntryLog: Sendable {
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError)
 
-  /// The highest durable revision, the one before ``LogPlace/firstRevision`` if there is none: at once if it is above
-  /// `revision`, otherwise as soon as it is, or when `time` has passed.
+  /// Returns the highest durable revision, or that of ``LogPlace/head`` if there are no entries. If it is not above
+  /// `revision`, the call first waits until it is, but at most for `time`.
   ///
-  /// Readers learn of new entries this way. With access `follow`, these are the entries of any writer; with `write`,
-  /// those that this log has appended; with `read`, there are none.
+  /// Readers learn of new entries this way. With access `follow`, these are the entries of any writer, some milliseconds
+  /// after they were stored; with `write`, those that this log has appended. With `read`, no entry is added, so the call
+  /// waits for `time`.
   /// - Throws: ``JournalError`` with code `closed` if the log is closed before or during the call.
   func newestRevision(after revision: Revision, waitingAtMost time: Duration) throws(JournalError) -> Revision
 
   /// Enables appending. The engine calls it once, on a log that was opened with access `write`, after all checks of
   /// opening. Until then, the log must not change anything on disk, so that evidence of damage is preserved. A torn
-  /// tail that opening has ignored is removed now, so that no part of it remains after a shorter entry.
+  /// tail that opening has ignored is removed now, so that no part of it remains after a shorter entry. A mark that lags
+  /// behind the entries is raised.
   /// - Throws: ``JournalError``, with code `readOnly` if the log was not opened with access `write`; the log is then
   ///   unchanged, and can only be closed.
   func beginWriting() throws(JournalError)
@@ -58,7 +65,9 @@ package protocol EntryLog: Sendable {
   /// Stores entries, if the newest durable revision is `revision`, and returns when they are durable.
   ///
   /// There is at least one entry. They are in order and without gaps from `revision + 1` on, and together have no more
-  /// bytes than ``LogLimits/appendByteCount``.
+  /// bytes than ``LogLimits/appendByteCount``. After an append with an unknown outcome, a log that is not shared refuses all
+  /// others with `poisoned`, and never flushes the same file again: the flush may succeed although the drive has lost
+  /// what was written before.
   /// - Throws: ``AppendFailure``, which says whether the entries are stored, and how the engine reacts. Before
   ///   ``beginWriting()``, and without access `write`, it is ``AppendFailure/refused(_:)`` with code `readOnly`.
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure)
@@ -131,9 +140,9 @@ package enum AppendFailure: Error, Sendable {
   /// `unreachable` and `permission` if the log is shared. With any other code, no append will succeed: the engine fails
   /// the commits with `poisoned`, and takes no more.
   case refused(JournalError)
-  /// It is not known whether none of the entries, the first few, or all are stored, each whole. The engine fails the
-  /// commits of the batch with `outcomeUnknown`, and appends nothing more; opening the log again shows the outcome. If
-  /// the log is shared and the code is `unreachable`, later commits are accepted again.
+  /// None, the first few or all of the entries may be stored. No entry is stored in part. The engine fails the commits of
+  /// the batch with `outcomeUnknown`, and appends nothing more; opening the log again shows the outcome. If the log is
+  /// shared and the code is `unreachable` or `diverged`, the engine asks it again at the next commit.
   case unknown(JournalError)
 
   /// The underlying error.
@@ -181,9 +190,9 @@ extension EntryLog {
 
   /// Calls `body` with entries from one backwards. It returns the revision of the next one, which is lower; nil to end.
   ///
-  /// Many close neighbors are read with one cursor, which takes a fraction of the time of a lookup of each. The cursor also
-  /// passes entries between them. If it fails, the next entry is looked up instead, because the fault may be in one of
-  /// those. `body` is then called again if it threw.
+  /// Many close neighbors are read with one cursor, which takes a fraction of the time of a lookup of each. If the cursor
+  /// fails, the fault may be in an entry between them, so the wanted one is looked up by itself. `body` may therefore get
+  /// that entry twice.
   func readBack(
     from revision: Revision, _ body: (EntryDecoder) throws(JournalError) -> Revision?
   ) throws(JournalError) {

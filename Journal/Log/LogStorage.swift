@@ -6,6 +6,9 @@ package import Files
 /// for writing. FORMAT, the images and the snapshots are in it; they belong to this machine. The log is the journal
 /// itself. It is stored in that folder, in memory, or anywhere else, and several machines can share it if it refuses an
 /// append that does not follow its newest entry (``AppendFailure/conflict(newest:)``).
+///
+/// ``JournalOptions/logStorage`` says which storage a journal has; by default it is ``LevelDBStorage``. The journal's folder
+/// does not record it, so a journal must always be opened with the same one.
 package protocol LogStorage: Sendable {
   /// Whether several processes may have one log open for writing, so that conflicts can happen. If false, the log has a
   /// lock of its own besides that of the engine: ``open(_:in:)`` refuses a second opening for writing, even by the same
@@ -34,8 +37,8 @@ package protocol LogStorage: Sendable {
 
   /// Reads the remains of a log, any part of which may be damaged or missing, without changing anything.
   /// - Throws: ``JournalError`` for errors that are not about the log, such as `outOfResources` and `permission`, and
-  ///   `wrongUse` if this kind of log has no remains, because it is not in the folder. Damage is not an error, but in
-  ///   ``LogRemains/problems``; nor is it an error if nothing is left.
+  ///   `wrongUse` if this kind of log has no remains, because it is not in the folder. Damage is reported in
+  ///   ``LogRemains/problems`` and not thrown. If nothing is left, the remains are empty.
   func remains(in folder: JournalFolder) throws(JournalError) -> any LogRemains
 }
 
@@ -109,10 +112,10 @@ package struct LogPlace: Sendable {
   package var path: String { folder.entries }
 
   /// The folder `entries` in the journal's folder, which belongs to the log: it is empty in a new journal, and the
-  /// engine reads only the file BASE in it, if history was pruned. Its contents are opened relative to its descriptor,
-  /// even if the journal's folder is moved. `Folder` and `File` (`Sources/Files/`) open, write, flush, lock and list by
-  /// single names; nothing is durable without an explicit `flush`. Tests see each change and can make it fail
-  /// (``JournalOptions/fileHook``).
+  /// engine reads only the file BASE in it, if history was pruned, and exchanges the whole folder when it erases or
+  /// prunes; an open log keeps the old one. Open files through the returned `Folder`: that works even after the journal's
+  /// folder is moved. `Folder` and `File` (`Sources/Files/`) open, write, flush, lock and list by single names; nothing is
+  /// durable without an explicit `flush`. Tests see each change and can make it fail (``JournalOptions/fileHook``).
   package func entries() throws(JournalError) -> Files.Folder<JournalError> {
     try folder.openEntries()
   }

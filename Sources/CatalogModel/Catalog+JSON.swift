@@ -89,7 +89,8 @@ extension Catalog {
     case .category: category(EntityID(entity.number))?.write(to: &writer)
     case .item: item(EntityID(entity.number))?.write(to: &writer, in: self)
     case .tag: tags.first { $0.id.entity == entity }?.write(to: &writer)
-    default: image(EntityID(entity.number))?.write(to: &writer)
+    case .image: image(EntityID(entity.number))?.write(to: &writer)
+    default: assertionFailure("\(entity) can't be written")
     }
   }
 

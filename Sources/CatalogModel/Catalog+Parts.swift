@@ -8,10 +8,13 @@ extension Catalog {
     static let kinds = "kinds"
   }
 
+  /// The entities, a table for each kind, in the order of ``kindNames``.
+  var tables: [EntityTable] { [categoryTable, itemTable, imageTable, tagTable] }
+
   /// The tables, indexes and kinds of this catalog.
   public var parts: StateParts? {
     var parts = StateParts(
-      tables: [categoryTable, itemTable, imageTable, tagTable],
+      tables: tables,
       indexes: [
         (PartName.itemsByKind, itemsByKind), (PartName.itemsByCategory, itemsByCategory),
         (PartName.imagesByItem, imagesByItem),

@@ -6,7 +6,7 @@ extension Catalog {
   /// - Complexity: O(n log n)
   public func problems() -> [String] {
     var problems: [String] = []
-    for (kind, table) in zip(Self.kindNames, [categoryTable, itemTable, imageTable, tagTable]) {
+    for (kind, table) in zip(Self.kindNames, tables) {
       problems += table.problems(kind: kind)
     }
     checkItems(&problems)

@@ -184,7 +184,7 @@ extension Catalog {
 
   /// The deleted entities, with the revision that deleted each.
   fileprivate var deletedEntities: some Sequence<(EntityKey, Revision)> {
-    zip(0..., [categoryTable, itemTable, imageTable, tagTable]).lazy.flatMap { kind, table in
+    zip(0..., tables).lazy.flatMap { kind, table in
       table.goneEntities.lazy.map {
         (EntityKey(kind: EntityKind(rawValue: kind), number: $0.number), $0.revision)
       }
@@ -203,7 +203,7 @@ extension Catalog {
       return AnySequence(items(ofKind: kind).lazy.map { ($0.id.entity, $0.record) })
     }
     return AnySequence(
-      zip(0..., [categoryTable, itemTable, imageTable, tagTable]).lazy.flatMap { kind, table in
+      zip(0..., tables).lazy.flatMap { kind, table in
         table.lazy.map { (EntityKey(kind: EntityKind(rawValue: kind), number: $0.number), $0.row.record) }
       })
   }

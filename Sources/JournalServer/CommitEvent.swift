@@ -52,7 +52,7 @@ struct CommitEvent {
     if operation == "update", kind == .tag {
       throw APIError.wrongUse("a tag can't be changed; delete it and add another")
     }
-    let names = (operation == "add" ? Self.namesOfAdd : Self.namesOfUpdate)[Int(kind.rawValue)]
+    let names = (operation == "add" ? Self.namesOfAdd : Self.namesOfUpdate)[kind] ?? []
     changes = try Members(given, of: "changes", allowing: names)
     if let name = names.first(where: { changes.value($0)?.isNull == true && !Self.removable.contains($0) }) {
       throw APIError.wrongUse("\(name) of changes is null, but it can't be removed")
@@ -60,14 +60,14 @@ struct CommitEvent {
   }
 
   /// What an add of each kind can set.
-  private static let namesOfAdd = [
-    ["name", "color"], ["kind", "category", "attributes"],
-    ["item", "name", "mediaType", "sha256", "byteCount"], ["name", "revision"],
+  private static let namesOfAdd: [EntityKind: [String]] = [
+    .category: ["name", "color"], .item: ["kind", "category", "attributes"],
+    .image: ["item", "name", "mediaType", "sha256", "byteCount"], .tag: ["name", "revision"],
   ]
   /// What an update of each kind can change.
-  private static let namesOfUpdate = [
-    ["name", "color"], ["kind", "category", "attributes", "removed"],
-    ["name", "mediaType", "sha256", "byteCount"], [],
+  private static let namesOfUpdate: [EntityKind: [String]] = [
+    .category: ["name", "color"], .item: ["kind", "category", "attributes", "removed"],
+    .image: ["name", "mediaType", "sha256", "byteCount"],
   ]
   /// What null removes.
   private static let removable = ["category", "color"]

@@ -257,32 +257,43 @@ import Testing
     }
   }
 
+  /// A journal whose launches prune to a hundred days, and have clocks of their own.
+  private struct Launches {
+    let url: URL
+    let origin: Date
+
+    init(in folder: TemporaryFolder, daysAgo: Double) throws {
+      url = folder.url.appending(path: "Books.journal")
+      origin = Date(timeIntervalSinceNow: -daysAgo * 86_400)
+      try CatalogJournal.create(at: url).close()
+    }
+
+    /// Opens the journal, which may prune, and commits at these days after the origin.
+    /// - Returns: the revision that history begins after, nil if nothing was pruned.
+    func commit(_ days: [Double]) throws -> Revision? {
+      let journal = try CatalogJournal.open(at: url, options: JournalOptions(retention: .days(100)))
+      for day in days {
+        try journal.commit(date: origin.addingTimeInterval(day * 86_400)) { try $0.addItem(kind: "book") }
+      }
+      try journal.close()
+      return journal.base?.revision
+    }
+  }
+
   /// Two commits of one launch with a wrong clock used to remove all history at the next launch.
   @Test func aClockThatIsFarAheadForAWhileRemovesNoHistoryOfThePeriod() throws {
     try withTemporaryFolder(inMemory: true) { folder in
-      let url = folder.url.appending(path: "Books.journal")
-      let options = JournalOptions(retention: .days(100))
-      let origin = Date(timeIntervalSinceNow: -1000 * 86_400)
-      /// Opens the journal, which may prune, and commits at these dates.
-      func commit(_ days: [Double]) throws -> Revision? {
-        let journal = try CatalogJournal.open(at: url, options: options)
-        for day in days {
-          try journal.commit(date: origin.addingTimeInterval(day * 86_400)) { try $0.addItem(kind: "book") }
-        }
-        try journal.close()
-        return journal.base?.revision
-      }
-      try CatalogJournal.create(at: url).close()
-      #expect(try commit(stride(from: 0, through: 200, by: 5).map { $0 }) == nil)
+      let launches = try Launches(in: folder, daysAgo: 1000)
+      #expect(try launches.commit(stride(from: 0, through: 200, by: 5).map { $0 }) == nil)
       // The clock is ahead in two launches, right in between, and further ahead in another one.
-      #expect(try commit([900, 900.1]) == 21)
-      #expect(try commit([900.2]) == 21)
-      #expect(try commit([201, 206, 950]) == 21)
-      #expect(try commit([]) == 21)
+      #expect(try launches.commit([900, 900.1]) == 21)
+      #expect(try launches.commit([900.2]) == 21)
+      #expect(try launches.commit([201, 206, 950]) == 21)
+      #expect(try launches.commit([]) == 21)
       // It was right all the time, and nothing was committed for long.
-      #expect(try commit([951, 953]) == 21)
-      #expect(try commit([955, 956]) == 21)
-      let base = try #require(try commit([]))
+      #expect(try launches.commit([951, 953]) == 21)
+      #expect(try launches.commit([955, 956]) == 21)
+      let base = try #require(try launches.commit([]))
       #expect(base > 40)
     }
   }
@@ -290,24 +301,14 @@ import Testing
   /// Two launches with clocks that were wrong in different ways used to remove the history of the whole period.
   @Test func clocksThatAreWrongInDifferentWaysRemoveNoHistoryOfThePeriod() throws {
     try withTemporaryFolder(inMemory: true) { folder in
-      let url = folder.url.appending(path: "Books.journal")
-      let origin = Date(timeIntervalSinceNow: -3000 * 86_400)
-      func commit(_ days: [Double]) throws -> Revision? {
-        let journal = try CatalogJournal.open(at: url, options: JournalOptions(retention: .days(100)))
-        for day in days {
-          try journal.commit(date: origin.addingTimeInterval(day * 86_400)) { try $0.addItem(kind: "book") }
-        }
-        try journal.close()
-        return journal.base?.revision
-      }
-      try CatalogJournal.create(at: url).close()
-      #expect(try commit(stride(from: 0, through: 200, by: 5).map { $0 }) == nil)
+      let launches = try Launches(in: folder, daysAgo: 3000)
+      #expect(try launches.commit(stride(from: 0, through: 200, by: 5).map { $0 }) == nil)
       // The entries of days 0 to 95 are pruned.
-      for day in [900, 950, 1200, 1201, 1800] { #expect(try commit([Double(day)]) == 21, "\(day)") }
-      #expect(try commit([]) == 21)
+      for day in [900.0, 950, 1200, 1201, 1800] { #expect(try launches.commit([day]) == 21, "\(day)") }
+      #expect(try launches.commit([]) == 21)
       // So many gaps in a row mean that the journal is rarely used.
-      for day in stride(from: 1850.0, through: 2100, by: 50) { _ = try commit([day]) }
-      let base = try #require(try commit([]))
+      for day in stride(from: 1850.0, through: 2100, by: 50) { _ = try launches.commit([day]) }
+      let base = try #require(try launches.commit([]))
       #expect(base > 40)
     }
   }
