@@ -7,8 +7,8 @@ package import Files
 /// itself. It is stored in that folder, in memory, or anywhere else, and several machines can share it if it refuses an
 /// append that does not follow its newest entry (``AppendFailure/conflict(newest:)``).
 ///
-/// ``JournalOptions/logStorage`` says which storage a journal has; by default it is ``LevelDBStorage``. The journal's folder
-/// does not record it, so a journal must always be opened with the same one.
+/// ``JournalOptions/logStorage`` says which storage a journal has. The journal's folder does not record it, so a journal
+/// must always be opened with the same one.
 package protocol LogStorage: Sendable {
   /// Whether several processes may have one log open for writing, so that conflicts can happen. If false, the log has a
   /// lock of its own besides that of the engine: ``open(_:in:)`` refuses a second opening for writing, even by the same

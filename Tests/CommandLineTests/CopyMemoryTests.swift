@@ -42,7 +42,6 @@ import Testing
       }
       try journal.close()
       try emptyLog(of: path)
-      try FileManager.default.copyItem(atPath: path, toPath: "/tmp/big/J\(count)")
       let verbs: [(name: String, words: [String])] = [
         ("show", ["show", path, "item:1"]), ("replay", ["replay", path, "--at", "HEAD~1"]),
         ("diff", ["diff", path, "HEAD~\(count - 1)", "HEAD"]),
