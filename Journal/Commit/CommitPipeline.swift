@@ -18,7 +18,7 @@ public import Foundation
 ///    are always its first ones.
 /// 4. A commit waits while more than two flushes of the pipeline are outstanding, which bounds the memory.
 ///
-/// ``Journal/withPipeline(_:)`` makes one. It can't leave the closure.
+/// `Journal.withPipeline` makes one. It can't leave the closure.
 public struct CommitPipeline<State: EventSourced>: ~Copyable {
   private let committer: Committer<State>
   private var progress = PipelineProgress()
@@ -28,7 +28,7 @@ public struct CommitPipeline<State: EventSourced>: ~Copyable {
   /// Runs a body and returns before its entry is durable.
   ///
   /// In a shared journal, where another node may commit first, it waits until the entry is stored.
-  /// - Parameters: as for ``Journal/commit(by:note:metadata:date:expecting:runsOnce:_:)``.
+  /// The parameters are those of `Journal.commit`.
   /// - Returns: what the body returned, and the revision of its entry. Neither is durable before the pipeline has ended.
   /// - Throws: what `commit` throws. If the error is about this commit, for example because its body has thrown, the
   ///   pipeline takes further ones. If an earlier entry could not be stored, this commit and all later ones throw

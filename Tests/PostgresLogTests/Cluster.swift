@@ -52,6 +52,8 @@ final class Cluster {
   private func waitForStandby() throws {
     try primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
     try primary.sql("SELECT pg_reload_conf()")
+    // Commits wait only after the checkpointer has read the setting, which it does between two checkpoints.
+    for _ in 0..<2 { try primary.sql("CHECKPOINT") }
     for _ in 0..<300 {
       if try isSynchronous { return }
       usleep(100_000)
