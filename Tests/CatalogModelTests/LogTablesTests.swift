@@ -16,7 +16,7 @@ import Testing
       let url = folder.url.appending(path: "Long.journal")
       let text = String(repeating: "x", count: 100_000)
       let more = String(repeating: "y", count: 60)
-      let count = isLarge ? TestLength.size(25, long: 1_000) : TestLength.size(60_000, long: 3_333_333)
+      let count = isLarge ? TestLength.size(25, long: 1_000) : TestLength.size(60_000, long: 333_333)
       // A table that closing has interrupted is begun again, under the same name.
       let written = Lock<[String: Int]>([:])
       var options = JournalOptions(snapshots: isLarge ? .manual : .automatic)
