@@ -96,11 +96,6 @@ struct PipelineProgress: Sendable {
   /// How often entries had been withdrawn when the newest commit was accepted; nil if everything before is durable.
   private(set) var takenBackCount: Int?
 
-  /// Fails if the pipeline has ended.
-  func check() throws(JournalError) {
-    if let failure { throw failure }
-  }
-
   /// Notes a commit that was accepted.
   mutating func append(_ batch: CommitBatch, revision: Revision, takenBackCount: Int) {
     self.takenBackCount = takenBackCount
@@ -110,7 +105,7 @@ struct PipelineProgress: Sendable {
   /// Waits until at most `count` batches are left.
   /// - Throws: ``JournalError`` if one of the others failed. The pipeline has then ended.
   mutating func wait(downTo count: Int) throws(JournalError) {
-    try check()
+    if let failure { throw failure }
     while batches.count > count {
       let (batch, first) = batches.removeFirst()
       do throws(JournalError) { try batch.wait() } catch { throw fail(error, first) }
@@ -119,7 +114,7 @@ struct PipelineProgress: Sendable {
   }
 
   nonisolated(nonsending) mutating func wait(downTo count: Int) async throws {
-    try check()
+    if let failure { throw failure }
     while batches.count > count {
       let (batch, first) = batches.removeFirst()
       do { try await batch.wait() } catch let error as JournalError { throw fail(error, first) }

@@ -48,9 +48,9 @@ import Testing
     }
   }
 
-  @Test func snapshotsAndLayersThatAreWrittenOrMergedAreReported() throws {
-    let listener = Listener()
-    var options = listener.options()
+  /// Calls `body` with a journal of forty entries that had time to write and merge a layer of each eight.
+  private func withLayers(_ options: JournalOptions, _ body: (Journal<Ledger>) throws -> Void) throws {
+    var options = options
     options.snapshots.eventCount = 8
     options.snapshots.additionsPerEvent = 1
     try withLedger(options: options) { journal, _ in
@@ -58,6 +58,14 @@ import Testing
         try journal.commit { _ = try $0.open(owner: "\(number)") }
         if number % 8 == 0 { journal.waitForLayers() }
       }
+      try body(journal)
+    }
+  }
+
+  @Test func snapshotsAndLayersThatAreWrittenOrMergedAreReported() throws {
+    let listener = Listener()
+    let options = listener.options()
+    try withLayers(options) { journal in
       let written = listener.notices.filter { $0.message.contains("was written") }
       #expect(
         written.first?.message.hasPrefix("a layer of revisions 1 to 8 was written: ") == true, "\(written)")
@@ -76,22 +84,14 @@ import Testing
   func layersThatCanNotBeWrittenOrMergedAreReported(_ last: Int, _ message: String) throws {
     let listener = Listener()
     // The file of the layer of revisions 1 to `last` can't be created.
-    var options = listener.options { operation in
+    let options = listener.options { operation in
       guard operation.kind == .create, let name = operation.path.split(separator: "/").last,
         name.hasSuffix(".plist.new")
       else { return .proceed }
       return name.dropLast(10).split(separator: "-").compactMap { Int($0) } == [0, last]
         ? .fail(ENOSPC) : .proceed
     }
-    options.snapshots.eventCount = 8
-    options.snapshots.additionsPerEvent = 1
-    try withLedger(options: options) { journal, _ in
-      for number in 1...40 {
-        try journal.commit { _ = try $0.open(owner: "\(number)") }
-        if number % 8 == 0 { journal.waitForLayers() }
-      }
-      try journal.close()
-    }
+    try withLayers(options) { try $0.close() }
     let warning = listener.notices.first { $0.level == .warning }
     #expect(warning?.message.hasPrefix(message) == true && warning?.cause?.code == .io, "\(listener.notices)")
   }
