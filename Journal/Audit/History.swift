@@ -87,6 +87,35 @@ extension Journal {
     }
     return history[start...].reversed().compactMap { $0 }
   }
+
+  /// Calls `body` with the changes of an entity, the oldest first, until it returns false. Pruned history is one change,
+  /// the first.
+  ///
+  /// Only the revisions are kept of what comes after a change, and each entry is read twice.
+  /// - Throws: as ``history(of:asOf:limit:)``, and what `body` throws.
+  package func forEachChange(
+    of entity: EntityKey, asOf selector: RevisionSelector, _ body: (EntityChange) throws -> Bool
+  ) throws {
+    var revisions: [Revision] = []
+    try readBack(from: try newestEvent(of: entity, atOrBefore: try revision(at: selector)), over: entity) {
+      revisions.append($0.revision)
+      return true
+    }
+    var record: EntityRecord?
+    for revision in revisions.reversed() {
+      var past: PastEvent?
+      try readBack(from: revision, over: entity) {
+        past = $0
+        return false
+      }
+      guard let past else { throw lacksEvent(of: entity, at: revision) }
+      let before = record
+      record = past.event.change.applied(to: record)
+      guard try body(past.entityChange(before: before, after: record, pruned: format.head.revision)) else {
+        return
+      }
+    }
+  }
 }
 
 /// One event of an entity in the log, with the header of its entry.

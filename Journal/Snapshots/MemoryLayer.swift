@@ -41,28 +41,29 @@ final class MemoryLayer: LayerContents {
     _ parts: StateParts, since earlier: StateParts, at checkpoint: LayerCheckpoint,
     after start: LayerCheckpoint
   ) {
-    var tables: [Entities] = []
-    for (table, before) in zip(parts.tables, earlier.tables) {
-      var entities = Entities()
-      for change in table.rows.changes(since: before.rows) {
-        if let row = change.new { entities.rows.updateValue(row, forKey: change.key) }
-      }
-      for change in table.deletions.changes(since: before.deletions) {
-        if let deletion = change.new { entities.deletions.updateValue(deletion, forKey: change.key) }
-      }
-      tables.append(entities)
+    let tables = zip(parts.tables, earlier.tables).map { table, before in
+      Entities(
+        rows: Self.values(after: table.rows.changes(since: before.rows)) { $0 },
+        deletions: Self.values(after: table.deletions.changes(since: before.deletions)) { $0 })
     }
-    var indexes: [SortedTable<IndexKey, Bool>] = []
-    for (part, before) in zip(parts.indexes, earlier.indexes) {
-      var changes = SortedTable<IndexKey, Bool>()
-      for change in part.index.changes.changes(since: before.index.changes) {
-        changes.updateValue(change.new ?? false, forKey: change.key)
-      }
-      indexes.append(changes)
+    let indexes = zip(parts.indexes, earlier.indexes).map { part, before in
+      Self.values(after: part.index.changes.changes(since: before.index.changes)) { $0 ?? false }
     }
     self.init(
       revision: checkpoint.revision, tables: tables, indexes: indexes, lists: parts.lists.map(\.texts),
       textStarts: start.textCounts)
+  }
+
+  /// - Parameter value: makes what the layer has of the value after a change; nil if it has nothing.
+  private static func values<Key, Value>(
+    after changes: SortedTable<Key, Value>.Changes, _ value: @escaping (Value?) -> Value?
+  ) -> SortedTable<Key, Value> {
+    let elements = changes.lazy.compactMap { change in value(change.new).map { (key: change.key, value: $0) }
+    }
+    guard let table = SortedTable(sorted: elements) else {
+      preconditionFailure("Changes are in the order of their keys.")
+    }
+    return table
   }
 
   // MARK: Writing
@@ -98,11 +99,27 @@ final class MemoryLayer: LayerContents {
   }
 
   func newestVersions(_ kind: Int, from number: Int, asOf revision: Revision) -> VersionCursor {
-    var rows = tables[kind].rows.elements(from: number).makeIterator()
-    var deletions = tables[kind].deletions.elements(from: number).makeIterator()
-    var row = rows.next()
-    var deletion = deletions.next()
-    return { () throws(ArchiveError) in
+    var versions = Versions(tables[kind], from: number, asOf: revision)
+    return { () throws(ArchiveError) in versions.next() }
+  }
+
+  /// The versions of a kind from an entity on. A closure that captures one value takes less time than one with four.
+  private struct Versions {
+    private let revision: Revision
+    private var rows: SortedTable<Int, EntityRow>.Elements.Iterator
+    private var deletions: SortedTable<Int, Deletion>.Elements.Iterator
+    private var row: (key: Int, value: EntityRow)?
+    private var deletion: (key: Int, value: Deletion)?
+
+    init(_ entities: Entities, from number: Int, asOf revision: Revision) {
+      self.revision = revision
+      rows = entities.rows.elements(from: number).makeIterator()
+      deletions = entities.deletions.elements(from: number).makeIterator()
+      row = rows.next()
+      deletion = deletions.next()
+    }
+
+    mutating func next() -> EntityVersion? {
       while true {
         // No number is in both.
         if let next = row, deletion.map({ next.key < $0.key }) ?? true {

@@ -231,12 +231,7 @@ private final class SnapshotSink {
           path: file.path)
       }
       try unsafe file.write(bytes, at: byteCount)
-      let end = byteCount + bytes.count
-      while case let piece = pace.pieceByteCount(), end - writtenOutByteCount >= piece {
-        try file.writeOut(writtenOutByteCount..<writtenOutByteCount + piece)
-        writtenOutByteCount += piece
-        pace.pause(isBehind: isBehind())
-      }
+      try writeOut(to: byteCount + bytes.count)
     } catch {
       failure = error
       throw ArchiveError(.io, error.message, path: error.path)
@@ -249,6 +244,22 @@ private final class SnapshotSink {
       byteCount += end - start
       start = end
       if byteCount % SnapshotFacts.pageByteCount == 0 { finishPage() }
+    }
+  }
+
+  /// Has the drive write the file up to an offset, a piece at a time.
+  private func writeOut(to end: Int) throws(JournalError) {
+    while case let isBehind = isBehind(), case let piece = pace.pieceByteCount(isBehind: isBehind),
+      end - writtenOutByteCount >= piece
+    {
+      // Waiting for each piece is for commits, which wait longer for a layer that is late.
+      if isBehind {
+        file.beginFlush()
+      } else {
+        try file.writeOut(writtenOutByteCount..<writtenOutByteCount + piece)
+      }
+      writtenOutByteCount += piece
+      pace.pause(isBehind: isBehind)
     }
   }
 

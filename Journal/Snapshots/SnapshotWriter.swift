@@ -191,28 +191,47 @@ struct SnapshotWriter: ~Copyable {
   private mutating func blocks(
     _ sources: [any LayerSource], _ kind: Int, _ kept: [Revision]
   ) throws -> WrittenTable {
-    var block = EntityBlockWriter()
-    var blocks = PackedNumbersBuilder(columns: 3)
-    func end(_ writer: inout SnapshotWriter) throws(ArchiveError) {
-      guard let start = block.start else { return }
-      blocks.append((UInt64(start.number), UInt64(start.revision), UInt64(writer.archive.byteCount)))
-      try unsafe block.finishBlock { (bytes) throws(ArchiveError) in
-        try writer.archive.append(try unsafe writer.archive.data(bytes))
-      }
-    }
+    var output = BlockOutput()
     try archive.beginArray()
     var table = try visit(sources, kind, kept) { writer, number, row throws in
-      if block.isComplete(before: number, row.record) { try end(&writer) }
+      try output.append(number, row, to: &writer.archive)
+    }
+    try output.end(in: &archive)
+    try archive.append(try archive.end())
+    table.keyLists = output.keyLists
+    table.blocks = output.blocks
+    return table
+  }
+
+  /// The blocks of a kind, and where each begins.
+  private struct BlockOutput: ~Copyable {
+    private var block = EntityBlockWriter()
+    private(set) var blocks = PackedNumbersBuilder(columns: 3)
+
+    var keyLists: [RecordKeys] { block.keyLists }
+
+    mutating func append(
+      _ number: Int, _ row: EntityRow, to archive: inout KeyedArchiveWriter
+    ) throws(ArchiveError) {
+      if block.isComplete(before: number, row.record) { try endBlock(in: &archive) }
       block.append(number, row)
     }
-    try end(&self)
-    if blocks.count > 0 {
-      blocks.append((UInt64(block.end.number), UInt64(block.end.revision), UInt64(archive.byteCount)))
+
+    /// Ends the last block, and notes where it ends.
+    mutating func end(in archive: inout KeyedArchiveWriter) throws(ArchiveError) {
+      try endBlock(in: &archive)
+      if blocks.count > 0 {
+        blocks.append((UInt64(block.end.number), UInt64(block.end.revision), UInt64(archive.byteCount)))
+      }
     }
-    try archive.append(try archive.end())
-    table.keyLists = block.keyLists
-    table.blocks = blocks
-    return table
+
+    private mutating func endBlock(in archive: inout KeyedArchiveWriter) throws(ArchiveError) {
+      guard let start = block.start else { return }
+      blocks.append((UInt64(start.number), UInt64(start.revision), UInt64(archive.byteCount)))
+      try unsafe block.finishBlock { (bytes) throws(ArchiveError) in
+        try archive.append(try unsafe archive.data(bytes))
+      }
+    }
   }
 
   /// Calls `body` with the versions of all entities of a kind, in order.

@@ -27,8 +27,19 @@ struct VersionMerge {
 
   /// Advances to the next entity; returns false at the end.
   mutating func next() throws(ArchiveError) -> Bool {
-    guard let number = numbers.first?.key else { return false }
+    guard let (number, first) = numbers.first, let head = heads[first] else { return false }
+    group.removeAll(keepingCapacity: true)
+    heads[first] = try cursors[first]()
+    numbers.replaceFirst(with: heads[first]?.number)
+    // Mostly there is one version.
+    guard numbers.first?.key == number else {
+      if head.revision > 0, checkpoints.isSeen(from: head.revision, before: .max) {
+        group.append((first, head))
+      }
+      return true
+    }
     all.removeAll(keepingCapacity: true)
+    if head.revision > 0 { all.append((first, head)) }
     while let (key, source) = numbers.first, key == number {
       while let head = heads[source], head.number == number {
         if head.revision > all.last?.version.revision ?? 0 { all.append((source, head)) }
@@ -36,7 +47,6 @@ struct VersionMerge {
       }
       numbers.replaceFirst(with: heads[source]?.number)
     }
-    group.removeAll(keepingCapacity: true)
     for (index, found) in all.enumerated() {
       let end = index + 1 < all.count ? all[index + 1].version.revision : .max
       if checkpoints.isSeen(from: found.version.revision, before: end) { group.append(found) }
@@ -125,8 +135,19 @@ struct LineMerge {
   }
 
   mutating func next() throws(ArchiveError) -> Bool {
-    guard let key = keys.first?.key else { return false }
+    guard let (key, first) = keys.first, let head = heads[first] else { return false }
+    group.removeAll(keepingCapacity: true)
+    heads[first] = try cursors[first]()
+    keys.replaceFirst(with: heads[first]?.key)
+    // Mostly there is one version.
+    guard keys.first?.key == key else {
+      if head.revision > 0, head.isThere || !isLowest, checkpoints.isSeen(from: head.revision, before: .max) {
+        group.append(head)
+      }
+      return true
+    }
     all.removeAll(keepingCapacity: true)
+    if head.revision > 0 { all.append(head) }
     while let (lowest, source) = keys.first, lowest == key {
       while let head = heads[source], head.key == key {
         if head.revision > all.last?.revision ?? 0 { all.append(head) }
@@ -134,7 +155,6 @@ struct LineMerge {
       }
       keys.replaceFirst(with: heads[source]?.key)
     }
-    group.removeAll(keepingCapacity: true)
     for (index, line) in all.enumerated() {
       let end = index + 1 < all.count ? all[index + 1].revision : .max
       guard checkpoints.isSeen(from: line.revision, before: end) else { continue }

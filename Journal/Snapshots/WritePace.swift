@@ -21,8 +21,9 @@ final class WritePace: Sendable {
   }
 
   /// How many bytes the drive is given at a time.
-  func pieceByteCount(at milliseconds: Int = WritePace.now) -> Int {
-    isIdle(at: milliseconds) ? 64 << 10 : 16 << 10
+  /// - Parameter isBehind: whether layers must catch up with commits.
+  func pieceByteCount(isBehind: Bool, at milliseconds: Int = WritePace.now) -> Int {
+    isBehind ? 256 << 10 : isIdle(at: milliseconds) ? 64 << 10 : 16 << 10
   }
 
   /// Pauses after a piece, unless there are no commits.

@@ -489,6 +489,7 @@ import Testing
           kind: "note",
           attributes: [
             "text": .string(lines.joined(separator: "\n")), "long": .string(start + "one"),
+            "flags": .string(start + "🇩🇪🇫🇷e\u{301} one" + start), "windows": .string("one\r\ntwo"),
             "name": .dictionary(["common": .string("A"), "official": .string("B")]),
           ])
       }
@@ -496,6 +497,7 @@ import Testing
         try draft.updateItem(
           1,
           set: [
+            "flags": .string(start + "🇩🇪🇫🇹e\u{300} one" + start), "windows": .string("one\r\nthree"),
             "text": .string((lines[..<20] + ["new"] + lines[21...]).joined(separator: "\n")),
             "long": .string(start + "two"),
             "name": .dictionary(["common": .string("A"), "official": .string("C")]),
@@ -514,6 +516,12 @@ import Testing
                 - line 21
                 + new
                   line 22
+              flags: … beginning 🇩🇪🇫🇷é onea common… → … beginning 🇩🇪🇫🇹è onea common…
+              windows:
+                @@ line 1
+                  one
+                - two
+                + three
           """)
       let full = try journal("diff", path, "1", "2", "--full").output
       #expect(full.contains(start + "one") && full.contains("line 40"))

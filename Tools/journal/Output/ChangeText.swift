@@ -58,7 +58,7 @@ struct ChangeText {
 
   private func printLeaf(_ name: String, _ old: FieldValue?, _ new: FieldValue?) throws {
     if case .string(let old)? = old, case .string(let new)? = new,
-      old.contains("\n") || new.contains("\n")
+      old.utf8.contains(0x0A) || new.utf8.contains(0x0A)
     {
       try terminal.output.line("    \(name):")
       for line in LineDifference(old, new, context: isFull ? .max : 1).lines {

@@ -93,20 +93,38 @@ struct LineDifference {
 enum CutText {
   /// Both texts in about this many characters. What they have in common at either end is cut, except for some context.
   static func pair(_ first: String, _ second: String, limit: Int) -> (String, String) {
-    let (a, b) = (Array(first), Array(second))
-    if a.count <= limit, b.count <= limit { return (first, second) }
-    let prefix = zip(a, b).prefix { $0 == $1 }.count
-    let most = min(a.count, b.count) - prefix
-    let suffix = zip(a.reversed(), b.reversed()).prefix { $0 == $1 }.count
-    let common = min(suffix, most)
-    return (cut(a, prefix, common, limit), cut(b, prefix, common, limit))
+    if fits(first, limit), fits(second, limit) { return (first, second) }
+    // Bytes are compared, because a text of a megabyte takes long as characters.
+    let (a, b) = (first.utf8, second.utf8)
+    let prefix = commonCount(a, b)
+    let suffix = min(commonCount(a.reversed(), b.reversed()), min(a.count, b.count) - prefix)
+    return (cut(first, prefix, suffix, limit), cut(second, prefix, suffix, limit))
   }
 
-  /// A text whose middle, from `prefix` on, differs from another's.
-  private static func cut(_ text: [Character], _ prefix: Int, _ suffix: Int, _ limit: Int) -> String {
+  private static func fits(_ text: String, _ limit: Int) -> Bool {
+    text.utf8.count <= limit || text.dropFirst(limit).isEmpty
+  }
+
+  private static func commonCount(_ first: some Sequence<UInt8>, _ second: some Sequence<UInt8>) -> Int {
+    var count = 0
+    for (a, b) in zip(first, second) {
+      guard a == b else { break }
+      count += 1
+    }
+    return count
+  }
+
+  /// A text that differs from another after `prefix` bytes and until `suffix` bytes before its end.
+  private static func cut(_ text: String, _ prefix: Int, _ suffix: Int, _ limit: Int) -> String {
     let around = 12
-    let start = text.count <= limit ? 0 : max(0, prefix - around)
-    let end = min(text.count, max(start, text.count - suffix) + around, start + limit)
-    return (start > 0 ? "…" : "") + String(text[start..<end]) + (end < text.count ? "…" : "")
+    let (start, end) = (text.startIndex, text.endIndex)
+    let firstDifference = text.utf8.index(start, offsetBy: prefix)
+    let lastDifference = text.utf8.index(end, offsetBy: -suffix)
+    let from =
+      fits(text, limit) ? start : text.index(firstDifference, offsetBy: -around, limitedBy: start) ?? start
+    let to = min(
+      text.index(lastDifference, offsetBy: around, limitedBy: end) ?? end,
+      text.index(from, offsetBy: limit, limitedBy: end) ?? end)
+    return (from > start ? "…" : "") + String(text[from..<to]) + (to < end ? "…" : "")
   }
 }

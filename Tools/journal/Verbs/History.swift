@@ -34,36 +34,68 @@ enum History: Verb {
     let limit = try arguments.count("-n") ?? Int.max
     let journal = try arguments.openJournal(terminal)
     let revision = try journal.revision(point ?? .head())
-    // The oldest are found only by way of all others.
-    let isReversed = arguments.has("--reverse")
-    var partCount = isReversed ? .max : firstPartCount
-    func readPart(asOf revision: Revision, limit: Int) throws -> [EntityChange] {
-      try journal.history(
-        of: entity, asOf: .revision(revision), limit: min(partCount, limit),
-        byteLimit: isReversed ? .max : partByteCount)
-    }
-    var part = try readPart(asOf: revision, limit: isReversed ? .max : max(limit, 1))
-    guard !part.isEmpty else { throw try Failure(absent: entity, at: revision, journal) }
-    if isReversed { part.reverse() }
-    var rest = limit
     var table: TextTable?
-    while true {
-      let shown = part.prefix(rest)
+    func print(_ part: some Collection<EntityChange>) throws {
       if arguments.has("--json") {
-        try printJSON(shown, terminal)
+        try printJSON(part, terminal)
       } else if arguments.has("--stat") {
-        try printRows(shown, &table, terminal)
+        try printRows(part, &table, terminal)
       } else {
-        try print(shown, isFull: arguments.has("--full"), terminal)
+        try Self.print(part, isFull: arguments.has("--full"), terminal)
       }
-      rest -= shown.count
-      guard !isReversed, rest > 0, let next = part.last?.previous, next > 0 else { return .done }
+    }
+    let hasChanges =
+      arguments.has("--reverse")
+      ? try readForward(entity, revision, limit, journal, print)
+      : try readBack(entity, revision, limit, journal, print)
+    guard hasChanges else { throw try Failure(absent: entity, at: revision, journal) }
+    return .done
+  }
+
+  /// Calls `body` with the parts of a history, newest first. Returns false if there is no history.
+  private static func readBack(
+    _ entity: EntityKey, _ revision: Revision, _ limit: Int, _ journal: CatalogJournal,
+    _ body: (ArraySlice<EntityChange>) throws -> Void
+  ) throws -> Bool {
+    var partCount = firstPartCount
+    var rest = limit
+    var next = revision
+    while true {
+      // One is read even for `-n 0`, to tell whether there is any.
+      let part = try journal.history(
+        of: entity, asOf: .revision(next), limit: min(partCount, max(rest, 1)), byteLimit: partByteCount)
+      guard let oldest = part.last else { return false }
+      try body(part.prefix(rest))
+      rest -= part.count
+      next = oldest.previous
+      guard rest > 0, next > 0 else { return true }
       // Without layers, finding the values before a part takes as long as reading all that is before it. Of large
       // versions, fewer are returned than are read.
       partCount = min(2 * part.count, longestPartCount)
-      part = []
-      part = try readPart(asOf: next, limit: rest)
     }
+  }
+
+  /// Calls `body` with the parts of a history, oldest first. Returns false if there is no history.
+  private static func readForward(
+    _ entity: EntityKey, _ revision: Revision, _ limit: Int, _ journal: CatalogJournal,
+    _ body: (ArraySlice<EntityChange>) throws -> Void
+  ) throws -> Bool {
+    var part: [EntityChange] = []
+    var byteCount = 0
+    var count = 0
+    try journal.forEachChange(of: entity, asOf: .revision(revision)) { change in
+      count += 1
+      part.append(change)
+      byteCount += change.after?.bytes.count ?? 0
+      if part.count == firstPartCount || byteCount >= partByteCount || count >= limit {
+        try body(part.prefix(limit))
+        part = []
+        byteCount = 0
+      }
+      return count < limit
+    }
+    if !part.isEmpty { try body(part[...]) }
+    return count > 0
   }
 
   /// A history is read and printed in parts of so many versions or bytes, so that memory holds one part.
