@@ -158,7 +158,8 @@ import Testing
       try journal.close()
       try emptyLog(of: path)
       func revisions(_ options: String...) throws -> [Int?] {
-        let printed = try run(journalPath, ["history", path, "item:1", "--stat", "--no-pager"] + options).output
+        let printed = try run(journalPath, ["history", path, "item:1", "--stat", "--no-pager"] + options)
+          .output
         return String(decoding: printed, as: UTF8.self).split(separator: "\n").dropFirst()
           .map { Int($0.split(separator: " ")[0]) }
       }

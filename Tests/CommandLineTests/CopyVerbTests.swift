@@ -85,7 +85,8 @@ import Testing
       #expect(try journal("history", path, "category:1").output.contains("history before this was pruned"))
       #expect(try journal("history", path, "category:1", "--stat").output.contains("(pruned before)"))
       let newestFirst = try journal("history", path, "item:1", "--json").output.split(separator: "\n")
-      let oldestFirst = try journal("history", path, "item:1", "--json", "--reverse").output.split(separator: "\n")
+      let oldestFirst = try journal("history", path, "item:1", "--json", "--reverse").output.split(
+        separator: "\n")
       #expect(newestFirst.count > 1 && oldestFirst == newestFirst.reversed())
       #expect(try journal("history", path, "category:1", "--json").output.contains(#""pruned":true"#))
       #expect(try journal("blame", path, "category:1").output.contains("(history before this was pruned)"))
