@@ -154,6 +154,23 @@ struct PageTests {
     }
   }
 
+  @Test func bothDatesAreShownWhereTheyDiffer() throws {
+    try withPage { served, browser in
+      let early = try #require(ISO8601DateFormatter().date(from: "2001-02-03T04:05:06Z"))
+      try served.journal.commit(note: "a slow clock", date: early) { draft in
+        try draft.updateItem(2, set: ["stars": 1])
+      }
+      for (address, entry) in [("/entries", ".entries li:first-child"), ("/entries/11", "#main")] {
+        try browser.open("http://\(served.host)" + address)
+        try browser.wait("document.querySelector('\(entry) time[datetime^=\"2001-02-03\"]')")
+        #expect(
+          try browser.text("return document.querySelector('\(entry)').innerText").contains("the clock said"))
+        let dates = try browser.run("return document.querySelectorAll('\(entry) time').length") as? Int
+        #expect(dates == 2, "\(address)")
+      }
+    }
+  }
+
   @Test func theCompareViewShowsTheDifferenceOfTwoPoints() throws {
     try withPage { _, browser in
       try browser.press("g", "c")

@@ -15,6 +15,8 @@ final class CuttingProxy: Sendable {
   private let replacement = Lock<(text: [UInt8], other: [UInt8])?>(nil)
   /// How often a text was replaced.
   let replacedCount = Lock(0)
+  /// How many bytes were passed, in both directions.
+  let passedByteCount = Lock(0)
   private let open = Lock<Set<Int32>>([])
 
   init(to target: Int) throws {
@@ -107,6 +109,7 @@ final class CuttingProxy: Sendable {
         limit = nil
         return (rest, true)
       }
+      passedByteCount.withLock { $0 += passing }
       var sent = 0
       while sent < passing {
         let written = unsafe buffer.withUnsafeBytes {

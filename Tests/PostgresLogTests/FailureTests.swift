@@ -526,7 +526,80 @@ struct FailureTests: SharedLogbook {
     }
   }
 
-  /// The other nodes could not have read it, and sending the right bytes later would not have replaced it.
+  @Test func anImageThatTheServerHasIsNotSentAgain() throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    let proxy = try CuttingProxy(to: server.port)
+    defer { proxy.close() }
+    try withTemporaryFolder { folder in
+      let through = address.replacing(":\(server.port)/", with: ":\(proxy.port)/")
+      try share(at: through, in: folder)
+      let nodes = try nodes(2, at: through, in: folder)
+      let bytes = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+      func passed(_ body: () throws -> Void) throws -> Int {
+        let before = proxy.passedByteCount.withLock { $0 }
+        try body()
+        return proxy.passedByteCount.withLock { $0 } - before
+      }
+      func commit(_ node: Journal<Logbook>, _ text: String) throws {
+        let blob = try node.blobs.add(bytes)
+        try node.commit { try $0.write(1, text, blob: blob) }
+      }
+      let first = try passed { try commit(nodes[0], "first") }
+      #expect((3_000_000..<4_000_000).contains(first), "\(first)")
+      let again = try passed {
+        try commit(nodes[0], "the same node")
+        try commit(nodes[1], "a node that has the bytes from elsewhere")
+      }
+      #expect(again < 100_000, "\(again)")
+      for node in nodes { try node.close() }
+    }
+  }
+
+  @Test func aBackupThatLosesTheServerInAnImageSaysSoAndWorksLater() throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    let proxy = try CuttingProxy(to: server.port)
+    defer { proxy.close() }
+    try withTemporaryFolder { folder in
+      let through = address.replacing(":\(server.port)/", with: ":\(proxy.port)/")
+      try share(at: through, in: folder)
+      let nodes = try nodes(2, at: through, in: folder)
+      let bytes = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+      let blob = try nodes[0].blobs.add(bytes)
+      try nodes[0].commit { try $0.write(1, "with an image", blob: blob) }
+      try nodes[1].catchUp()
+      for node in nodes { try node.close() }
+      let reader = try Journal<Logbook>.open(
+        at: folder.url.appending(path: "Node1.journal"), mode: .readOnly, options: Self.options)
+      let backup = folder.url.appending(path: "Node1.backup")
+      let file = folder.url.appending(path: "Node1.file")
+      for write in [
+        { () throws -> Int in try reader.backup(to: backup).copiedImageCount },
+        { () throws -> Int in try reader.backup(toFile: file).copiedImageCount },
+      ] {
+        proxy.cut(after: 1_500_000)
+        // Connections after that one are refused.
+        proxy.redirect(to: 1)
+        var error: JournalError?
+        do { _ = try write() } catch let thrown as JournalError { error = thrown }
+        #expect(error?.code == .unreachable, "\(String(describing: error))")
+        proxy.cut(after: nil)
+        proxy.redirect(to: server.port)
+        #expect(try write() == 1)
+      }
+      try reader.close()
+      let restored = folder.url.appending(path: "Restored.journal")
+      try Journal<Logbook>.restore(backupFile: file, to: restored)
+      for url in [backup, restored] {
+        let copy = try Journal<Logbook>.open(at: url, mode: .readOnly)
+        #expect(try copy.blobs.data(of: blob) == bytes)
+        #expect(try copy.verify(deep: true).isSound)
+        try copy.close()
+      }
+    }
+  }
+
   /// A node that had not fetched every image could not be backed up, and its journal was reported as damaged.
   @Test func aBackupOfANodeHasTheImagesThatOnlyOtherNodesHave() throws {
     let address = try PostgresServer.shared.get().makeDatabase()
@@ -590,6 +663,7 @@ struct FailureTests: SharedLogbook {
     }
   }
 
+  /// The other nodes could not have read it, and sending the right bytes later would not have replaced it.
   @Test func anAlteredImageIsNotSentAndTheRightOneIsSentLater() throws {
     let address = try PostgresServer.shared.get().makeDatabase()
     try withTemporaryFolder { folder in
