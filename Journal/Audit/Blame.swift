@@ -39,11 +39,11 @@ extension Journal {
     guard let record = try row(of: entity, after: newest)?.record else { return nil }
     var parts: [(key: FieldKey, value: FieldValue)] = []
     record.visit { parts.append(($0, $1)) }
-    let setters = try setters(of: parts.map(\.key), in: entity, from: newest)
+    var setters = try setters(of: parts.map(\.key), in: entity, from: newest)
+    if findsOrigin { try findOrigins(&setters, in: entity) }
     var blame: [Blame] = []
     for (key, value) in parts {
-      guard var setter = setters[key] else { continue }
-      if findsOrigin { setter = try origin(of: key, in: entity, setter) }
+      guard let setter = setters[key] else { continue }
       blame.append(
         Blame(
           key: key, value: value, revision: setter.revision, date: setter.header.date.date,
@@ -64,9 +64,9 @@ extension Journal {
       func note(_ key: FieldKey) { if missing.remove(key) != nil { setters[key] = past } }
       switch past.event.change {
       case .update(let changes):
-        changes.visit { key, _ in note(key) }
+        changes.visitKeys(note)
         return !missing.isEmpty
-      case .add(let record): record.visit { key, _ in note(key) }
+      case .add(let record): record.visitKeys(note)
       case .delete, .erased: break
       }
       return false
@@ -74,16 +74,25 @@ extension Journal {
     return setters
   }
 
-  /// The entry that first set a value that another one restored.
-  private func origin(of key: FieldKey, in entity: EntityKey, _ setter: PastEvent) throws -> PastEvent {
-    var setter = setter
-    while let source = setter.words.source, source < setter.revision,
-      source >= format.head.revision
-    {
-      let newest = try newestEvent(of: entity, atOrBefore: source)
-      guard let earlier = try setters(of: [key], in: entity, from: newest)[key] else { break }
-      setter = earlier
+  /// Replaces events that restored values by the ones that first set these.
+  private func findOrigins(_ setters: inout [FieldKey: PastEvent], in entity: EntityKey) throws {
+    var open = Array(setters.keys)
+    while !open.isEmpty {
+      // A restore sets many parts from one source, and its events are read once for all.
+      var keys: [Revision: [FieldKey]] = [:]
+      for key in open {
+        guard let setter = setters[key], let source = setter.words.source, source < setter.revision,
+          source >= format.head.revision
+        else { continue }
+        keys[source, default: []].append(key)
+      }
+      open = []
+      for (source, keys) in keys {
+        let newest = try newestEvent(of: entity, atOrBefore: source)
+        let earlier = try self.setters(of: keys, in: entity, from: newest)
+        setters.merge(earlier) { $1 }
+        open += earlier.keys
+      }
     }
-    return setter
   }
 }

@@ -60,6 +60,9 @@ extension Journal {
     of entity: EntityKey, asOf selector: RevisionSelector, limit: Int, byteLimit: Int
   ) throws -> [EntityChange] {
     guard limit > 0 else { return [] }
+    // Each change has a whole record, however small its event is.
+    let recordByteCount = state.record(of: entity)?.bytes.count ?? 0
+    let limit = min(limit, max(1, byteLimit / max(recordByteCount, 1)))
     var events: [PastEvent] = []
     let newest = try newestEvent(of: entity, atOrBefore: try revision(at: selector))
     var payloadByteCount = 0
@@ -91,28 +94,36 @@ extension Journal {
   /// Calls `body` with the changes of an entity, the oldest first, until it returns false. Pruned history is one change,
   /// the first.
   ///
-  /// Only the revisions are kept of what comes after a change, and each entry is read twice.
+  /// Each entry is read twice: first backwards, to divide the history into parts, then part by part. Memory holds one part.
   /// - Throws: as ``history(of:asOf:limit:)``, and what `body` throws.
   package func forEachChange(
     of entity: EntityKey, asOf selector: RevisionSelector, _ body: (EntityChange) throws -> Bool
   ) throws {
-    var revisions: [Revision] = []
-    try readBack(from: try newestEvent(of: entity, atOrBefore: try revision(at: selector)), over: entity) {
-      revisions.append($0.revision)
+    // The newest part first.
+    var parts: [(newest: Revision, count: Int)] = []
+    var byteCount = 0
+    let newest = try newestEvent(of: entity, atOrBefore: try revision(at: selector))
+    try readBack(from: newest, over: entity) { past in
+      if parts.last.map({ $0.count == 500 || byteCount >= 16 << 20 }) ?? true {
+        parts.append((past.revision, 0))
+        byteCount = 0
+      }
+      parts[parts.count - 1].count += 1
+      byteCount += past.event.payload.count
       return true
     }
     var record: EntityRecord?
-    for revision in revisions.reversed() {
-      var past: PastEvent?
-      try readBack(from: revision, over: entity) {
-        past = $0
-        return false
+    for (newest, count) in parts.reversed() {
+      var events: [PastEvent] = []
+      try readBack(from: newest, over: entity) { past in
+        events.append(past)
+        return events.count < count
       }
-      guard let past else { throw lacksEvent(of: entity, at: revision) }
-      let before = record
-      record = past.event.change.applied(to: record)
-      guard try body(past.entityChange(before: before, after: record, pruned: format.head.revision)) else {
-        return
+      for event in events.reversed() {
+        let before = record
+        record = event.event.change.applied(to: record)
+        let change = event.entityChange(before: before, after: record, pruned: format.head.revision)
+        guard try body(change) else { return }
       }
     }
   }

@@ -148,7 +148,7 @@ extension PastEvent {
   func edit(of parts: Set<FieldKey>?) -> LaterEdit? {
     var fields: [FieldKey] = []
     if case .update(let changes) = event.change {
-      changes.visit { key, _ in if parts?.contains(key) ?? true { fields.append(key) } }
+      changes.visitKeys { if parts?.contains($0) ?? true { fields.append($0) } }
       if fields.isEmpty { return nil }
     }
     return LaterEdit(

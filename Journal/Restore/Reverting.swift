@@ -171,13 +171,16 @@ private struct Reversal<State: EventSourced> {
       if edits.isEmpty || later == .override { targets.set(event.entity, before) }
       return
     }
+    let changed = Set(EntityRecord.differences(from: now, to: after).map(\.key))
+    let lost = Set(EntityRecord.differences(from: now, to: before).map(\.key))
     var wanted: Set<FieldKey> = []
     for part in EntityRecord.differences(from: before, to: after) {
-      let isAsLeft = now.changes(to: after) { $0 == part.key } == nil
+      let isAsLeft = !changed.contains(part.key)
       let (isReverted, edits) = touches.standing(isAsLeft: isAsLeft) { $0.touches(part.key) }
       if isReverted, later != .override { continue }
-      let isLost = now.changes(to: before) { $0 == part.key } != nil
-      if isLost { for edit in edits { if let edit = edit.edit(of: [part.key]) { note(edit) } } }
+      if lost.contains(part.key) {
+        for edit in edits { if let edit = edit.edit(of: [part.key]) { note(edit) } }
+      }
       if edits.isEmpty || later == .override { wanted.insert(part.key) }
     }
     if let changes = now.changes(to: before, where: { wanted.contains($0) }) {
@@ -254,7 +257,7 @@ extension PastEvent {
   fileprivate func touches(_ key: FieldKey) -> Bool {
     guard case .update(let changes) = event.change else { return true }
     var isTouched = false
-    changes.visit { changed, _ in if changed == key { isTouched = true } }
+    changes.visitKeys { if $0 == key { isTouched = true } }
     return isTouched
   }
 }

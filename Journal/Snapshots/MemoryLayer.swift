@@ -54,7 +54,7 @@ final class MemoryLayer: LayerContents {
       textStarts: start.textCounts)
   }
 
-  /// - Parameter value: makes what the layer has of the value after a change; nil if it has nothing.
+  /// - Parameter value: returns what the layer keeps for a new value; nil if it keeps nothing.
   private static func values<Key, Value>(
     after changes: SortedTable<Key, Value>.Changes, _ value: @escaping (Value?) -> Value?
   ) -> SortedTable<Key, Value> {

@@ -144,21 +144,21 @@ extension SnapshotFile {
   /// - Parameters:
   ///   - reserve: how many bytes must stay free on the disk for commits.
   ///   - pace: says how many bytes the drive is given at a time.
-  ///   - isBehind: whether other layers wait for this one.
+  ///   - backlog: what waits for this layer.
   ///   - isCancelled: called for each piece that is written.
   ///   - check: throws if the file must not be used.
   /// - Throws: ``JournalError`` if it can't be written, or with code `closed` if it is cancelled; nothing is left
   ///   behind.
   static func write(
     _ sources: [any LayerSource], _ header: LayerHeader, to name: LayerName, in folder: Folder, reserve: Int,
-    pace: WritePace, isBehind: @escaping () -> Bool, isCancelled: @escaping () -> Bool,
+    pace: WritePace, backlog: @escaping () -> LayerBacklog, isCancelled: @escaping () -> Bool,
     check: () throws(JournalError) -> Void
   ) throws(JournalError) -> Written {
     let temporary = name.fileName + Folder.temporarySuffix
     try folder.removeFile(temporary)
     do {
       let sink = SnapshotSink(
-        try folder.file(temporary, .creating), reserve: reserve, pace: pace, isBehind: isBehind,
+        try folder.file(temporary, .creating), reserve: reserve, pace: pace, backlog: backlog,
         isCancelled: isCancelled)
       let digest: ContentDigest?
       do {
@@ -195,19 +195,19 @@ private final class SnapshotSink {
   private(set) var failure: JournalError?
   private let reserve: Int
   private let pace: WritePace
-  private let isBehind: () -> Bool
+  private let backlog: () -> LayerBacklog
   private let isCancelled: () -> Bool
   /// How many bytes the drive was asked to write.
   private var writtenOutByteCount = 0
 
   init(
-    _ file: consuming File, reserve: Int, pace: WritePace, isBehind: @escaping () -> Bool,
+    _ file: consuming File, reserve: Int, pace: WritePace, backlog: @escaping () -> LayerBacklog,
     isCancelled: @escaping () -> Bool
   ) {
     self.file = file
     self.reserve = reserve
     self.pace = pace
-    self.isBehind = isBehind
+    self.backlog = backlog
     self.isCancelled = isCancelled
   }
 
@@ -247,19 +247,15 @@ private final class SnapshotSink {
     }
   }
 
-  /// Has the drive write the file up to an offset, a piece at a time.
+  /// Has the drive write the file up to an offset, in pieces. Waiting for them keeps the flushes of commits short.
   private func writeOut(to end: Int) throws(JournalError) {
-    while case let isBehind = isBehind(), case let piece = pace.pieceByteCount(isBehind: isBehind),
-      end - writtenOutByteCount >= piece
+    while case let backlog = backlog(), case let piece = pace.piece(backlog),
+      end - writtenOutByteCount >= piece.byteCount
     {
-      // Waiting for each piece is for commits, which wait longer for a layer that is late.
-      if isBehind {
-        file.beginFlush()
-      } else {
-        try file.writeOut(writtenOutByteCount..<writtenOutByteCount + piece)
-      }
-      writtenOutByteCount += piece
-      pace.pause(isBehind: isBehind)
+      let next = writtenOutByteCount + piece.byteCount
+      try file.writeOut(writtenOutByteCount..<next, leaving: piece.unwrittenByteCount)
+      writtenOutByteCount = next
+      pace.pause(backlog)
     }
   }
 

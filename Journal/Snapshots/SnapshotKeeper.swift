@@ -326,15 +326,17 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     progress.withLock { $0.eventCount } - writtenCount.load(ordering: .acquiring)
   }
 
+  /// Whether commits would soon wait (``waitForRoom()``).
+  private var isBacklogLarge: Bool { backlogCount >= policy.backlogCount / 4 }
+
   /// Whether so many events are in no file that the next layer does not wait for merges.
   private var isFarBehind: Bool {
     backlogCount >= policy.eventCount * 8
   }
 
-  /// Whether commits would soon wait (``waitForRoom()``), and there are few enough layers to write one more before a merge.
+  /// Whether the backlog is large, and there are few enough layers to write one more before a merge.
   private var isBehind: Bool {
-    backlogCount >= policy.backlogCount / 4
-      && mergeableLayers().count < policy.layerLimit
+    isBacklogLarge && mergeableLayers().count < policy.layerLimit
   }
 
   private func isRepaired(_ layer: Layer) -> Bool { repaired.withLock { $0.contains(layer.name) } }
@@ -562,10 +564,13 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let header = LayerHeader(
       journal: format.id, shape: shape, head: try chain.head(at: top.revision), start: start,
       checkpoints: checkpoints, indexes: indexes())
-    func isBehind() -> Bool { chain.pendingCount(except: name) > 0 }
+    func backlog() -> LayerBacklog {
+      if isBacklogLarge { return .large }
+      return chain.pendingCount(except: name) > 0 ? .layer : .none
+    }
     let written = try SnapshotFile.write(
       sources, header, to: name, in: snapshots, reserve: reserve, pace: pace,
-      isBehind: isBehind
+      backlog: backlog
     ) {
       meanwhile()
       return self.isCancelled.load(ordering: .relaxed)

@@ -20,18 +20,19 @@ final class WritePace: Sendable {
     newestCommit.store(milliseconds, ordering: .relaxed)
   }
 
-  /// How many bytes the drive is given at a time.
-  /// - Parameter isBehind: whether layers must catch up with commits.
-  func pieceByteCount(isBehind: Bool, at milliseconds: Int = WritePace.now) -> Int {
-    isBehind ? 256 << 10 : isIdle(at: milliseconds) ? 64 << 10 : 16 << 10
+  /// How many bytes the drive is given at a time, and how many of those before it may still have to write.
+  func piece(
+    _ backlog: LayerBacklog, at milliseconds: Int = WritePace.now
+  ) -> (byteCount: Int, unwrittenByteCount: Int) {
+    if backlog == .large { return (256 << 10, 8 << 20) }
+    return (isIdle(at: milliseconds) ? 64 << 10 : 16 << 10, 0)
   }
 
-  /// Pauses after a piece, unless there are no commits.
-  /// - Parameter isBehind: whether layers must catch up with commits, which takes no pauses.
+  /// Pauses after a piece, unless there are no commits or another layer waits.
   func pause(
-    isBehind: Bool, at milliseconds: Int = WritePace.now, sleep: (Double) -> Void = Thread.sleep
+    _ backlog: LayerBacklog, at milliseconds: Int = WritePace.now, sleep: (Double) -> Void = Thread.sleep
   ) {
-    if !isIdle(at: milliseconds), !isBehind { sleep(Self.pauseSeconds) }
+    if backlog == .none, !isIdle(at: milliseconds) { sleep(Self.pauseSeconds) }
   }
 
   private func isIdle(at milliseconds: Int) -> Bool {
@@ -39,4 +40,13 @@ final class WritePace: Sendable {
   }
 
   static var now: Int { Int(ProcessInfo.processInfo.systemUptime * 1_000) }
+}
+
+/// What waits for the layer that is being written.
+enum LayerBacklog {
+  case none
+  /// Another layer.
+  case layer
+  /// So many events that commits would soon wait too.
+  case large
 }

@@ -94,6 +94,11 @@ public struct EntityRecord: Hashable, Sendable {
     }
   }
 
+  /// Calls `body` with the key of each part, in the order of the bytes. No value is decoded.
+  package func visitKeys(_ body: (FieldKey) -> Void) {
+    unsafe bytes.withUnsafeBytes { buffer in unsafe FieldMap.forEach(in: buffer) { key, _ in body(key) } }
+  }
+
   private func value(forKey key: [UInt8]) -> FieldValue? {
     unsafe bytes.withUnsafeBytes { buffer in
       unsafe key.withUnsafeBytes { unsafe FieldMap.value(forKey: $0, in: buffer) }
@@ -168,6 +173,11 @@ public struct RecordChanges: Hashable, Sendable {
     builder.add(attributes)
     for case .attribute(let name) in removedAttributes { builder.addRemoval(name) }
     bytes = builder.finish()
+  }
+
+  /// Calls `body` with the key of each changed part. No value is decoded.
+  package func visitKeys(_ body: (FieldKey) -> Void) {
+    unsafe bytes.withUnsafeBytes { buffer in unsafe FieldMap.forEach(in: buffer) { key, _ in body(key) } }
   }
 
   /// Calls `body` with each changed part and its new value, nil if it is removed.

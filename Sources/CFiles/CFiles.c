@@ -127,16 +127,17 @@ void cfiles_begin_flush(int descriptor) {
 #endif
 }
 
-int cfiles_write_out(int descriptor, uint64_t offset, uint64_t count) {
+int cfiles_write_out(int descriptor, uint64_t written, uint64_t offset, uint64_t count) {
 #if defined(__linux__)
   int result = 0;
   // A count of 0 would mean all bytes.
-  if (offset > 0) CALL(result, sync_file_range(descriptor, 0, (off_t)offset, SYNC_FILE_RANGE_WAIT_BEFORE));
+  if (written > 0) CALL(result, sync_file_range(descriptor, 0, (off_t)written, SYNC_FILE_RANGE_WAIT_BEFORE));
   if (result == 0) CALL(result, sync_file_range(descriptor, (off_t)offset, (off_t)count, SYNC_FILE_RANGE_WRITE));
   // If the file system does not support this call, the flush writes the bytes.
   return result == -ENOSYS || result == -EINVAL || result == -ENOTSUP || result == -ESPIPE ? 0 : result;
 #else
   (void)descriptor;
+  (void)written;
   (void)offset;
   (void)count;
   return 0;

@@ -154,11 +154,14 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
   /// Asks the system to begin writing to the drive, and returns at once. It guarantees nothing.
   package func beginFlush() { cfiles_begin_flush(descriptor) }
 
-  /// Waits for the bytes before these to reach the drive, then begins to write these. So the drive has only few bytes to
-  /// write at any time, and the next flush is short however large the file is. It guarantees nothing.
-  package func writeOut(_ range: Range<Int>) throws(Failure) {
+  /// Waits for all but the newest of the bytes before these to reach the drive, then begins to write these. So the drive
+  /// has only few bytes to write at any time, and the next flush is short however large the file is. It guarantees nothing.
+  /// - Parameter unwritten: how many bytes before these the drive may still have to write.
+  package func writeOut(_ range: Range<Int>, leaving unwritten: Int) throws(Failure) {
     try Failure.check("can't write the file to the drive", path) {
-      cfiles_write_out(descriptor, UInt64(range.lowerBound), UInt64(range.count))
+      cfiles_write_out(
+        descriptor, UInt64(max(range.lowerBound - unwritten, 0)), UInt64(range.lowerBound),
+        UInt64(range.count))
     }
   }
 

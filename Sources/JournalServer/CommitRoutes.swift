@@ -101,7 +101,8 @@ extension JournalAPI {
   private func conflict(_ conflict: JournalError, _ expected: Expectations) throws -> APIError {
     var error = APIError(conflict, hiding: journal.url.path)
     let since = try expected.entities.map { entity, revision in
-      try journal.history(of: entity, limit: 100).prefix { $0.revision > revision }
+      try journal.history(of: entity, asOf: .head(), limit: 100, byteLimit: Self.listByteLimit)
+        .prefix { $0.revision > revision }
     }.flatMap { $0 }.sorted { $0.revision > $1.revision }
     error.details = { writer in
       writer.key("since")

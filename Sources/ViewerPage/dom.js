@@ -40,11 +40,10 @@ export function authorText(name) { return name === null ? "(erased)" : name || "
 
 export function author(name) { return h("span", { class: name ? "author" : "author faint" }, authorText(name)); }
 
-/** The date of the clock at an entry if it differs from the entry's. */
-export function clock(entry) { return entry.clockDate ? [" (the clock said ", time(entry.clockDate), ")"] : null; }
-
 /** The date of an entry and, if it differs, that of the clock. */
-export function when(entry) { return [time(entry.date), clock(entry)]; }
+export function when(entry) {
+  return [time(entry.date), entry.clockDate ? [" (the clock said ", time(entry.clockDate), ")"] : null];
+}
 
 /** A message of the server as a sentence. If it begins with the name of an entity, that stays in lower case. */
 export function sentence(text) {

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { changeBlock } from "./changes.js";
-import { author, clock, counted, debounce, h, replace, sentence, subject, time, when } from "./dom.js";
+import { author, counted, debounce, h, replace, sentence, subject, when } from "./dom.js";
 import { restoreEverything, revertEntry } from "./edit.js";
 
 function countsText(counts) {
@@ -38,7 +38,7 @@ export class EntriesView {
       const rows = [...found.entries, ...found.unreadable ?? []].sort((a, b) => b.revision - a.revision).map((entry) => h("li", {}, h("a", { href: `/entries/${entry.revision}` },
         h("span", { class: "revision" }, entry.revision),
         entry.message ? h("span", { class: "bad" }, sentence(entry.message))
-          : [h("span", { class: "label" }, subject(entry.note ?? "") || h("span", { class: "faint" }, "(no note)"), h("span", { class: "faint" }, clock(entry))), h("span", { class: "counts" }, countsText(entry.counts)), author(entry.author), time(entry.date)])));
+          : [h("span", { class: "label" }, subject(entry.note ?? "") || h("span", { class: "faint" }, "(no note)")), h("span", { class: "counts" }, countsText(entry.counts)), author(entry.author), h("span", { class: "dates" }, when(entry))])));
       if (until === null) replace(this.list, rows.length ? rows : h("li", { class: "note" }, "There are no such entries.")); else this.list.append(...rows);
       this.next = found.next;
       this.more.hidden = found.next === null;

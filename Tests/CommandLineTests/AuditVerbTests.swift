@@ -490,6 +490,7 @@ import Testing
           attributes: [
             "text": .string(lines.joined(separator: "\n")), "long": .string(start + "one"),
             "flags": .string(start + "🇩🇪🇫🇷e\u{301} one" + start), "windows": .string("one\r\ntwo"),
+            "ends": .string("a\r\nb"),
             "name": .dictionary(["common": .string("A"), "official": .string("B")]),
           ])
       }
@@ -498,6 +499,7 @@ import Testing
           1,
           set: [
             "flags": .string(start + "🇩🇪🇫🇹e\u{300} one" + start), "windows": .string("one\r\nthree"),
+            "ends": .string("a\nb"),
             "text": .string((lines[..<20] + ["new"] + lines[21...]).joined(separator: "\n")),
             "long": .string(start + "two"),
             "name": .dictionary(["common": .string("A"), "official": .string("C")]),
@@ -508,6 +510,7 @@ import Testing
         ["diff", "1", "2"], in: path,
         prints: """
           ~ item:1  A
+              ends: "a\\r\\nb" → "a\\nb"
               long: …n beginning one" → …n beginning two"
               name.official: "B" → "C"
               text:

@@ -88,6 +88,7 @@ import Testing
       let oldestFirst = try journal("history", path, "item:1", "--json", "--reverse").output.split(
         separator: "\n")
       #expect(newestFirst.count > 1 && oldestFirst == newestFirst.reversed())
+      #expect(oldestFirst.first?.contains(#""pruned":true"#) == true)
       #expect(try journal("history", path, "category:1", "--json").output.contains(#""pruned":true"#))
       #expect(try journal("blame", path, "category:1").output.contains("(history before this was pruned)"))
       #expect(try journal("blame", path, "category:1", "--json").output.contains(#""pruned":true"#))

@@ -28,6 +28,8 @@ import Testing
     #expect(table.contains("add, erased"))
     #expect(table.contains("update, erased"))
     let json = try output(["history", "item:1", "--json"])
+    let oldestFirst = try output(["history", "item:1", "--json", "--reverse"])
+    #expect(oldestFirst.split(separator: "\n") == json.split(separator: "\n").reversed())
     #expect(json.contains(#""author":null,"note":null"#))
     #expect(json.contains(#""operation":"add","entity":"item:1","previous":0,"erased":true,"changes":{}"#))
   }

@@ -62,6 +62,33 @@ import Testing
     }
   }
 
+  /// `blame --full` ended in a trap, and no test had run it.
+  @Test func everyOptionOfEveryReadingVerbWorks() throws {
+    let operands: [String: [String]] = [
+      "bisect": ["item:1.age"], "blame": ["item:1"], "cat": ["item:1.name"], "diff": ["1", "3"], "doctor": [],
+      "find": ["cup"], "history": ["item:1"], "log": [], "replay": [], "show": ["item:1"], "snapshot": [],
+      "stat": [], "tag": [], "verify": [],
+    ]
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      for (verb, words) in operands {
+        for option in try Verbs.named(verb).syntax.options + Syntax.common where option.name != "--follow" {
+          let values: [[String]] =
+            switch option.value {
+            case nil: [[]]
+            case "N": ["0", "1", "\(Int.max)"].map { [$0] }
+            default: [[folder.path("Value")]]
+            }
+          for value in values {
+            let words = [verb, path] + words + [option.name] + value
+            let result = try run(journalPath, words)
+            #expect((0...3).contains(result.code), "\(words): \(result.code)")
+          }
+        }
+      }
+    }
+  }
+
   @Test func journalsThatCanNotBeOpenedExitWithThree() throws {
     try withTemporaryFolder { folder in
       for verb in ["log", "replay", "stat", "verify"] {

@@ -1,4 +1,5 @@
 import CatalogModel
+import TestSupport
 import Testing
 
 @testable import journal
@@ -21,6 +22,34 @@ import Testing
   @Test func shorteningKeepsWholeCharacters() {
     #expect("héllo".shortened(to: 5) == "héllo")
     #expect("héllo!".shortened(to: 5) == "héll…")
+  }
+
+  /// Not in characters: `Int.max` of them are one too many to add one.
+  @Test func aTextCanBeShortenedToAnyLength() {
+    #expect("héllo".shortened(to: .max) == "héllo")
+    #expect("".shortened(to: 0) == "" && "h".shortened(to: 0) == "…" && "hé".shortened(to: 1) == "…")
+  }
+
+  @Test func asManyElementsAsCanBeAreInCommon() {
+    var random = SeededGenerator()
+    for _ in 0..<300 {
+      let arrays = (0..<2).map { _ in
+        (0..<Int.random(in: 0..<40, using: &random)).map { _ in Int.random(in: 0..<5, using: &random) }
+      }
+      let (old, new) = (arrays[0], arrays[1])
+      let pairs = CommonElements.pairs(old, new)
+      #expect(pairs.allSatisfy { old[$0.0] == new[$0.1] })
+      #expect(zip(pairs, pairs.dropFirst()).allSatisfy { $0.0 < $1.0 && $0.1 < $1.1 })
+      #expect(pairs.count == old.count - new.difference(from: old).removals.count)
+    }
+  }
+
+  /// The difference of the standard library would take gigabytes.
+  @Test func ofTooManyDifferencesOnlyTheEndsAreInCommon() {
+    let old = Array(0..<40_000)
+    let new = [0] + Array(100_000..<140_000) + [39_999]
+    let pairs = CommonElements.pairs(old, new)
+    #expect(pairs.map(\.0) == [0, 39_999] && pairs.map(\.1) == [0, 40_001])
   }
 
   @Test func numbersAreGrouped() {

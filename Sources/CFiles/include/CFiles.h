@@ -62,9 +62,9 @@ int cfiles_flush(int descriptor, bool is_folder);
 int cfiles_flush_file_system(int folder);
 /// Asks the system to begin writing the file's bytes to the drive, and returns at once. It guarantees nothing.
 void cfiles_begin_flush(int descriptor);
-/// Waits until the drive has the bytes of the file before these, then asks the system to begin writing these, if it has
-/// such a call. It guarantees nothing, but makes the next flush shorter.
-int cfiles_write_out(int descriptor, uint64_t offset, uint64_t count);
+/// Waits until the drive has the first bytes of the file, `written` many, then asks the system to begin writing `count` bytes
+/// from `offset` on, if it has such a call. It guarantees nothing, but makes the next flush shorter.
+int cfiles_write_out(int descriptor, uint64_t written, uint64_t offset, uint64_t count);
 
 int cfiles_status_of(int descriptor, cfiles_status *status);
 /// Does not follow a link.

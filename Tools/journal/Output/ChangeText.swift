@@ -57,11 +57,13 @@ struct ChangeText {
   }
 
   private func printLeaf(_ name: String, _ old: FieldValue?, _ new: FieldValue?) throws {
+    // Texts of several lines. If only the ends of lines differ, no line does.
     if case .string(let old)? = old, case .string(let new)? = new,
-      old.utf8.contains(0x0A) || new.utf8.contains(0x0A)
+      old.utf8.contains(0x0A) || new.utf8.contains(0x0A),
+      case let lines = LineDifference(old, new, context: isFull ? .max : 1).lines, !lines.isEmpty
     {
       try terminal.output.line("    \(name):")
-      for line in LineDifference(old, new, context: isFull ? .max : 1).lines {
+      for line in lines {
         let style: Style? = line.hasPrefix("+") ? .green : line.hasPrefix("-") ? .red : nil
         let shown = isFull ? line.printable : line.printable.shortened(to: 160)
         try terminal.output.line("      " + (style.map { terminal.styled($0, shown) } ?? shown))

@@ -64,7 +64,7 @@ struct EntryFilter {
     var isTouched = false
     switch event.change {
     case .add(let record): isTouched = record.value(of: key) != nil
-    case .update(let changes): changes.visit { changed, _ in if changed == key { isTouched = true } }
+    case .update(let changes): changes.visitKeys { if $0 == key { isTouched = true } }
     case .delete, .erased: isTouched = true
     }
     return isTouched

@@ -6,8 +6,10 @@ final class Labels {
   private var opened: CatalogJournal?
   /// The records as of a revision of the journal, which moves on if it is followed.
   private var records: [EntityKey: EntityRecord?] = [:]
+  private var byteCount = 0
   private var revision: Revision = 0
   private static let limit = 10_000
+  private static let byteLimit = 32 << 20
 
   /// - Parameter journal: opened for the first label.
   init(_ journal: @autoclosure @escaping () throws -> CatalogJournal) { open = journal }
@@ -24,7 +26,7 @@ final class Labels {
   func record(of entity: EntityKey) throws -> EntityRecord? {
     let journal = try journal()
     let version = journal.version
-    if version.revision != revision { records.removeAll() }
+    if version.revision != revision { removeAll() }
     revision = version.revision
     if let known = records[entity] { return known }
     var record = version.state.record(of: entity)
@@ -32,9 +34,15 @@ final class Labels {
     if record == nil, changed > 0 {
       record = try journal.entity(entity, asOf: .revision(changed - 1))?.record
     }
-    if records.count >= Self.limit { records.removeAll() }
+    if records.count >= Self.limit || byteCount >= Self.byteLimit { removeAll() }
     records[entity] = record
+    byteCount += record?.bytes.count ?? 0
     return record
+  }
+
+  private func removeAll() {
+    records.removeAll()
+    byteCount = 0
   }
 
   /// A short printable label; empty if there is none.

@@ -19,8 +19,8 @@ extension String {
 
   /// The text shortened to at most this many characters, with an ellipsis.
   func shortened(to limit: Int) -> String {
-    let head = prefix(limit + 1)
-    return head.count <= limit ? String(head) : head.prefix(max(0, limit - 1)) + "…"
+    let head = prefix(limit)
+    return head.endIndex == endIndex ? self : head.dropLast() + "…"
   }
 
   /// The text shortened to at most this many columns of a terminal, with an ellipsis.

@@ -9,13 +9,13 @@ enum ValueDifference {
     switch (old, new) {
     case (let old?, let new?) where old == new: return []
     case (.dictionary(let old)?, .dictionary(let new)?):
-      let keys = Set(old.keys).union(new.keys).sorted { ExactText($0) < ExactText($1) }
+      let keys = Set(old.keys).union(new.keys).filter { old[$0] != new[$0] }
+        .sorted { ExactText($0) < ExactText($1) }
       return keys.flatMap { leaves(old[$0], new[$0], path: "\(path).\($0)") }
     case (.array(let old)?, .array(let new)?):
       return (0..<max(old.count, new.count)).flatMap { index in
-        leaves(
-          index < old.count ? old[index] : nil, index < new.count ? new[index] : nil,
-          path: "\(path)[\(index)]")
+        let (old, new) = (index < old.count ? old[index] : nil, index < new.count ? new[index] : nil)
+        return old == new ? [] : leaves(old, new, path: "\(path)[\(index)]")
       }
     default: return [(path, old, new)]
     }
@@ -24,24 +24,18 @@ enum ValueDifference {
 
 /// The lines in which two texts differ, with some lines around them.
 struct LineDifference {
-  /// Each begins with `+`, `-` or a blank; `@@ line 12` names the line in the new text where a group begins.
+  /// Each begins with `+`, `-` or a blank; `@@ line 12` names the line in the new text where a group begins. Empty if only
+  /// the ends of lines differ.
   let lines: [String]
 
-  /// Texts with more lines are not compared line by line: that would take too long.
-  private static let limit = 20_000
-
   init(_ old: String, _ new: String, context: Int) {
-    let (old, new) = (Self.split(old), Self.split(new))
-    guard old.count <= Self.limit, new.count <= Self.limit else {
-      lines = ["@@ \(old.count.counted("line")) became \(new.count.counted("line"))"]
-      return
-    }
-    let steps = Self.steps(old, new)
+    let steps = Self.steps(Self.split(old), Self.split(new))
     var isShown = [Bool](repeating: false, count: steps.count)
     for (index, step) in steps.enumerated() where step.sign != " " {
       let last = context > steps.count ? steps.count - 1 : min(steps.count - 1, index + context)
       let first = context > steps.count ? 0 : max(0, index - context)
       for near in first...last { isShown[near] = true }
+      if context > steps.count { break }
     }
     var lines: [String] = []
     var number = 1
@@ -58,34 +52,91 @@ struct LineDifference {
   }
 
   private static func split(_ text: String) -> [ExactText] {
-    text.split(omittingEmptySubsequences: false) { $0.isNewline }.map { ExactText(String($0)) }
+    // By bytes, because a text of a megabyte takes long by characters.
+    text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
+      ExactText(String(Substring(line.last == 0x0D ? line.dropLast() : line)))
+    }
   }
 
   private static func steps(_ old: [ExactText], _ new: [ExactText]) -> [(sign: Character, line: String)] {
-    var removed: Set<Int> = []
-    var inserted: Set<Int> = []
-    for change in new.difference(from: old) {
-      switch change {
-      case .remove(let offset, _, _): removed.insert(offset)
-      case .insert(let offset, _, _): inserted.insert(offset)
-      }
-    }
     var steps: [(sign: Character, line: String)] = []
     var (i, j) = (0, 0)
-    while i < old.count || j < new.count {
-      if i < old.count, removed.contains(i) {
-        steps.append(("-", old[i].text))
-        i += 1
-      } else if j < new.count, inserted.contains(j) {
-        steps.append(("+", new[j].text))
-        j += 1
-      } else {
-        steps.append((" ", new[j].text))
-        i += 1
-        j += 1
-      }
+    for (nextI, nextJ) in CommonElements.pairs(old, new) + [(old.count, new.count)] {
+      for line in old[i..<nextI] { steps.append(("-", line.text)) }
+      for line in new[j..<nextJ] { steps.append(("+", line.text)) }
+      if nextJ < new.count { steps.append((" ", new[nextJ].text)) }
+      (i, j) = (nextI + 1, nextJ + 1)
     }
     return steps
+  }
+}
+
+/// The longest common subsequence of two arrays, by the algorithm of Myers, whose time and memory grow with the square of
+/// the number of differences.
+enum CommonElements {
+  /// With more differences than these, everything between the common ends counts as different.
+  private static let differenceLimit = 2_000
+
+  /// The indices of the elements in common, in order.
+  static func pairs<Element: Hashable>(_ old: [Element], _ new: [Element]) -> [(Int, Int)] {
+    let start = zip(old, new).prefix { $0 == $1 }.count
+    let most = min(old.count, new.count) - start
+    let end = zip(old.suffix(most).reversed(), new.suffix(most).reversed()).prefix { $0 == $1 }.count
+    // Numbers are compared faster than texts.
+    var numbers: [Element: Int] = [:]
+    func number(_ element: Element) -> Int {
+      if let known = numbers[element] { return known }
+      numbers[element] = numbers.count
+      return numbers.count - 1
+    }
+    let middle = pairs(
+      old[start..<old.count - end].map(number), new[start..<new.count - end].map(number))
+    return (0..<start).map { ($0, $0) } + middle.map { ($0 + start, $1 + start) }
+      + (0..<end).map { (old.count - end + $0, new.count - end + $0) }
+  }
+
+  /// The furthest places that can be reached with each number of differences, on each diagonal: elements of `a` minus
+  /// elements of `b`.
+  private static func pairs(_ a: [Int], _ b: [Int]) -> [(Int, Int)] {
+    let limit = min(a.count + b.count, differenceLimit)
+    let middle = limit + 1
+    var reached = [Int](repeating: 0, count: 2 * middle + 1)
+    var trace: [[Int]] = []
+    for count in 0...limit {
+      trace.append(Array(reached[middle - count - 1...middle + count + 1]))
+      for diagonal in stride(from: -count, through: count, by: 2) {
+        var x = step(to: diagonal, count, from: trace[count]).x
+        while x < a.count, x - diagonal < b.count, a[x] == b[x - diagonal] { x += 1 }
+        reached[middle + diagonal] = x
+        if x >= a.count, x - diagonal >= b.count { return back(trace, a.count, b.count) }
+      }
+    }
+    return []
+  }
+
+  /// The diagonal from which another one is reached with one more difference, and where that begins.
+  private static func step(to diagonal: Int, _ count: Int, from reached: [Int]) -> (diagonal: Int, x: Int) {
+    let (below, above) = (reached[diagonal + count], reached[diagonal + count + 2])
+    if count == 0 { return (0, 0) }
+    if diagonal == -count || diagonal != count && below < above { return (diagonal + 1, above) }
+    return (diagonal - 1, below + 1)
+  }
+
+  private static func back(_ trace: [[Int]], _ x: Int, _ y: Int) -> [(Int, Int)] {
+    var (x, y) = (x, y)
+    var pairs: [(Int, Int)] = []
+    for (count, reached) in trace.enumerated().reversed() {
+      let start = step(to: x - y, count, from: reached)
+      let first = (x: start.x, y: start.x - (x - y))
+      while x > first.x, y > first.y {
+        x -= 1
+        y -= 1
+        pairs.append((x, y))
+      }
+      // The difference itself.
+      if start.diagonal > x - y { (x, y) = (first.x, first.y - 1) } else { (x, y) = (first.x - 1, first.y) }
+    }
+    return pairs.reversed()
   }
 }
 
@@ -94,7 +145,7 @@ enum CutText {
   /// Both texts in about this many characters. What they have in common at either end is cut, except for some context.
   static func pair(_ first: String, _ second: String, limit: Int) -> (String, String) {
     if fits(first, limit), fits(second, limit) { return (first, second) }
-    // Bytes are compared, because a text of a megabyte takes long as characters.
+    // Bytes are compared, because comparing the characters of a megabyte takes long.
     let (a, b) = (first.utf8, second.utf8)
     let prefix = commonCount(a, b)
     let suffix = min(commonCount(a.reversed(), b.reversed()), min(a.count, b.count) - prefix)

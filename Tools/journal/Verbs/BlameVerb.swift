@@ -44,11 +44,16 @@ enum BlameVerb: Verb {
       try terminal.output.write(writer.bytes)
       return .done
     }
-    let limit = arguments.has("--full") ? Int.max : 40
+    let isFull = arguments.has("--full")
     let rows = blame.map { line in
       let part = EntityPart(line.key, line.value, of: entity.kind)
+      // The printable value is cut too.
+      let value =
+        if isFull, case .attribute = line.key { line.value.json.printable } else {
+          (part.value ?? "").shortened(to: isFull ? 120 : 40)
+        }
       return [
-        part.name.printable.shortened(to: 24), (part.value ?? "").shortened(to: limit), "\(line.revision)",
+        part.name.printable.shortened(to: 24), value, "\(line.revision)",
         terminal.text(of: line.date), line.authorCell(),
         line.isPruned ? "(history before this was pruned)" : terminal.note(of: line),
       ]
@@ -59,7 +64,7 @@ enum BlameVerb: Verb {
       TextTable.Column(title: terminal.dateTitle), TextTable.Column(title: "AUTHOR"),
       TextTable.Column(title: "NOTE"),
     ]
-    try TextTable.print(columns, rows, isCut: !arguments.has("--full"), terminal)
+    try TextTable.print(columns, rows, isCut: !isFull, terminal)
     return .done
   }
 }

@@ -36,7 +36,12 @@ enum Cat: Verb {
         throw Failure(
           .wrongUse, "\(match.1) has no bytes of its own; name an attribute, such as \(match.1).title")
       }
-      try terminal.output.write(try journal.blobs.data(of: blob))
+      let reader = try journal.blobs.reader(of: blob, isChecked: false)
+      var offset = 0
+      while case let piece = try reader.piece(at: offset, byteCount: 1 << 20), !piece.isEmpty {
+        try terminal.output.write(piece)
+        offset += piece.count
+      }
       return .done
     }
     guard let key = Catalog.key(named: field, of: entity.kind), let value = row.record.value(of: key) else {

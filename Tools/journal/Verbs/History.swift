@@ -168,7 +168,8 @@ extension JournalEvent {
     case .delete: return "delete"
     case .erased: return "\(operation), erased"
     case .update(let changes):
-      let names = changes.parts(of: entity.kind).map(\.name.printable)
+      var names: [String] = []
+      changes.visitKeys { names.append(EntityPart($0, nil, of: entity.kind).name.printable) }
       let shown = names.prefix(4).joined(separator: ", ")
       return "update \(shown)" + (names.count > 4 ? " and \(names.count - 4) more" : "")
     }
