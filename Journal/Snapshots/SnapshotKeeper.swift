@@ -565,8 +565,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       journal: format.id, shape: shape, head: try chain.head(at: top.revision), start: start,
       checkpoints: checkpoints, indexes: indexes())
     func backlog() -> LayerBacklog {
-      if isBacklogLarge { return .large }
-      return chain.pendingCount(except: name) > 0 ? .layer : .none
+      if chain.pendingCount(except: name) == 0 { return .none }
+      return isBacklogLarge ? .large : .layer
     }
     let written = try SnapshotFile.write(
       sources, header, to: name, in: snapshots, reserve: reserve, pace: pace,

@@ -47,6 +47,6 @@ enum LayerBacklog {
   case none
   /// Another layer.
   case layer
-  /// So many events that commits would soon wait too.
+  /// Another layer, and so many events that commits would soon wait too.
   case large
 }
