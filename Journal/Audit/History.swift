@@ -61,7 +61,7 @@ extension Journal {
   ) throws -> [EntityChange] {
     guard limit > 0 else { return [] }
     // Each change has a whole record, however small its event is.
-    let recordByteCount = state.record(of: entity)?.bytes.count ?? 0
+    let recordByteCount = byteLimit == .max ? 0 : state.record(of: entity)?.bytes.count ?? 0
     let limit = min(limit, max(1, byteLimit / max(recordByteCount, 1)))
     var events: [PastEvent] = []
     let newest = try newestEvent(of: entity, atOrBefore: try revision(at: selector))

@@ -24,7 +24,7 @@ import Testing
     #expect("héllo!".shortened(to: 5) == "héll…")
   }
 
-  /// Not in characters: `Int.max` of them are one too many to add one.
+  /// `Int.max` ended in a trap.
   @Test func aTextCanBeShortenedToAnyLength() {
     #expect("héllo".shortened(to: .max) == "héllo")
     #expect("".shortened(to: 0) == "" && "h".shortened(to: 0) == "…" && "hé".shortened(to: 1) == "…")

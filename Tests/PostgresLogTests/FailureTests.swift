@@ -89,14 +89,36 @@ struct FailureTests: SharedLogbook {
     }
   }
 
-  @Test func connectionsCutAtAnyByteNeitherLoseNorRepeatACommit() throws {
-    var random = SeededGenerator()
+  /// Expects that a backup, and one in a file, are sound and have an image.
+  private func expectImage(
+    _ blob: Blob, _ bytes: Data, in backup: URL, and file: URL, _ folder: TemporaryFolder
+  ) throws {
+    let restored = folder.url.appending(path: "Restored.journal")
+    try Journal<Logbook>.restore(backupFile: file, to: restored)
+    for url in [backup, restored] {
+      let copy = try Journal<Logbook>.open(at: url, mode: .readOnly)
+      #expect(try copy.blobs.data(of: blob) == bytes)
+      #expect(try copy.verify(deep: true).isSound)
+      try copy.close()
+    }
+  }
+
+  /// Calls `body` with a proxy to a database, its address through the proxy, the server and a folder.
+  private func withProxy(
+    _ body: (CuttingProxy, _ address: String, PostgresServer, TemporaryFolder) throws -> Void
+  ) throws {
     let server = try PostgresServer.shared.get()
     let address = try server.makeDatabase()
     let proxy = try CuttingProxy(to: server.port)
     defer { proxy.close() }
     try withTemporaryFolder { folder in
-      let through = address.replacing(":\(server.port)/", with: ":\(proxy.port)/")
+      try body(proxy, address.replacing(":\(server.port)/", with: ":\(proxy.port)/"), server, folder)
+    }
+  }
+
+  @Test func connectionsCutAtAnyByteNeitherLoseNorRepeatACommit() throws {
+    var random = SeededGenerator()
+    try withProxy { proxy, through, server, folder in
       try share(at: through, in: folder)
       let nodes = try nodes(2, at: through, in: folder)
       defer { for node in nodes { try? node.close() } }
@@ -527,12 +549,7 @@ struct FailureTests: SharedLogbook {
   }
 
   @Test func anImageThatTheServerHasIsNotSentAgain() throws {
-    let server = try PostgresServer.shared.get()
-    let address = try server.makeDatabase()
-    let proxy = try CuttingProxy(to: server.port)
-    defer { proxy.close() }
-    try withTemporaryFolder { folder in
-      let through = address.replacing(":\(server.port)/", with: ":\(proxy.port)/")
+    try withProxy { proxy, through, server, folder in
       try share(at: through, in: folder)
       let nodes = try nodes(2, at: through, in: folder)
       let bytes = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
@@ -557,12 +574,7 @@ struct FailureTests: SharedLogbook {
   }
 
   @Test func aBackupThatLosesTheServerInAnImageSaysSoAndWorksLater() throws {
-    let server = try PostgresServer.shared.get()
-    let address = try server.makeDatabase()
-    let proxy = try CuttingProxy(to: server.port)
-    defer { proxy.close() }
-    try withTemporaryFolder { folder in
-      let through = address.replacing(":\(server.port)/", with: ":\(proxy.port)/")
+    try withProxy { proxy, through, server, folder in
       try share(at: through, in: folder)
       let nodes = try nodes(2, at: through, in: folder)
       let bytes = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
@@ -589,14 +601,7 @@ struct FailureTests: SharedLogbook {
         #expect(try write() == 1)
       }
       try reader.close()
-      let restored = folder.url.appending(path: "Restored.journal")
-      try Journal<Logbook>.restore(backupFile: file, to: restored)
-      for url in [backup, restored] {
-        let copy = try Journal<Logbook>.open(at: url, mode: .readOnly)
-        #expect(try copy.blobs.data(of: blob) == bytes)
-        #expect(try copy.verify(deep: true).isSound)
-        try copy.close()
-      }
+      try expectImage(blob, bytes, in: backup, and: file, folder)
     }
   }
 
@@ -622,13 +627,7 @@ struct FailureTests: SharedLogbook {
       // A backup changes nothing in the folder of the node.
       #expect(try reader.statistics().blobCount == 0)
       try reader.close()
-      let restored = folder.url.appending(path: "Restored.journal")
-      try Journal<Logbook>.restore(backupFile: file, to: restored)
-      for url in [backup, restored] {
-        let copy = try Journal<Logbook>.open(at: url, mode: .readOnly)
-        #expect(try copy.blobs.data(of: blob) == bytes)
-        #expect(try copy.verify(deep: true).isSound)
-      }
+      try expectImage(blob, bytes, in: backup, and: file, folder)
     }
   }
 
