@@ -101,17 +101,15 @@ final class EventStream: BufferedBody {
     let entry = try journal.entry(at: last + 1)
     last = entry.revision
     var writer = JSONWriter()
-    entry.writeOutline(to: &writer, eventLimit: EntryOutline.eventLimit)
+    entry.writeOutline(to: &writer, eventLimit: Entry.listedEventCount)
     return Array("id: \(entry.revision)\nevent: entry\ndata: ".utf8) + writer.bytes + Array("\n\n".utf8)
   }
 }
 
-/// The outline of an entry in a list.
-enum EntryOutline {
-  static let eventLimit = 20
-}
-
 extension Entry {
+  /// How many events of each entry a list shows, unless the request names another number.
+  static var listedEventCount: Int { 20 }
+
   /// Writes the entry as `log --json` prints it, with the first of its events, the number of its events, and the number
   /// for each operation. Events that begin beyond the limit of a list are left out.
   func writeOutline(to writer: inout JSONWriter, eventLimit: Int) {

@@ -13,7 +13,7 @@ extension JournalAPI {
     let since = try parameters.revision("since", else: .start, in: journal)
     let until = try parameters.revision("until", else: .head(), in: journal)
     let limit = try parameters.count("limit", else: 50, in: 1...500)
-    let eventLimit = try parameters.count("events", else: EntryOutline.eventLimit, in: 0...1000)
+    let eventLimit = try parameters.count("events", else: Entry.listedEventCount, in: 0...1000)
     let author = parameters.text("author")?.lowercased()
     let note = parameters.text("note")?.lowercased()
     let order = parameters.text("order") ?? "newest"

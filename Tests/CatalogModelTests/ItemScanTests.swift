@@ -169,6 +169,31 @@ import Testing
     }
   }
 
+  /// The clock is read after fewer items if their texts are long.
+  @Test(arguments: [false, true]) func aStepTakesFewItemsWithLongTexts(isInOrder: Bool) throws {
+    let journal = try CatalogJournal.inMemory()
+    let (count, text) = (40, String(repeating: "Soup ", count: 100_000))
+    for number in 1...count {
+      try journal.commit { draft in
+        var recipe = Recipe(title: "\(number)")
+        recipe.tags = [text]
+        try draft.addItem(kind: Recipe.kind, encoding: recipe)
+      }
+    }
+    if isInOrder { journal.state.buildIndexes(of: Recipe.self) }
+    var search = ItemSearch(EntityQuery(text: "stew", kind: Recipe.kind))
+    if isInOrder { try search.add(order: "title") }
+    var scan = ItemScan(search, in: journal.state)
+    var steps = 0
+    while !scan.isComplete {
+      scan.advance(toward: 20, atMost: .zero)
+      steps += 1
+    }
+    #expect(scan.total == 0)
+    #expect(steps >= count / 2)
+    try journal.close()
+  }
+
   @Test func unequalFindsExactlyWhatEqualDoesNot() throws {
     let journal = try CatalogJournal.inMemory()
     let values: [FieldValue?] = [

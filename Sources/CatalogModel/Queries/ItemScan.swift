@@ -135,14 +135,13 @@ package struct ItemScan: Sendable {
     self.walk = nil
     // If the items of all lines match, the walk also counts them.
     let needed = isFree && !countsEverything(walking: true) ? .max : count
-    repeat {
-      let isDone = walk.walk(64, until: needed) { number in
-        if isFree && orders.count == 1 { return [] }
-        guard let item = matching(number, nil) else { return nil }
-        return orders.indices.dropFirst().map { item.key(search.orders[$0].field, orders[$0].path) }
-      }
-      if isDone { break }
-    } while ContinuousClock().now < end
+    var readings = ClockReadings()
+    func isOver() -> Bool { readings.isDue() && ContinuousClock().now >= end }
+    _ = walk.walk(until: needed, isOver: isOver) { number in
+      if isFree && orders.count == 1 { return [] }
+      guard let item = matching(number, nil, &readings) else { return nil }
+      return orders.indices.dropFirst().map { item.key(search.orders[$0].field, orders[$0].path) }
+    }
     if walk.isAtEnd {
       (numbers, matchCount, selection, isAtEnd) = (walk.numbers, walk.numbers.count, nil, true)
     } else {
@@ -163,18 +162,15 @@ package struct ItemScan: Sendable {
     }
     if isAtEnd || countsEverything && numbers.count >= count { return }
     let enough = orders.isEmpty && numbers.count < count ? count : .max
-    var steps = 0
-    // The clock is read only every 64 steps, because reading it takes time.
+    var readings = ClockReadings()
     func isOver() -> Bool {
-      steps += 1
-      if steps % 64 > 0 { return false }
-      return clock.now - start >= (numbers.count >= enough ? min(Self.countingTime, time) : time)
+      readings.isDue() && clock.now - start >= (numbers.count >= enough ? min(Self.countingTime, time) : time)
     }
     switch source {
     case .everything:
       for (number, row) in catalog.itemTable.entities(from: next) {
         next = number + 1
-        take(number, row)
+        take(number, row, &readings)
         if isOver() { return }
       }
     case .kind(let group):
@@ -182,13 +178,13 @@ package struct ItemScan: Sendable {
         from: IndexKey(group: group, member: next), through: IndexKey(group: group, member: -1))
       for line in lines {
         next = line.member + 1
-        take(line.member, nil)
+        take(line.member, nil, &readings)
         if isOver() { return }
       }
     case .numbers(let listed):
       while next < listed.count {
         next += 1
-        take(listed[next - 1], nil)
+        take(listed[next - 1], nil, &readings)
         if isOver() { return }
       }
     }
@@ -198,8 +194,13 @@ package struct ItemScan: Sendable {
   }
 
   /// The item, if it matches. If its row is not given, it is looked up.
-  private func matching(_ number: Int, _ row: EntityRow?) -> Catalog.Item? {
-    guard let item = (row ?? catalog.itemTable[number]).map({ Catalog.Item(number: number, row: $0) }),
+  private func matching(
+    _ number: Int, _ row: EntityRow?, _ readings: inout ClockReadings
+  ) -> Catalog.Item? {
+    guard let row = row ?? catalog.itemTable[number] else { return nil }
+    readings.note(row.record)
+    let item = Catalog.Item(number: number, row: row)
+    guard
       search.query == EntityQuery() || search.query.matches(item.id.entity, item.record),
       conditions.allSatisfy({ $0.holds(for: item.record) }),
       !search.exclusions.contains(where: { $0.holds(of: item.record, .item) })
@@ -208,13 +209,13 @@ package struct ItemScan: Sendable {
   }
 
   /// Tests an item. If its row is needed but not given, it is looked up.
-  private mutating func take(_ number: Int, _ row: EntityRow?) {
+  private mutating func take(_ number: Int, _ row: EntityRow?, _ readings: inout ClockReadings) {
     if isFree, orders.isEmpty {
       matchCount += 1
       numbers.append(number)
       return
     }
-    guard let item = matching(number, row) else { return }
+    guard let item = matching(number, row, &readings) else { return }
     matchCount += 1
     if orders.isEmpty {
       numbers.append(number)
@@ -223,6 +224,24 @@ package struct ItemScan: Sendable {
         orders.indices.map { item.key(search.orders[$0].field, orders[$0].path) }
       }
     }
+  }
+}
+
+/// Tells a search when to read the clock: after 64 items, or after fewer large ones. To read it takes longer than to
+/// test a small item.
+private struct ClockReadings {
+  /// Items since the last reading. One with much text counts for as many as take the same time.
+  private var itemCount = 0
+
+  /// Notes that a record is searched.
+  mutating func note(_ record: EntityRecord) { itemCount += record.bytes.count / 4096 }
+
+  /// Whether it is time, after one more item.
+  mutating func isDue() -> Bool {
+    itemCount += 1
+    if itemCount < 64 { return false }
+    itemCount = 0
+    return true
   }
 }
 

@@ -23,13 +23,15 @@ struct OrderedWalk: Sendable {
     rest = range.lines
   }
 
-  /// Reads this many more lines, and returns whether as many numbers as needed, or all, were found.
-  /// - Parameter keys: tests an item. Returns its values by the other sort keys, or nil if the item does not match.
-  mutating func walk(_ steps: Int, until needed: Int, keys: (_ number: Int) -> [ValueKey]?) -> Bool {
+  /// Reads more lines, and returns whether as many numbers as needed, or all, were found.
+  /// - Parameters:
+  ///   - isOver: called after each line; whether the walk ends here for now.
+  ///   - keys: tests an item. Returns its values by the other sort keys, or nil if the item does not match.
+  mutating func walk(until needed: Int, isOver: () -> Bool, keys: (_ number: Int) -> [ValueKey]?) -> Bool {
     var lines = index.lines(in: rest, reversed: isReversed)
     var last: ValueLine?
     defer { if let last { rest = isAtEnd ? nil : rest?.after(last, reversed: isReversed) } }
-    for _ in 0..<steps {
+    repeat {
       if numbers.count >= needed { return true }
       guard let line = lines.next() else {
         settle()
@@ -45,7 +47,7 @@ struct OrderedWalk: Sendable {
       last = line
       guard let found = keys(line.member) else { continue }
       if others.isEmpty { numbers.append(line.member) } else { equals.append((line.member, found)) }
-    }
+    } while !isOver()
     return numbers.count >= needed
   }
 

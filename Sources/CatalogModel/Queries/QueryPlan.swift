@@ -57,7 +57,12 @@ struct QueryPlan: Sendable {
     // There are few steps at first, because they suffice for the first page of a list.
     var steps = 64
     while walk != nil || !narrow.isEmpty {
-      let isDone = walk?.walk(steps, until: needed) { number in
+      var stepsLeft = steps
+      func isOver() -> Bool {
+        stepsLeft -= 1
+        return stepsLeft == 0
+      }
+      let isDone = walk?.walk(until: needed, isOver: isOver) { number in
         if tested.isEmpty && orders.count == 1 { return [] }
         guard let record = catalog.itemTable[number]?.record, tested.allSatisfy({ $0.holds(for: record) })
         else { return nil }

@@ -8,7 +8,7 @@ final class EncodingSession {
   /// The keys of dictionaries have no identity, so each is written once.
   private var keyNodes: [ExactString: ArchiveNode] = [:]
   private var objects: [ObjectUnderConstruction] = []
-  private var superEncoders: [ValueEncoder] = []
+  private var superEncoders: [ArchivedValueEncoder] = []
   private var unordered: [UnorderedMembers] = []
   private var topNode: ArchiveNode?
 
@@ -70,7 +70,7 @@ final class EncodingSession {
           codingPath: path,
           debugDescription: "Values are nested more than \(configuration.depth) deep."))
     }
-    let encoder = ValueEncoder(session: self, codingPath: path, type: type(of: value), node: node)
+    let encoder = ArchivedValueEncoder(session: self, codingPath: path, type: type(of: value), node: node)
     try value.encode(to: encoder)
     guard let encoded = encoder.encoded else {
       throw EncodingError.invalidValue(
@@ -111,9 +111,9 @@ final class EncodingSession {
     return object
   }
 
-  func superEncoder(at path: [any CodingKey]) -> ValueEncoder {
+  func superEncoder(at path: [any CodingKey]) -> ArchivedValueEncoder {
     let node = ArchiveNode(content: .undefined)
-    let encoder = ValueEncoder(session: self, codingPath: path, type: nil, node: node)
+    let encoder = ArchivedValueEncoder(session: self, codingPath: path, type: nil, node: node)
     superEncoders.append(encoder)
     return encoder
   }

@@ -6,7 +6,7 @@ protocol UnorderedEncodable {
 
 extension Set: UnorderedEncodable where Element: Encodable {
   func node(in session: EncodingSession, at path: [any CodingKey]) throws -> ArchiveNode? {
-    let elements = try map { try session.encode($0, at: path + [IndexKey(0)]).inCollection }
+    let elements = try map { try session.encode($0, at: path + [ElementKey(0)]).inCollection }
     let named = session.configuration.naming(of: Self.self, at: path)?.archivedClass
     return session.sortLater(UnorderedMembers(keys: elements, values: nil, archivedClass: named ?? .set))
   }
@@ -19,8 +19,8 @@ extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable 
     var keys: [ArchiveNode.Value] = []
     var values: [ArchiveNode.Value] = []
     for (key, value) in self {
-      try keys.append(session.encode(key, at: path + [IndexKey(0)]).inCollection)
-      try values.append(session.encode(value, at: path + [IndexKey(1)]).inCollection)
+      try keys.append(session.encode(key, at: path + [ElementKey(0)]).inCollection)
+      try values.append(session.encode(value, at: path + [ElementKey(1)]).inCollection)
     }
     let named = session.configuration.naming(of: Self.self, at: path)?.archivedClass
     return session.sortLater(
@@ -104,7 +104,7 @@ struct UnorderedMembers {
 }
 
 /// The index of an element, in a coding path.
-struct IndexKey: CodingKey {
+struct ElementKey: CodingKey {
   let intValue: Int?
   var stringValue: String { "Index \(intValue ?? 0)" }
 

@@ -59,7 +59,7 @@ extension ArchivedObject {
   /// The numbers that are packed into the data in a field.
   func packedNumbers(_ key: String) throws(ArchiveError) -> [UInt64] {
     guard let data = try data(key) else { throw malformed("\(key) is missing") }
-    guard let numbers = PackedNumbers.all(in: data) else { throw malformed("\(key) ends within a number") }
+    guard let numbers = Varints.all(in: data) else { throw malformed("\(key) ends within a number") }
     return numbers
   }
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// Reads the base-128 numbers of index paths, index sets and attributed strings. Each byte has seven bits of a number,
 /// the lowest bits first. Its high bit is set unless it is the last byte of the number.
-enum PackedNumbers {
+enum Varints {
   /// All numbers of `data`, or nil if it ends within a number or a number needs more than 64 bits.
   ///
   /// - Complexity: O(n) in the byte count.

@@ -1,5 +1,5 @@
 /// The encoder that a value gets to encode itself.
-final class ValueEncoder: Encoder {
+final class ArchivedValueEncoder: Encoder {
   let session: EncodingSession
   let codingPath: [any CodingKey]
   /// The node of the value, if it becomes an object.
@@ -114,7 +114,7 @@ struct FieldContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   }
 
   func superEncoder() -> any Encoder {
-    ValueEncoder(
+    ArchivedValueEncoder(
       session: session, codingPath: codingPath + [SuperKey()], type: nil,
       node: ArchiveNode(content: .undefined),
       inherited: object)
@@ -141,7 +141,7 @@ struct ElementContainer: UnkeyedEncodingContainer {
 
   var count: Int { object.elements.count }
 
-  private var elementPath: [any CodingKey] { codingPath + [IndexKey(count)] }
+  private var elementPath: [any CodingKey] { codingPath + [ElementKey(count)] }
 
   func encodeNil() { object.append(.null) }
 
@@ -178,7 +178,7 @@ struct ElementContainer: UnkeyedEncodingContainer {
 
 /// A value that is encoded as another one.
 struct SingleContainer: SingleValueEncodingContainer {
-  let encoder: ValueEncoder
+  let encoder: ArchivedValueEncoder
 
   var codingPath: [any CodingKey] { encoder.codingPath }
 
