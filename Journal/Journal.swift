@@ -151,7 +151,7 @@ public final class Journal<State: EventSourced>: Sendable {
     at url: URL, mode: Mode = .readWrite, checking: OpeningCheck = .recent,
     options: JournalOptions = JournalOptions()
   ) throws -> Journal {
-    if checking == .everything {
+    if checking == .everything, mode != .upToDamage {
       // Verify read-only first, because opening for writing changes the folder.
       let look = try open(at: url, mode: .readOnly, options: options)
       defer { try? look.close() }

@@ -41,8 +41,21 @@ struct Recovery<State: EventSourced> {
         // Another process may have pruned the history between two attempts.
         guard let base = Self.baseHead(url), base != seen else { throw error }
         seen = base
+      } catch let error as JournalError where error.code == .permission && mode == .readWrite {
+        guard let path = Self.pathOfProtected(url) else { throw error }
+        throw JournalError(.permission, "this user may not write to the journal", path: path)
       }
     }
+  }
+
+  /// The path of the journal at a URL if its owner, without whom it does not open, has no permission to write.
+  private static func pathOfProtected(_ url: URL) -> String? {
+    guard let folder = try? JournalFolder(url, hook: nil) else { return nil }
+    let isProtected = [folder.path, folder.entries].contains { path in
+      let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+      return (attributes?[.posixPermissions] as? NSNumber).map { $0.intValue & 0o200 == 0 } ?? false
+    }
+    return isProtected ? folder.path : nil
   }
 
   /// The base of the journal at a URL.
@@ -135,7 +148,8 @@ struct Recovery<State: EventSourced> {
           + "library for that, PostgresLog; reading the journal does not need it", path: place.folder.path)
     }
     let storage = try sharing.storage(at: address)
-    return NodeLog(try options.logStorage.open(mode.access, in: place), storage, in: place)
+    return NodeLog(
+      try options.logStorage.open(mode.access, in: place), storage, in: place, of: try ModelSchema(of: State.self))
   }
 
   /// Opens what can be read and proven of a damaged journal, whatever else is wrong.

@@ -47,21 +47,22 @@ extension Journal {
       blame.append(
         Blame(
           key: key, value: value, revision: setter.revision, date: setter.header.date.date,
-          clockDate: setter.header.clockDate.date, author: setter.words.author, note: setter.words.note,
-          isPruned: setter.isPruned, isAnnotationErased: setter.annotation == nil))
+          clockDate: setter.header.clockDate.date, author: setter.author, note: setter.note,
+          isPruned: setter.isPruned, isAnnotationErased: setter.isAnnotationErased))
     }
     return blame
   }
 
-  /// The newest event that set each of some parts of an entity, from one of its events backwards. Reads no further back
-  /// than to these.
+  /// The entry that last set each of some parts of an entity, from one of its events backwards. Reads no further back than
+  /// to these.
   private func setters(
     of keys: [FieldKey], in entity: EntityKey, from newest: Revision
-  ) throws -> [FieldKey: PastEvent] {
+  ) throws -> [FieldKey: Setter] {
     var missing = Set(keys)
-    var setters: [FieldKey: PastEvent] = [:]
+    var setters: [FieldKey: Setter] = [:]
     try readBack(from: newest, over: entity) { past throws(JournalError) in
-      func note(_ key: FieldKey) { if missing.remove(key) != nil { setters[key] = past } }
+      let setter = Setter(past)
+      func note(_ key: FieldKey) { if missing.remove(key) != nil { setters[key] = setter } }
       switch past.event.change {
       case .update(let changes):
         changes.visitKeys(note)
@@ -74,14 +75,14 @@ extension Journal {
     return setters
   }
 
-  /// Replaces events that restored values by the ones that first set these.
-  private func findOrigins(_ setters: inout [FieldKey: PastEvent], in entity: EntityKey) throws {
+  /// Replaces entries that restored values by the ones that first set these.
+  private func findOrigins(_ setters: inout [FieldKey: Setter], in entity: EntityKey) throws {
     var open = Array(setters.keys)
     while !open.isEmpty {
       // A restore sets many parts from one source, and its events are read once for all.
       var keys: [Revision: [FieldKey]] = [:]
       for key in open {
-        guard let setter = setters[key], let source = setter.words.source, source < setter.revision,
+        guard let setter = setters[key], let source = setter.source, source < setter.revision,
           source >= format.head.revision
         else { continue }
         keys[source, default: []].append(key)
@@ -94,5 +95,27 @@ extension Journal {
         open += earlier.keys
       }
     }
+  }
+}
+
+/// An entry that set parts of an entity. It has no values: one large event for each part would fill the memory.
+private struct Setter {
+  let revision: Revision
+  let header: EntryHeader
+  let author: String
+  let note: String
+  let isPruned: Bool
+  let isAnnotationErased: Bool
+  /// The revision whose values the entry restored, nil if it restored none.
+  let source: Revision?
+
+  init(_ past: PastEvent) {
+    revision = past.revision
+    header = past.header
+    author = past.words.author
+    note = past.words.note
+    isPruned = past.isPruned
+    isAnnotationErased = past.annotation == nil
+    source = past.words.source
   }
 }

@@ -17,8 +17,11 @@ final class HistoryBase: Sendable {
   /// More bytes than the lines before the state can have.
   private static let headerLimit = 4096
 
+  let journal: JournalID
   /// The newest entry that was pruned: its number, date and digest.
   let head: Head
+  /// The digest of the journal's FORMAT.
+  let formatDigest: ContentDigest
   /// The model whose records the state has.
   let schema: ModelSchema
   /// The digest of the state.
@@ -31,24 +34,26 @@ final class HistoryBase: Sendable {
   private let checked = Lock<BaseContents?>(nil)
 
   /// Opens the base in the folder of a log; nil if there is none.
+  /// - Parameter format: the journal's FORMAT; nil for the base of any journal, which salvage compares itself.
   /// - Throws: ``JournalError`` with code `damaged` if it is not that of this journal, or its first lines are altered.
-  static func open(in entries: Folder, _ format: JournalFormat) throws(JournalError) -> HistoryBase? {
+  static func open(in entries: Folder, _ format: JournalFormat?) throws(JournalError) -> HistoryBase? {
     guard try entries.status(of: fileName) != nil else { return nil }
-    return try HistoryBase(try entries.file(fileName, .reading), format)
+    let base = try HistoryBase(try entries.file(fileName, .reading))
+    if let format, base.journal != format.id || base.formatDigest != format.digest {
+      throw invalid(base.file.path)
+    }
+    return base
   }
 
-  private init(_ file: consuming File, _ format: JournalFormat) throws(JournalError) {
+  private init(_ file: consuming File) throws(JournalError) {
     byteCount = try file.byteCount()
     let start = try file.piece(at: 0, byteCount: min(byteCount, Self.headerLimit))
-    guard let header = BaseHeader(start), header.journal == format.id, header.formatDigest == format.digest,
-      header.byteCount == byteCount - header.ownByteCount
-    else {
-      throw JournalError(
-        .damaged,
-        "the base of the pruned history is altered, cut or another journal's; restore the file from a backup",
-        path: file.path)
+    guard let header = BaseHeader(start), header.byteCount == byteCount - header.ownByteCount else {
+      throw Self.invalid(file.path)
     }
+    journal = header.journal
     head = header.head
+    formatDigest = header.formatDigest
     schema = header.schema
     stateDigest = header.stateDigest
     contentStart = header.ownByteCount
@@ -103,6 +108,14 @@ final class HistoryBase: Sendable {
       return false
     }
     return found
+  }
+
+  /// The error about a file that is not the base of the journal.
+  static func invalid(_ path: String) -> JournalError {
+    JournalError(
+      .damaged,
+      "the base of the pruned history is altered, cut or another journal's; restore the file from a backup",
+      path: path)
   }
 
   var damaged: JournalError {

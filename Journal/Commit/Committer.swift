@@ -340,6 +340,10 @@ final class Committer<State: EventSourced>: Sendable {
   ) throws -> PreparedCommit {
     let base = accepted.version
     let revision = base.revision + 1
+    // Only a forged history comes so far.
+    guard revision < NumberLimit.revision else {
+      throw JournalError(.tooLarge, "a journal has \(NumberLimit.revision - 1) entries at most")
+    }
     let clock = try request.clock(after: base.head)
     var draft = Draft(base: base, date: clock.date.date)
     let result = Result {
@@ -476,11 +480,14 @@ final class Committer<State: EventSourced>: Sendable {
         // After a failed flush, another one may succeed although data was lost.
         throw .refused(error.code == .outOfResources ? error : Self.poisoned(error))
       }
-      do throws(JournalError) { try node?.store(work.blobs, from: blobs) } catch { throw .refused(error) }
     }
     let clock = ContinuousClock()
     let start = clock.now
-    try log.append(work.entries, after: first.revision - 1)
+    if let node {
+      try node.append(work.entries, after: first.revision - 1, naming: work.blobs, from: blobs)
+    } else {
+      try log.append(work.entries, after: first.revision - 1)
+    }
     // The commits of a node do not wait for this drive.
     if node == nil { keeper.pace.noteCommit() }
     let duration = clock.now - start

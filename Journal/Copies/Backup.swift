@@ -170,7 +170,7 @@ extension Journal {
       && !reader.next(
         through: last.revision,
         { entry throws(JournalError) in
-          if try entry.annotation()?.metadata[ErasureMetadata.erases] != nil { isFound = true }
+          if try entry.recordsErasure() { isFound = true }
         }
       ).isEmpty
     {
@@ -238,17 +238,11 @@ extension Journal {
     report.sharedImageCount = images.sharedCount
   }
 
-  /// A journal's folder must not contain anything else.
+  /// A copy must not be in the folder of a journal, nor be this journal's own folder.
   func checkIsOutside(_ path: String) throws(JournalError) {
     let parent = try JournalFolder.parent(ofPath: path, hook: nil)
-    let outer = (parent.currentPath() ?? parent.path) + "/"
-    let own = (folder.root.currentPath() ?? folder.path) + "/"
-    guard outer.hasPrefix(own) || outer + URL(fileURLWithPath: path).lastPathComponent + "/" == own else {
-      return
-    }
-    throw JournalError(
-      .wrongUse, "a copy can't be in the folder of the journal itself; choose a folder outside of it",
-      path: path
-    )
+    let target = "\(parent.currentPath() ?? parent.path)/\(URL(fileURLWithPath: path).lastPathComponent)"
+    guard target == folder.root.currentPath() ?? folder.path else { return }
+    throw JournalError(.wrongUse, "a copy can't replace the journal itself; choose another folder", path: path)
   }
 }

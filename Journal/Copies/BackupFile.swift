@@ -36,4 +36,11 @@ enum BackupFile {
     bytes.append(bigEndian: UInt64(byteCount))
     return bytes
   }
+
+  /// The first bytes of the record of a blob, and its digest.
+  static func head(of blob: Blob) -> [UInt8] {
+    // A forged entry can name any size, and the bytes are read after this.
+    let digest = blob.digest.bytes
+    return head(.blob, byteCount: [digest.count, blob.byteCount].sum(of: \.self)) + digest
+  }
 }

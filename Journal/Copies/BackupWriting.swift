@@ -79,13 +79,13 @@ extension Journal {
     var written: Set<Blob> = []
     try readPieces(after: format.head, through: last, progress) { piece, blobs, _ in
       for blob in blobs where written.insert(blob).inserted {
-        let head = BackupFile.head(.blob, byteCount: 32 + blob.byteCount) + blob.digest.bytes
         if let shared = self.blobs.shared, try images?.status(of: blob.digest.hex) == nil {
-          try put(head)
+          try put(BackupFile.head(of: blob))
           try shared.read(blob) { try put($0) }
         } else {
+          // Opened first, because its error is the most precise.
           let file = try BlobFile(blob, in: images, at: folder.images)
-          try put(head)
+          try put(BackupFile.head(of: blob))
           try file.read { piece, _ in try put(piece) }
         }
         report.copiedImageCount += 1

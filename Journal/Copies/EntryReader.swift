@@ -1,4 +1,5 @@
 import Locks
+package import SHA256
 
 /// Reads the entries of a log in order, a piece at a time, and checks that each follows from the one before it.
 ///
@@ -29,7 +30,14 @@ struct EntryReader {
   mutating func next(
     through last: Revision, _ body: (EntryDecoder) throws(JournalError) -> Void = { _ in }
   ) throws(JournalError) -> [SealedEntry] {
-    guard head.revision < last else { return [] }
+    try nextPiece(through: last, body)?.entries ?? []
+  }
+
+  /// The same as a piece; nil when there are no more.
+  fileprivate mutating func nextPiece(
+    through last: Revision, _ body: (EntryDecoder) throws(JournalError) -> Void = { _ in }
+  ) throws(JournalError) -> EntryPiece? {
+    guard head.revision < last else { return nil }
     var piece = EntryPiece(head: head)
     try unsafe log.read(head.revision + 1...last, newestFirst: false) {
       revision, bytes throws(JournalError) in
@@ -41,7 +49,7 @@ struct EntryReader {
     }
     guard !piece.entries.isEmpty else { throw JournalError.missing(head.revision + 1) }
     head = piece.head
-    return piece.entries
+    return piece
   }
 
   /// Reads all entries up to `last` in one call of the log, so that it can read ahead.
@@ -60,15 +68,14 @@ struct EntryReader {
 
 /// Checked entries that follow each other.
 struct EntryPiece: Sendable {
-  private(set) var entries: [SealedEntry]
+  private(set) var entries: [SealedEntry] = []
   /// The newest of them, or the entry before if there are none.
   private(set) var head: Head
   private var byteCount = 0
+  /// The newest version of the model that has written one of them.
+  private(set) var schemaVersion = 0
 
-  init(_ entries: [SealedEntry] = [], head: Head) {
-    self.entries = entries
-    self.head = head
-  }
+  init(head: Head) { self.head = head }
 
   var isFull: Bool { byteCount >= EntryReader.pieceByteCount || entries.count >= EntryReader.pieceCount }
 
@@ -83,6 +90,7 @@ struct EntryPiece: Sendable {
     entries.append(SealedEntry(revision: entry.revision, bytes: bytes, digest: digest))
     head = Head(revision: entry.revision, timestamp: header.date, digest: digest)
     byteCount += bytes.count
+    schemaVersion = max(schemaVersion, header.schemaVersion)
   }
 }
 
@@ -118,8 +126,7 @@ struct EntryPieces: ~Copyable {
   /// - Throws: as ``EntryReader/next(through:_:)``.
   mutating func next() throws(JournalError) -> EntryPiece? {
     if let queue { return try queue.receive() }
-    let entries = try reader.next(through: last)
-    return entries.isEmpty ? nil : EntryPiece(entries, head: reader.head)
+    return try reader.nextPiece(through: last)
   }
 }
 
@@ -138,6 +145,12 @@ extension EntryDecoder {
 }
 
 extension SealedEntry {
+  /// The digest of the entry before.
+  /// - Throws: ``JournalError`` with code `damaged` if these are not the bytes of an entry.
+  package func previousDigest() throws(JournalError) -> ContentDigest {
+    try decode { entry throws(JournalError) in try entry.header().previousDigest }
+  }
+
   /// Decodes the entry.
   func decode<Result>(
     _ body: (EntryDecoder) throws(JournalError) -> Result

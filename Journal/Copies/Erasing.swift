@@ -23,6 +23,15 @@ enum ErasureMetadata {
   static let annotations = "journal.erasesWords"
 }
 
+extension EntryDecoder {
+  /// Whether the entry records an erasure. A commit can have the same metadata, but only with events: without events, it
+  /// makes no entry.
+  func recordsErasure() throws(JournalError) -> Bool {
+    guard try events().remaining == 0 else { return false }
+    return try annotation()?.metadata[ErasureMetadata.erases] != nil
+  }
+}
+
 extension Journal {
   /// Erases the content of entities from the whole history: the content of all their events, and the bytes of images
   /// that nothing else names.
@@ -244,7 +253,8 @@ extension Journal {
     let name = State.name(of: entity)
     let cursor = entries(newestFirst: true)
     while let entry = try cursor.next() {
-      if entry.metadata[ErasureMetadata.erases]?.split(separator: " ").contains(Substring(name)) == true {
+      // A commit can have this metadata too, but always has events.
+      if entry.events.isEmpty, entry.metadata[ErasureMetadata.erases]?.split(separator: " ").contains(Substring(name)) == true {
         return entry
       }
     }

@@ -23,7 +23,7 @@ struct ProvableHistory {
     let ids = Set(sources.compactMap(\.id))
     guard let id = ids.first else {
       throw JournalError(
-        .damaged, "neither FORMAT nor the log has the journal's id, so nothing can be proven",
+        .damaged, "neither FORMAT, the log nor a base has the journal's id, so nothing can be proven",
         path: sources.first?.folder.path)
     }
     guard ids.count == 1 else {
@@ -42,7 +42,8 @@ struct ProvableHistory {
   private static func start(
     of sources: [SalvageSource], _ whole: JournalFormat
   ) throws(JournalError) -> JournalFormat {
-    let bases = sources.compactMap(\.base).sorted { $0.head.revision < $1.head.revision }
+    let bases = sources.compactMap(\.base).filter { $0.formatDigest == whole.digest }
+      .sorted { $0.head.revision < $1.head.revision }
     guard !bases.isEmpty else { return whole }
     var best = (format: whole, end: 0)
     for format in [whole] + bases.map(whole.with) {
@@ -59,7 +60,7 @@ struct ProvableHistory {
     head = format.head
   }
 
-  /// The FORMAT of a copy, or a rebuilt one: the first entry proves that it is right.
+  /// The FORMAT of a copy, or a rebuilt one: the first entry or a base proves that it is right.
   private static func format(
     of sources: [SalvageSource], _ id: JournalID, _ schema: ModelSchema
   ) throws(JournalError) -> JournalFormat {
@@ -73,12 +74,13 @@ struct ProvableHistory {
         for format in candidates where entry(bytes, after: format.head, format.id) != nil { return format }
       }
     }
-    // A base identifies its FORMAT.
-    if let source = sources.first(where: { $0.base != nil }), let format = source.format { return format }
-    // Without a first entry, FORMAT can be neither proven nor disproven.
+    for base in sources.compactMap(\.base) {
+      if let format = candidates.first(where: { $0.digest == base.formatDigest }) { return format }
+    }
+    // Without a first entry and a base, FORMAT can be neither proven nor disproven.
     if let format = sources.compactMap(\.format).first { return format }
     throw JournalError(
-      .damaged, "FORMAT can't be read, and there is no first entry that could prove a rebuilt one",
+      .damaged, "FORMAT can't be read, and neither a first entry nor a base proves a rebuilt one",
       path: sources.first?.folder.format)
   }
 

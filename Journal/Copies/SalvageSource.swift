@@ -6,9 +6,10 @@ struct SalvageSource: Sendable {
   let folder: JournalFolder
   /// FORMAT; nil if it can't be read.
   let format: JournalFormat?
-  /// The base of the history; nil if it was not pruned, or can't be read.
+  /// The base of the history; nil if it was not pruned, or can't be read. It may be the base of another FORMAT, because
+  /// that of this folder may be altered or missing.
   let base: HistoryBase?
-  /// The journal's id, from FORMAT or the log.
+  /// The journal's id, from the log, the base or FORMAT.
   let id: JournalID?
   /// The newest acknowledged entry, according to the log's mark; nil if it can't be read.
   let acknowledged: LogMark?
@@ -34,20 +35,30 @@ struct SalvageSource: Sendable {
       }
     }
     let folder = folder
+    let log = try storage.remains(in: folder)
+    self.log = log
     let format = try attempt { () throws(JournalError) in try folder.readFormatFile() }
-    base =
-      try attempt { () throws(JournalError) in
-        guard let base = try format.map({ format throws(JournalError) in try folder.readBase(format) }) ?? nil
+    let base: HistoryBase? =
+      try attempt { () throws(JournalError) -> HistoryBase? in
+        guard try folder.root.status(of: "entries") != nil,
+          let base = try HistoryBase.open(in: try folder.openEntries(), nil)
         else { return nil }
+        if let id = log.journal, id != base.journal { throw HistoryBase.invalid(folder.base) }
         try base.check()
         return base
       } ?? nil
+    if let format, let base, format.digest != base.formatDigest {
+      problems.append(
+        JournalError(
+          .damaged,
+          "FORMAT does not have the digest that the base of the history names; restore it from a backup",
+          path: folder.format))
+    }
     self.format = format
+    self.base = base
     images = try attempt { () throws(JournalError) in try folder.openImages() } ?? nil
-    let log = try storage.remains(in: folder)
-    self.log = log
-    // The log has a checksum, and FORMAT has none.
-    let id = log.journal ?? format?.id
+    // The log and the base have checksums, and FORMAT has none.
+    let id = log.journal ?? base?.journal ?? format?.id
     self.id = id
     acknowledged =
       try attempt { () throws(JournalError) in

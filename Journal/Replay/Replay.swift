@@ -63,10 +63,15 @@ struct Replay<State: EventSourced>: Sendable {
 
   /// Fails at the first entry of a range whose digest does not follow from the one before it, or differs from the
   /// acknowledged one.
-  /// - Parameter before: the digest that the first one must follow; nil for any, unless history begins with it.
+  /// - Parameters:
+  ///   - before: the digest that the first one must follow; nil for any, unless history begins with it.
+  ///   - isOver: called after each entry; whether to end here.
+  /// - Returns: the newest entry that was checked.
+  @discardableResult
   func checkDigests(
-    from first: Revision, through last: Revision, before: ContentDigest? = nil, mark: LogMark? = nil
-  ) throws(JournalError) {
+    from first: Revision, through last: Revision, before: ContentDigest? = nil, mark: LogMark? = nil,
+    until isOver: (Revision) -> Bool = { _ in false }
+  ) throws(JournalError) -> Revision {
     let start = format.head
     if let mark, mark.revision == start.revision, mark.digest != start.digest {
       throw JournalError(
@@ -74,11 +79,14 @@ struct Replay<State: EventSourced>: Sendable {
         "history begins with another entry than the one that was acknowledged; restore the journal from a "
           + "backup", revision: start.revision)
     }
-    guard last > start.revision else { return }
+    guard last > start.revision else { return start.revision }
     var previous: ContentDigest? = before ?? (first <= start.revision + 1 ? start.digest : nil)
-    try log.readAll(max(first, start.revision + 1)...last) { entry throws(JournalError) in
-      let header = try entry.header()
-      let digest = try entry.digest(journal: format.id)
+    var checked = max(first, start.revision + 1) - 1
+    var goesOn = true
+    try unsafe log.read(checked + 1...last, newestFirst: false) { revision, bytes throws(JournalError) in
+      guard revision == checked + 1 else { throw JournalError.missing(checked + 1) }
+      let entry = unsafe EntryDecoder(bytes, revision: revision)
+      let (header, digest) = try entry.headerAndDigest(journal: format.id)
       let follows = previous == nil || previous == header.previousDigest
       guard follows, entry.revision != mark?.revision || digest == mark?.digest else {
         throw JournalError(
@@ -86,6 +94,11 @@ struct Replay<State: EventSourced>: Sendable {
           revision: entry.revision)
       }
       previous = digest
+      checked = entry.revision
+      goesOn = !isOver(checked)
+      return goesOn
     }
+    guard checked == last || !goesOn else { throw JournalError.missing(checked + 1) }
+    return checked
   }
 }

@@ -17,6 +17,11 @@ public struct RevisionSelector: Hashable, Sendable {
 
   let form: Form
 
+  /// The most bytes of a text. The names of a catalog's tags have up to 4 KiB.
+  private static let byteLimit = 8 << 10
+  /// The most entities of a text such as `item:1@item:2@120`.
+  private static let entityLimit = 8
+
   /// Whether resolving it needs a state of the journal, as a tag or an entity does.
   package var isOfState: Bool {
     switch form {
@@ -65,6 +70,15 @@ public struct RevisionSelector: Hashable, Sendable {
   public init(
     _ text: String, timeZone: TimeZone = .gmt, now: Date = Date()
   ) throws(JournalError) {
+    // Each entity is parsed, and looked up, by a recursive call, and texts may come from the network.
+    guard text.utf8.count <= Self.byteLimit,
+      text.utf8.count(where: { $0 == UInt8(ascii: "@") }) <= Self.entityLimit
+    else {
+      throw JournalError(
+        .invalidSelector,
+        "the text is too long for a point in time: it may have \(Self.byteLimit) bytes, and name \(Self.entityLimit) "
+          + "entities")
+    }
     let trimmed = text.trimmingCharacters(in: .whitespaces)
     let reader = DateReader(timeZone: timeZone, now: now)
     if let form = Self.number(trimmed, reader) ?? Self.head(trimmed)

@@ -120,8 +120,8 @@ extension Journal {
     var edits: [LaterEdit] = []
     for change in changes {
       let parts = Set(change.parts.map(\.key))
-      for past in try events(of: change.entity, after: revision, on: preview) {
-        if let edit = past.edit(of: change.operation == .update ? parts : nil) { edits.append(edit) }
+      for event in try laterEvents(of: change.entity, after: revision, on: preview) {
+        if let edit = event.edit(of: change.operation == .update ? parts : nil) { edits.append(edit) }
       }
     }
     return edits.sorted { ($1.revision, $0.entity) < ($0.revision, $1.entity) }
@@ -129,31 +129,57 @@ extension Journal {
 
   /// The events of an entity after a revision, newest first.
   /// - Parameter preview: what plans would add to them.
-  func events(
+  func laterEvents(
     of entity: EntityKey, after revision: Revision, on preview: Preview<State>?
-  ) throws -> [PastEvent] {
+  ) throws -> [LaterEvent] {
     var events = preview?.events(of: entity) ?? []
     let newest = state.revision(of: entity)
     guard newest > revision else { return events }
     try readBack(from: newest, over: entity) { past throws(JournalError) in
-      events.append(past)
+      events.append(LaterEvent(past))
       return past.event.previous > revision
     }
     return events
   }
 }
 
-extension PastEvent {
+/// What a plan needs of an event after the state that it restores. It has no values, because those of a long history of
+/// large texts would fill the memory.
+struct LaterEvent: Sendable {
+  /// The event as an edit, with all parts that it changed.
+  private let whole: LaterEdit
+  private let isUpdate: Bool
+  /// The revision that its entry reverts, nil if it is not a revert.
+  let reverted: Revision?
+
+  init(_ past: PastEvent) {
+    var fields: [FieldKey] = []
+    if case .update(let changes) = past.event.change {
+      isUpdate = true
+      changes.visitKeys { fields.append($0) }
+    } else {
+      isUpdate = false
+    }
+    reverted = past.words.reverted
+    whole = LaterEdit(
+      revision: past.revision, date: past.header.date.date, clockDate: past.header.clockDate.date,
+      author: past.words.author, note: past.words.note, isAnnotationErased: past.annotation == nil,
+      entity: past.event.entity, operation: past.event.operation, fields: fields)
+  }
+
+  var revision: Revision { whole.revision }
+
+  /// Whether it changed a part; adds and deletes change all parts.
+  func touches(_ key: FieldKey) -> Bool { !isUpdate || whole.fields.contains(key) }
+
   /// This event as an edit; nil if it changed none of the given parts.
   func edit(of parts: Set<FieldKey>?) -> LaterEdit? {
-    var fields: [FieldKey] = []
-    if case .update(let changes) = event.change {
-      changes.visitKeys { if parts?.contains($0) ?? true { fields.append($0) } }
-      if fields.isEmpty { return nil }
-    }
+    guard isUpdate else { return whole }
+    let fields = whole.fields.filter { parts?.contains($0) ?? true }
+    if fields.isEmpty { return nil }
     return LaterEdit(
-      revision: revision, date: header.date.date, clockDate: header.clockDate.date, author: words.author,
-      note: words.note, isAnnotationErased: annotation == nil, entity: event.entity,
-      operation: event.operation, fields: fields)
+      revision: whole.revision, date: whole.date, clockDate: whole.clockDate, author: whole.author,
+      note: whole.note, isAnnotationErased: whole.isAnnotationErased, entity: whole.entity,
+      operation: whole.operation, fields: fields)
   }
 }

@@ -77,7 +77,7 @@ extension Journal {
         event, from: try row(of: event.entity, after: event.previous)?.record,
         to: try row(of: event.entity, after: entry.revision)?.record,
         touches: Touches(
-          of: try events(of: event.entity, after: entry.revision, on: preview), since: entry.revision))
+          of: try laterEvents(of: event.entity, after: entry.revision, on: preview), since: entry.revision))
     }
     let asked = reversal.targets
     try reversal.targets.complete()
@@ -87,8 +87,8 @@ extension Journal {
     let inConflict = Set(reversal.conflicts.map(\.entity))
     for entity in losers where !inConflict.contains(entity) {
       let latest = newest.state.revision(of: entity)
-      guard let past = try events(of: entity, after: latest - 1, on: preview).first,
-        let edit = past.edit(of: nil)
+      guard let event = try laterEvents(of: entity, after: latest - 1, on: preview).first,
+        let edit = event.edit(of: nil)
       else { continue }
       reversal.note(edit)
     }
@@ -114,12 +114,12 @@ struct Preview<State: EventSourced> {
   /// The version after the plans.
   private(set) var version: Version<State>
   /// The events of each entity that the plans would make, newest first.
-  private var events: [EntityKey: [PastEvent]] = [:]
+  private var events: [EntityKey: [LaterEvent]] = [:]
 
   init(_ version: Version<State>) { self.version = version }
 
   /// The events of an entity that the plans would make, newest first.
-  func events(of entity: EntityKey) -> [PastEvent] { events[entity] ?? [] }
+  func events(of entity: EntityKey) -> [LaterEvent] { events[entity] ?? [] }
 
   /// Makes the changes of a plan, if there are any, as the next entry.
   mutating func commit(_ plan: RestorePlan, by author: String) throws(JournalError) {
@@ -132,8 +132,9 @@ struct Preview<State: EventSourced> {
       date: .now, clockDate: .now, schemaVersion: 0, previousDigest: head.digest, checkpointRevision: nil)
     let annotation = EntryAnnotation(author: author, note: plan.note, metadata: plan.metadata)
     for event in made {
-      events[event.entity, default: []].insert(
-        PastEvent(revision: head.revision + 1, header: header, annotation: annotation, event: event), at: 0)
+      let past = PastEvent(
+        revision: head.revision + 1, header: header, annotation: annotation, event: event)
+      events[event.entity, default: []].insert(LaterEvent(past), at: 0)
     }
     version = Version(
       head: Head(revision: head.revision + 1, timestamp: head.timestamp, digest: head.digest), state: state)
@@ -221,11 +222,11 @@ private struct Reversal<State: EventSourced> {
 
 /// The events of one entity after an entry, newest first, without those that were reverted.
 private struct Touches {
-  private let events: [PastEvent]
+  private let events: [LaterEvent]
   private let revisions: Set<Revision>
   private let entry: Revision
 
-  init(of events: [PastEvent], since entry: Revision) {
+  init(of events: [LaterEvent], since entry: Revision) {
     self.events = events
     revisions = Set(events.map(\.revision))
     self.entry = entry
@@ -235,29 +236,19 @@ private struct Touches {
   /// - Parameter isAsLeft: whether the parts are still as the entry left them. If not, the newest event counts, even if
   ///   mutual reverts, some of which overrode later edits, seem to have undone all events.
   func standing(
-    isAsLeft: Bool, where isAskedFor: (PastEvent) -> Bool
-  ) -> (isReverted: Bool, events: [PastEvent]) {
+    isAsLeft: Bool, where isAskedFor: (LaterEvent) -> Bool
+  ) -> (isReverted: Bool, events: [LaterEvent]) {
     var reverted: Set<Revision> = []
-    var standing: [PastEvent] = []
-    for past in events where isAskedFor(past) && !reverted.contains(past.revision) {
-      switch past.words.reverted {
+    var standing: [LaterEvent] = []
+    for event in events where isAskedFor(event) && !reverted.contains(event.revision) {
+      switch event.reverted {
       case entry?: return (true, standing)
       // Side effects of another entry's revert on this entity count as an edit.
       case let target? where revisions.contains(target): reverted.insert(target)
-      default: standing.append(past)
+      default: standing.append(event)
       }
     }
     if standing.isEmpty, !isAsLeft, let newest = events.first(where: isAskedFor) { return (false, [newest]) }
     return (false, standing)
-  }
-}
-
-extension PastEvent {
-  /// Whether the event changes a part; adds and deletes change all parts.
-  fileprivate func touches(_ key: FieldKey) -> Bool {
-    guard case .update(let changes) = event.change else { return true }
-    var isTouched = false
-    changes.visitKeys { if $0 == key { isTouched = true } }
-    return isTouched
   }
 }

@@ -29,10 +29,12 @@ struct SharedImages: Sendable {
     of blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void
   ) throws(JournalError) {
     var hash = SHA256Hash()
+    var byteCount = 0
     var isThere = false
     if let store {
       isThere = try store.load(blob) { piece throws(JournalError) in
         hash.update(piece)
+        byteCount += piece.count
         try body(piece)
       }
     }
@@ -41,10 +43,12 @@ struct SharedImages: Sendable {
       defer { try? shared.close() }
       isThere = try shared.readImage(blob) { piece throws(JournalError) in
         hash.update(piece)
+        byteCount += piece.count
         try body(piece)
       }
     }
-    guard isThere, hash.finish() == blob.digest else {
+    // A forged entry can name any size.
+    guard isThere, byteCount == blob.byteCount, hash.finish() == blob.digest else {
       throw JournalError(
         .damaged,
         isThere

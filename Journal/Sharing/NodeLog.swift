@@ -32,6 +32,7 @@ final class NodeLog: EntryLog {
   private let backlog: EntryBacklog
   private let storage: any SharedLogStorage
   private let place: LogPlace
+  private let schema: ModelSchema
   private let turn: Lock<Turn>
   /// The newest local entry of another node.
   let brought: NewestRevision
@@ -41,16 +42,21 @@ final class NodeLog: EntryLog {
   private let thread = DispatchGroup()
   /// The connection that waits for new entries. Closing interrupts it.
   private let listening = Lock<(any SharedLog)?>(nil)
-  /// Images that are known to be in the shared log.
+  /// Images that are known to be in the shared log since the node has connected.
   private let stored = Lock<Set<Blob>>([])
 
   /// How many entries and bytes are fetched before other operations get the connection.
   private static let stretchCount = 65_536
   private static let stretchByteCount = 64 << 20
 
-  /// - Parameter local: the log in the folder, opened for writing.
-  init(_ local: any EntryLog, _ storage: any SharedLogStorage, in place: LogPlace) {
+  /// - Parameters:
+  ///   - local: the log in the folder, opened for writing.
+  ///   - schema: the version of the model that this node can read.
+  init(
+    _ local: any EntryLog, _ storage: any SharedLogStorage, in place: LogPlace, of schema: ModelSchema
+  ) {
     self.local = local
+    self.schema = schema
     backlog = EntryBacklog(local, options: place.options)
     self.storage = storage
     self.place = place
@@ -119,18 +125,29 @@ final class NodeLog: EntryLog {
     let warning = connection.durability.warning
     if let warning, warning != turn.warning { place.options.note(.warning, warning) }
     turn.warning = warning
+    // The server may be another one, which lacks what this node has sent last.
+    stored.withLock { $0 = [] }
     do throws(JournalError) {
       try connection.beginWriting()
-      try connection.compare(with: self, through: turn.head, of: place.format)
+      try checkHistory(connection, &turn)
       // After a crash, a server may have entries that its standby never got, and that may still be lost.
       if try connection.newestRevision() > turn.head.revision { try connection.confirmIfPermitted() }
     } catch {
       try? connection.close()
-      if error.code == .diverged { turn.failure = error }
       throw error
     }
     turn.connection = connection
     return connection
+  }
+
+  /// Fails if the shared log has another history than this node.
+  private func checkHistory(_ connection: any SharedLog, _ turn: inout Turn) throws(JournalError) {
+    do throws(JournalError) {
+      try connection.compare(with: self, through: turn.head, of: place.format)
+    } catch {
+      if error.code == .diverged { turn.failure = error }
+      throw error
+    }
   }
 
   private func drop(_ turn: inout Turn) {
@@ -235,14 +252,20 @@ final class NodeLog: EntryLog {
         piece = try pieces.next()
       } catch {
         guard error.code == .damaged, let revision = error.revision else { throw error }
-        // The local log was compared before, so the server is wrong.
+        // The server's history may have been replaced since the node has connected.
+        try checkHistory(connection, &turn)
         turn.failure = JournalError.diverged(
           "the shared log's next entry does not follow from this node's newest one; nothing was changed",
           at: revision)
         throw turn.failure ?? error
       }
       guard let piece else { return }
-      if let entry = piece.entries.first(where: { $0.erases }) {
+      // This node could not even read its folder any more.
+      do throws(JournalError) { try schema.checkReads(piece, path: storage.address) } catch {
+        turn.failure = error
+        throw error
+      }
+      if let entry = piece.entries.first(where: \.recordsErasure) {
         // Erased entries keep their digests, so only this entry reveals the erasure.
         turn.failure = JournalError.diverged(
           "entry \(entry.revision) erased something from the shared history, and this node's folder still has it; "
@@ -259,11 +282,31 @@ final class NodeLog: EntryLog {
   // MARK: Appending
 
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
+    try append(entries, after: revision) { _ in }
+  }
+
+  /// Appends entries after the images that they name.
+  func append(
+    _ entries: [SealedEntry], after revision: Revision, naming images: Set<Blob>, from blobs: BlobStore
+  ) throws(AppendFailure) {
+    try append(entries, after: revision) { connection throws(JournalError) in
+      for image in images where !stored.withLock({ $0.contains(image) }) {
+        try blobs.send(image, to: connection, or: place.options.sharing?.images)
+        noteStored(image)
+      }
+    }
+  }
+
+  /// - Parameter prepare: sends what the entries need. Called again for each new connection.
+  private func append(
+    _ entries: [SealedEntry], after revision: Revision,
+    _ prepare: (any SharedLog) throws(JournalError) -> Void
+  ) throws(AppendFailure) {
     guard let last = entries.last else { return }
     try turn.withLock { turn throws(AppendFailure) in
       if let failure = failure(turn) { throw .refused(failure) }
       guard turn.head.revision == revision else { throw .conflict(newest: turn.head.revision) }
-      try store(entries, after: revision, &turn)
+      try store(entries, after: revision, &turn, prepare)
       let date = (try? last.decode { entry throws(JournalError) in try entry.date() }) ?? turn.head.timestamp
       do throws(JournalError) { try backlog.add(entries) } catch { throw .unknown(error) }
       turn.head = Head(revision: last.revision, timestamp: date, digest: last.digest)
@@ -272,14 +315,22 @@ final class NodeLog: EntryLog {
 
   /// Stores entries in the shared log, and finds out whether they are stored if the connection was lost.
   private func store(
-    _ entries: [SealedEntry], after revision: Revision, _ turn: inout Turn
+    _ entries: [SealedEntry], after revision: Revision, _ turn: inout Turn,
+    _ prepare: (any SharedLog) throws(JournalError) -> Void
   ) throws(AppendFailure) {
     var lost: JournalError?
     var deadline: ContinuousClock.Instant?
     while true {
       var failure: AppendFailure
       do throws(JournalError) {
-        let connection = try connected(&turn)
+        var connection = try connected(&turn)
+        do throws(JournalError) { try prepare(connection) } catch {
+          guard error.code == .unreachable else { throw error }
+          // The connection may have been lost long ago.
+          drop(&turn)
+          connection = try connected(&turn)
+          try prepare(connection)
+        }
         guard
           let found = Self.failure(of: { () throws(AppendFailure) in
             try connection.append(entries, after: revision)
@@ -297,7 +348,10 @@ final class NodeLog: EntryLog {
         failure = .refused(error)
       }
       switch failure {
-      case .conflict: throw failure
+      case .conflict(let newest):
+        guard newest <= revision else { throw failure }
+        // No other node was faster: the server's history is another one now. The next connection names the difference.
+        drop(&turn)
       case .refused(let error):
         if error.code == .unreachable { drop(&turn) }
         // The outcome is known only if nothing was sent: the server that got it may be another one than the one that
@@ -350,21 +404,6 @@ final class NodeLog: EntryLog {
     }
   }
 
-  /// Stores the bytes of images in the shared log, before entries that name them are appended.
-  func store(_ images: Set<Blob>, from blobs: BlobStore) throws(JournalError) {
-    for blob in images where !stored.withLock({ $0.contains(blob) }) {
-      try turn.withLock { turn throws(JournalError) in
-        do throws(JournalError) {
-          try blobs.send(blob, to: connected(&turn), or: place.options.sharing?.images)
-        } catch {
-          if error.code == .unreachable { drop(&turn) }
-          throw error
-        }
-      }
-      noteStored(blob)
-    }
-  }
-
   // MARK: Taking turns
 
   /// Waits for the turn to append, and fetches what others have appended, so that the next append does not conflict.
@@ -408,9 +447,7 @@ final class NodeLog: EntryLog {
 }
 
 extension SealedEntry {
-  /// Whether the entry records an erasure.
-  fileprivate var erases: Bool {
-    let metadata = try? decode { entry throws(JournalError) in try entry.annotation()?.metadata }
-    return metadata?[ErasureMetadata.erases] != nil
+  fileprivate var recordsErasure: Bool {
+    (try? decode { entry throws(JournalError) in try entry.recordsErasure() }) ?? false
   }
 }

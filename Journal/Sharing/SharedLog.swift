@@ -26,11 +26,14 @@ package protocol SharedLogStorage: Sendable {
   /// - Throws: ``JournalError`` with code `unreachable` if the storage can't be reached.
   func journals() throws(JournalError) -> [JournalID]
 
-  /// Creates an empty log. An existing one is not changed.
-  /// - Parameter format: the bytes of its journal's FORMAT.
-  func begin(_ journal: JournalID, format: [UInt8]) throws(JournalError)
+  /// Creates an empty log, which no node can join yet. An existing one is not changed.
+  func begin(_ journal: JournalID) throws(JournalError)
 
-  /// The bytes of the journal's FORMAT.
+  /// Notes that a log has all entries of the journal that is being shared. From now on, nodes can join it.
+  /// - Parameter format: the bytes of the journal's FORMAT.
+  func finish(_ journal: JournalID, format: [UInt8]) throws(JournalError)
+
+  /// The bytes of the journal's FORMAT; none before ``finish(_:format:)``.
   /// - Throws: ``JournalError``: `notFound`, `unreachable`.
   func format(of journal: JournalID) throws(JournalError) -> [UInt8]
 

@@ -70,15 +70,16 @@ extension Journal {
           + "share a backup from before the pruning",
         path: journal.folder.path)
     }
-    try storage.begin(format.id, format: format.bytes)
+    try storage.begin(format.id)
     let shared = try storage.connect(to: format.id)
     defer { try? shared.close() }
     try shared.beginWriting()
     var reader = EntryReader(journal.log, journal: format.id, after: format.head)
     var named = journal.namedBlobs
     let head = journal.head
-    // Nothing may be appended to another history, because it would no longer be readable.
-    let there = try shared.newestRevision()
+    // Nothing may be appended to another history, because it would no longer be readable. If other nodes have more
+    // entries already, this node fetches them later.
+    let there = min(try shared.newestRevision(), head.revision)
     var proof = EntryReader(shared, journal: format.id, after: format.head)
     try checkIsSame(&proof, through: there, as: journal, at: storage.address)
     while true {
@@ -103,6 +104,7 @@ extension Journal {
     try progress(CopyProgress(phase: .proving, done: head.revision, all: head.revision))
     // An interrupted run may have stored entries that a standby has not got.
     try shared.confirm()
+    try storage.finish(format.id, format: format.bytes)
     try journal.folder.noteShared(at: storage.address)
     return head
   }
@@ -160,11 +162,19 @@ extension Journal {
   ) throws -> Head {
     let storage = try sharing.storage(at: address)
     let journal = try id ?? onlyJournal(in: storage)
-    let format = try JournalFormat(try storage.format(of: journal), path: storage.address)
+    let bytes = try storage.format(of: journal)
+    guard !bytes.isEmpty else {
+      throw JournalError(
+        .notFound,
+        "the journal \(journal) is not yet wholly in \(storage.address); join it when the node that shares it has "
+          + "finished, or share it again if that was interrupted")
+    }
+    let format = try JournalFormat(bytes, path: storage.address)
     guard format.id == journal else {
       throw JournalError(.damaged, "the server has another journal's FORMAT under the id \(journal)")
     }
-    try ModelSchema(of: State.self).checkReads(format.schema, path: storage.address)
+    let schema = try ModelSchema(of: State.self)
+    try schema.checkReads(format.schema, path: storage.address)
     let shared = try storage.connect(to: journal)
     defer { try? shared.close() }
     try shared.confirmIfPermitted()
@@ -177,6 +187,7 @@ extension Journal {
         EntryReader(shared, journal: journal, after: format.head), through: newest)
       while let piece = try pieces.next() {
         try Task.checkCancellation()
+        try schema.checkReads(piece, path: storage.address)
         try copy.append(piece.entries, head: piece.head)
         try progress(CopyProgress(phase: .copying, done: piece.head.revision, all: newest))
       }

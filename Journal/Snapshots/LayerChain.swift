@@ -27,6 +27,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   private let memory: LayerMemory
   /// In the order of their ends. Until the journal is closed, each layer refers back to this object, which rebuilds it.
   private let known = Lock<[Layer]>([])
+  private let isClosed = Lock(false)
 
   /// The problems that layers report.
   final class Findings: Sendable {
@@ -78,6 +79,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   /// Ends the use of the log. States that are held stay usable.
   func close() {
     use(nil)
+    isClosed.withLock { $0 = true }
     known.withLock { $0 = [] }
   }
 
@@ -119,6 +121,8 @@ final class LayerChain<State: EventSourced>: Sendable {
   func add(_ layer: Layer) {
     memory.add(layer)
     known.withLock { known in
+      // Layers refer to the chain, so those of a closed one would keep it in memory.
+      if isClosed.withLock({ $0 }) { return }
       known.removeAll { $0.name == layer.name }
       known.append(layer)
       known.sort { $0.name < $1.name }

@@ -131,18 +131,38 @@ private final class StackedEntities: EntityBase {
   }
 
   /// Decodes on two threads; nil if there is only one.
+  /// - Parameter partCount: how many entities the first part has.
   fileprivate func rowsAhead(from number: Int, partCount: Int) -> StackedRows.Ahead? {
     var merge = merge(entitiesFrom: number)
+    let nextCount = Lock(partCount)
     return ReadAhead {
-      let part = merge.next(partCount)
-      return part.isEmpty ? nil : (part, merge.sources.map(\.contents))
-    } _: { versions, contents in
-      let readers = contents.map { $0.rows(self.kind) }
-      return versions.compactMap { source, version in
-        self.row(version, readers[source], self.stack.layers[source], contents[source])
-          .map { (version.number, $0) }
-      }
+      let versions = merge.next(nextCount.withLock { $0 })
+      return versions.isEmpty
+        ? nil : StackedRows.Part(versions: versions[...], contents: merge.sources.map(\.contents))
+    } _: { part in
+      let decoded = self.decoded(part)
+      let count = part.versions.count - (decoded.rest?.versions.count ?? 0)
+      let partCount = StackedRows.partCount(asIn: count, byteCount: decoded.byteCount)
+      nextCount.withLock { $0 = partCount }
+      return decoded
     }
+  }
+
+  /// Decodes the versions of a part in order, about 1 MiB of records at most.
+  fileprivate func decoded(_ part: StackedRows.Part) -> StackedRows.Decoded {
+    let readers = part.contents.map { $0.rows(kind) }
+    var rest = part.versions
+    var rows: [StackedRows.Row] = []
+    var byteCount = 0
+    while byteCount < StackedRows.partByteCount, let (source, version) = rest.popFirst() {
+      let row = self.row(version, readers[source], stack.layers[source], part.contents[source])
+      guard let row else { continue }
+      rows.append((version.number, row))
+      byteCount += row.record.bytes.count
+    }
+    return StackedRows.Decoded(
+      rows: rows, byteCount: byteCount,
+      rest: rest.isEmpty ? nil : StackedRows.Part(versions: rest, contents: part.contents))
   }
 
   /// - Parameters:
@@ -216,8 +236,22 @@ private final class StackedEntities: EntityBase {
 /// Iterates over entities. Each is decoded when it is needed; in a long iteration, two threads decode ahead.
 private struct StackedRows {
   typealias Row = (key: Int, value: EntityRow)
-  /// Transforms versions, each with the number of its layer, and the contents of all layers.
-  typealias Ahead = ReadAhead<([MergedSources<VersionSource>.Found], [any LayerContents]), [Row]>
+  typealias Ahead = ReadAhead<Part, Decoded>
+
+  /// Versions, each with the number of its layer, and the contents of all layers.
+  struct Part: Sendable {
+    let versions: ArraySlice<MergedSources<VersionSource>.Found>
+    let contents: [any LayerContents]
+  }
+
+  /// Entities of a part.
+  struct Decoded: Sendable {
+    let rows: [Row]
+    /// How many bytes their records have.
+    let byteCount: Int
+    /// The versions after them, if there are more.
+    let rest: Part?
+  }
 
   private let entities: StackedEntities
   private var merge: MergedSources<VersionSource>
@@ -229,17 +263,25 @@ private struct StackedRows {
   private var ahead: Ahead?
   private var part: [Row] = []
   private var position = 0
+  /// The rest of a part whose records turned out to be large. It is decoded here, 1 MiB at a time.
+  private var rest: Part?
 
   /// For so many entities, a second thread does not pay off.
   private static let shortCount = 1024
-  /// How many entities a thread decodes at a time, unless they are so large that these would take more memory.
-  private static let partCount = 512
-  private static let partByteCount = 1 << 20
+  /// How many entities a thread decodes at a time, and after how many bytes of records it stops before that. How large a
+  /// record is becomes known only by decoding it.
+  private static let longestPartCount = 512
+  fileprivate static let partByteCount = 1 << 20
 
   init(_ entities: StackedEntities, _ merge: MergedSources<VersionSource>) {
     self.entities = entities
     self.merge = merge
     readers = merge.sources.map { _ in nil }
+  }
+
+  /// How many entities a part should have, if so many before it had so many bytes.
+  fileprivate static func partCount(asIn count: Int, byteCount: Int) -> Int {
+    min(longestPartCount, partByteCount * count / max(byteCount, 1) + 1)
   }
 
   private mutating func reader(_ source: Int) -> (contents: any LayerContents, read: RowReader) {
@@ -255,8 +297,8 @@ private struct StackedRows {
       guard let (source, version) = merge.next() else { return nil }
       count += 1
       if count == Self.shortCount {
-        let partCount = min(Self.partCount, Self.partByteCount * count / max(byteCount, 1) + 1)
-        ahead = entities.rowsAhead(from: version.number + 1, partCount: partCount)
+        ahead = entities.rowsAhead(
+          from: version.number + 1, partCount: Self.partCount(asIn: count, byteCount: byteCount))
       }
       let reader = reader(source)
       if let row = entities.row(version, reader.read, entities.stack.layers[source], reader.contents) {
@@ -266,8 +308,8 @@ private struct StackedRows {
     }
     while position == part.count {
       (part, position) = ([], 0)
-      guard let next = ahead?.next() else { return nil }
-      part = next
+      guard let next = rest.map(entities.decoded) ?? ahead?.next() else { return nil }
+      (part, rest) = (next.rows, next.rest)
     }
     position += 1
     return part[position - 1]

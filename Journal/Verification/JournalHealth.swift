@@ -66,27 +66,25 @@ final class HealthCheck<State: EventSourced>: Sendable {
     // Short-lived programs end before it begins.
     var pause = Duration.seconds(1)
     var next = replay.format.head.revision + 1
-    var count = 1
     while next <= head.revision, isEnding.wait(timeout: .now() + pause.timeInterval) == .timedOut {
-      let last = min(next + count - 1, head.revision)
       let clock = ContinuousClock()
       let start = clock.now
+      let last: Revision
       do throws(JournalError) {
-        // Starts at the previous entry, so that the chain is checked across the pieces.
-        try replay.checkDigests(
-          from: max(next - 1, replay.format.head.revision + 1), through: last,
-          mark: LogMark(revision: head.revision, digest: head.digest))
+        // Starts at the previous entry, so that the chain is checked across the pieces. At least one more is read.
+        last = try replay.checkDigests(
+          from: max(next - 1, replay.format.head.revision + 1), through: head.revision,
+          mark: LogMark(revision: head.revision, digest: head.digest)
+        ) { $0 >= next && clock.now - start >= Self.stretch }
       } catch {
         if error.code == .closed { return }
         found.withLock { $0.problem = error }
         options.note(.error, "the check in the background ended", cause: error)
         return
       }
-      let duration = clock.now - start
       found.withLock { $0.checkedRevision = last }
       next = last + 1
-      count = max(1, min(duration < Self.stretch ? count * 2 : count / 2, 4096))
-      pause = duration * (1 / Self.share - 1)
+      pause = (clock.now - start) * (1 / Self.share - 1)
     }
   }
 }

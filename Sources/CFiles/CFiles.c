@@ -211,6 +211,7 @@ int64_t cfiles_free_byte_count(int descriptor) {
   return size != 0 && blocks > INT64_MAX / size ? INT64_MAX : (int64_t)(blocks * size);
 }
 
+// The kind, or -ENOENT if the file was removed or renamed in the meantime.
 static int KindOfEntry(int folder, const struct dirent *entry) {
   switch (entry->d_type) {
     case DT_REG: return CFILES_IS_FILE;
@@ -219,7 +220,9 @@ static int KindOfEntry(int folder, const struct dirent *entry) {
     case DT_UNKNOWN: {
       // Some file systems don't store the kind with the name.
       cfiles_status status;
-      return cfiles_status_of_name(folder, entry->d_name, &status) == 0 ? status.kind : CFILES_IS_UNKNOWN;
+      int error = cfiles_status_of_name(folder, entry->d_name, &status);
+      if (error == -ENOENT) return error;
+      return error == 0 ? status.kind : CFILES_IS_UNKNOWN;
     }
     default: return CFILES_IS_OTHER;
   }
@@ -245,7 +248,9 @@ int cfiles_list(int folder, bool (*body)(void *context, const char *name, int ki
       break;
     }
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-    if (!body(context, entry->d_name, KindOfEntry(folder, entry))) break;
+    int kind = KindOfEntry(folder, entry);
+    if (kind == -ENOENT) continue;
+    if (!body(context, entry->d_name, kind)) break;
   }
   closedir(stream);
   return -error;

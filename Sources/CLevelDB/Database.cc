@@ -255,6 +255,14 @@ bool cldb_begin_writing(cldb_database* database, cldb_status* status) {
 
 // MARK: Closing
 
+// Closing LevelDB would wait for work that never ends, so the database is abandoned until the process ends.
+static bool Abandon(cldb_database* database) {
+  database->env->AbandonLock();
+  database->db.release();
+  database->cache.release();
+  return true;
+}
+
 bool cldb_close(cldb_database* database, cldb_status* status) {
   std::unique_lock<std::shared_mutex> alone(database->mutex);
   Succeed(status);
@@ -262,16 +270,11 @@ bool cldb_close(cldb_database* database, cldb_status* status) {
   int iterators = database->iterators.load();
   if (iterators > 0)
     return Fail(status, CLDB_BUSY, 0, std::to_string(iterators) + " cursors are still in use");
-  if (database->env->broken()) {
-    // Closing LevelDB would wait for work that never ends, so the database is abandoned until the process ends.
-    database->env->AbandonLock();
-    database->db.release();
-    database->cache.release();
-    return true;
-  }
+  if (database->env->broken()) return Abandon(database);
   // LevelDB waits for its scheduled work.
   database->env->worker().Release();
   database->env->worker().RunWithoutThread();
+  if (database->env->broken()) return Abandon(database);
   database->db.reset();
   database->cache.reset();
   return true;
@@ -389,6 +392,9 @@ bool cldb_write(cldb_database* database, cldb_batch* batch, bool sync, cldb_stat
       return Fail(status, CLDB_REFUSED, status->os_error, std::string(status->message));
     // LevelDB itself forgets a failed append and takes the next one.
     folder.Poison(status->message);
+    // A compaction may have poisoned the folder after the record was written and before it was flushed. `CLDB_POISONED`
+    // would mean that nothing was written.
+    if (status->code == CLDB_POISONED) status->code = CLDB_IO;
     return false;
   } catch (...) {
     return database->Break(status);

@@ -81,6 +81,7 @@ DiskWriter::DiskWriter(Folder& folder, std::string name, int descriptor, bool is
     : folder_(folder),
       name_(std::move(name)),
       descriptor_(descriptor),
+      is_log_(is_log),
       writes_zeros_(is_log),
       buffer_(new char[kBufferSize]) {}
 
@@ -99,22 +100,24 @@ Status DiskWriter::Append(const Slice& data) {
   count -= part;
   // A poisoned folder must fail here too, or LevelDB would treat buffered bytes as accepted.
   if (count == 0 && !folder_.poisoned()) return Status::OK();
-  Status flushed = Flush();
-  if (!flushed.ok()) return flushed;
+  Status written = WriteBuffer();
+  if (!written.ok()) return written;
   if (count >= kBufferSize) return folder_.Write(descriptor_, name_, bytes, count, &offset_);
   std::memcpy(buffer_.get(), bytes, count);
   used_ = count;
   return Status::OK();
 }
 
-Status DiskWriter::Flush() {
+Status DiskWriter::Flush() { return is_log_ ? WriteBuffer() : Status::OK(); }
+
+Status DiskWriter::WriteBuffer() {
   size_t count = used_;
   used_ = 0;
   return folder_.Write(descriptor_, name_, buffer_.get(), count, &offset_);
 }
 
 Status DiskWriter::Sync() {
-  Status status = Flush();
+  Status status = WriteBuffer();
   if (status.ok() && writes_zeros_) WriteZerosAhead();
   if (status.ok()) status = folder_.SyncFile(descriptor_, name_);
   synced_ = offset_;
@@ -146,7 +149,7 @@ Status DiskWriter::Rename(const std::string& name) {
 }
 
 Status DiskWriter::Close() {
-  Status status = Flush();
+  Status status = WriteBuffer();
   Status closed = folder_.CloseFile(descriptor_, name_);
   descriptor_ = -1;
   return status.ok() ? closed : status;

@@ -62,17 +62,21 @@ class DiskWriter final : public leveldb::WritableFile {
   // Also flushes the name, and replaces the target.
   leveldb::Status Rename(const std::string& name);
   leveldb::Status Close() override;
+  // Writes what a log has in memory. LevelDB flushes a table after each block, which would be many small writes, but
+  // reads no table or manifest before it is synced or closed.
   leveldb::Status Flush() override;
   leveldb::Status Sync() override;
 
  private:
   static constexpr size_t kBufferSize = 64 * 1024;
 
+  leveldb::Status WriteBuffer();
   void WriteZerosAhead();
 
   Folder& folder_;
   std::string name_;
   int descriptor_;
+  const bool is_log_;
   bool writes_zeros_;
   uint64_t offset_ = 0;
   uint64_t synced_ = 0;  // the offset at the last flush

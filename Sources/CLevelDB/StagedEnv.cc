@@ -120,6 +120,8 @@ Status StagedEnv::BeginWriting(const std::function<Status(const Slice&)>& holds,
     for (const auto& file : staged) session_.insert(file.first);
     staged_.clear();
     hidden_.clear();
+    // From now on only LevelDB has it. Otherwise its file would stay open after LevelDB has replaced and removed it.
+    kept_log_.reset();
   }
   is_writing_.store(true, std::memory_order_release);
   for (const std::string& name : removed) {

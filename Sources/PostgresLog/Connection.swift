@@ -10,7 +10,8 @@ import Locks
 /// 2. No call waits longer than its time limit for more of an answer, or for the server to take more of a statement: a
 ///    paused server is treated as unreachable, and a slow network is not.
 /// 3. A lost connection stays lost. Nothing is resent automatically, because the outcome of the statement is unknown.
-/// 4. Nothing is printed. Warnings of the server are counted, and errors are thrown.
+/// 4. Warnings of the server are counted, and errors are thrown. Nothing is printed, except what libpq itself prints when
+///    a server warns while it connects.
 ///
 /// Safe to use from any thread.
 @safe
@@ -49,10 +50,11 @@ final class Connection: Sendable {
   private let socket: Int32
 
   /// Connects with these settings. libpq adds those of the environment, service files and password files. It tries one
-  /// host after the other, each for as long as the setting `connect_timeout` says.
+  /// host after the other, each for as long as the setting `connect_timeout` says. A database is a name, and not another
+  /// connection string, which may have a password.
   /// - Throws: ``ServerFailure`` of kind `lost`.
   init(_ settings: [(name: String, value: String)]) throws(ServerFailure) {
-    guard let handle = unsafe Self.withPointers(settings, { unsafe PQconnectdbParams($0, $1, 1) }) else {
+    guard let handle = unsafe Self.withPointers(settings, { unsafe PQconnectdbParams($0, $1, 0) }) else {
       throw ServerFailure(.lost, "there is no memory for a connection")
     }
     unsafe self.handle = unsafe handle
@@ -98,7 +100,7 @@ final class Connection: Sendable {
   static func allSettings(_ settings: [(name: String, value: String)]) -> [(name: String, value: String)] {
     // With a password, libpq reads no password file.
     let nowhere = settings + [("hostaddr", "nowhere"), ("password", "none")]
-    let handle = unsafe withPointers(nowhere) { unsafe PQconnectStartParams($0, $1, 1) }
+    let handle = unsafe withPointers(nowhere) { unsafe PQconnectStartParams($0, $1, 0) }
     defer { unsafe PQfinish(handle) }
     return unsafe (Self.settings(in: PQconninfo(handle)) ?? []).map { ($0.name, $0.value) }
   }

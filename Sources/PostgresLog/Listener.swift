@@ -43,6 +43,9 @@ final class Listener: Sendable {
       let newestTold = told.map { Revision($0) ?? .max }.max() ?? .max
       let newestStored = told.isEmpty ? 0 : stored()
       let newest = newestTold <= newestStored ? newestStored : try ServerLog.newest(of: journal, connection)
+      guard newest >= known else {
+        throw ServerFailure(.lost, "the log was replaced by an older one, with \(max(newest, 0)) entries")
+      }
       self.known.withLock { $0 = max($0, newest) }
     }
   }

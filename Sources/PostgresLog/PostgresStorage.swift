@@ -3,7 +3,7 @@ package import Journaling
 /// Stores logs in a PostgreSQL database. The rows of a log have its journal's id. Nothing is stored in the journal's
 /// folder.
 package struct PostgresStorage: LogStorage, SharedLogStorage {
-  private let server: ServerAddress
+  let server: ServerAddress
   /// Whether to accept a server that may lose what it confirms.
   private let acceptsUnsafeSettings: Bool
 
@@ -38,16 +38,25 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
   }
 
   package func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog {
-    try open(access, of: place.journal)
+    try open(access, of: place.journal, before: place.firstRevision)
   }
 
-  private func open(_ access: LogAccess, of journal: JournalID) throws(JournalError) -> ServerLog {
+  private func open(
+    _ access: LogAccess, of journal: JournalID, before first: Revision
+  ) throws(JournalError) -> ServerLog {
     try JournalError.translating {
-      let connection = try server.connect()
-      let settings = try ServerSettings(of: connection)
-      if access == .write { try use(settings, on: connection) }
-      return try ServerLog(connection, server, access, of: journal, settings.durability)
+      let (connection, settings) = try connect(access)
+      return try ServerLog(
+        connection, self, access, of: journal, after: first - 1, settings.durability)
     }
+  }
+
+  /// Connects. For writing, it checks that the server keeps what it confirms.
+  func connect(_ access: LogAccess) throws -> (Connection, ServerSettings) {
+    let connection = try server.connect()
+    let settings = try ServerSettings(of: connection)
+    if access == .write { try use(settings, on: connection) }
+    return (connection, settings)
   }
 
   // MARK: Sharing
@@ -60,11 +69,18 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
     }
   }
 
-  package func begin(_ journal: JournalID, format: [UInt8]) throws(JournalError) {
+  package func begin(_ journal: JournalID) throws(JournalError) {
     _ = try JournalError.translating {
       try connectMakingTables().run(
-        Schema.newLogIfMissing, [.uuid(journal.bytes), .bytes(format), .integer(0)],
+        Schema.newLogIfMissing, [.uuid(journal.bytes), .bytes([]), .integer(0)],
         within: ServerAddress.patience)
+    }
+  }
+
+  package func finish(_ journal: JournalID, format: [UInt8]) throws(JournalError) {
+    _ = try JournalError.translating {
+      try connect(.write).0.run(
+        Schema.finishLog, [.uuid(journal.bytes), .bytes(format)], within: ServerAddress.patience)
     }
   }
 
@@ -80,12 +96,11 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
   }
 
   package func connect(to journal: JournalID) throws(JournalError) -> any SharedLog {
-    try open(.write, of: journal)
+    try open(.write, of: journal, before: 1)
   }
 
   private func connectMakingTables() throws -> Connection {
-    let connection = try server.connect()
-    try use(ServerSettings(of: connection), on: connection)
+    let (connection, _) = try connect(.write)
     try Self.makeTables(connection)
     return connection
   }
@@ -94,7 +109,7 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
   private func use(_ settings: ServerSettings, on connection: Connection) throws {
     try settings.check(accepting: acceptsUnsafeSettings)
     // Without this, the session would follow later changes of the server's settings.
-    if let value = settings.synchronousCommit {
+    if let value = settings.sessionSynchronousCommit {
       try connection.run("SET synchronous_commit = \(value)", within: ServerAddress.patience)
     }
   }

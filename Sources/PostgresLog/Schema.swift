@@ -59,21 +59,33 @@ enum Schema {
     "INSERT INTO journal_logs (journal, format, revision) VALUES ($1, $2, $3) ON CONFLICT (journal) DO NOTHING"
   )
 
+  static let finishLog = statement("finish_log", "UPDATE journal_logs SET format = $2 WHERE journal = $1")
+
   static let format = statement("format", "SELECT format FROM journal_logs WHERE journal = $1")
 
   static let newest = statement("newest", "SELECT revision FROM journal_logs WHERE journal = $1")
 
   /// Appends entries to a journal ($1) after a revision ($2), up to another ($3): numbers ($4), digests ($5), bytes
-  /// ($6). One statement is one transaction and one round trip. No row is returned if the newest revision is not $2.
+  /// ($6). One statement is one transaction and one round trip. No row is returned if the newest entry is not $2 with
+  /// the digest $8. That digest is not compared if it is not known, or if $2 comes before the first entry ($9).
   static let append = statement("append", append(notifying: "pg_notify($7, $3::text)"))
 
   /// The same for engines without notifications.
   static let quietAppend = statement("quiet_append", append(notifying: "$7::text"))
 
+  /// Raises the time that a turn may take. While the message of an append arrives, the server counts the transaction that
+  /// has the turn as idle.
+  static func idleLimit(milliseconds: Int) -> String {
+    "SET LOCAL idle_in_transaction_session_timeout = \(milliseconds)"
+  }
+
   private static func append(notifying: String) -> String {
     """
     WITH moved AS (
-      UPDATE journal_logs SET revision = $3 WHERE journal = $1 AND revision = $2 RETURNING journal),
+      UPDATE journal_logs SET revision = $3 WHERE journal = $1 AND revision = $2
+        AND ($2 = $9 OR EXISTS (
+          SELECT 1 FROM journal_entries WHERE journal = $1 AND revision = $2 AND digest = $8))
+      RETURNING journal),
     added AS (
       INSERT INTO journal_entries (journal, revision, digest, bytes)
       SELECT moved.journal, new.revision, new.digest, new.bytes

@@ -2,9 +2,8 @@ import Journaling
 
 /// A libpq connection string without a password: server, database and role.
 ///
-/// The text is a URL such as `postgresql://app@db.example.org/books?sslmode=verify-full`, words such as
-/// `service=books`, or empty, to use the environment. Passwords come from a password file, a service file or the
-/// environment.
+/// The text is a URL such as `postgresql://app@db.example.org/books?sslmode=verify-full`, or words such as
+/// `service=books`. Passwords come from a password file, a service file or the environment.
 struct ServerAddress: Sendable, CustomStringConvertible {
   /// The original text.
   let description: String
@@ -13,13 +12,19 @@ struct ServerAddress: Sendable, CustomStringConvertible {
   /// - Throws: ``JournalError`` with code `wrongUse` if the address is invalid or has a secret. The message does not
   ///   repeat the text.
   init(_ text: String) throws(JournalError) {
-    guard !text.utf8.contains(0), let settings = Connection.settings(in: text) else {
+    guard !text.utf8.contains(0), !text.allSatisfy(\.isWhitespace),
+      let settings = Connection.settings(in: text) else {
       throw JournalError(
         .wrongUse,
         "this is not the address of a PostgreSQL server; write it as postgresql://USER@HOST/DATABASE")
     }
-    // Later versions of libpq may have other secrets, and one may not mark each of them.
-    guard !settings.contains(where: { $0.isSecret || $0.name.contains("password") }) else {
+    // Later versions of libpq may have other secrets, and one may not mark each of them. A database may be another
+    // address for other programs, and so have a password.
+    let hasSecret = settings.contains { setting in
+      setting.isSecret || setting.name.contains("password")
+        || setting.name == "dbname" && (setting.value.contains("=") || setting.value.contains("://"))
+    }
+    guard !hasSecret else {
       throw JournalError(
         .wrongUse,
         "the address has a password or another secret, which the journal's folder would store in plain text; put it "
@@ -48,29 +53,46 @@ struct ServerAddress: Sendable, CustomStringConvertible {
     let named = Set(Connection.allSettings(settings).filter { !$0.value.isEmpty }.map(\.name))
     let connection = try Connection(
       [("client_encoding", "UTF8")] + usual.filter { !named.contains($0.0) } + settings)
-    for setting in Self.sessionSettings {
-      // Engines that don't know a setting refuse it. If the connection is lost, the next statement fails too.
-      _ = try? connection.run("SET \(setting)", within: Self.patience)
-    }
+    try Self.makeSettings(connection)
     try connection.run(
       "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED", within: Self.patience)
     return connection
   }
 
-  private static let sessionSettings = [
+  /// Makes the settings that the server knows. It would report each unknown one in its log.
+  private static func makeSettings(_ connection: Connection) throws(ServerFailure) {
+    let values = sessionSettings.map { "('\($0.name)', '\($0.value)')" }.joined(separator: ", ")
+    do throws(ServerFailure) {
+      try connection.run(
+        "SELECT set_config(known.name, wanted.value, false) FROM (VALUES \(values)) AS wanted (name, value) "
+          + "JOIN pg_settings AS known ON known.name = wanted.name", within: patience)
+    } catch {
+      guard error.kind == .refused else { throw error }
+      // Other engines may not have this view.
+      for setting in sessionSettings {
+        _ = try? connection.run("SET \(setting.name) = \(setting.value)", within: patience)
+      }
+    }
+  }
+
+  private static let sessionSettings: [(name: String, value: String)] = [
     // Each statement has its own time limit in this module. With a timeout of its own, the server would report a commit
     // as done that no standby has confirmed.
-    "statement_timeout = 0", "lock_timeout = 0", "idle_session_timeout = 0", "transaction_timeout = 0",
+    ("statement_timeout", "0"), ("lock_timeout", "0"), ("idle_session_timeout", "0"),
+    ("transaction_timeout", "0"),
     // A server that was told not to wait for the standby says so in a warning.
-    "client_min_messages = warning",
+    ("client_min_messages", "warning"),
     // All reads are by primary key. Without statistics, the server would collect the rows of a piece with a bitmap and
     // then sort them.
-    "enable_bitmapscan = off",
+    ("enable_bitmapscan", "off"),
     // A node that is paused during its turn must not block the others.
-    "idle_in_transaction_session_timeout = 5000",
+    ("idle_in_transaction_session_timeout", "5000"),
     // A session that waits for a lock ends soon after its node has given up. Otherwise such sessions would use up the
     // server's connections while a standby is away. From PostgreSQL 14 on.
-    "client_connection_check_interval = 5000",
+    ("client_connection_check_interval", "5000"),
+    // The server ends the session of a machine that has disappeared, and gives back its lock, within half a minute.
+    ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "3"),
+    ("tcp_user_timeout", "20000"),
   ]
 
   /// The time limit for an answer that needs no flush.

@@ -14,13 +14,15 @@ import SHA256
 final class ServerLog: EntryLog {
   /// The connection for statements, which it runs one after the other.
   let connection: Connection
-  private let address: ServerAddress
+  private let storage: PostgresStorage
   private let access: LogAccess
   let durability: Durability
   /// The journal's id as the server stores it.
   let journal: [UInt8]
   /// The channel of notifications.
   private let channel: String
+  /// The revision that the first entry follows: 0, unless the history was pruned.
+  private let start: Revision
   /// The newest revision when the log was opened.
   private let first: Revision
   private let calls = OpenCalls()
@@ -45,11 +47,12 @@ final class ServerLog: EntryLog {
 
   /// - Throws: ``JournalError`` with code `damaged` if the server has no log of the journal.
   init(
-    _ connection: Connection, _ address: ServerAddress, _ access: LogAccess, of journal: JournalID,
-    _ durability: Durability
+    _ connection: Connection, _ storage: PostgresStorage, _ access: LogAccess, of journal: JournalID,
+    after start: Revision, _ durability: Durability
   ) throws {
     self.connection = connection
-    self.address = address
+    self.storage = storage
+    self.start = start
     self.access = access
     self.durability = durability
     self.journal = journal.bytes
@@ -164,7 +167,7 @@ final class ServerLog: EntryLog {
       if access == .read { return first }
       if time <= .zero { return try Self.newest(of: journal, connection) }
       let listener = try listener.withLock { listener in
-        if listener == nil { listener = try Listener(address, journal) }
+        if listener == nil { listener = try Listener(storage.server, journal) }
         return listener
       }
       // The log may have been closed before there was a listener to interrupt.
@@ -230,10 +233,13 @@ final class ServerLog: EntryLog {
   private func store(
     _ entries: [SealedEntry], after revision: Revision, through last: Revision
   ) throws(ServerFailure) -> Bool {
+    let digest = try? entries.first?.previousDigest()
     let values: [Connection.Parameter] = [
       .uuid(journal), .integer(revision), .integer(last), .integers(entries.map(\.revision)),
       .manyBytes(entries.map(\.digest.bytes)), .manyBytes(entries.map(\.bytes)), .text(channel),
+      .bytes(digest?.bytes ?? []), .integer(digest == nil ? revision : start),
     ]
+    let byteCount = entries.reduce(0) { $0 + $1.bytes.count }
     return try turn.withLock { turn throws(ServerFailure) in
       let wasReserved = turn.isReserved
       turn.isReserved = false
@@ -246,6 +252,11 @@ final class ServerLog: EntryLog {
         let statement = notifies ? Schema.append : Schema.quietAppend
         if !wasReserved {
           return note(try connection.run(statement, values, within: Self.writingPatience).count == 1)
+        }
+        if byteCount > Self.largeByteCount {
+          // Enough for 256 KiB a second.
+          try connection.run(
+            Schema.idleLimit(milliseconds: 5000 + byteCount / 256), within: ServerAddress.patience)
         }
         let rows = try connection.runAll(
           [(statement, values), (Schema.commit, [])], within: Self.writingPatience)
@@ -268,6 +279,8 @@ final class ServerLog: EntryLog {
     journal.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
   }
 
+  /// Fewer bytes arrive while a turn lasts.
+  private static var largeByteCount: Int { 256 << 10 }
   /// How long a read waits for the server's disk.
   private static var readingPatience: Duration { .seconds(60) }
   /// How long a commit waits for the commits before it, for two flushes and for the network between two servers.
@@ -295,7 +308,7 @@ final class ServerLog: EntryLog {
     try images.withLock { images throws(JournalError) in
       do throws(JournalError) {
         try JournalError.translating {
-          let connection = try images ?? address.connect()
+          let connection = try images ?? storage.connect(.write).0
           images = connection
           let count = connection.warningCount
           try body(connection)

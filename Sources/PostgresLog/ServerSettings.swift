@@ -94,6 +94,13 @@ struct ServerSettings: Sendable {
     return problems
   }
 
+  /// The value of `synchronous_commit` for a session: the server's, unless that would not wait for a standby that is added
+  /// later.
+  var sessionSynchronousCommit: String? {
+    guard let value = synchronousCommit, problems.isEmpty else { return synchronousCommit }
+    return ["local", "remote_write"].contains(value) ? "on" : value
+  }
+
   /// How commits are made durable.
   var durability: Durability { Durability(summary: summary, warning: warning) }
 

@@ -237,6 +237,57 @@ import Testing
     }
   }
 
+  /// A model that writes the records of a catalog without looking for their images.
+  private struct Forger: EventSourced {
+    static let schema = Catalog.schema
+    static let kindNames = Catalog.kindNames
+    var catalog = Catalog()
+    func record(of entity: EntityKey) -> EntityRecord? { catalog.record(of: entity) }
+    func revision(of entity: EntityKey) -> Revision { catalog.revision(of: entity) }
+    mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
+      try catalog.apply(event, at: revision)
+    }
+  }
+
+  /// The size of the record in a backup file was computed from it, which overflowed and ended the process.
+  @Test(arguments: [Int.max, .max - 31, .max - 32])
+  func anImageWhoseSizeWasForgedCanNotBeCopied(byteCount: Int) throws {
+    try withTemporaryFolder { folder in
+      func url(_ name: String) -> URL { folder.url.appending(path: name) }
+      let forged = try Journal<Forger>.create(at: url("Forged.journal"))
+      try forged.commit { draft in
+        try draft.add(.item(1), EntityRecord(fields: [0: .string("find")]))
+        try draft.add(
+          .image(1),
+          EntityRecord(fields: [
+            0: .integer(1), 1: .string("cup.png"), 2: .string("image/png"),
+            3: .data(Data(repeating: 7, count: 32)), 4: .integer(Int64(byteCount)),
+          ]))
+      }
+      try forged.close()
+      let journal = try CatalogJournal.open(at: forged.url)
+      #expect(journal.state.image(1)?.blob.byteCount == byteCount)
+      for problem in ["missing", "altered"] {
+        if problem == "altered" {
+          let name = String(repeating: "07", count: 32)
+          try Data("cup".utf8).write(to: url("Forged.journal/images/\(name)"))
+        }
+        for isFile in [true, false] {
+          let error = #expect(throws: JournalError.self) {
+            try isFile
+              ? journal.backup(toFile: url("Forged.jbak")) : journal.backup(to: url("Forged.backup"))
+          }
+          #expect(error?.code == .damaged)
+          #expect(error?.message.contains("the bytes of an image are \(problem)") == true, "\(error!)")
+        }
+      }
+      #expect(try !journal.verify(deep: true).isSound)
+      try journal.close()
+      let report = try CatalogJournal.salvage([journal.url], to: url("Saved.journal"))
+      #expect(report.missingImages.map(\.byteCount) == [byteCount])
+    }
+  }
+
   @Test func aBackupThatIsOpenElsewhereIsNotUpdated() throws {
     try withJournal { journal, url in
       try journal.backup(to: url)

@@ -30,24 +30,44 @@ struct LongIterationTests {
     }
   }
 
-  /// Fewer of them are decoded at a time.
-  @Test func largeItemsComeInOrderToo() throws {
+  /// Fewer of them are decoded at a time. All large items after small ones were decoded at once, because the size of the
+  /// first items decided how many.
+  @Test func largeItemsComeInOrderTooAndFewAreReadAhead() throws {
     try withTemporaryFolder { folder in
-      let journal = try CatalogJournal.create(
-        at: folder.url.appending(path: "Large.journal"), options: JournalOptions(snapshots: .often(500)))
-      for _ in 0..<16 {
+      let url = folder.url.appending(path: "Large.journal")
+      let journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .often(100)))
+      let large = 1_101...1_400
+      for part in 0..<28 {
         try journal.commit { draft in
-          for number in 0..<100 {
-            let text = String(repeating: "\(number) ", count: 7_000)
+          for number in part * 100 + 1...part * 100 + 100 {
+            let text = String(repeating: "\(number) ", count: large.contains(number) ? 20_000 : 1)
             _ = try draft.addItem(kind: "a", attributes: ["text": .string(text)])
           }
         }
+        journal.waitForLayers()
       }
-      journal.waitForLayers()
-      let found = Array(journal.state.items)
-      #expect(found.map(\.id.number) == Array(1...1_600))
-      #expect(found.allSatisfy { $0 == journal.state.item($0.id) })
       try journal.close()
+
+      // The bytes of the pages show what was read.
+      var options = JournalOptions(snapshots: .manual, cacheByteCount: .max)
+      options.snapshots.memoryByteCount = 0
+      let opened = try CatalogJournal.open(at: url, mode: .readOnly, options: options)
+      let state = opened.state
+      func pageByteCount() -> Int { opened.chain.layers.reduce(0) { $0 + $1.pageByteCount } }
+      let start = pageByteCount()
+      var found: [Catalog.Item] = []
+      var (returnedByteCount, most) = (0, 0)
+      for item in state.items {
+        found.append(item)
+        if large.contains(item.id.number) { returnedByteCount += 100_000 }
+        most = max(most, pageByteCount() - start - returnedByteCount)
+      }
+      #expect(pageByteCount() - start > 28_000_000, "the layers lack large items")
+      // Some parts of 1 MiB, and a page or two of each large item.
+      #expect(most < 20 << 20)
+      #expect(found.map(\.id.number) == Array(1...2_800))
+      #expect(found.allSatisfy { $0 == state.item($0.id) })
+      try opened.close()
     }
   }
 

@@ -226,6 +226,55 @@ import Testing
     }
   }
 
+  /// A base counted only with the FORMAT of its folder, and there is no entry 1 that could prove a rebuilt one.
+  @Test func aPrunedJournalWhoseFormatIsLostOrAlteredIsSalvaged() throws {
+    var random = SeededGenerator()
+    try withTemporaryFolder(inMemory: true) { folder in
+      let pair = try Pair(folder, commits: 12, using: &random)
+      func url(_ name: String) -> URL { folder.url.appending(path: name) }
+      let file = pair.url.appending(path: "FORMAT")
+      let format = try Data(contentsOf: file)
+      func check(_ sources: [URL], _ what: String) throws {
+        let saved = url("Saved.journal")
+        let report = try CatalogJournal.salvage(sources, to: saved)
+        #expect(report.isWhole && report.isBaseProven, "\(what)")
+        #expect(report.head == pair.report.head && report.base == pair.report.base, "\(what)")
+        #expect(report.problems.contains { $0.path?.hasSuffix("Pruned.journal/FORMAT") == true }, "\(what)")
+        #expect(try Data(contentsOf: saved.appending(path: "FORMAT")) == format, "\(what)")
+        let journal = try CatalogJournal.open(at: saved)
+        for revision in pair.point...pair.original.newest {
+          let state = try journal.state(asOf: .revision(revision))
+          #expect(digest(state) == digest(pair.original.states[revision]), "\(what)")
+        }
+        #expect(try journal.verify(deep: true).problems.map(\.description) == [], "\(what)")
+        try journal.close()
+        try FileManager.default.removeItem(at: saved)
+      }
+      // A copy with FORMAT serves, whatever else it lacks.
+      for part in ["entries/BASE", "entries"] {
+        try FileManager.default.copyItem(at: pair.url, to: url("Copy.journal"))
+        try FileManager.default.removeItem(at: url("Copy.journal/\(part)"))
+        try FileManager.default.removeItem(at: file)
+        try check([pair.url, url("Copy.journal")], "a copy without \(part)")
+        try FileManager.default.removeItem(at: url("Copy.journal"))
+        try format.write(to: file)
+      }
+      let step = TestLength.isLong ? 1 : 9
+      for index in stride(from: Int.random(in: 0..<step, using: &random), to: format.count, by: step) {
+        var altered = format
+        altered[index] ^= 1
+        try altered.write(to: file)
+        try check([pair.url], "byte \(index)")
+      }
+      try FileManager.default.removeItem(at: file)
+      try check([pair.url], "without FORMAT")
+      let opened = try CatalogJournal.open(at: pair.url, mode: .upToDamage)
+      #expect(opened.head == pair.report.head && opened.base == pair.report.base && opened.damage == nil)
+      #expect(digest(opened.state) == digest(pair.original.states[pair.original.newest]))
+      try opened.close()
+    }
+  }
+
   @Test func openingPrunesWhatIsOlderThanTheRetention() throws {
     try withTemporaryFolder(inMemory: true) { folder in
       let url = folder.url.appending(path: "Books.journal")

@@ -88,6 +88,24 @@ struct QueryTests {
     #expect(recipes[0].category == category)
   }
 
+  private static func isTitled(_ number: Int) -> ItemFilter<Recipe> { \.title == "\(number)" }
+
+  /// The tree of conditions was as deep as there were terms, so evaluating and releasing it overflowed the stack.
+  @Test func manyFiltersCanBeJoinedInALoop() async throws {
+    var history = CatalogHistory()
+    let ids = try history.commit { draft in
+      try ["1", "2", "Soup"].map { title in try draft.insert(Recipe(title: title)) }
+    }
+    let state = history.state
+    let found = await Task.detached { () -> [[ItemID<Recipe>]] in
+      let either = (2...100_000).reduce(Self.isTitled(1)) { $0 || Self.isTitled($1) }
+      let neither = (2...100_000).reduce(!Self.isTitled(1)) { $0 && !Self.isTitled($1) }
+      let recipes = state.items(Recipe.self)
+      return [either, !either, neither, !neither].map { recipes.filter($0).ids }
+    }.value
+    #expect(found == [[ids[0], ids[1]], [ids[2]], [ids[2]], [ids[0], ids[1]]])
+  }
+
   @Test(arguments: [(200, 16), (4_500, 2)])
   func queriesAnswerAsANaiveFilterDoes(size: Int, rounds: Int) throws {
     var random = SeededGenerator()

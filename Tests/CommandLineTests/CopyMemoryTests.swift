@@ -29,6 +29,39 @@ import Testing
     try compare(counts.map { try peaks(largeEvents: $0) }, of: counts, "large events", allowance: 40 << 20)
   }
 
+  /// A plan held all later events with their texts, and a blame one event for each attribute.
+  @Test func theMemoryThatAPlanTakesDoesNotGrowWithTheLaterEdits() throws {
+    let counts = [60, 180]
+    try compare(counts.map { try peaks(laterEdits: $0) }, of: counts, "later edits", allowance: 40 << 20)
+  }
+
+  /// The most memory that plans and a blame take for an item with `count` updates of 1 MB, each of which also sets an
+  /// attribute of its own. Ana added the item and made the first update.
+  private func peaks(laterEdits count: Int) throws -> [String: Int] {
+    try withTemporaryFolder(inMemory: true) { folder in
+      let path = folder.path("J.journal")
+      let journal = try CatalogJournal.create(
+        at: URL(fileURLWithPath: path), options: JournalOptions(snapshots: .manual))
+      let item = try journal.commit(by: "ana") { try $0.addItem(kind: "note") }.value
+      let text = String(repeating: "x", count: 1_000_000)
+      for number in 1...count {
+        try journal.commit(by: number == 1 ? "ana" : "ben") { draft in
+          try draft.updateItem(item, set: ["text": .string("\(number) \(text)"), "part \(number)": true])
+        }
+      }
+      try journal.close()
+      try emptyLog(of: path)
+      let verbs: [(name: String, words: [String])] = [
+        ("restore", ["restore", path, "item:1", "--at", "2", "--dry-run", "--no-pager"]),
+        ("restore --all", ["restore", path, "--all", "--at", "2", "--dry-run", "--no-pager"]),
+        ("revert", ["revert", path, "1", "--force", "--dry-run", "--no-pager"]),
+        ("undo", ["undo", path, "--by", "ana", "--force", "--dry-run", "--no-pager"]),
+        ("blame", ["blame", path, "item:1", "--no-pager"]),
+      ]
+      return try Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, try peak(of: $0.words)) })
+    }
+  }
+
   /// The most memory that verbs take for `count` updates of 1 MB each that are in no layer.
   private func peaks(largeEvents count: Int) throws -> [String: Int] {
     try withTemporaryFolder(inMemory: true) { folder in

@@ -105,6 +105,54 @@ import Testing
     }
   }
 
+  /// Otherwise its folder could not even be read any more.
+  @Test func aNodeThatWasNotUpdatedStopsBeforeEntriesOfANewerVersion() throws {
+    try withTemporaryFolder { folder in
+      let memory = SharedMemory()
+      var options = JournalOptions()
+      options.sharing = memory
+      func url(_ node: Int) -> URL { folder.url.appending(path: "Node\(node).journal") }
+      let journal = try Journal<Staff1>.create(at: url(0))
+      try journal.commit { try $0.add(.person(1), EntityRecord(["name": .string("Ana")])) }
+      try journal.close()
+      try Journal<Staff1>.share(at: url(0), through: memory, address: memory.address, options: options) { _ in
+      }
+      _ = try Journal<Staff1>.join(
+        through: memory, address: memory.address, id: nil, at: url(1), options: options) { _ in }
+      let old = try Journal<Staff1>.open(at: url(1), options: options)
+      let new = try Journal<Staff2>.open(at: url(0), options: options)
+      try new.commit { try $0.add(.person(2), EntityRecord(["fullName": .string("Ben")])) }
+      try new.close()
+      #expect(error { try old.catchUp() } == .newerFormat)
+      let add = { (draft: inout Draft<Staff1>) in
+        try draft.add(.person(3), EntityRecord(["name": .string("Eve")]))
+      }
+      #expect(error { try old.commit(add) } == .newerFormat)
+      #expect(old.head.revision == 1 && old.state.record(of: .person(1)) != nil)
+      try old.close()
+      let reader = try Journal<Staff1>.open(at: url(1), mode: .readOnly, options: options)
+      #expect(reader.head.revision == 1)
+      try reader.close()
+      let again = try Journal<Staff1>.open(at: url(1), options: options)
+      #expect(error { try again.commit(add) } == .newerFormat)
+      try again.close()
+      // Neither can it join any more.
+      #expect(
+        error {
+          _ = try Journal<Staff1>.join(
+            through: memory, address: memory.address, id: nil, at: url(2), options: options) { _ in }
+        } == .newerFormat)
+      let updated = try Journal<Staff2>.open(at: url(1), options: options)
+      try updated.catchUp()
+      #expect(updated.head.revision == 2)
+      try updated.close()
+    }
+  }
+
+  private func error(_ body: () throws -> Void) -> JournalError.Code? {
+    #expect(throws: JournalError.self) { try body() }?.code
+  }
+
   @Test func theBaseOfAPrunedHistoryIsUpgraded() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Staff.journal")

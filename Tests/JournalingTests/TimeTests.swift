@@ -60,6 +60,22 @@ import Testing
     }
   }
 
+  /// Each `@` was parsed by a recursive call, and many overflowed the stack.
+  @Test func aTextWithTooManyEntitiesOrBytesIsAnError() throws {
+    try withHours { journal, _ in
+      func entities(_ count: Int) -> String { String(repeating: "account:1@", count: count) }
+      let named = try RevisionSelector(entities(8) + "7")
+      #expect(try journal.revision(at: named) == 7)
+      // A tag of a catalog can have such a long name.
+      let tag = String(repeating: "a", count: 4096)
+      #expect(throws: Never.self) { try RevisionSelector("account:1@" + tag) }
+      for text in [entities(9) + "7", entities(100_000) + "7", "account:1@" + tag + tag] {
+        let error = #expect(throws: JournalError.self) { try RevisionSelector(text) }
+        #expect(error?.code == .invalidSelector)
+      }
+    }
+  }
+
   /// 2026-08-05 was a Wednesday.
   @Test(arguments: [
     ("today", "2026-08-05T00:00:00Z"), ("yesterday", "2026-08-04T00:00:00Z"),

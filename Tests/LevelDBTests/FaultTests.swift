@@ -135,6 +135,42 @@ import Testing
     }
   }
 
+  /// The record is in the log before a compaction fails, and is flushed afterwards. It would be wrong to say that nothing
+  /// was tried.
+  @Test func aWriteDuringWhichACompactionFailsMayBeThere() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("db")
+      let logs = Counter()
+      let hasFailed = DispatchSemaphore(value: 0)
+      let database = try Database(path: path, access: .new, options: .small) { operation in
+        switch (operation.kind, operation.name.suffix(4)) {
+        case (.create, ".log"): _ = logs.increment()
+        case (.create, ".ldb"):
+          hasFailed.signal()
+          return .fail(ENOSPC)
+        case (.sync, ".log") where logs.value > 1:
+          #expect(hasFailed.wait(timeout: .now() + 10) == .success)
+          // The failure is noted after this hook has returned.
+          usleep(50_000)
+        default: break
+        }
+        return .proceed
+      }
+      var number = 0
+      let failure = #expect(throws: DatabaseError.self) {
+        while true {
+          number += 1
+          try database.store([number], sync: true)
+        }
+      }
+      #expect(failure?.code == .io)
+      #expect(code { try database.store([number + 1], sync: true) } == .poisoned)
+      try database.close()
+      let entries = try withDatabase(path, .existing) { try $0.entries() }
+      #expect(entries.count == number && entries.last == Entry(number), "\(entries.count) of \(number)")
+    }
+  }
+
   /// The failures of a sweep: how the operation fails, and whether all later ones do as well.
   enum Fault: CaseIterable, Sendable {
     case ioError, diskFullFromThenOn, halfWritten, halfWrittenFromThenOn

@@ -100,11 +100,17 @@ struct ServerTests {
     "postgresql://app:s3cret@127.0.0.1/books", "host=127.0.0.1 password=s3cret",
     "postgresql://app@127.0.0.1/books?sslpassword=s3cret", "postgresql://app:s3cret%zz@h/b",
     "passwrod=s3cret",
-    "host=h\npassword=s3cret",
+    "host=h\npassword=s3cret", "dbname='postgresql://app:s3cret@127.0.0.1/books'",
+    "dbname='user=app password=s3cret'",
   ])
   func anAddressWithAPasswordIsRefusedAndNotRepeated(_ address: String) throws {
     let found = error { _ = try PostgresStorage(address) }
     #expect(found?.code == .wrongUse && found?.description.contains("s3cret") == false)
+  }
+
+  /// It would mean whatever the environment says, and a folder can't record that.
+  @Test(arguments: ["", " "]) func anEmptyAddressIsRefused(_ address: String) {
+    #expect(error { _ = try PostgresStorage(address) }?.code == .wrongUse)
   }
 
   /// Later versions of libpq may have secrets that are not named as passwords.

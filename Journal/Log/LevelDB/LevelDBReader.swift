@@ -200,6 +200,10 @@ final class LevelDBReader: EntryLog {
     guard calls.close() else { return }
     isClosing.signal()
     calls.wait()
+    // Otherwise its files would stay open as long as anyone holds this log.
+    do throws(DatabaseError) { try state.withLock { $0.view.database }.close() } catch {
+      throw JournalError(error)
+    }
   }
 
   private var closed: JournalError {
@@ -212,14 +216,14 @@ final class LevelDBReader: EntryLog {
     guard calls.enter() else { throw closed }
     defer { calls.leave() }
     do throws(JournalError) { return try body() } catch {
-      // The missing entry may have been pruned since this was opened.
+      // The missing entry may have been pruned since this was opened. Then nothing is damaged, whatever the error says.
       guard error.code == .damaged, let base = try? place.folder.readBase(place.format),
         base.head != place.format.base?.head
       else { throw error }
       throw JournalError(
         .pruned,
         "history before revision \(base.head.revision) was pruned since the journal was opened; open it again",
-        revision: base.head.revision, path: place.folder.path, cause: error)
+        revision: base.head.revision, path: place.folder.path)
     }
   }
 }

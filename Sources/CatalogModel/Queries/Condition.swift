@@ -24,6 +24,24 @@ indirect enum Condition: Sendable {
     }
   }
 
+  /// A list of this many conditions is not extended, because each extension copies it.
+  private static let fullCount = 1024
+
+  /// Holds if this condition and another one hold.
+  ///
+  /// Extends a list, so that joining many conditions in a loop does not make a tree so deep that its evaluation or
+  /// release would overflow the stack: it has a level for each ``fullCount`` of them.
+  func and(_ other: Condition) -> Condition {
+    if case .all(let list) = self, list.count < Self.fullCount { return .all(list + [other]) }
+    return .all([self, other])
+  }
+
+  /// Holds if this condition or another one holds. Extends a list as ``and(_:)`` does.
+  func or(_ other: Condition) -> Condition {
+    if case .any(let list) = self, list.count < Self.fullCount { return .any(list + [other]) }
+    return .any([self, other])
+  }
+
   /// The conditions that this one is a conjunction of. None of them is `all`.
   var conjuncts: [Condition] {
     if case .all(let conditions) = self { conditions.flatMap(\.conjuncts) } else { [self] }

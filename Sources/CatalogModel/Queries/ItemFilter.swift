@@ -131,12 +131,12 @@ private func within<Model: CatalogItem>(
 
 /// The items that both filters find.
 public func && <Model: CatalogItem>(left: ItemFilter<Model>, right: ItemFilter<Model>) -> ItemFilter<Model> {
-  ItemFilter(.all([left.condition, right.condition]))
+  ItemFilter(left.condition.and(right.condition))
 }
 
 /// The items that at least one of the filters finds.
 public func || <Model: CatalogItem>(left: ItemFilter<Model>, right: ItemFilter<Model>) -> ItemFilter<Model> {
-  ItemFilter(.any([left.condition, right.condition]))
+  ItemFilter(left.condition.or(right.condition))
 }
 
 /// The items that a filter does not find.

@@ -1,5 +1,6 @@
 import Foundation
 import Locks
+import LogbookModel
 import PostgresLog
 import SHA256
 import TestSupport
@@ -415,6 +416,44 @@ import Testing
     }
   }
 
+  /// A logical restore keeps connections open, so nodes do not compare histories.
+  @Test(arguments: SharedKind.all) func aServerRestoredUnderOpenConnectionsIsDetected(_ kind: SharedKind) throws
+  {
+    try withNodes(kind, 2) { nodes, open in
+      for _ in 0..<6 { try open[0].commit { try $0.deposit(1, on: 1) } }
+      try open[1].catchUp()
+      try nodes.putBack(to: 4, cutting: false)
+      for journal in open {
+        let error = #expect(throws: JournalError.self) { try journal.commit { try $0.deposit(1, on: 1) } }
+        #expect(error?.code == .diverged, "\(String(describing: error))")
+        #expect(error?.message.contains("ends with entry 4") == true)
+        #expect(journal.head.revision == 7 && journal.state.accounts[1]?.balance == 106)
+      }
+    }
+  }
+
+  /// The same number of entries is there again, so the number of the next one does not tell.
+  @Test(arguments: SharedKind.all) func anEntryIsNeverAppendedToAnotherHistory(_ kind: SharedKind) throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(kind, in: folder)
+      try nodes.share()
+      let one = try nodes.open(0)
+      for _ in 0..<3 { try one.commit { try $0.deposit(1, on: 1) } }
+      try nodes.join(1)
+      for _ in 0..<3 { try one.commit { try $0.deposit(1, on: 1) } }
+      try nodes.putBack(to: 4, cutting: false)
+      let other = try nodes.open(1)
+      for _ in 0..<3 { try other.commit { try $0.deposit(7, on: 1) } }
+      let error = #expect(throws: JournalError.self) { try one.commit { try $0.deposit(1, on: 1) } }
+      #expect(error?.code == .diverged, "\(String(describing: error))")
+      #expect(error?.message.contains("from entry 5 on") == true)
+      try one.close()
+      try other.catchUp()
+      #expect(other.head.revision == 7 && other.state.accounts[1]?.balance == 124)
+      try other.close()
+    }
+  }
+
   @Test(arguments: SharedKind.all) func aDivergenceIsReportedWithItsFirstRevision(_ kind: SharedKind) throws {
     try withTemporaryFolder { folder in
       let nodes = try Nodes(kind, in: folder)
@@ -591,6 +630,46 @@ import Testing
       // Connections that wait for entries do not notice.
       memory.contents.withLock { $0.generation += 1 }
       #expect(try node.hasImage(blob))
+    }
+  }
+
+  /// The server is replaced by a standby that lacks the image, before or after the entry that names it.
+  @Test(arguments: [true, false]) func anImageIsSentAgainToAnotherServer(_ isRetry: Bool) throws {
+    try withTemporaryFolder { folder in
+      let memory = SharedMemory()
+      var options = JournalOptions()
+      options.sharing = memory
+      let url = folder.url.appending(path: "Node.journal")
+      try Journal<Logbook>.create(at: url).close()
+      try Journal<Logbook>.share(at: url, through: memory, address: memory.address, options: options) { _ in }
+      let journal = try Journal<Logbook>.open(at: url, options: options)
+      let image = try journal.blobs.add(Data("an image".utf8))
+      if isRetry {
+        memory.contents.withLock { contents in
+          contents.faults = [.lostBefore]
+          contents.whenLost = { memory.contents.withLock { $0.images = [:] } }
+        }
+      } else {
+        try journal.commit { try $0.write(1, "first", blob: image) }
+        memory.contents.withLock { $0.images = [:] }
+        memory.cut()
+      }
+      try journal.commit { try $0.write(2, "second", blob: image) }
+      #expect(memory.contents.withLock { $0.images[image] } == Array("an image".utf8))
+      try journal.close()
+    }
+  }
+
+  /// Only an erasure makes an entry without events, so an app can't stop other nodes with its metadata.
+  @Test(arguments: SharedKind.all) func theMetadataOfACommitIsNoErasure(_ kind: SharedKind) throws {
+    try withNodes(kind, 2) { nodes, open in
+      let revision = try open[0].commit(metadata: ["journal.erases": "account:1"]) {
+        try $0.deposit(1, on: 1)
+      }.revision
+      try open[1].catchUp()
+      #expect(open[1].head.revision == revision)
+      #expect(try open[1].commit { try $0.deposit(1, on: 1) }.revision == revision + 1)
+      #expect(try open[1].erasure(of: .account(1)) == nil)
     }
   }
 
@@ -830,6 +909,10 @@ import Testing
           at: nodes.url(0), through: nodes.sharing, address: nodes.address, options: nodes.options
         ) { _ in throw Enough() }
       }
+      // No node can join a log that lacks entries: its commits would take the revisions of these.
+      let early = #expect(throws: JournalError.self) { try nodes.join(1) }
+      #expect(early?.code == .notFound && early?.message.contains("not yet wholly in") == true)
+      #expect(!FileManager.default.fileExists(atPath: nodes.url(1).path))
       // The journal is still local and takes commits.
       let local = try Journal<Ledger>.open(at: nodes.url(0))
       try local.commit { try $0.deposit(1, on: 1) }

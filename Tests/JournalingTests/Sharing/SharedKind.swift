@@ -10,8 +10,8 @@ struct SharedKind: Sendable, CustomStringConvertible {
   let description: String
   /// Makes a place for a shared log. Returns how to reach it, and its address.
   let make: @Sendable () throws -> (sharing: any LogSharing, address: String)
-  /// Restores the shared log as of a revision, as if from a backup.
-  let putBack: @Sendable (_ sharing: any LogSharing, _ address: String, Revision) throws -> Void
+  /// Restores the shared log as of a revision, as if from a backup, and cuts all connections if that is requested.
+  let putBack: @Sendable (_ sharing: any LogSharing, _ address: String, Revision, _ cuts: Bool) throws -> Void
   /// Cuts all connections, and refuses new ones if it is to be down.
   let setDown: @Sendable (_ sharing: any LogSharing, _ address: String, _ isDown: Bool) throws -> Void
   /// Watches which entries clients read, on connections that begin from now on. Returns how to learn their ranges.
@@ -26,11 +26,11 @@ struct SharedKind: Sendable, CustomStringConvertible {
       let memory = SharedMemory()
       return (memory, memory.address)
     },
-    putBack: { sharing, _, revision in
+    putBack: { sharing, _, revision, cuts in
       guard let memory = sharing as? SharedMemory else { return }
-      memory.cut(isDown: true)
+      if cuts { memory.cut(isDown: true) }
       memory.contents.withLock { $0.entries.removeSubrange(revision...) }
-      memory.cut()
+      if cuts { memory.cut() }
     },
     setDown: { sharing, _, isDown in (sharing as? SharedMemory)?.cut(isDown: isDown) },
     watchReads: { sharing, _ in
@@ -47,11 +47,11 @@ struct SharedKind: Sendable, CustomStringConvertible {
       guard let sharing else { throw JournalError(.wrongUse, "there is no sharing") }
       return (sharing, address)
     },
-    putBack: { _, address, revision in
+    putBack: { _, address, revision, cuts in
       let server = try PostgresServer.shared.get()
       try server.sql("DELETE FROM journal_entries WHERE revision > \(revision)", at: address)
       try server.sql("UPDATE journal_logs SET revision = \(revision)", at: address)
-      try cutConnections(to: database(at: address))
+      if cuts { try cutConnections(to: database(at: address)) }
     },
     setDown: { _, address, isDown in
       let database = database(at: address)
@@ -125,7 +125,9 @@ final class Nodes {
   }
 
   /// Restores the shared log as if from an old backup.
-  func putBack(to revision: Revision) throws { try kind.putBack(sharing, address, revision) }
+  func putBack(to revision: Revision, cutting: Bool = true) throws {
+    try kind.putBack(sharing, address, revision, cutting)
+  }
 
   func setDown(_ isDown: Bool) throws { try kind.setDown(sharing, address, isDown) }
 

@@ -59,10 +59,12 @@ final class SharedMemory: LogSharing, SharedLogStorage {
 
   func journals() throws(JournalError) -> [JournalID] { contents.withLock { $0.journal.map { [$0] } ?? [] } }
 
-  func begin(_ journal: JournalID, format: [UInt8]) throws(JournalError) {
-    contents.withLock { contents in
-      if contents.journal == nil { (contents.journal, contents.format) = (journal, format) }
-    }
+  func begin(_ journal: JournalID) throws(JournalError) {
+    contents.withLock { if $0.journal == nil { $0.journal = journal } }
+  }
+
+  func finish(_ journal: JournalID, format: [UInt8]) throws(JournalError) {
+    contents.withLock { $0.format = format }
   }
 
   func format(of journal: JournalID) throws(JournalError) -> [UInt8] { contents.withLock { $0.format } }
@@ -219,7 +221,8 @@ private final class SharedMemoryLog: SharedLog {
         if fault == .lostBefore || fault == .lostLate || fault == .downBefore {
           return .failure(.unknown(SharedMemory.unreachable))
         }
-        guard contents.entries.count == revision else {
+        let before = try? entries.first?.previousDigest()
+        guard contents.entries.count == revision, revision == 0 || contents.entries.last?.digest == before else {
           return .failure(.conflict(newest: contents.entries.count))
         }
         contents.entries += entries
