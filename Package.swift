@@ -16,7 +16,7 @@ let package = Package(
     .executable(name: "recipes", targets: ["Examples"]),
   ],
   targets: [
-    // The modules, from the lowest to the highest: each depends only on modules that come before it.
+    // The modules, about from the lowest to the highest.
     .target(name: "Locks"),
     .target(name: "CFiles"),
     // LevelDB has no pkg-config file, so it is linked by its name.
@@ -93,7 +93,7 @@ let package = Package(
       path: "Tools/benchmark",
       exclude: ["CPeers"]),
 
-    // The tests: a folder for each module, then those that need a whole journal.
+    // The tests: a folder for each module that is tested by itself, then those that need a whole journal.
     .target(
       name: "TestSupport", dependencies: ["CBOR"], path: "Tests/TestSupport"),
     .target(name: "ForeignNames", path: "Tests/ForeignNames"),

@@ -163,7 +163,7 @@ public final class Journal<State: EventSourced>: Sendable {
       journal = try keeping(retention, of: journal, options: options)
     }
     journal.healthCheck.start()
-    try journal.applyBroughtAsItComes()
+    try journal.applyFetchedAsItComes()
     try journal.follower?.start()
     return journal
   }
@@ -289,7 +289,7 @@ public final class Journal<State: EventSourced>: Sendable {
   ///
   /// The task's thread waits for the drive only if the body reads a part of a snapshot that is not in memory, if an
   /// event names a blob that this process has not added, if the system has no thread for the flush, or if more than
-  /// 65,000 events are not in a layer's file yet (for ten seconds at most).
+  /// 65,536 events are not in a layer's file yet (for ten seconds at most).
   @discardableResult
   @inlinable
   nonisolated(nonsending) public func commit<Value>(

@@ -2,7 +2,7 @@ public import Foundation
 
 /// What went wrong, where, and what to do about it.
 ///
-/// After every error except ``Code/outcomeUnknown``, nothing was written.
+/// After an error of a commit other than ``Code/outcomeUnknown``, nothing of that commit was written.
 public struct JournalError: Error, Sendable, CustomStringConvertible {
   /// The kind of an error. Later versions may add kinds: switch with a `default`.
   public struct Code: RawRepresentable, Hashable, Sendable {
@@ -92,12 +92,12 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     self.cause = cause
   }
 
-  /// The message, the places in parentheses, and the underlying error.
+  /// The message, the places that it does not name in parentheses, and the underlying error.
   public var description: String {
     var text = message
     var places: [String] = []
     if let revision { places.append("revision \(revision)") }
-    if let path { places.append(path) }
+    if let path, !message.contains(path) { places.append(path) }
     if let offset { places.append("byte \(offset)") }
     if !places.isEmpty { text += " (\(places.joined(separator: ", ")))" }
     if let cause { text += ": \(cause)" }

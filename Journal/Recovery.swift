@@ -53,7 +53,7 @@ struct Recovery<State: EventSourced> {
     guard let folder = try? JournalFolder(url, hook: nil) else { return nil }
     let isProtected = [folder.path, folder.entries].contains { path in
       let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-      return (attributes?[.posixPermissions] as? NSNumber).map { $0.intValue & 0o200 == 0 } ?? false
+      return (attributes?[.posixPermissions] as? Int).map { $0 & 0o200 == 0 } ?? false
     }
     return isProtected ? folder.path : nil
   }

@@ -25,13 +25,33 @@ public struct EntityChange: Sendable {
   /// The revision of the change before this one, where an earlier part of the history ends; 0 if there is none. If that
   /// change was pruned, it is the point of pruning.
   public let previous: Revision
+  /// The entity before the event.
+  let version: RecordVersion
+
   /// The entity before the event; nil if it did not exist.
-  public let before: EntityRecord?
+  /// - Complexity: O(n) in the bytes of the record.
+  public var before: EntityRecord? { version.record }
+
   /// The entity after the event; nil if it was deleted or erased.
-  public let after: EntityRecord?
+  /// - Complexity: O(n) in the bytes of the record.
+  public var after: EntityRecord? { event.change.applied(to: version.record) }
 
   /// The parts that the event changed, with their old and new values.
-  public var parts: [PartChange] { EntityRecord.differences(from: before, to: after) }
+  /// - Complexity: for an update, O(n) in the number of parts and the bytes of those that it changes.
+  public var parts: [PartChange] {
+    guard case .update(let update) = event.change else {
+      return EntityRecord.differences(from: before, to: after)
+    }
+    return version.parts(changedBy: update)
+  }
+
+  /// The entity after the event, or before its deletion, without large attributes that no label comes from.
+  package var labelRecord: EntityRecord? {
+    event.change.applied(to: version.labelRecord) ?? version.labelRecord
+  }
+
+  /// How many bytes it holds that no earlier change does.
+  package var byteCount: Int { version.byteCount + event.payload.count }
 }
 
 extension Journal {
@@ -54,15 +74,12 @@ extension Journal {
   }
 
   /// The same for a reader of parts.
-  /// - Parameter byteLimit: how many bytes the records of the returned changes have together, unless it is one change. So
-  ///   fewer than `limit` may be returned although there are more.
+  /// - Parameter byteLimit: how many bytes the returned changes hold together, unless it is one change. So fewer than
+  ///   `limit` may be returned although there are more.
   package func history(
     of entity: EntityKey, asOf selector: RevisionSelector, limit: Int, byteLimit: Int
   ) throws -> [EntityChange] {
     guard limit > 0 else { return [] }
-    // Each change has a whole record, however small its event is.
-    let recordByteCount = byteLimit == .max ? 0 : state.record(of: entity)?.bytes.count ?? 0
-    let limit = min(limit, max(1, byteLimit / max(recordByteCount, 1)))
     var events: [PastEvent] = []
     let newest = try newestEvent(of: entity, atOrBefore: try revision(at: selector))
     var payloadByteCount = 0
@@ -72,18 +89,18 @@ extension Journal {
       return events.count < limit && payloadByteCount < byteLimit
     }
     // The values before an event follow from earlier events, so the oldest comes first here.
-    var record = try row(of: entity, after: events.last?.event.previous ?? 0)?.record
+    var version = RecordVersion(try row(of: entity, after: events.last?.event.previous ?? 0)?.record)
     var history: [EntityChange?] = []
     history.reserveCapacity(events.count)
-    // The oldest changes are dropped again if the records of the newer ones fill the limit.
+    // The oldest changes are dropped again if the newer ones fill the limit.
     var (start, byteCount) = (0, 0)
     for event in events.reversed() {
-      let before = record
-      record = event.event.change.applied(to: record)
-      history.append(event.entityChange(before: before, after: record, pruned: format.head.revision))
-      byteCount += record?.bytes.count ?? 0
+      let change = event.entityChange(of: version, pruned: format.head.revision)
+      version.apply(event.event.change)
+      history.append(change)
+      byteCount += change.byteCount
       while byteCount > byteLimit, start < history.count - 1 {
-        byteCount -= history[start]?.after?.bytes.count ?? 0
+        byteCount -= history[start]?.byteCount ?? 0
         history[start] = nil
         start += 1
       }
@@ -112,7 +129,7 @@ extension Journal {
       byteCount += past.event.payload.count
       return true
     }
-    var record: EntityRecord?
+    var version = RecordVersion(nil)
     for (newest, count) in parts.reversed() {
       var events: [PastEvent] = []
       try readBack(from: newest, over: entity) { past in
@@ -120,9 +137,8 @@ extension Journal {
         return events.count < count
       }
       for event in events.reversed() {
-        let before = record
-        record = event.event.change.applied(to: record)
-        let change = event.entityChange(before: before, after: record, pruned: format.head.revision)
+        let change = event.entityChange(of: version, pruned: format.head.revision)
+        version.apply(event.event.change)
         guard try body(change) else { return }
       }
     }
@@ -142,13 +158,15 @@ struct PastEvent: Sendable {
   /// The annotation, empty if it was erased.
   var words: EntryAnnotation { annotation ?? EntryAnnotation() }
 
-  /// - Parameter pruned: the revision before which history was pruned, 0 if none was.
-  func entityChange(before: EntityRecord?, after: EntityRecord?, pruned: Revision) -> EntityChange {
+  /// - Parameters:
+  ///   - version: the entity before the event.
+  ///   - pruned: the revision before which history was pruned, 0 if none was.
+  func entityChange(of version: RecordVersion, pruned: Revision) -> EntityChange {
     EntityChange(
       revision: revision, date: header.date.date, clockDate: header.clockDate.date, author: words.author,
       note: words.note, isPruned: isPruned, isAnnotationErased: annotation == nil, metadata: words.metadata,
-      event: event, previous: event.previous == 0 ? 0 : max(event.previous, pruned), before: before,
-      after: after)
+      event: event, previous: event.previous == 0 ? 0 : max(event.previous, pruned),
+      version: version)
   }
 }
 

@@ -94,11 +94,11 @@ struct PipelineProgress: Sendable {
   /// Why the pipeline has ended.
   private var failure: JournalError?
   /// How often entries had been withdrawn when the newest commit was accepted; nil if everything before is durable.
-  private(set) var takenBackCount: Int?
+  private(set) var withdrawalCount: Int?
 
   /// Notes a commit that was accepted.
-  mutating func append(_ batch: CommitBatch, revision: Revision, takenBackCount: Int) {
-    self.takenBackCount = takenBackCount
+  mutating func append(_ batch: CommitBatch, revision: Revision, withdrawalCount: Int) {
+    self.withdrawalCount = withdrawalCount
     if batches.last?.batch !== batch { batches.append((batch, revision)) }
   }
 
@@ -110,7 +110,7 @@ struct PipelineProgress: Sendable {
       let (batch, first) = batches.removeFirst()
       do throws(JournalError) { try batch.wait() } catch { throw fail(error, first) }
     }
-    if batches.isEmpty { takenBackCount = nil }
+    if batches.isEmpty { withdrawalCount = nil }
   }
 
   nonisolated(nonsending) mutating func wait(downTo count: Int) async throws {
@@ -119,7 +119,7 @@ struct PipelineProgress: Sendable {
       let (batch, first) = batches.removeFirst()
       do { try await batch.wait() } catch let error as JournalError { throw fail(error, first) }
     }
-    if batches.isEmpty { takenBackCount = nil }
+    if batches.isEmpty { withdrawalCount = nil }
   }
 
   private mutating func fail(_ error: JournalError, _ first: Revision) -> JournalError {

@@ -35,7 +35,7 @@ struct CommitQueue: Sendable {
   /// Why further commits are refused.
   var refusal: JournalError?
   /// How often accepted entries were withdrawn.
-  private(set) var takenBackCount = 0
+  private(set) var withdrawalCount = 0
 
   /// - Parameter limits: the limits of the log.
   init(_ limits: LogLimits) {
@@ -84,12 +84,12 @@ struct CommitQueue: Sendable {
 
   /// Withdraws everything accepted, because it builds on entries that could not be written.
   /// - Parameter isTurnReserved: whether the next append has its turn at a shared log.
-  mutating func takeBack(isTurnReserved: Bool) -> (batches: [CommitBatch], next: CommitBatch) {
+  mutating func withdraw(isTurnReserved: Bool) -> (batches: [CommitBatch], next: CommitBatch) {
     let batches = batches
     closed = []
     last = Work()
     self.isTurnReserved = isTurnReserved
-    takenBackCount += 1
+    withdrawalCount += 1
     return (batches, last.batch)
   }
 

@@ -26,7 +26,7 @@ final class Committer<State: EventSourced>: Sendable {
     /// The batch of the newest entry; nil if none is in progress.
     var batch: CommitBatch?
     /// How often entries had been withdrawn when this was accepted.
-    var takenBackCount = 0
+    var withdrawalCount = 0
     var salts = RandomBytes()
     /// The checkpoint for the next entry.
     var checkpoint: Checkpoint?
@@ -289,27 +289,27 @@ final class Committer<State: EventSourced>: Sendable {
     _ pipeline: inout PipelineProgress
   ) throws -> PreparedCommit {
     var runs = Runs()
-    let prepared = try prepare(request, body, on: &accepted, &runs, takenBackCount: pipeline.takenBackCount)
+    let prepared = try prepare(request, body, on: &accepted, &runs, withdrawalCount: pipeline.withdrawalCount)
     if case .success(let commit) = prepared.outcome, let batch = prepared.batch {
-      pipeline.append(batch, revision: commit.revision, takenBackCount: accepted.takenBackCount)
+      pipeline.append(batch, revision: commit.revision, withdrawalCount: accepted.withdrawalCount)
     }
     return prepared
   }
 
-  /// - Parameter takenBackCount: how often entries had been withdrawn when a commit was accepted that this one builds on.
+  /// - Parameter withdrawalCount: how often entries had been withdrawn when a commit was accepted that this one builds on.
   /// - Throws: `EarlierCommitIsWithdrawn` if that commit may have been withdrawn since.
   private func prepare(
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Void, on accepted: inout Accepted,
-    _ runs: inout Runs, takenBackCount: Int? = nil
+    _ runs: inout Runs, withdrawalCount: Int? = nil
   ) throws -> PreparedCommit {
     // Not earlier, because an append may wait until the body has run again.
     defer { leaveLost(&runs) }
     try queue.withLock { queue throws(JournalError) in
       if let refusal = queue.refusal { throw refusal }
-      takeBackAccepted(&accepted, queue)
+      withdrawAccepted(&accepted, queue)
     }
-    if let takenBackCount, takenBackCount != accepted.takenBackCount { throw EarlierCommitIsWithdrawn() }
-    try applyBrought(to: &accepted)
+    if let withdrawalCount, withdrawalCount != accepted.withdrawalCount { throw EarlierCommitIsWithdrawn() }
+    try applyFetched(to: &accepted)
     do {
       return try run(body, of: request, on: &accepted)
     } catch {
@@ -327,12 +327,12 @@ final class Committer<State: EventSourced>: Sendable {
   }
 
   /// Forgets accepted entries that were withdrawn.
-  private func takeBackAccepted(_ accepted: inout Accepted, _ queue: CommitQueue) {
-    if accepted.takenBackCount == queue.takenBackCount { return }
-    accepted.takenBackCount = queue.takenBackCount
+  private func withdrawAccepted(_ accepted: inout Accepted, _ queue: CommitQueue) {
+    if accepted.withdrawalCount == queue.withdrawalCount { return }
+    accepted.withdrawalCount = queue.withdrawalCount
     accepted.version = published.version
     accepted.batch = nil
-    keeper.takeBack(to: accepted.version)
+    keeper.withdraw(to: accepted.version)
   }
 
   private func run(
@@ -378,7 +378,7 @@ final class Committer<State: EventSourced>: Sendable {
     let (batch, leads) = try queue.withLock { queue throws(JournalError) in
       // The previous batch may have failed while the body ran; then this entry can't be written.
       if let refusal = queue.refusal { throw refusal }
-      if queue.takenBackCount != accepted.takenBackCount { throw Self.nothingWritten(nil) }
+      if queue.withdrawalCount != accepted.withdrawalCount { throw Self.nothingWritten(nil) }
       let entered = queue.enter(entry, eventCount: events.count, blobs: named) { [self] eventCount in
         publish(version, eventCount: eventCount)
       }
@@ -441,12 +441,12 @@ final class Committer<State: EventSourced>: Sendable {
       case .refused where passes(cause):
         // No append follows in this turn.
         node?.release()
-        return takeBack(batch, because: cause)
+        return withdraw(batch, because: cause)
       case .conflict where node != nil:
         // The bodies run again while no other node can append.
-        return takeBackLost(batch, because: cause, isReserved: (try? node?.reserve()) != nil)
+        return withdrawLost(batch, because: cause, isReserved: (try? node?.reserve()) != nil)
       case .unknown where isAskedAgain(after: cause):
-        return takeBack(
+        return withdraw(
           batch, because: cause, ofBatch: Self.failure(error, first: work.entries.first?.revision))
       default: break
       }
@@ -513,15 +513,15 @@ final class Committer<State: EventSourced>: Sendable {
   private static var stepCount: Int { 1000 }
 
   /// Applies the commits of other nodes that the log has fetched so far.
-  func applyBrought() throws {
+  func applyFetched() throws {
     guard let node else { return }
-    let newest = node.brought.revision
+    let newest = node.fetched.revision
     // Under constant commits, there are always some under way.
     while published.version.revision < newest {
       let batch = try writeLock.take { accepted in
-        queue.withLock { takeBackAccepted(&accepted, $0) }
+        queue.withLock { withdrawAccepted(&accepted, $0) }
         if isUnderWay(accepted) { return accepted.batch }
-        try applyBrought(to: &accepted, atMost: Self.stepCount)
+        try applyFetched(to: &accepted, atMost: Self.stepCount)
         return nil
       }
       // It depends on earlier entries, or fails. After most failures it is withdrawn; after others nothing follows.
@@ -533,8 +533,8 @@ final class Committer<State: EventSourced>: Sendable {
 
   /// Called with the write lock held. Does nothing while entries of this node are in progress, because these either
   /// follow the fetched ones, or fail and are withdrawn.
-  private func applyBrought(to accepted: inout Accepted, atMost count: Int = .max) throws(JournalError) {
-    guard let newest = node?.brought.revision, newest > accepted.version.revision, !isUnderWay(accepted)
+  private func applyFetched(to accepted: inout Accepted, atMost count: Int = .max) throws(JournalError) {
+    guard let newest = node?.fetched.revision, newest > accepted.version.revision, !isUnderWay(accepted)
     else {
       return
     }
@@ -561,13 +561,13 @@ final class Committer<State: EventSourced>: Sendable {
   /// Withdraws everything that builds on a revision that another node has taken.
   /// - Parameter isReserved: whether the turn is reserved. If it could not be, the next append reports the problem of
   ///   the connection.
-  private func takeBackLost(_ batch: CommitBatch, because error: JournalError, isReserved: Bool) {
+  private func withdrawLost(_ batch: CommitBatch, because error: JournalError, isReserved: Bool) {
     isContended.withLock { $0 = true }
     if isReserved {
       let lost = [batch] + queue.withLock { $0.batches }
       turn.withLock { $0 = ReservedTurn(lost: lost) }
     }
-    takeBack(
+    withdraw(
       batch, finishing: JournalError(.lostRevision, error.message, revision: error.revision),
       isTurnReserved: isReserved)
   }
@@ -598,7 +598,7 @@ final class Committer<State: EventSourced>: Sendable {
       return true
     }
     if isLost {
-      takeBackLost(batch, because: AppendFailure.conflict(newest: newest).cause, isReserved: true)
+      withdrawLost(batch, because: AppendFailure.conflict(newest: newest).cause, isReserved: true)
     } else {
       isContended.withLock { $0 = false }
     }
@@ -628,19 +628,19 @@ final class Committer<State: EventSourced>: Sendable {
 
   /// Fails a batch of which nothing was written, and everything accepted after it, which builds on it.
   /// - Parameter outcome: the error for the commits of the batch itself, if it is another one.
-  private func takeBack(
+  private func withdraw(
     _ batch: CommitBatch, because error: JournalError, ofBatch outcome: JournalError? = nil
   ) {
     options.note(.warning, "commits were refused and nothing of them was written", cause: error)
     let refusal = error.code == .outOfResources ? Self.nothingWritten(error) : error
-    takeBack(batch, finishing: outcome ?? refusal, later: refusal)
+    withdraw(batch, finishing: outcome ?? refusal, later: refusal)
   }
 
-  private func takeBack(
+  private func withdraw(
     _ batch: CommitBatch, finishing error: JournalError, later: JournalError? = nil,
     isTurnReserved: Bool = false
   ) {
-    let (others, next) = queue.withLock { $0.takeBack(isTurnReserved: isTurnReserved) }
+    let (others, next) = queue.withLock { $0.withdraw(isTurnReserved: isTurnReserved) }
     next.giveTurn()
     batch.finish(error)
     for other in others {

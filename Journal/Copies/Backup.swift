@@ -40,7 +40,7 @@ extension Journal {
   ///     It then takes no space, but damage of the drive affects both.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the backup.
   /// - Throws: ``JournalError``: `locked` while another process has the backup open for writing; `alreadyExists` if
-  ///   something else is there; `conflict` if the backup has another history, and then it is not changed; `damaged` if
+  ///   something else is there, such as a journal that is no backup; `conflict` if the backup has another history, and then it is not changed; `damaged` if
   ///   this journal or the backup is damaged; `io` if the disk is full.
   /// - Complexity: O(n) in the bytes of entries and images that are new in the backup.
   @discardableResult
@@ -243,6 +243,7 @@ extension Journal {
     let parent = try JournalFolder.parent(ofPath: path, hook: nil)
     let target = "\(parent.currentPath() ?? parent.path)/\(URL(fileURLWithPath: path).lastPathComponent)"
     guard target == folder.root.currentPath() ?? folder.path else { return }
-    throw JournalError(.wrongUse, "a copy can't replace the journal itself; choose another folder", path: path)
+    throw JournalError(
+      .wrongUse, "a copy can't replace the journal itself; choose another folder", path: path)
   }
 }

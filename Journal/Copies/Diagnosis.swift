@@ -45,14 +45,18 @@ extension Journal {
   ///   - url: the journal's folder.
   ///   - options: the options for a shared journal, whose history is compared with the server's.
   ///   - progress: called regularly with the revision reached and the newest one.
-  /// - Throws: ``JournalError`` if the journal can't be examined: `notFound`, `locked` while another process writes to
-  ///   it, `otherModel`, `outOfResources`.
+  /// - Throws: ``JournalError`` if the journal can't be examined: `notFound`, `notAJournal`, `locked` while another
+  ///   process writes to it, `outOfResources`.
   /// - Complexity: O(n) in the bytes of the journal and its images.
   public static func diagnose(
     _ url: URL, options: JournalOptions = JournalOptions(),
     progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
   ) throws -> Diagnosis {
     let source = try SalvageSource(url, options.logStorage)
+    let root = source.folder.root
+    if try root.status(of: "FORMAT") == nil, try root.status(of: "entries") == nil {
+      throw JournalError(.notAJournal, "this is not a journal", path: source.folder.path)
+    }
     var diagnosis = Diagnosis()
     diagnosis.lastRevision = max(source.acknowledged?.revision ?? 0, try source.log.lastRevision())
     do throws(JournalError) { try source.folder.check() } catch { diagnosis.note(error, .folder) }
@@ -71,6 +75,19 @@ extension Journal {
       if let sharing = diagnosis.sharing { diagnosis.note(sharing) }
     } catch let error as JournalError {
       guard ![.outOfResources, .permission, .locked, .closed].contains(error.code) else { throw error }
+      if let advice = Diagnosis.adviceForForeign(error) {
+        // Nothing else can be said of what is not understood. An altered FORMAT can look the same; the entries are then
+        // proven nevertheless.
+        try? diagnosis.note(provable: source, State.self, progress)
+        diagnosis.findings = [
+          Diagnosis.Finding(
+            isDamage: false, message: error.message,
+            advice: diagnosis.provenRevision == 0
+              ? advice : advice + " If FORMAT was altered, restore it from a backup, or use salvage.",
+            revision: nil, path: error.path)
+        ]
+        return diagnosis
+      }
       diagnosis.note(source.problems)
       diagnosis.note(error, error.path?.hasSuffix(HistoryBase.fileName) == true ? .base : .log)
       try diagnosis.note(provable: source, State.self, progress)
@@ -81,6 +98,16 @@ extension Journal {
 }
 
 extension Diagnosis {
+  /// What to do about a journal that another program wrote.
+  fileprivate static func adviceForForeign(_ error: JournalError) -> String? {
+    switch error.code {
+    case .newerFormat: "Use a newer version of this program."
+    case .olderFormat: "Use the version of this program that wrote it."
+    case .otherModel: "Use the app that wrote it."
+    default: nil
+    }
+  }
+
   fileprivate enum Place {
     case folder
     case log

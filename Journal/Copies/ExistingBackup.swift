@@ -18,8 +18,17 @@ final class ExistingBackup {
       try folder.checkIsNotShared()
       let found = try folder.readFormat()
       guard found.digest == format.digest else { throw Self.foreign(found, format, folder) }
+      let opened = try options.logStorage.open(.write, in: LogPlace(folder, found, options: options))
+      let hasReceipt = try folder.root.status(of: JournalReceipt.fileName) != nil
+      if !hasReceipt, try opened.newestRevision() > 0 {
+        try opened.close()
+        throw JournalError(
+          .alreadyExists,
+          "this is a journal and not a backup, because it has no RECEIPT; swap the two if you want to back it up, or "
+            + "choose another folder", path: folder.path)
+      }
       place = LogPlace(folder, found, options: options)
-      log = try options.logStorage.open(.write, in: place)
+      log = opened
     } catch {
       guard error.code == .notAJournal else { throw error }
       throw JournalError(

@@ -38,7 +38,7 @@ extension JournalFolder {
     try checkIsFree(name, in: parent, path: path)
     removeLeftovers(of: name, in: parent)
 
-    let building = try BuildingSite(name, in: parent)
+    let building = try building(name, in: parent, path: path)
     // Keeps the lock until the creation has ended.
     defer { withExtendedLifetime(building) {} }
     do {
@@ -66,18 +66,52 @@ extension JournalFolder {
     }
   }
 
-  /// Opens the folder in which something new is to be made.
-  static func parent(ofPath path: String, hook: FileHook?) throws(JournalError) -> Folder {
-    let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
+  private static func building(
+    _ name: String, in parent: Folder, path: String
+  ) throws(JournalError) -> BuildingSite {
     do throws(JournalError) {
-      return try Folder(parent, followsLinks: true, hook: hook)
+      return try BuildingSite(name, in: parent)
+    } catch {
+      guard error.code == .permission else { throw error }
+      // The error names the temporary folder, which nobody asked for.
+      throw JournalError(.permission, error.message, path: path)
+    }
+  }
+
+  /// Opens the folder in which something new is to be made.
+  /// - Throws: ``JournalError``: `notFound` if there is no such folder; `wrongUse` if it is in a journal, which would
+  ///   not open with anything else in it.
+  static func parent(ofPath path: String, hook: FileHook?) throws(JournalError) -> Folder {
+    guard path != "/" else { throw alreadyExists(path) }
+    let url = URL(fileURLWithPath: path)
+    let folder: Folder
+    do throws(JournalError) {
+      folder = try Folder(url.deletingLastPathComponent().path, followsLinks: true, hook: hook)
     } catch {
       guard error.code == .notFound else { throw error }
       throw JournalError(
-        .notFound,
-        "the folder for \"\(URL(fileURLWithPath: path).lastPathComponent)\" does not exist; create it first",
-        path: parent)
+        .notFound, "the folder for \"\(url.lastPathComponent)\" does not exist; create it first",
+        path: url.deletingLastPathComponent().path)
     }
+    if let outer = enclosingJournal(of: folder) {
+      throw JournalError(
+        .wrongUse, "\"\(url.lastPathComponent)\" would be inside the journal \(outer); choose another place",
+        path: path)
+    }
+    return folder
+  }
+
+  /// The path of the journal that a folder is, or is in.
+  private static func enclosingJournal(of folder: Folder) -> String? {
+    var url = URL(fileURLWithPath: folder.currentPath() ?? folder.path).standardizedFileURL
+    while url.path != "/" {
+      // A folder that can't be read is no journal of this user.
+      let format = try? Folder(url.path, followsLinks: true, hook: nil).file("FORMAT", .reading)
+        .contents(limit: JournalFormat.byteLimit)
+      if let format, format.starts(with: "journal ".utf8) { return url.path }
+      url.deleteLastPathComponent()
+    }
+    return nil
   }
 
   static func checkIsFree(_ name: String, in parent: Folder, path: String) throws(JournalError) {

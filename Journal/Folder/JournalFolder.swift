@@ -37,14 +37,15 @@ package struct JournalFolder: Sendable {
   init(_ url: URL, hook: FileHook?, readHook: ReadHook? = nil) throws(JournalError) {
     let path = try Self.path(of: url)
     guard let status = try Folder.status(ofPath: path) else {
-      throw JournalError(.notFound, "there is no journal; create one first", path: path)
+      throw JournalError(.notFound, "there is no journal at \(path)", path: path)
     }
     guard status.kind == .folder else {
       throw JournalError(
         .notAJournal,
         status.kind == .link
           ? "the journal is behind a symbolic link; name the folder itself"
-          : "this is a file, and a journal is a folder", path: path)
+          : "this is a file, and a journal is a folder; if it is a backup in one file, make a journal from it with "
+            + "restore-backup", path: path)
     }
     self.init(root: try Folder(path, followsLinks: false, hook: hook, readHook: readHook))
   }
@@ -82,6 +83,8 @@ package struct JournalFolder: Sendable {
   /// lock held.
   func prepareForWriting() throws(JournalError) {
     for name in ["images", "snapshots"] { _ = try makeFolder(name) }
+    // An earlier opening may have been killed after it had made a folder and before it could flush the name.
+    try root.flush()
   }
 
   /// Removes the folder with its contents.
@@ -155,7 +158,8 @@ package struct JournalFolder: Sendable {
       .notAJournal,
       kind == .link
         ? "a journal has no symbolic links; writing through one would destroy its target"
-        : "this file is not part of a journal; move it elsewhere", path: path)
+        : "this \(kind == .folder ? "folder" : "file") is not part of a journal; move it elsewhere",
+      path: path)
   }
 
   /// Why the format of the folder can't be read, if it is an older or a newer one.

@@ -10,7 +10,7 @@
 /// `TimedSemaphore`; see "Threads and locks" in Documentation/Architecture.md for why.
 ///
 /// `Tests/JournalingTests/Logs/LogContract.swift` tests every log. `LogKind.swift` there shows how to add one, and
-/// `PlainFileLog.swift` is a log in 300 lines.
+/// `PlainFileLog.swift` is a small log.
 package protocol EntryLog: Sendable {
   /// The limits of the log. Constant while it is open.
   var limits: LogLimits { get }

@@ -35,7 +35,7 @@ final class NodeLog: EntryLog {
   private let schema: ModelSchema
   private let turn: Lock<Turn>
   /// The newest local entry of another node.
-  let brought: NewestRevision
+  let fetched: NewestRevision
   /// Set by closing.
   private let isEnding = Lock(false)
   private let ending = TimedSemaphore(value: 0)
@@ -61,7 +61,7 @@ final class NodeLog: EntryLog {
     self.storage = storage
     self.place = place
     turn = Lock(Turn(head: place.format.head))
-    brought = NewestRevision(0)
+    fetched = NewestRevision(0)
   }
 
   // MARK: The folder
@@ -171,7 +171,7 @@ final class NodeLog: EntryLog {
         defer { listening.withLock { $0 = nil } }
         if isEnding.withLock({ $0 }) { return }
         let newest = try connection.newestRevision(after: seen, waitingAtMost: .seconds(60))
-        try bring(from: connection, through: newest)
+        try fetch(from: connection, through: newest)
         if isNoted { place.options.note(.info, "the shared log can be reached again") }
         (isNoted, delay) = (false, 100)
       } catch {
@@ -197,12 +197,12 @@ final class NodeLog: EntryLog {
 
   /// Fetches the entries up to the newest one that a connection has reported, unless the connection was lost since.
   /// Entries that this node has committed are not fetched.
-  private func bring(from connection: any SharedLog, through newest: Revision) throws(JournalError) {
+  private func fetch(from connection: any SharedLog, through newest: Revision) throws(JournalError) {
     var isDone = false
     while !isDone, !isEnding.withLock({ $0 }) {
       isDone = try turn.withLock { turn throws(JournalError) in
         guard turn.connection === connection else { return true }
-        try bringStretch(connection, through: newest, &turn)
+        try fetchStretch(connection, through: newest, &turn)
         return turn.head.revision >= newest
       }
     }
@@ -211,14 +211,14 @@ final class NodeLog: EntryLog {
   /// Fetches all entries of the shared log.
   /// - Returns: the newest.
   @discardableResult
-  func bring() throws(JournalError) -> Revision {
+  func fetch() throws(JournalError) -> Revision {
     while true {
       // In steps, so that a node that was offline for a year can close in between.
       let (newest, isDone) = try turn.withLock { turn throws(JournalError) in
         do throws(JournalError) {
           let connection = try connected(&turn)
           let newest = try connection.newestRevision()
-          try bringStretch(connection, through: newest, &turn)
+          try fetchStretch(connection, through: newest, &turn)
           return (turn.head.revision, turn.head.revision >= newest)
         } catch {
           drop(&turn)
@@ -231,14 +231,14 @@ final class NodeLog: EntryLog {
   }
 
   /// Fetches all entries up to one that is known to be in the shared log.
-  private func bringAll(
+  private func fetchAll(
     _ connection: any SharedLog, through newest: Revision, _ turn: inout Turn
   ) throws(JournalError) {
-    while turn.head.revision < newest { try bringStretch(connection, through: newest, &turn) }
+    while turn.head.revision < newest { try fetchStretch(connection, through: newest, &turn) }
   }
 
   /// Fetches the next entries, about as many as ``stretchCount`` and ``stretchByteCount`` allow.
-  private func bringStretch(
+  private func fetchStretch(
     _ connection: any SharedLog, through newest: Revision, _ turn: inout Turn
   ) throws(JournalError) {
     let last = min(newest, turn.head.revision + Self.stretchCount)
@@ -275,7 +275,7 @@ final class NodeLog: EntryLog {
       try backlog.add(piece.entries)
       byteCount += piece.entries.reduce(0) { $0 + $1.bytes.count }
       turn.head = piece.head
-      brought.raise(to: turn.head.revision)
+      fetched.raise(to: turn.head.revision)
     }
   }
 
@@ -413,7 +413,7 @@ final class NodeLog: EntryLog {
       do throws(JournalError) {
         let connection = try connected(&turn)
         let newest = try connection.reserve(after: turn.head.revision)
-        try bringAll(connection, through: newest, &turn)
+        try fetchAll(connection, through: newest, &turn)
         return turn.head.revision
       } catch {
         drop(&turn)
@@ -434,7 +434,7 @@ final class NodeLog: EntryLog {
     }
     if !wasEnding {
       ending.signal()
-      brought.close()
+      fetched.close()
       let connection = listening.withLock { $0 }
       try? connection?.close()
       ending.signal()

@@ -4,15 +4,15 @@ import Locks
 
 extension Journal {
   /// Starts a thread that applies the commits of other nodes until the journal is closed.
-  func applyBroughtAsItComes() throws(JournalError) {
+  func applyFetchedAsItComes() throws(JournalError) {
     guard let node, let committer = try? writing() else { return }
     let (published, options) = (published, options)
     let isStarted = Threads.start {
       var seen: Revision = 0
       var isShort = false
-      while let newest = node.brought.wait(after: seen, atMost: .seconds(60)) {
+      while let newest = node.fetched.wait(after: seen, atMost: .seconds(60)) {
         do {
-          if newest > seen { try committer.applyBrought() }
+          if newest > seen { try committer.applyFetched() }
           (seen, isShort) = (newest, false)
         } catch {
           let cause = error as? JournalError
@@ -37,10 +37,10 @@ extension Journal {
   }
 
   /// Fetches the commits of other nodes, and returns when ``state`` shows them.
-  func bringShared() throws {
+  func fetchShared() throws {
     guard let node else { return }
-    try node.bring()
-    try writing().applyBrought()
+    try node.fetch()
+    try writing().applyFetched()
   }
 }
 
@@ -225,7 +225,7 @@ extension Journal {
     if !isForced {
       let journal = try open(at: url, options: options)
       defer { try? journal.close() }
-      try journal.bringShared()
+      try journal.fetchShared()
       try journal.fetchImages()
       let newest = journal.head.revision
       try journal.close()

@@ -23,7 +23,7 @@ final class Layer: Sendable {
 
   private let current: Lock<Current>
   private let hasFile: Atomic<Bool>
-  private let hasBeenTakenBack = Atomic<Bool>(false)
+  private let wasWithdrawn = Atomic<Bool>(false)
   /// The facts about the file, once it is written.
   private let knownFacts: Lock<SnapshotFacts?>
   /// Held while the contents are rebuilt, so that it happens once for all readers.
@@ -139,8 +139,8 @@ final class Layer: Sendable {
   }
 
   /// Whether its entries were withdrawn, so that other entries may have its revisions.
-  var isTakenBack: Bool { hasBeenTakenBack.load(ordering: .acquiring) }
-  func takeBack() { hasBeenTakenBack.store(true, ordering: .releasing) }
+  var isWithdrawn: Bool { wasWithdrawn.load(ordering: .acquiring) }
+  func withdraw() { wasWithdrawn.store(true, ordering: .releasing) }
 
   // MARK: Reading
 

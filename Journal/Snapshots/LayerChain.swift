@@ -131,9 +131,9 @@ final class LayerChain<State: EventSourced>: Sendable {
   }
 
   /// Removes the layers in memory that reach beyond a revision, whose entries were withdrawn.
-  func takeBack(to revision: Revision) {
+  func withdraw(to revision: Revision) {
     let taken = layers.filter { $0.facts == nil && $0.top.revision > revision }
-    for layer in taken { layer.takeBack() }
+    for layer in taken { layer.withdraw() }
     remove(taken.map(\.name))
   }
 

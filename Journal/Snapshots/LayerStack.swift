@@ -209,7 +209,7 @@ private final class StackedEntities: EntityBase {
   func distance(to other: any EntityBase) -> Int? {
     guard let other = other as? StackedEntities, other.kind == kind, other.stack.faults === stack.faults,
       // Withdrawn entries lead to no other state.
-      !stack.layers.contains(where: \.isTakenBack), !other.stack.layers.contains(where: \.isTakenBack)
+      !stack.layers.contains(where: \.isWithdrawn), !other.stack.layers.contains(where: \.isWithdrawn)
     else { return nil }
     return abs(stack.checkpoint.eventCount - other.stack.checkpoint.eventCount)
   }

@@ -154,8 +154,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// Forgets what was accepted after a version: it was withdrawn, and other entries will have its revisions.
   ///
   /// Called with the write lock held.
-  func takeBack(to version: Version<State>) {
-    chain.takeBack(to: version.revision)
+  func withdraw(to version: Version<State>) {
+    chain.withdraw(to: version.revision)
     let eventCount = progress.withLock { $0.eventCount }
     accepted.withLock { accepted in
       accepted.eventCount = eventCount

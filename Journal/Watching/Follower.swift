@@ -122,7 +122,7 @@ extension Journal {
   ///   `unreachable` or `diverged`.
   public func catchUp() throws {
     try follower?.catchUp()
-    try bringShared()
+    try fetchShared()
   }
 
   /// Waits on the caller's thread until ``state`` shows an entry after a revision.

@@ -239,8 +239,7 @@ import Testing
     try withFixedJournal { path in
       #expect(try journal("tag", path, "first", "1", "--by", "ana").code == 0)
       let reason =
-        "journal: there is nothing to revert: it changed only tag:1, which a revert leaves as it is; take that back "
-        + "with a new entry (revision 4)"
+        "journal: entry 4 changed only tags; journal tag makes them, and with --delete deletes them"
       for revision in ["4", "HEAD"] {
         try expect(["revert", revision], in: path, prints: "", says: reason, code: 2)
       }

@@ -159,6 +159,22 @@ import Testing
     }
   }
 
+  @Test func aPrunedJournalWithoutFormatIsSalvagedWhole() throws {
+    try withFixedJournal { path, folder in
+      #expect(try journal("prune", path, "--before", "2").code == 0)
+      func said(_ path: String) throws -> [String] {
+        try ["log", "replay"].map { try journal($0, path, "--json").output }
+      }
+      let before = try said(path)
+      try FileManager.default.removeItem(atPath: "\(path)/FORMAT")
+      let saved = folder.path("Saved.journal")
+      let salvaged = try journal("salvage", path, "--to", saved)
+      #expect(salvaged.code == 0 && !salvaged.output.contains("not proven"), "\(salvaged)")
+      #expect(try said(saved) == before)
+      #expect(try journal("verify", saved, "--deep").code == 0)
+    }
+  }
+
   @Test func aBackupGoesThroughAPipe() throws {
     try withFixedJournal { path, folder in
       let file = try run(journalPath, ["backup", path, "-", "--file"])

@@ -267,6 +267,20 @@ import Testing
     }
   }
 
+  /// Each `@` was parsed by a recursive call, and many overflowed the stack of the connection's thread.
+  @Test func aSelectorOfTooManyEntitiesIsRefusedAndTheServerContinues() throws {
+    try withBooks { (served) throws in
+      func selector(_ count: Int) -> String { String(repeating: "item:1@", count: count) + "1" }
+      #expect(try served.get("/api/items?at=\(selector(8))").status == 200)
+      let read = try served.get("/api/items?at=\(selector(1500))")
+      #expect(read.status == 400 && read.code == "invalidSelector", "\(read.text)")
+      let body = "{\"entities\":[\"item:1\"],\"at\":\"\(selector(10_000))\"}"
+      let restored = try served.post("/api/restore", body)
+      #expect(restored.status == 400 && restored.code == "invalidSelector", "\(restored.text)")
+      #expect(try served.get("/api/journal").status == 200)
+    }
+  }
+
   @Test func imagesAreServedByTheirDigestAndInParts() throws {
     try withBooks { (served) throws in
       let whole = try served.get("/api/images/1/content")

@@ -116,6 +116,48 @@ struct FailureTests: SharedLogbook {
     }
   }
 
+  /// The server counts a transaction as idle while a message arrives. It used to end the turn after five seconds, and the
+  /// commit lost to the one that waited.
+  @Test func aTurnLastsAsLongAsALargeEntryOnASlowNetwork() throws {
+    try withProxy { proxy, through, server, folder in
+      let direct = through.replacing(":\(proxy.port)/", with: ":\(server.port)/")
+      try share(at: through, in: folder)
+      let slow = try nodes(1, at: through, in: folder)[0]
+      let url = folder.url.appending(path: "Fast.journal")
+      try Journal<Logbook>.join(direct, at: url)
+      let fast = try Journal<Logbook>.open(at: url, options: Self.options)
+      let text = String(repeating: "x", count: 3_000_000)
+      let runs = Lock(0)
+      let group = DispatchGroup()
+      try slow.commit { draft in
+        let run = runs.withLock { runs in
+          runs += 1
+          return runs
+        }
+        if run == 1 { try fast.commit { try $0.write(2, "fast") } }
+        if run == 2 {
+          // About 320 KB a second.
+          proxy.delay(by: .milliseconds(200))
+          group.enter()
+          let isStarted = Threads.start {
+            sleep(1)
+            do { try fast.commit { try $0.write(3, "waiting") } } catch { Issue.record(error) }
+            group.leave()
+          }
+          try #require(isStarted)
+        }
+        try draft.write(4, text)
+      }
+      proxy.delay(by: .zero)
+      group.wait()
+      #expect(runs.withLock { $0 } == 2)
+      try fast.catchUp()
+      #expect(fast.head.revision == 4 && fast.state.pages[4]?.modified == 3)
+      try slow.close()
+      try fast.close()
+    }
+  }
+
   @Test func connectionsCutAtAnyByteNeitherLoseNorRepeatACommit() throws {
     var random = SeededGenerator()
     try withProxy { proxy, through, server, folder in

@@ -2,9 +2,10 @@ import Foundation
 import Journaling
 import Locks
 import LogbookModel
-import PostgresLog
 import TestSupport
 import Testing
+
+@testable import PostgresLog
 
 /// What the roles of nodes may do, and where their passwords are.
 @Suite(.serialized, .enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
@@ -76,6 +77,30 @@ struct RoleTests: SharedLogbook {
       }
       try writer.close()
       try owner.close()
+    }
+  }
+
+  /// An administrator makes the tables, and no node ever connects as their owner.
+  @Test func aRoleThatOwnsNoTableSharesAJournal() throws {
+    let page = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../Documentation/Shared.md").standardizedFileURL
+    let text = try String(contentsOf: page, encoding: .utf8)
+    let tables = try #require(text.firstMatch(of: /```sql\n(CREATE TABLE [^`]*)```/)).output.1
+    #expect(tables == Schema.tables.map { $0.definition + ";\n" }.joined())
+    let grants = try #require(text.firstMatch(of: /CREATE ROLE app LOGIN;\n((?:GRANT [^\n]*;\n)+)/)).output.1
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    try withTemporaryFolder { folder in
+      let (name, own) = try makeRole(on: server, for: address)
+      try server.sql(
+        "REVOKE CREATE ON SCHEMA public FROM PUBLIC;\n\(tables)"
+          + String(grants).replacing(" TO app;", with: " TO \(name);"), at: address)
+      try share(at: own, in: folder)
+      let journals = try nodes(2, at: own, in: folder)
+      let revision = try journals[1].commit { try $0.write(2, "second") }.revision
+      try journals[0].catchUp()
+      #expect(journals[0].head.revision == revision)
+      for journal in journals { try journal.close() }
     }
   }
 

@@ -80,9 +80,10 @@ extension Failure {
     case let failure as Failure: self = failure
     case let error as JournalError where error.code == .invalidSelector || error.code == .wrongUse:
       self.init(.wrongUse, "\(error)")
-    case let error as JournalError where [.rejected, .conflict, .pruned].contains(error.code):
+    case let error as JournalError where [.rejected, .conflict].contains(error.code):
       self.init(.no, "\(error)")
-    case let error as JournalError where error.code == .notFound && error.path == nil:
+    // With a path, they concern the journal's folder and not what was asked for.
+    case let error as JournalError where [.notFound, .pruned].contains(error.code) && error.path == nil:
       self.init(.no, "\(error)")
     case let error as JournalError: self.init(.unreadable, "\(error)")
     case let error as LegacyError: self.init(error)

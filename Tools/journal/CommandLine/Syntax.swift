@@ -18,6 +18,8 @@ struct Syntax {
     let help: String
     /// Whether it may be given several times.
     var isRepeated = false
+    /// Whether the verb fails without it.
+    var isRequired = false
   }
 
   var operands: [Operand] = []
@@ -45,7 +47,10 @@ struct Syntax {
   /// The line after `usage: journal VERB`.
   var summary: String {
     let operands = operands.map { ($0.isOptional ? "[\($0.name)]" : $0.name) + ($0.isRepeated ? "…" : "") }
-    let options = options.map { "[\($0.name)\($0.value.map { " \($0)" } ?? "")]" }
+    let options = options.map { option in
+      let text = option.name + (option.value.map { " \($0)" } ?? "")
+      return option.isRequired ? text : "[\(text)]"
+    }
     return (operands + options).joined(separator: " ")
   }
 }

@@ -13,7 +13,7 @@ extension Attributed {
 
   /// The author in a column of a table; empty if there is none.
   func authorCell(width: Int = 20) -> String {
-    isAnnotationErased ? erasedText : author.printable.shortened(to: width)
+    isAnnotationErased ? erasedText : author.printable.cut(toColumns: width)
   }
 }
 

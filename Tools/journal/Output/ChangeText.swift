@@ -16,8 +16,13 @@ struct ChangeText {
   /// Prints `~ item:1  Dune`.
   func printHeading(_ entity: EntityKey, _ operation: JournalEvent.Operation, _ record: EntityRecord?) throws
   {
+    try printHeading(
+      entity, operation, label: record.flatMap { Catalog.label(of: $0, of: entity.kind) })
+  }
+
+  /// The same with a label that is known.
+  func printHeading(_ entity: EntityKey, _ operation: JournalEvent.Operation, label: String?) throws {
     let heading = "\(operation.sign) \(Catalog.name(of: entity))"
-    let label = record.flatMap { Catalog.label(of: $0, of: entity.kind) }
     let text = label.map { "  " + $0.printable.shortened(to: 60) } ?? ""
     try terminal.output.line(terminal.styled(operation.style, heading) + terminal.styled(.faint, text))
   }

@@ -58,7 +58,7 @@ final class LogPrinter {
     for event in events {
       let outline = event.outline.trimmingPrefix("update ")
       let name = terminal.styled(
-        event.operation.style, "\(event.operation.sign) \(try labels.name(of: event.entity))")
+        event.operation.style, "\(event.operation.sign) \(try labels.name(of: event, in: entry.revision))")
       try terminal.output.line("          \(name): \(outline)")
     }
   }
@@ -68,7 +68,8 @@ final class LogPrinter {
     hasTitles = true
     try EntryPage.printHead(entry, tags: tags(entry.revision), isShort: true, terminal)
     for event in events {
-      try text.printHeading(event.entity, event.operation, try labels.record(of: event.entity))
+      try text.printHeading(
+        event.entity, event.operation, label: try labels.label(of: event, in: entry.revision))
       try text.print(event, try labels.journal().parts(changedBy: event))
     }
   }

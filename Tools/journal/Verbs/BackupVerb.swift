@@ -41,8 +41,11 @@ enum BackupVerb: Verb {
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    let journal = try arguments.openJournal(terminal)
     let destination = arguments.operand("DEST")
+    guard destination != "-" || arguments.has("--file") else {
+      throw Failure(.wrongUse, "- is standard output, which needs --file; see journal help backup")
+    }
+    let journal = try arguments.openJournal(terminal)
     let url = URL(fileURLWithPath: destination)
     func show(_ progress: CopyProgress) { terminal.showCopying(progress) }
     let report: BackupReport

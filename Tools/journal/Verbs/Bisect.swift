@@ -43,6 +43,9 @@ enum Bisect: Verb {
     let journal = try arguments.openJournal(terminal)
     let query = try arguments.query(journal, text: arguments.optionalOperand("TEXT"))
     let command = arguments.value("--run")
+    guard command?.allSatisfy(\.isWhitespace) != true else {
+      throw Failure(.wrongUse, "--run needs a command; see journal help bisect")
+    }
     let hasQuery =
       query.text != nil || query.kind != nil || query.categories != nil || !query.conditions.isEmpty
     guard hasQuery != (command != nil) else {
@@ -124,8 +127,9 @@ private struct StateCommand {
       ["/bin/sh", "-c", command], environment: ProcessInfo.processInfo.environment,
       descriptors: [file, STDERR_FILENO])
     let code = process.wait()
+    // The shell's codes for a command that can't be run or does not exist, and for one that a signal ended.
     guard code < 126 else {
-      throw Failure(.no, "the command can't be run, or was killed: \(command.printable)")
+      throw Failure(.unreadable, "the command can't be run, or was killed: \(command.printable)")
     }
     return code == 0
   }

@@ -38,6 +38,8 @@ enum Doctor: Verb {
         try terminal.output.line("all is well up to entry \(diagnosis.provenRevision)")
       } else if diagnosis.opens {
         try terminal.output.line("the journal opens")
+      } else if !diagnosis.findings.contains(where: \.isDamage) {
+        try terminal.output.line("the journal does not open with this program")
       } else {
         try terminal.output.line(
           "the journal does not open; \(diagnosis.provenRevision) of \(last.counted("entry", "entries")) are proven"

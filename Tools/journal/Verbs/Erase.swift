@@ -11,13 +11,16 @@ enum Erase: Verb {
     snapshots or temporary files. Dates, digests and the order of events stay, so the journal still verifies, and earlier
     receipts still hold. A new entry records what was erased, when, by whom and why.
 
+    All snapshots are removed, also those that were taken on request.
+
     --notes also erases the author, note and metadata of all entries that changed the entities. The next run of a backup
     removes the erased content from it; files of backup --file keep it.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal, Syntax.Operand(name: "ENTITY", help: "such as item:42", isRepeated: true)],
     options: [
-      Syntax.Option(name: "--reason", value: "TEXT", help: "why; becomes the note of the new entry"),
+      Syntax.Option(
+        name: "--reason", value: "TEXT", help: "why; becomes the note of the new entry", isRequired: true),
       Syntax.Option(
         name: "--notes", help: "also erase author, note and metadata of the entries that changed them"),
       Syntax.author,

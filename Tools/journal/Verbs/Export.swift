@@ -23,7 +23,8 @@ enum Export: Verb {
         name: "SOURCE", help: "how the app stores its data: archive, defaults, plist or scarybugs"),
     ],
     options: [
-      Syntax.Option(name: "--to", value: "DIR", help: "the folder to write to; created if necessary"),
+      Syntax.Option(
+        name: "--to", value: "DIR", help: "the folder to write to; created if necessary", isRequired: true),
       Syntax.point,
       Syntax.Option(name: "--store", value: "NAME", help: "which store, if several were imported"),
       Syntax.Option(name: "--force", help: "replace files that have other contents"),

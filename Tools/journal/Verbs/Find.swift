@@ -30,19 +30,34 @@ enum Find: Verb {
   static let isPaged = true
   static let endsWithReader = true
 
+  /// The columns are as wide as so many rows need; later rows are printed as they are found.
+  private static let firstCount = 100
+  /// A label can be a whole text, which no terminal cuts if the results go elsewhere.
+  private static let labelLimit = 200
+
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal)
     let point = try arguments.selector(of: "--at", else: .head())
     let query = try arguments.query(journal, text: arguments.optionalOperand("TEXT"))
     let isDeleted = arguments.has("--deleted")
     var writer = JSONWriter()
-    let table = TextTable(
-      [
-        TextTable.Column(title: "ENTITY", width: 10, style: .yellow),
-        TextTable.Column(title: "KIND", width: 10),
-        TextTable.Column(title: isDeleted ? "DELETED" : "CHANGED", alignment: .right),
-        TextTable.Column(title: "LABEL"),
-      ], isCut: true)
+    let columns = [
+      TextTable.Column(title: "ENTITY", width: 10, style: .yellow),
+      TextTable.Column(title: "KIND", width: 10),
+      TextTable.Column(title: isDeleted ? "DELETED" : "CHANGED", alignment: .right),
+      TextTable.Column(title: "LABEL"),
+    ]
+    var table: TextTable?
+    var rows: [[String]] = []
+    func printRows() throws {
+      if table == nil {
+        table = TextTable(columns, fitting: rows)
+        table?.isCut = true
+        try table?.printTitles(terminal)
+      }
+      for row in rows { try table?.printRow(row, terminal) }
+      rows = []
+    }
     var count = 0
     let catalog = try journal.state(asOf: .revision(try journal.revision(point)))
     try journal.find(query, asOf: point, deleted: isDeleted) { found in
@@ -54,14 +69,15 @@ enum Find: Verb {
         writer.removeAll()
         return true
       }
-      if count == 1 { try table.printTitles(terminal) }
-      try table.printRow(
-        [
-          Catalog.name(of: found.entity), found.kind.printable.shortened(to: 20),
-          "\(found.deleted ?? catalog.revision(of: found.entity))", found.label?.printable ?? "",
-        ], terminal)
+      rows.append([
+        Catalog.name(of: found.entity), found.kind.printable.cut(toColumns: 20),
+        "\(found.deleted ?? catalog.revision(of: found.entity))",
+        found.label?.printable.shortened(to: labelLimit) ?? "",
+      ])
+      if table != nil || rows.count == firstCount { try printRows() }
       return true
     }
+    if !rows.isEmpty { try printRows() }
     if count > 0 { return .done }
     throw Failure(
       .no,

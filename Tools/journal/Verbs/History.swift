@@ -86,7 +86,7 @@ enum History: Verb {
     try journal.forEachChange(of: entity, asOf: .revision(revision)) { change in
       count += 1
       part.append(change)
-      byteCount += change.after?.bytes.count ?? 0
+      byteCount += change.byteCount
       if part.count == firstPartCount || byteCount >= partByteCount || count >= limit {
         try body(part.prefix(limit))
         part = []
@@ -112,7 +112,7 @@ enum History: Verb {
         try terminal.output.line(
           terminal.styled(.yellow, "revision \(change.revision)  \(terminal.text(of: change.date))")
             + "  history before this was pruned")
-        try text.printHeading(change.event.entity, change.event.operation, change.after)
+        try text.printHeading(change.event.entity, change.event.operation, change.labelRecord)
         try text.print(change.event, change.parts)
         continue
       }
@@ -120,7 +120,7 @@ enum History: Verb {
       let note = terminal.note(of: change)
       try terminal.output.line(terminal.styled(.yellow, head) + (note.isEmpty ? "" : "  \(note)"))
       let event = change.event
-      try text.printHeading(event.entity, event.operation, change.after ?? change.before)
+      try text.printHeading(event.entity, event.operation, change.labelRecord)
       try text.print(event, change.parts)
     }
   }

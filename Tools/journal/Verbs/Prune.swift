@@ -17,7 +17,7 @@ enum Prune: Verb {
     options: [
       Syntax.Option(
         name: "--before", value: "SELECTOR",
-        help: "where history is to begin, such as 2025-01-01 or HEAD~1000"),
+        help: "where history is to begin, such as 2025-01-01 or HEAD~1000", isRequired: true),
       Syntax.Option(name: "--reason", value: "TEXT", help: "why; the note of the new entry"),
       Syntax.author,
       Syntax.Option(name: "--dry-run", help: "report what would be removed, and change nothing"), Syntax.json,

@@ -66,7 +66,8 @@ enum ReplayVerb: Verb {
     _ terminal: Terminal
   ) throws -> ExitCode {
     let url = URL(fileURLWithPath: directory)
-    if arguments.has("--no-history") {
+    let isState = arguments.has("--no-history")
+    if isState {
       try journal.copyState(
         to: url, asOf: .revision(revision), by: arguments.author,
         note: arguments.value("--note") ?? "the state of revision \(revision)"
@@ -80,11 +81,14 @@ enum ReplayVerb: Verb {
     if arguments.has("--json") {
       try terminal.printJSON { writer in
         writer.member("path", directory)
-        writer.member("revision", revision)
+        writer.member("revision", isState ? 1 : revision)
       }
       return .done
     }
-    try terminal.output.line("created \(directory.printable) with revision \(revision)")
+    try terminal.output.line(
+      isState
+        ? "created \(directory.printable) with the state of revision \(revision), as its entry 1"
+        : "created \(directory.printable) with revision \(revision)")
     return .done
   }
 

@@ -56,6 +56,12 @@ enum Revert: Verb {
       guard revision > 0 else {
         throw Failure(.no, "revision 0 is the empty journal; there is no entry to revert")
       }
+      let events = try journal.entry(at: revision).events
+      if !events.isEmpty, events.allSatisfy({ $0.entity.kind == .tag }) {
+        throw Failure(
+          .wrongUse,
+          "entry \(revision) changed only tags; journal tag makes them, and with --delete deletes them")
+      }
       _ = try journal.revertibleEntry(at: revision)
     }
     let previews = isDryRun ? try journal.planReverts(of: revisions, later: later, by: arguments.author) : []

@@ -17,7 +17,9 @@ enum SalvageVerb: Verb {
     operands: [
       Syntax.Operand(name: "JOURNAL", help: "the damaged journal, and copies of it", isRepeated: true)
     ],
-    options: [Syntax.Option(name: "--to", value: "DIR", help: "the journal to create"), Syntax.json])
+    options: [
+      Syntax.Option(name: "--to", value: "DIR", help: "the journal to create", isRequired: true), Syntax.json,
+    ])
   static let examples = [
     (command: "journal salvage Books.journal --to Saved.journal", does: "everything that can be proven"),
     (

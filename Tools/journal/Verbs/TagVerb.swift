@@ -36,6 +36,9 @@ enum TagVerb: Verb {
     guard !arguments.has("--list") else {
       throw Failure(.wrongUse, "--list takes no NAME: it lists all tags; see journal help tag")
     }
+    if arguments.has("--delete"), let point = arguments.optionalOperand("SELECTOR") {
+      throw Failure(.wrongUse, "--delete takes no SELECTOR: \(point.printable); see journal help tag")
+    }
     let journal = try arguments.openJournal(terminal, mode: .readWrite)
     if arguments.has("--delete") {
       let commit = try journal.commit(

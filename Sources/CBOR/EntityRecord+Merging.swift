@@ -16,6 +16,21 @@ extension EntityRecord {
     return EntityRecord(trusted: merge.finish())
   }
 
+  /// This record with changes applied, and of it only some parts. Other values are not copied.
+  /// - Complexity: O(n) in the numbers of parts and of the bytes that are copied.
+  package func applying(
+    _ changes: RecordChanges?, where isWanted: (FieldKey, _ byteCount: Int) -> Bool
+  ) -> EntityRecord {
+    var merge = FieldMerge()
+    merge.walk(bytes, changes?.bytes ?? []) { left, right, merge in
+      guard let field = right ?? left, !field.isUndefined, let key = field.key,
+        isWanted(key, field.field.value.count)
+      else { return }
+      merge.take(field)
+    }
+    return EntityRecord(trusted: merge.finish())
+  }
+
   /// This record without some of its attributes.
   /// - Complexity: O(n) in the number of bytes.
   package func removingAttributes(where isRemoved: (String) -> Bool) -> EntityRecord {

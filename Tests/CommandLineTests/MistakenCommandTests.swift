@@ -1,0 +1,218 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+/// Commands as a newcomer types them: with a wrong place, swapped arguments, or for something that is no journal.
+@Suite struct MistakenCommandTests {
+  private func withFixedJournal(_ body: (_ path: String, _ folder: TemporaryFolder) throws -> Void) throws {
+    try withTemporaryFolder { folder in try body(try makeFixedJournal(folder), folder) }
+  }
+
+  // MARK: Places
+
+  /// The journal around them did not open any more.
+  @Test func nothingIsMadeInsideAJournal() throws {
+    try withFixedJournal { path, folder in
+      let other = folder.path("Other.journal")
+      let file = folder.path("Other.jbak")
+      #expect(try journal("init", other).code == 0)
+      #expect(try journal("backup", other, file, "--file").code == 0)
+      for words in [
+        ["init", "\(path)/sub"], ["replay", path, "--to", "\(path)/sub"], ["backup", other, "\(path)/sub"],
+        ["backup", other, "\(path)/sub", "--file"], ["salvage", path, "--to", "\(path)/images/sub"],
+        ["restore-backup", file, "\(path)/images/sub"],
+      ] {
+        let result = try run(journalPath, words)
+        let error = String(decoding: result.error, as: UTF8.self)
+        #expect(result.code == 2, "\(words): \(error)")
+        #expect(error.contains("\"sub\" would be inside the journal "), "\(words): \(error)")
+      }
+      #expect(try journal("log", path).code == 0)
+      try FileManager.default.createDirectory(atPath: "\(path)/sub", withIntermediateDirectories: false)
+      let opened = try journal("log", path)
+      #expect(opened.code == 3 && opened.error.contains("this folder is not part of a journal"), "\(opened)")
+    }
+  }
+
+  @Test func aPlaceThatIsNoJournalIsNamedWithAWayOut() throws {
+    try withFixedJournal { path, folder in
+      let none = folder.path("None.journal")
+      for verb in ["log", "doctor"] {
+        #expect(
+          try journal(verb, none)
+            == Outcome(code: 3, output: "", error: "journal: there is no journal at \(none)\n"))
+      }
+      let file = folder.path("Finds.jbak")
+      #expect(try journal("backup", path, file, "--file").code == 0)
+      for words in [["log", file], ["salvage", file, "--to", none]] {
+        let result = try run(journalPath, words)
+        #expect(String(decoding: result.error, as: UTF8.self).contains("restore-backup"), "\(words)")
+      }
+      let root = try journal("init", "/")
+      #expect(root.code == 3 && root.error.contains("something is already there"), "\(root)")
+    }
+  }
+
+  /// A journal was written to as if it were its own backup.
+  @Test func aJournalIsNotTakenForABackup() throws {
+    try withFixedJournal { path, folder in
+      let copy = folder.path("Copy.journal")
+      try FileManager.default.copyItem(atPath: path, toPath: copy)
+      #expect(try journal("tag", copy, "wrong").code == 0)
+      let swapped = try journal("backup", copy, path)
+      #expect(swapped.code == 3 && swapped.error.contains("swap the two"), "\(swapped)")
+      #expect(!FileManager.default.fileExists(atPath: "\(path)/RECEIPT"))
+      let unchanged = try CatalogJournal.open(at: URL(filePath: path), mode: .readOnly)
+      #expect(unchanged.head.revision == 3)
+      try unchanged.close()
+      let dash = try journal("backup", path, "-")
+      #expect(dash.code == 2 && dash.error.contains("needs --file"), "\(dash)")
+    }
+  }
+
+  @Test func doctorDoesNotCallWhatAnotherProgramWroteDamage() throws {
+    try withFixedJournal { path, folder in
+      let empty = folder.path("Empty")
+      try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: false)
+      let foreign = try journal("doctor", empty)
+      #expect(foreign.code == 3 && foreign.output.isEmpty)
+      #expect(foreign.error.contains("this is not a journal"), "\(foreign)")
+      let file = URL(filePath: "\(path)/FORMAT")
+      let format = try String(contentsOf: file, encoding: .utf8)
+      for (old, new, advice) in [
+        ("journal 2 ", "journal 99 ", "Use a newer version"),
+        ("model catalog ", "model notebook ", "Use the app that wrote it"),
+      ] {
+        try Data(format.replacing(old, with: new).utf8).write(to: file)
+        let result = try journal("doctor", path)
+        #expect(result.code == 1 && result.output.hasPrefix("note: "), "\(result)")
+        #expect(result.output.contains(advice) && !result.output.contains("damage: "), "\(result)")
+      }
+    }
+  }
+
+  // MARK: Results
+
+  /// It said that acknowledged entries were missing, and to restore a backup.
+  @Test func aFollowerOfAPrunedJournalSaysOnlyToOpenItAgain() throws {
+    try withFixedJournal { path, folder in
+      let files = try ["output", "error"].map { name in
+        let file = folder.url.appending(path: name)
+        try Data().write(to: file)
+        return file
+      }
+      let process = Process()
+      process.executableURL = URL(filePath: journalPath)
+      process.arguments = ["log", path, "--follow", "--since", "0"]
+      process.standardOutput = try FileHandle(forWritingTo: files[0])
+      process.standardError = try FileHandle(forWritingTo: files[1])
+      try process.run()
+      let end = Date() + 60
+      while try Data(contentsOf: files[0]).isEmpty, Date() < end { usleep(10_000) }
+      #expect(try journal("prune", path, "--before", "2").code == 0)
+      while process.isRunning, Date() < end { usleep(10_000) }
+      // Tests may run on threads that block other signals, which the process inherits.
+      if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+      process.waitUntilExit()
+      #expect(process.terminationStatus == 3)
+      let error = try String(contentsOf: files[1], encoding: .utf8)
+      #expect(error.contains("was pruned since the journal was opened; open it again"), "\(error)")
+      #expect(!error.contains("acknowledged") && !error.contains("backup"), "\(error)")
+    }
+  }
+
+  @Test func aJournalOfOneStateSaysThatItHasOneEntry() throws {
+    try withFixedJournal { path, folder in
+      let copy = folder.path("Copy.journal")
+      let result = try journal("replay", path, "--at", "2", "--to", copy, "--no-history")
+      #expect(result.output == "created \(copy) with the state of revision 2, as its entry 1\n")
+      let json = try journal("replay", path, "--at", "2", "--to", copy + "2", "--no-history", "--json").output
+      #expect(json.contains(#""revision":1"#), "\(json)")
+    }
+  }
+
+  /// They had the newest names, unlike `history` and `show`.
+  @Test func logNamesEntitiesAsTheyWereNamedThen() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("People.journal")
+      let made = try CatalogJournal.create(at: URL(filePath: path))
+      try made.commit { _ = try $0.addItem(kind: "person", attributes: ["name": "Good"]) }
+      for age in 1...3 { try made.commit { try $0.updateItem(1, set: ["age": .integer(Int64(age))]) } }
+      try made.commit { try $0.updateItem(1, set: ["name": "Evil"]) }
+      try made.commit { try $0.updateItem(1, set: ["age": 4]) }
+      try made.commit { try $0.deleteItem(1) }
+      try made.close()
+      let names = ["Good", "Good", "Good", "Good", "Evil", "Evil", "Evil"]
+      for order in [["--reverse"], []] {
+        let wanted = order.isEmpty ? names.reversed() : names
+        for (option, pattern) in [("--stat", /item:1 \((\w+)\)/), ("--patch", /[+~\-] item:1  (\w+)/)] {
+          let result = try run(journalPath, ["log", path, option] + order)
+          let output = String(decoding: result.output, as: UTF8.self)
+          #expect(output.matches(of: pattern).map { String($0.output.1) } == wanted, "\(output)")
+        }
+      }
+      #expect(try journal("log", path, "--stat", "--until", "1").output.contains("+ item:1 (Good): add"))
+    }
+  }
+
+  /// Each version had a copy of the whole record: for 5,000 small changes beside a text of 4 MB, 19 seconds.
+  @Test func smallChangesOfALargeRecordAreSmallInItsHistory() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Finds.journal")
+      let made = try CatalogJournal.create(at: URL(filePath: path))
+      let text = FieldValue.string(String(repeating: "x", count: 4 << 20))
+      try made.commit { _ = try $0.addItem(kind: "find", attributes: ["name": "cup", "text": text]) }
+      for number in 1...100 {
+        try made.commit { try $0.updateItem(1, set: ["n": .integer(Int64(number))]) }
+      }
+      let history = try made.history(of: EntityKey.item(1))
+      #expect(history.count == 101 && history.reduce(0) { $0 + $1.byteCount } < 13 << 20)
+      #expect(history[0].before?["n"] == .integer(99) && history[0].after?["n"] == .integer(100))
+      #expect(history[0].after?["text"] == text)
+      #expect(history[0].parts == [PartChange(key: .attribute("n"), old: .integer(99), new: .integer(100))])
+      try made.close()
+      let printed = try journal("history", path, "item:1", "-n", "100").output
+      #expect(printed.components(separatedBy: "~ item:1  cup\n").count == 101)
+      #expect(printed.contains("    n: 99 → 100\n") && printed.contains("    n: (none) → 1\n"))
+    }
+  }
+
+  @Test func tablesFitWideAuthorsLongKindsAndLongLabels() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Finds.journal")
+      let made = try CatalogJournal.create(at: URL(filePath: path))
+      try made.commit(by: String(repeating: "日本語", count: 10), note: "one") {
+        _ = try $0.addItem(
+          kind: "legacyStore", attributes: ["title": .string(String(repeating: "x", count: 100_000))])
+      }
+      try made.close()
+      #expect(try journal("log", path).output.contains("日本語日本語日本語…   +1"))
+      let found = try journal("find", path).output
+      #expect(found.hasPrefix("ENTITY      KIND         CHANGED  LABEL\n"), "\(found.prefix(100))")
+      #expect(found.count < 400 && found.hasSuffix("x…\n"))
+      #expect(try journal("find", path, "--json").output.count > 100_000)
+    }
+  }
+
+  // MARK: Options
+
+  @Test func usageShowsRequiredOptionsWithoutBrackets() throws {
+    for (verb, option) in [
+      ("erase", "--reason TEXT"), ("prune", "--before SELECTOR"), ("salvage", "--to DIR"),
+      ("export", "--to DIR"),
+    ] {
+      let help = try journal("help", verb).output
+      #expect(help.contains(" \(option)") && !help.contains("[\(option)]"), "\(help)")
+    }
+  }
+
+  @Test func aConditionThatCanNotBeTestedIsNotANo() throws {
+    try withFixedJournal { path, _ in
+      #expect(try journal("bisect", path, "--run", "nosuchcommand").code == 3)
+      #expect(try journal("bisect", path, "--run", "").code == 2)
+      let extra = try journal("tag", path, "--delete", "first", "2")
+      #expect(extra.code == 2 && extra.error.contains("--delete takes no SELECTOR"), "\(extra)")
+    }
+  }
+}
