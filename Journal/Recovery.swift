@@ -149,7 +149,8 @@ struct Recovery<State: EventSourced> {
     }
     let storage = try sharing.storage(at: address)
     return NodeLog(
-      try options.logStorage.open(mode.access, in: place), storage, in: place, of: try ModelSchema(of: State.self))
+      try options.logStorage.open(mode.access, in: place), storage, in: place,
+      of: try ModelSchema(of: State.self))
   }
 
   /// Opens what can be read and proven of a damaged journal, whatever else is wrong.

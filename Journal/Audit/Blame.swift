@@ -28,7 +28,8 @@ extension Journal {
   /// - Parameters:
   ///   - entity: the entity.
   ///   - selector: the point in time.
-  ///   - findsOrigin: whether to name, for a restored value, the entry that first set it.
+  ///   - findsOrigin: whether to name, for a restored value, the entry that first set it. Any program can write the
+  ///     metadata of a restore, so an entry whose value differs from the one at its source is not taken for one.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time.
   /// - Complexity: O(h) reads of the log for h events of the entity, back to the one that set the oldest value, whatever
   ///   the size of the journal.
@@ -40,7 +41,7 @@ extension Journal {
     var parts: [(key: FieldKey, value: FieldValue)] = []
     record.visit { parts.append(($0, $1)) }
     var setters = try setters(of: parts.map(\.key), in: entity, from: newest)
-    if findsOrigin { try findOrigins(&setters, in: entity) }
+    if findsOrigin { try findOrigins(&setters, of: parts, in: entity) }
     var blame: [Blame] = []
     for (key, value) in parts {
       guard let setter = setters[key] else { continue }
@@ -76,7 +77,10 @@ extension Journal {
   }
 
   /// Replaces entries that restored values by the ones that first set these.
-  private func findOrigins(_ setters: inout [FieldKey: Setter], in entity: EntityKey) throws {
+  private func findOrigins(
+    _ setters: inout [FieldKey: Setter], of parts: [(key: FieldKey, value: FieldValue)], in entity: EntityKey
+  ) throws {
+    let present = Dictionary(parts.map { ($0.key, $0.value) }) { $1 }
     var open = Array(setters.keys)
     while !open.isEmpty {
       // A restore sets many parts from one source, and its events are read once for all.
@@ -90,7 +94,10 @@ extension Journal {
       open = []
       for (source, keys) in keys {
         let newest = try newestEvent(of: entity, atOrBefore: source)
-        let earlier = try self.setters(of: keys, in: entity, from: newest)
+        let past = try values(of: Set(keys), in: entity, after: newest)
+        let restored = keys.filter { present[$0]?.isIdentical(to: past[$0] ?? nil) == true }
+        if restored.isEmpty { continue }
+        let earlier = try self.setters(of: restored, in: entity, from: newest)
         setters.merge(earlier) { $1 }
         open += earlier.keys
       }

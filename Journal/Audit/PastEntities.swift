@@ -60,7 +60,7 @@ extension Journal {
   }
 
   /// The values of some parts of an entity after one of its events; nil for missing ones.
-  private func values(
+  func values(
     of keys: Set<FieldKey>, in entity: EntityKey, after revision: Revision
   ) throws(JournalError) -> [FieldKey: FieldValue?] {
     var missing = keys

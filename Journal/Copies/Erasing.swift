@@ -254,7 +254,9 @@ extension Journal {
     let cursor = entries(newestFirst: true)
     while let entry = try cursor.next() {
       // A commit can have this metadata too, but always has events.
-      if entry.events.isEmpty, entry.metadata[ErasureMetadata.erases]?.split(separator: " ").contains(Substring(name)) == true {
+      if entry.events.isEmpty,
+        entry.metadata[ErasureMetadata.erases]?.split(separator: " ").contains(Substring(name)) == true
+      {
         return entry
       }
     }

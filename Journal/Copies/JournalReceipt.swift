@@ -87,7 +87,7 @@ extension Journal {
   /// - Throws: ``JournalError`` if the entry can't be read; with code `pruned` if it was pruned, so that this can't be
   ///   decided any more.
   /// - Complexity: O(1); ``verify(deep:progress:)`` proves that the earlier entries are intact.
-  public func fulfils(_ receipt: JournalReceipt) throws -> Bool {
+  public func fulfills(_ receipt: JournalReceipt) throws -> Bool {
     guard receipt.journal == id, receipt.revision <= head.revision else { return false }
     if receipt.revision == 0 { return receipt.digest == format.digest }
     if let base = format.base, receipt.revision < base.head.revision {

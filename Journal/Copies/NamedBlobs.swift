@@ -98,7 +98,7 @@ extension NamedBlobs {
         let previous = event?.previous ?? 0
         guard previous < revision else {
           throw JournalError(
-            .damaged, "the entry names an earlier one that is not earlier", revision: revision)
+            .damaged, "an event names a previous revision that is not before its entry", revision: revision)
         }
         revision = previous
       }

@@ -55,7 +55,8 @@ struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
 extension ModelSchema {
   /// Fails if an entry of a piece was written by a newer version of the model.
   func checkReads(_ piece: EntryPiece, path: String) throws(JournalError) {
-    guard piece.schemaVersion > version, let written = ModelSchema(name: name, version: "\(piece.schemaVersion)")
+    guard piece.schemaVersion > version,
+      let written = ModelSchema(name: name, version: "\(piece.schemaVersion)")
     else { return }
     try checkReads(written, revision: piece.entries.first?.revision, path: path)
   }

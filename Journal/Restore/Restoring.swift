@@ -15,10 +15,11 @@ extension Journal {
   /// - Parameters:
   ///   - scope: what to restore.
   ///   - selector: the point in time.
-  ///   - fields: only these parts, of entities that exist now and existed then; all parts if nil.
+  ///   - fields: only these parts, of entities that exist now and existed then; all parts if nil. Entities that the
+  ///     scope names must exist.
   ///   - keepsNew: whether to keep entities and parts that were added since.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, if an entity never
-  ///   existed, or if its content at that point was erased.
+  ///   existed, if its content at that point was erased, or if it is deleted and only parts of it are to be restored.
   /// - Complexity: that of the state at the point, or for ``RestoreScope/everything`` that of ``diff(from:to:)``.
   public func planRestore(
     of scope: RestoreScope, asOf selector: RevisionSelector, fields: Set<FieldKey>? = nil,
@@ -49,6 +50,11 @@ extension Journal {
           .notFound,
           "\(State.name(of: entity)) can't be restored: its content at revision \(point) was erased"
         )
+      }
+      for entity in entities where fields != nil && now.record(of: entity) == nil {
+        let end = now.isErased(entity) ? "erased" : "deleted by revision \(now.revision(of: entity))"
+        throw JournalError(
+          .notFound, "\(State.name(of: entity)) was \(end); restore it as a whole first")
       }
       let all = Self.withParts(entities, now: now, past: past)
       selected = all.sorted().map { ($0, past.record(of: $0)) }

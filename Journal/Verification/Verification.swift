@@ -134,12 +134,12 @@ extension Journal {
   /// Compares a backup with the receipt of the original journal.
   private func checkReceipt(_ expected: Version<State>, _ verifier: inout Verifier<State>) {
     do {
-      guard let receipt = try backupReceipt(), try !fulfils(receipt) else { return }
+      guard let receipt = try backupReceipt(), try !fulfills(receipt) else { return }
       // A reader that was opened before the latest run of the backup does not see its entries.
       if keeper == nil, receipt.revision > expected.revision {
         let now = try Self.open(at: url, mode: .readOnly, options: options)
         defer { try? now.close() }
-        if try now.fulfils(receipt) { return }
+        if try now.fulfills(receipt) { return }
       }
       verifier.note(
         JournalError(
@@ -249,7 +249,7 @@ private struct Verifier<State: EventSourced> {
     for (stateDigest, entry) in vouched where stateDigest != base.stateDigest {
       note(
         JournalError(
-          .damaged, "the entry's digest of the base of the history is not that of the base",
+          .damaged, "the entry's checkpoint does not match the base of the history",
           revision: entry, path: base.file.path))
     }
     result.isBaseProven = !vouched.isEmpty
@@ -257,7 +257,7 @@ private struct Verifier<State: EventSourced> {
       note(
         JournalError(
           .damaged,
-          "the entry's digest of the base of the history was erased, and no other entry has it",
+          "the checkpoint that proved the base was erased, and no other entry has one",
           revision: voucher, path: base.file.path))
     }
   }

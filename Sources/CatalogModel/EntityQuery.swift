@@ -1,4 +1,4 @@
-import CBOR
+package import CBOR
 import Foundation
 import JSON
 
@@ -8,8 +8,13 @@ public struct EntityQuery: Hashable, Sendable {
   public struct Condition: Hashable, Sendable {
     /// An attribute, a path inside one such as `name.common`, or one of the catalog's fields such as `@category`.
     public var field: String
-    /// The value in JSON, or a plain text. Texts are equal if their UTF-8 bytes are.
+    /// The value in JSON, or a plain text. Texts are equal if their UTF-8 bytes are. A date may be written as the command
+    /// line prints it, `2026-08-01 10:00:00`, in UTC unless it names another zone.
     public var value: String
+    /// The values that match, one of which must have the part, if not only ``value`` does.
+    package var ranges: [ValueRange]?
+    /// Whether it must not hold.
+    package var isNegated = false
 
     /// The condition that the part with that name has that value.
     public init(_ field: String, is value: String) {
@@ -70,9 +75,17 @@ public struct EntityQuery: Hashable, Sendable {
 
 extension EntityQuery.Condition {
   func holds(of record: EntityRecord, _ kind: EntityKind) -> Bool {
-    guard let found = part(of: record, kind) else { return false }
+    let found = part(of: record, kind)
+    let matches =
+      if let ranges { ranges.contains { $0.contains(ValueKey(found)) } } else { equals(found) }
+    return matches != isNegated
+  }
+
+  private func equals(_ found: FieldValue?) -> Bool {
+    guard let found else { return false }
     // Values compare as in an index, so that a search finds the same with and without one.
     if case .string(let text) = found, text.utf8.elementsEqual(value.utf8) { return true }
+    if case .date(let date) = found, let wanted = Timestamp(shown: value) { return Timestamp(date) == wanted }
     guard let wanted = try? FieldValue(json: value, decodingWrappers: true) else { return false }
     switch wanted {
     case .array, .dictionary: return found == wanted || found.isIdentical(to: wanted)
@@ -98,6 +111,19 @@ extension EntityQuery.Condition {
       }
     }
     return value
+  }
+}
+
+extension Timestamp {
+  /// Reads a date as the command line prints it, in UTC unless it names another zone.
+  init?(shown text: String) {
+    guard let timestamp = Timestamp(text) ?? Timestamp(text + "Z") else { return nil }
+    self = timestamp
+  }
+
+  /// The range that has all dates with this timestamp.
+  var dates: ValueRange {
+    .from(.date(date.addingTimeInterval(-0.000_001)), through: .date(date.addingTimeInterval(0.000_001)))
   }
 }
 

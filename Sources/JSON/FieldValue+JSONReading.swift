@@ -8,8 +8,9 @@ extension FieldValue {
   /// Reads a JSON text (RFC 8259, UTF-8), strictly.
   ///
   /// A number without a point and an exponent is `.integer`, or above `Int64.max` `.unsigned`. Every other number, and
-  /// an integer that fits neither, is the nearest `.double`. If a key is repeated, the last value counts. Half of a
-  /// surrogate pair becomes U+FFFD. A byte order mark at the start is skipped.
+  /// an integer that fits neither, is the nearest `.double`. If a key is repeated, the last value counts. Two keys that
+  /// are equal as Swift strings but differ in their bytes, such as an "é" of one scalar and one of two, are an error.
+  /// Half of a surrogate pair becomes U+FFFD. A byte order mark at the start is skipped.
   ///
   /// - Parameters:
   ///   - bytes: the text, as `[UInt8]`, `ArraySlice<UInt8>`, `Data` or a raw buffer.
@@ -110,6 +111,7 @@ private struct ValueBuilder: JSONHandler {
     for index in 0..<count {
       dictionary[keys[keys.count - count + index]] = values[opening.waiting + index]
     }
+    if dictionary.count < count { try cursor.checkSpellings(of: keys.suffix(count), at: opening.offset) }
     keys.removeLast(count)
     values.removeLast(count)
     guard decodingWrappers, dictionary.count == 1, let (key, content) = dictionary.first,

@@ -55,10 +55,21 @@ extension JSONArray: RandomAccessCollection {
 
 /// Records where the elements of the outermost array begin and end.
 private struct ElementFinder: JSONHandler {
+  /// An array or object that has not ended.
+  private struct Opening {
+    let offset: Int
+    /// The number of keys when it began; all later ones belong to it.
+    let keyCount: Int
+    /// Whether one of its keys may equal another one with other bytes.
+    var isChecked = false
+  }
+
   /// Where the outermost value begins.
   private(set) var start = 0
   private(set) var ranges: [Range<Int>] = []
   private var elementStart = 0
+  private var openings: [Opening] = []
+  private var keys: [StringToken] = []
 
   mutating func willRead(at offset: Int, depth: Int) {
     switch depth {
@@ -70,5 +81,24 @@ private struct ElementFinder: JSONHandler {
 
   mutating func didRead(upTo offset: Int, depth: Int) {
     if depth == 1 { ranges.append(elementStart..<offset) }
+  }
+
+  mutating func beginContainer(at offset: Int) {
+    openings.append(Opening(offset: offset, keyCount: keys.count))
+  }
+
+  mutating func key(_ token: StringToken, in cursor: JSONCursor) {
+    keys.append(token)
+    if token.hasEscapes || !token.isASCII { openings[openings.count - 1].isChecked = true }
+  }
+
+  mutating func endArray(in cursor: JSONCursor) { openings.removeLast() }
+
+  mutating func endObject(in cursor: JSONCursor) throws(JSONError) {
+    let opening = openings.removeLast()
+    if opening.isChecked {
+      try cursor.checkSpellings(of: keys[opening.keyCount...].map { cursor.text(of: $0) }, at: opening.offset)
+    }
+    keys.removeLast(keys.count - opening.keyCount)
   }
 }

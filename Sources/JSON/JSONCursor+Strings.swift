@@ -3,6 +3,8 @@ struct StringToken {
   /// The range between the quotation marks.
   let range: Range<Int>
   let hasEscapes: Bool
+  /// Whether all bytes are ASCII; an escape may stand for any character.
+  let isASCII: Bool
 }
 
 extension JSONCursor {
@@ -31,6 +33,7 @@ extension JSONCursor {
     let opening = position
     position += 1
     var hasEscapes = false
+    var isASCII = true
     while true {
       if let word {
         let skipped = plainBytes(in: word)
@@ -40,11 +43,13 @@ extension JSONCursor {
       switch byte {
       case UInt8(ascii: "\""):
         position += 1
-        return StringToken(range: opening + 1..<position - 1, hasEscapes: hasEscapes)
+        return StringToken(
+          range: opening + 1..<position - 1, hasEscapes: hasEscapes, isASCII: isASCII)
       case UInt8(ascii: "\\"):
         hasEscapes = true
         try skipEscape()
       case 0x80...:
+        isASCII = false
         try skipMultibyteScalar()
       case 0x00..<0x20:
         guard !isAtEnd else {
@@ -175,5 +180,19 @@ extension JSONCursor {
     case let byte: result.append(byte)
     }
     return place + 2
+  }
+
+  /// Fails if two keys of the object at `offset` are equal as strings but differ in their bytes, because a dictionary
+  /// would lose one of their values.
+  func checkSpellings(of keys: some Sequence<String>, at offset: Int) throws(JSONError) {
+    var spellings: [String: String] = [:]
+    for key in keys {
+      guard let other = spellings.updateValue(key, forKey: key), !other.utf8.elementsEqual(key.utf8) else {
+        continue
+      }
+      throw error(
+        .equivalentKeys, at: offset,
+        "an object with two spellings of the key \"\(key)\", which differ only in their bytes")
+    }
   }
 }

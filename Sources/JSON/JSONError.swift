@@ -21,6 +21,8 @@ public struct JSONError: Error, Hashable, Sendable {
     public static let numberOutOfRange = Code(description: "numberOutOfRange")
     /// Arrays and objects are nested too deeply.
     public static let tooDeep = Code(description: "tooDeep")
+    /// Two keys of an object differ only in how Unicode encodes their characters. A dictionary can't have both.
+    public static let equivalentKeys = Code(description: "equivalentKeys")
     /// Something follows the value.
     public static let trailingText = Code(description: "trailingText")
     /// The text is valid, but its value is not an array.

@@ -133,12 +133,15 @@ extension JournalAPI {
     if let tag = names.first(where: { !Catalog.isRestored($0.kind) }) {
       throw APIError.wrongUse("\(Catalog.name(of: tag)) can't be restored: a tag is not part of a state")
     }
-    var scope = RestoreScope.entities(names)
-    if isAll { scope = .everything }
-    if let kind { scope = .entities(try journal.entities(ofKind: kind, asOf: point)) }
-    if let category { scope = .entities(try journal.entities(ofCategory: CategoryID(category), asOf: point)) }
+    let fields = try fields(body)
+    var group: [EntityKey] = []
+    if let kind { group = try journal.entities(ofKind: kind, asOf: point) }
+    if let category { group = try journal.entities(ofCategory: CategoryID(category), asOf: point) }
+    // Of a group, those that are deleted have no parts to restore.
+    if fields != nil { group.removeAll { journal.state.record(of: $0) == nil } }
     let plan = try journal.planRestore(
-      of: scope, asOf: point, fields: try fields(body), keepsNew: try body.flag("keepNew"))
+      of: isAll ? .everything : .entities(names + group), asOf: point, fields: fields,
+      keepsNew: try body.flag("keepNew"))
     return try carryOut(plan, body)
   }
 

@@ -13,7 +13,8 @@ struct ServerAddress: Sendable, CustomStringConvertible {
   ///   repeat the text.
   init(_ text: String) throws(JournalError) {
     guard !text.utf8.contains(0), !text.allSatisfy(\.isWhitespace),
-      let settings = Connection.settings(in: text) else {
+      let settings = Connection.settings(in: text)
+    else {
       throw JournalError(
         .wrongUse,
         "this is not the address of a PostgreSQL server; write it as postgresql://USER@HOST/DATABASE")

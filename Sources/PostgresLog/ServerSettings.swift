@@ -135,6 +135,6 @@ struct ServerSettings: Sendable {
       )
     }
     guard !isAccepted, let first = problems.first else { return }
-    throw JournalError(.unsafeSettings, "the server does not keep what it confirms: \(first)")
+    throw JournalError(.unsafeSettings, "the server's settings can lose confirmed commits: \(first)")
   }
 }

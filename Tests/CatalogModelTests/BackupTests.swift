@@ -35,7 +35,7 @@ import Testing
       #expect(backup.id == journal.id)
       #expect(try backup.verify(deep: true).problems.map(\.description) == [])
       #expect(try backup.backupReceipt() == report.receipt)
-      #expect(try journal.fulfils(report.receipt))
+      #expect(try journal.fulfills(report.receipt))
       #expect(try backup.picture(1) == Data("red".utf8))
       #expect(StateDigest.digest(of: backup.state) == StateDigest.digest(of: journal.state))
       try backup.close()

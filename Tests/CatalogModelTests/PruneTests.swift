@@ -72,13 +72,13 @@ import Testing
         }
         try checkHistories(journal, original, point: point, newest: newest, using: &random)
         // A receipt of a revision that was pruned can't be checked.
-        #expect(try journal.fulfils(original.receipt))
+        #expect(try journal.fulfills(original.receipt))
         for revision in 0...newest {
           let receipt = try #require(try receipt(of: original, at: revision))
           if (1..<point).contains(revision) {
-            #expect(isPruned { _ = try journal.fulfils(receipt) })
+            #expect(isPruned { _ = try journal.fulfills(receipt) })
           } else {
-            #expect(try journal.fulfils(receipt), "revision \(revision) of \(point)")
+            #expect(try journal.fulfills(receipt), "revision \(revision) of \(point)")
           }
         }
         let verification = try journal.verify(deep: true)

@@ -57,7 +57,9 @@ import Testing
       )
       try expect(
         ["find", "--where", "age"], in: path, prints: "",
-        says: "journal: --where needs FIELD=VALUE, such as title=Dune, not \"age\"", code: 2)
+        says:
+          "journal: a condition is FIELD=VALUE, or with !=, <, <=, >, >= or ^= (begins with), not \"age\"",
+        code: 2)
     }
   }
 
@@ -509,7 +511,11 @@ import Testing
         ["diff", "1", "2"], in: path,
         prints: """
           ~ item:1  A
-              ends: "a\\r\\nb" → "a\\nb"
+              ends:
+                @@ line 1
+                - a\\r
+                + a
+                  b
               long: …n beginning one" → …n beginning two"
               name.official: "B" → "C"
               text:
@@ -521,7 +527,7 @@ import Testing
               flags: … beginning 🇩🇪🇫🇷é onea common… → … beginning 🇩🇪🇫🇹è onea common…
               windows:
                 @@ line 1
-                  one
+                  one\\r
                 - two
                 + three
           """)

@@ -42,7 +42,7 @@ extension Battery {
             let copy = try Journal<Logbook>.open(at: backup, mode: .readOnly)
             try #require(copy.head.revision >= promised, "round \(rounds)")
             if copy.head.revision > promised { cut += 1 }
-            try #require(try journal.fulfils(copy.receipt), "round \(rounds): the backup is no prefix")
+            try #require(try journal.fulfills(copy.receipt), "round \(rounds): the backup is no prefix")
             let verification = try copy.verify()
             try #require(verification.isSound, "round \(rounds): \(verification.problems)")
             try copy.close()

@@ -26,7 +26,7 @@ extension Battery {
 
           let journal = try Journal<Logbook>.open(at: pages.url)
           // Receipts from before the erasure are still fulfilled.
-          #expect(try journal.fulfils(original.receipt))
+          #expect(try journal.fulfills(original.receipt))
           let entry = try journal.entry(at: report.head.revision)
           #expect(entry.note == "by law" && entry.author == "eve" && entry.events.isEmpty)
           #expect(try journal.erasure(of: .page(erased.first!))?.revision == report.head.revision)

@@ -105,7 +105,9 @@ import Testing
       ("\"\\u12", .invalidString, 1), ("\"a\nb\"", .invalidString, 2), ("\"\t\"", .invalidString, 1),
       ("\"abcdefghijk\u{0}\"", .invalidString, 12),
       ("/* */ 1", .unexpectedCharacter, 0), ("\u{A0}1", .unexpectedCharacter, 0),
-      ("[1]\u{FEFF}", .trailingText, 3),
+      ("[1]\u{FEFF}", .trailingText, 3), ("[{\"\u{E9}\":1,\"e\u{301}\":2}]", .equivalentKeys, 1),
+      ("[{\"\\u00e9\":{\"a\":[]},\"e\\u0301\":2}]", .equivalentKeys, 1),
+      ("[{\"K\":1,\"\u{212A}\":2}]", .equivalentKeys, 1),
     ] as [(String, JSONError.Code, Int)])
   func brokenTextIsRejectedWithItsPlace(text: String, code: JSONError.Code, offset: Int) throws {
     let error = #expect(throws: JSONError.self) { try FieldValue(json: text) }

@@ -221,4 +221,23 @@ import Testing
       #expect(served.journal.head.revision == 4)
     }
   }
+
+  /// One value was lost, and a restore of fields of a deleted item was answered with no changes.
+  @Test func twoSpellingsOfAKeyAndFieldsOfADeletedItemAreRefused() throws {
+    try withBooks { (served) throws in
+      let spellings = try served.post(
+        "/api/commits",
+        #"""
+        {"events":[{"operation":"update","entity":"item:1",
+          "changes":{"attributes":{"m":{"caf\u00e9":1,"cafe\u0301":2}}}}]}
+        """#)
+      #expect(spellings.status == 400 && spellings.text.contains("two spellings"), "\(spellings.text)")
+      let deletion = try served.post(
+        "/api/commits", #"{"events":[{"operation":"delete","entity":"item:1"}]}"#)
+      #expect(deletion.status == 201, "\(deletion.text)")
+      let restore = try served.post(
+        "/api/restore", #"{"entities":["item:1"],"at":"1","fields":["title"]}"#)
+      #expect(restore.status == 404 && restore.text.contains("as a whole first"), "\(restore.text)")
+    }
+  }
 }

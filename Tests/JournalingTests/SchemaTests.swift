@@ -118,7 +118,8 @@ import Testing
       try Journal<Staff1>.share(at: url(0), through: memory, address: memory.address, options: options) { _ in
       }
       _ = try Journal<Staff1>.join(
-        through: memory, address: memory.address, id: nil, at: url(1), options: options) { _ in }
+        through: memory, address: memory.address, id: nil, at: url(1), options: options
+      ) { _ in }
       let old = try Journal<Staff1>.open(at: url(1), options: options)
       let new = try Journal<Staff2>.open(at: url(0), options: options)
       try new.commit { try $0.add(.person(2), EntityRecord(["fullName": .string("Ben")])) }
@@ -140,7 +141,8 @@ import Testing
       #expect(
         error {
           _ = try Journal<Staff1>.join(
-            through: memory, address: memory.address, id: nil, at: url(2), options: options) { _ in }
+            through: memory, address: memory.address, id: nil, at: url(2), options: options
+          ) { _ in }
         } == .newerFormat)
       let updated = try Journal<Staff2>.open(at: url(1), options: options)
       try updated.catchUp()

@@ -52,7 +52,7 @@ package struct ItemScan: Sendable {
     }
     conditions = search.comparisons.map { comparison -> Condition in
       let path = AttributePath(comparison.field.split(separator: ".").map(String.init))
-      let condition = Condition.value(path, comparison.range)
+      let condition = Condition.any(comparison.ranges.map { .value(path, $0) })
       return comparison.isNegated ? .not(condition) : condition
     }
     // If all items are of one kind, the search need not name it.
@@ -256,10 +256,11 @@ extension ItemSearch {
   /// The numbers of the items that an existing index finds for one of the conditions, in order. Nil if no index finds
   /// few.
   fileprivate func indexed(_ scope: IndexScope, in catalog: Catalog) -> [Int]? {
-    var conditions = comparisons.filter { !$0.isNegated }.map { (field: $0.field, ranges: [$0.range]) }
+    var conditions = comparisons.filter { !$0.isNegated }.map { (field: $0.field, ranges: $0.ranges) }
     for condition in query.conditions where !condition.field.hasPrefix("@") {
       // The value is a plain text, or a value in JSON.
       var ranges = [ValueRange.equal(to: .string(condition.value))]
+      if let timestamp = Timestamp(shown: condition.value) { ranges.append(timestamp.dates) }
       if let value = try? FieldValue(json: condition.value, decodingWrappers: true) {
         guard value.array == nil, value.dictionary == nil, value != .null else { continue }
         ranges.append(.equal(to: value))

@@ -15,8 +15,9 @@ package struct ItemSearch: Hashable, Sendable {
   /// A condition on an attribute.
   package struct Comparison: Hashable, Sendable {
     package let field: String
-    package let range: ValueRange
-    /// Whether values outside the range match instead.
+    /// The values that match are in one of these.
+    package let ranges: [ValueRange]
+    /// Whether all other values match instead.
     package let isNegated: Bool
   }
 
@@ -34,6 +35,22 @@ package struct ItemSearch: Hashable, Sendable {
   package var texts: [String?] {
     [query.text, query.kind] + (query.conditions + exclusions).flatMap { [$0.field, $0.value] }
       + comparisons.map(\.field) + orders.map(\.field)
+  }
+
+  /// The conditions, for a query of entities of any kind.
+  package var conditions: [EntityQuery.Condition] {
+    var conditions = query.conditions
+    for var exclusion in exclusions {
+      exclusion.isNegated = true
+      conditions.append(exclusion)
+    }
+    for comparison in comparisons {
+      var condition = EntityQuery.Condition(comparison.field, is: "")
+      condition.ranges = comparison.ranges
+      condition.isNegated = comparison.isNegated
+      conditions.append(condition)
+    }
+    return conditions
   }
 
   /// Adds a condition as people write it: `stars>=4`, `title^=Du`, `author!=ana`, `title=Dune`.
@@ -59,19 +76,22 @@ package struct ItemSearch: Hashable, Sendable {
     if sign == "!=" {
       exclusions.append(EntityQuery.Condition(field, is: content))
       // An item without the field has no value either.
-      if content == "null" { comparisons.append(Comparison(field: field, range: .missing, isNegated: true)) }
+      if content == "null" {
+        comparisons.append(Comparison(field: field, ranges: [.missing], isNegated: true))
+      }
       return
     }
-    let value = (try? FieldValue(json: content, decodingWrappers: true)) ?? .string(content)
-    let range: ValueRange =
+    var values = [(try? FieldValue(json: content, decodingWrappers: true)) ?? .string(content)]
+    if let timestamp = Timestamp(shown: content) { values.append(.date(timestamp.date)) }
+    let ranges: [ValueRange] =
       switch sign {
-      case ">=": .from(value)
-      case "<=": .through(value)
-      case ">": .above(value)
-      case "<": .below(value)
-      default: .prefix(content)
+      case ">=": values.map { .from($0) }
+      case "<=": values.map { .through($0) }
+      case ">": values.map { .above($0) }
+      case "<": values.map { .below($0) }
+      default: [.prefix(content)]
       }
-    comparisons.append(Comparison(field: field, range: range, isNegated: false))
+    comparisons.append(Comparison(field: field, ranges: ranges, isNegated: false))
   }
 
   /// Adds a sort key: `title`, or `-stars` for the largest first.

@@ -417,7 +417,8 @@ import Testing
   }
 
   /// A logical restore keeps connections open, so nodes do not compare histories.
-  @Test(arguments: SharedKind.all) func aServerRestoredUnderOpenConnectionsIsDetected(_ kind: SharedKind) throws
+  @Test(arguments: SharedKind.all) func aServerRestoredUnderOpenConnectionsIsDetected(_ kind: SharedKind)
+    throws
   {
     try withNodes(kind, 2) { nodes, open in
       for _ in 0..<6 { try open[0].commit { try $0.deposit(1, on: 1) } }

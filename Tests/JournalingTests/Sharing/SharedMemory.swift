@@ -222,7 +222,8 @@ private final class SharedMemoryLog: SharedLog {
           return .failure(.unknown(SharedMemory.unreachable))
         }
         let before = try? entries.first?.previousDigest()
-        guard contents.entries.count == revision, revision == 0 || contents.entries.last?.digest == before else {
+        guard contents.entries.count == revision, revision == 0 || contents.entries.last?.digest == before
+        else {
           return .failure(.conflict(newest: contents.entries.count))
         }
         contents.entries += entries

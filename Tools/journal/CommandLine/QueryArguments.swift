@@ -8,7 +8,8 @@ extension Syntax {
     Option(
       name: "--where", value: "FIELD=VALUE",
       help:
-        "only with this value; FIELD is an attribute, a path such as name.common, or @category; may be repeated",
+        "only with this value, or with !=, <, <=, >, >= or ^= (begins with) instead of =; FIELD is an attribute, a path "
+        + "such as name.common, or @category; may be repeated",
       isRepeated: true),
   ]
 
@@ -30,26 +31,25 @@ extension Syntax {
 
 extension Arguments {
   /// The query of these options and a text.
-  /// - Throws: ``Failure`` if there is no such category, or a condition lacks its `=`.
+  /// - Throws: ``Failure`` if there is no such category, and ``JournalError`` if a condition has no operator.
   func query(_ journal: CatalogJournal, text: String? = nil) throws -> EntityQuery {
-    EntityQuery(
+    var search = ItemSearch()
+    for condition in values("--where") { try search.add(condition: condition) }
+    return EntityQuery(
       text: text, kind: value("--kind"),
       categories: try value("--category").map {
         try journal.categories(named: $0, asOf: try selector(of: "--at", else: .head()))
       },
-      conditions: try values("--where").map { condition throws(Failure) in
-        let parts = condition.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[0].isEmpty else {
-          throw Failure(.wrongUse, "--where needs FIELD=VALUE, such as title=Dune, not \"\(condition)\"")
-        }
-        return EntityQuery.Condition(String(parts[0]), is: String(parts[1]))
-      })
+      conditions: search.conditions)
   }
 
   /// The parts that an option names, separated by commas; nil for all parts, if the option was not given.
   /// - Throws: ``Failure`` if the catalog has no part of a name.
   func fields(_ option: String) throws(Failure) -> Set<FieldKey>? {
     guard let text = value(option) else { return nil }
+    guard !text.allSatisfy({ $0 == "," || $0.isWhitespace }) else {
+      throw Failure(.wrongUse, "\(option) names no attribute")
+    }
     var keys: Set<FieldKey> = []
     for name in text.split(separator: ",").map(String.init) {
       let found = (0..<UInt8(Catalog.kindNames.count)).compactMap {

@@ -36,7 +36,7 @@ struct ChangeText {
   /// Prints the parts of an entity that differ.
   func print(_ parts: [PartChange], of kind: EntityKind, _ operation: JournalEvent.Operation) throws {
     for part in parts {
-      let name = EntityPart(part.key, nil, of: kind).name.printable
+      let name = EntityPart.name(of: part.key, of: kind).printable
       switch (part.old, part.new) {
       case (let old?, let new?): try print(name, part.key, old, new, of: kind)
       case (nil, let new?):
@@ -57,33 +57,45 @@ struct ChangeText {
         try printLeaf(path.printable, old, new)
       }
     case (.attribute, _, _): try printLeaf(name, old, new)
-    default: try line(name, "\(text(old, key, kind)) → \(text(new, key, kind))")
+    default: try printPair(name, text(old, key, kind), text(new, key, kind), old, new)
     }
   }
 
   private func printLeaf(_ name: String, _ old: FieldValue?, _ new: FieldValue?) throws {
-    // Texts of several lines. If only the ends of lines differ, no line does.
     if case .string(let old)? = old, case .string(let new)? = new,
-      old.utf8.contains(0x0A) || new.utf8.contains(0x0A),
-      case let lines = LineDifference(old, new, context: isFull ? .max : 1).lines, !lines.isEmpty
+      old.utf8.contains(0x0A) || new.utf8.contains(0x0A)
     {
       try terminal.output.line("    \(name):")
-      for line in lines {
+      for line in LineDifference(old, new, context: isFull ? .max : 1).lines {
         let style: Style? = line.hasPrefix("+") ? .green : line.hasPrefix("-") ? .red : nil
         let shown = isFull ? line.printable : line.printable.shortened(to: 160)
         try terminal.output.line("      " + (style.map { terminal.styled($0, shown) } ?? shown))
       }
       return
     }
-    let (old, new) = (old.map(json) ?? "(none)", new.map(json) ?? "(none)")
-    let (oldText, newText) = isFull ? (old, new) : CutText.pair(old, new, limit: 80)
-    try line(name, "\(oldText.printable) → \(newText.printable)")
+    let whole = (old.map(json) ?? "(none)", new.map(json) ?? "(none)")
+    let (oldText, newText) = isFull ? whole : CutText.pair(whole.0, whole.1, limit: 80)
+    try printPair(name, oldText.printable, newText.printable, old, new)
+  }
+
+  /// Prints two values that differ. If they look the same, such as data of one size or two spellings of a text, the
+  /// digests of their bytes show that they differ, or the fractions of a second.
+  private func printPair(
+    _ name: String, _ oldText: String, _ newText: String, _ old: FieldValue?, _ new: FieldValue?
+  ) throws {
+    guard oldText == newText, let old, let new else { return try line(name, "\(oldText) → \(newText)") }
+    if case .date(let old) = old, case .date(let new) = new {
+      let texts = [old, new].map { terminal.text(ofValue: $0, withFraction: true) }
+      return try line(name, texts.joined(separator: " → "))
+    }
+    let digests = [old, new].map { " (SHA-256 \($0.shortDigest)…)" }
+    try line(name, oldText + digests[0] + " → " + newText + digests[1])
   }
 
   private func json(_ value: FieldValue) -> String {
     switch value {
     case .data(let data): data.count.counted("byte")
-    case .date(let date): date.printable
+    case .date(let date): terminal.text(ofValue: date)
     default: value.json
     }
   }
@@ -93,7 +105,7 @@ struct ChangeText {
       let text = json(value).printable
       return isFull ? text : text.shortened(to: 120)
     }
-    return EntityPart(key, value, of: kind).value ?? ""
+    return EntityPart(key, value, of: kind, terminal).value
   }
 
   private func line(_ name: String, _ text: String) throws {

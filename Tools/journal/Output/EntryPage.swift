@@ -1,4 +1,5 @@
 import CatalogModel
+import Foundation
 
 /// An entry with its changes, for people.
 struct EntryPage {
@@ -24,9 +25,10 @@ struct EntryPage {
     let output = terminal.output
     let names = tags.isEmpty ? "" : " (\(tags.joined(separator: ", ").printable))"
     try output.line(terminal.styled(.yellow, "entry \(entry.revision)\(names)"))
-    try output.line("Date:    \(isShort ? terminal.text(of: entry.date) : entry.date.precise)")
+    let text = { (date: Date) in isShort ? terminal.text(of: date) : terminal.preciseText(of: date) }
+    try output.line("Date:    \(text(entry.date))")
     if let clockDate = entry.differingClockDate {
-      try output.line("Clock:   \(isShort ? terminal.text(of: clockDate) : clockDate.precise)")
+      try output.line("Clock:   \(text(clockDate))")
     }
     try output.line("Author:  \(entry.authorText)")
     if !isShort { try output.line("Digest:  \(entry.digest.hex)") }

@@ -3,47 +3,32 @@ import CatalogModel
 /// A part of an entity as text: a field of the catalog, or an attribute of the user.
 struct EntityPart {
   let name: String
-  /// Nil if the part is removed.
-  let value: String?
+  let value: String
 }
 
 extension EntityRecord {
   /// All parts, in the order of the record.
-  func parts(of kind: EntityKind) -> [EntityPart] {
+  func parts(of kind: EntityKind, _ terminal: Terminal) -> [EntityPart] {
     var parts: [EntityPart] = []
-    visit { key, value in parts.append(EntityPart(key, value, of: kind)) }
-    return parts
-  }
-
-  /// The part of that key, nil if there is none.
-  func part(_ key: FieldKey, of kind: EntityKind) -> EntityPart? {
-    let value =
-      switch key {
-      case .field(let number): self[field: number]
-      case .attribute(let name): self[name]
-      }
-    return value.map { EntityPart(key, $0, of: kind) }
-  }
-}
-
-extension RecordChanges {
-  /// The parts that change.
-  func parts(of kind: EntityKind) -> [(name: String, key: FieldKey, value: String?)] {
-    var parts: [(name: String, key: FieldKey, value: String?)] = []
-    visit { key, value in
-      let part = EntityPart(key, value, of: kind)
-      parts.append((part.name, key, part.value))
-    }
+    visit { key, value in parts.append(EntityPart(key, value, of: kind, terminal)) }
     return parts
   }
 }
 
 extension EntityPart {
-  init(_ key: FieldKey, _ value: FieldValue?, of kind: EntityKind) {
+  init(_ key: FieldKey, _ value: FieldValue, of kind: EntityKind, _ terminal: Terminal) {
+    name = Self.name(of: key, of: kind)
     switch key {
-    case .field(let number):
-      self.init(name: Self.fieldName(number, of: kind), value: value?.fieldText(number, of: kind))
-    case .attribute(let name): self.init(name: name, value: value?.printable)
+    case .field(let number): self.value = value.fieldText(number, of: kind, terminal)
+    case .attribute: self.value = terminal.text(of: value)
+    }
+  }
+
+  /// The name of a part.
+  static func name(of key: FieldKey, of kind: EntityKind) -> String {
+    switch key {
+    case .field(let number): fieldName(number, of: kind)
+    case .attribute(let name): name
     }
   }
 
@@ -55,14 +40,14 @@ extension EntityPart {
 }
 
 extension FieldValue {
-  fileprivate func fieldText(_ number: UInt8, of kind: EntityKind) -> String {
+  fileprivate func fieldText(_ number: UInt8, of kind: EntityKind, _ terminal: Terminal) -> String {
     switch (kind, number, self) {
-    case (.category, 1, .array(let parts)): Catalog.Color(components: parts)?.hex ?? printable
+    case (.category, 1, .array(let parts)): Catalog.Color(components: parts)?.hex ?? terminal.text(of: self)
     case (.item, 1, .integer(let id)): "category:\(id)"
     case (.image, 0, .integer(let id)): "item:\(id)"
-    case (.image, 3, .data(let bytes)): ContentDigest(bytes: Array(bytes))?.hex ?? printable
+    case (.image, 3, .data(let bytes)): ContentDigest(bytes: Array(bytes))?.hex ?? terminal.text(of: self)
     case (_, _, .string(let text)): text.printable
-    default: printable
+    default: terminal.text(of: self)
     }
   }
 }

@@ -53,7 +53,7 @@ struct RestoreReport {
     guard !edits.isEmpty else { return }
     let labels = Labels(journal)
     let rows = try edits.prefix(isFull ? .max : Self.shownEdits).map { edit in
-      let fields = edit.fields.map { EntityPart($0, nil, of: edit.entity.kind).name.printable }
+      let fields = edit.fields.map { EntityPart.name(of: $0, of: edit.entity.kind).printable }
       return [
         "\(edit.revision)", terminal.text(of: edit.date), edit.authorCell(), try labels.name(of: edit.entity),
         edit.operation == .update ? fields.joined(separator: ", ").shortened(to: 30) : edit.operation.name,

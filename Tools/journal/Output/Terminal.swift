@@ -1,3 +1,4 @@
+import CatalogModel
 import Foundation
 import JSON
 
@@ -47,13 +48,32 @@ final class Terminal {
 
   /// `2026-08-01 10:00:00`, in UTC or the zone of this machine.
   func text(of date: Date, withZone: Bool = false) -> String {
-    guard isLocal else { return date.printable + (withZone ? " UTC" : "") }
+    let text = shifted(date).printable
+    guard withZone else { return text }
+    return text + (isLocal ? " \(zone(at: date))" : " UTC")
+  }
+
+  /// The same of a date in a record, and with the fraction of a second if there is one and it is wanted.
+  func text(ofValue date: Date, withFraction: Bool = false) -> String {
+    withFraction ? shifted(date).printableWithFraction : shifted(date).printable
+  }
+
+  /// RFC 3339 with microseconds, in UTC or the zone of this machine.
+  func preciseText(of date: Date) -> String {
+    isLocal ? String(shifted(date).precise.dropLast()) + zone(at: date) : date.precise
+  }
+
+  /// The date that has in UTC the text that a date has in the zone of this machine, if dates are printed in that.
+  private func shifted(_ date: Date) -> Date {
+    isLocal ? date.addingTimeInterval(Double(TimeZone.current.secondsFromGMT(for: date))) : date
+  }
+
+  /// The offset of the zone of this machine: `+02:00`.
+  private func zone(at date: Date) -> String {
     let offset = TimeZone.current.secondsFromGMT(for: date)
-    let shifted = date.addingTimeInterval(Double(offset)).printable
-    guard withZone else { return shifted }
     let minutes = abs(offset) / 60
-    let zone = [minutes / 60, minutes % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
-    return shifted + (offset < 0 ? " -" : " +") + zone
+    let text = [minutes / 60, minutes % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+    return (offset < 0 ? "-" : "+") + text
   }
 
   /// The title of a column of dates.

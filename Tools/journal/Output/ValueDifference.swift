@@ -2,30 +2,37 @@ import CatalogModel
 
 /// The differences of two nested values.
 enum ValueDifference {
-  /// The innermost places that differ, each with its path, such as `name.official` or `borders[2]`.
+  /// The innermost places whose bytes differ, each with its path, such as `name.official` or `borders[2]`.
   static func leaves(
     _ old: FieldValue?, _ new: FieldValue?, path: String
   ) -> [(path: String, old: FieldValue?, new: FieldValue?)] {
     switch (old, new) {
-    case (let old?, let new?) where old == new: return []
+    case (let old?, let new?) where old.isIdentical(to: new): return []
     case (.dictionary(let old)?, .dictionary(let new)?):
-      let keys = Set(old.keys).union(new.keys).filter { old[$0] != new[$0] }
-        .sorted { ExactText($0) < ExactText($1) }
-      return keys.flatMap { leaves(old[$0], new[$0], path: "\(path).\($0)") }
+      let (before, after) = (members(old), members(new))
+      return Set(before.keys).union(after.keys).sorted().flatMap { key in
+        leaves(before[key], after[key], path: "\(path).\(key.text)")
+      }
     case (.array(let old)?, .array(let new)?):
       return (0..<max(old.count, new.count)).flatMap { index in
-        let (old, new) = (index < old.count ? old[index] : nil, index < new.count ? new[index] : nil)
-        return old == new ? [] : leaves(old, new, path: "\(path)[\(index)]")
+        leaves(
+          index < old.count ? old[index] : nil, index < new.count ? new[index] : nil,
+          path: "\(path)[\(index)]")
       }
     default: return [(path, old, new)]
     }
+  }
+
+  /// The members by the bytes of their names.
+  private static func members(_ dictionary: [String: FieldValue]) -> [ExactText: FieldValue] {
+    Dictionary(uniqueKeysWithValues: dictionary.map { (ExactText($0.key), $0.value) })
   }
 }
 
 /// The lines in which two texts differ, with some lines around them.
 struct LineDifference {
-  /// Each begins with `+`, `-` or a blank; `@@ line 12` names the line in the new text where a group begins. Empty if only
-  /// the ends of lines differ.
+  /// Each begins with `+`, `-` or a blank; `@@ line 12` names the line in the new text where a group begins. A carriage
+  /// return at the end of a line is part of it.
   let lines: [String]
 
   init(_ old: String, _ new: String, context: Int) {
@@ -54,7 +61,7 @@ struct LineDifference {
   private static func split(_ text: String) -> [ExactText] {
     // By bytes, because a text of a megabyte takes long by characters.
     text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
-      ExactText(String(Substring(line.last == 0x0D ? line.dropLast() : line)))
+      ExactText(String(Substring(line)))
     }
   }
 

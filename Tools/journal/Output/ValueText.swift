@@ -1,13 +1,26 @@
 import CatalogModel
 import JSON
 
-extension FieldValue {
-  /// The value on one line for people, shortened.
-  var printable: String {
-    switch self {
-    case .data(let data): "\(data.count.counted("byte"))"
-    case .date(let date): date.printable
-    default: json.shortened(to: 120).printable
+extension Terminal {
+  /// A value on one line for people, shortened.
+  func text(of value: FieldValue) -> String {
+    switch value {
+    case .data(let data): data.count.counted("byte")
+    case .date(let date): text(ofValue: date)
+    default: value.json.shortened(to: 120).printable
     }
+  }
+}
+
+extension FieldValue {
+  /// The first digits of the SHA-256 of a text or of data, otherwise of the encoded value.
+  var shortDigest: String {
+    let bytes: [UInt8] =
+      switch self {
+      case .string(let text): Array(text.utf8)
+      case .data(let data): Array(data)
+      default: EntityRecord(["": self]).bytes
+      }
+    return String(SHA256Hash.digest(bytes).hex.prefix(8))
   }
 }

@@ -5,7 +5,7 @@ import JSON
 /// `journal bisect JOURNAL`
 enum Bisect: Verb {
   static let name = "bisect"
-  static let summary = "finds the first entry since which a condition holds"
+  static let summary = "finds the entry at which a condition began to hold"
   static let explanation = """
     Tests a few states and finds the first revision since which some item, category or image matches --where, --kind,
     --category and TEXT. With --run, a command tests the state instead: it reads the state on standard input, as

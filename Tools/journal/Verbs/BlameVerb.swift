@@ -46,11 +46,11 @@ enum BlameVerb: Verb {
     }
     let isFull = arguments.has("--full")
     let rows = blame.map { line in
-      let part = EntityPart(line.key, line.value, of: entity.kind)
+      let part = EntityPart(line.key, line.value, of: entity.kind, terminal)
       // The printable value is cut too.
       let value =
         if isFull, case .attribute = line.key { line.value.json.printable } else {
-          (part.value ?? "").shortened(to: isFull ? 120 : 40)
+          part.value.shortened(to: isFull ? 120 : 40)
         }
       return [
         part.name.printable.shortened(to: 24), value, "\(line.revision)",

@@ -71,7 +71,7 @@ enum Diff: Verb {
       let label = (difference.new ?? difference.old).flatMap { Catalog.label(of: $0, of: kind) } ?? ""
       let fields =
         difference.operation == .update
-        ? difference.parts.map { EntityPart($0.key, nil, of: kind).name.printable }.joined(separator: ", ")
+        ? difference.parts.map { EntityPart.name(of: $0.key, of: kind).printable }.joined(separator: ", ")
         : difference.operation.name
       return [
         difference.operation.sign, Catalog.name(of: difference.entity), label.printable.shortened(to: 40),

@@ -169,7 +169,7 @@ extension JournalEvent {
     case .erased: return "\(operation), erased"
     case .update(let changes):
       var names: [String] = []
-      changes.visitKeys { names.append(EntityPart($0, nil, of: entity.kind).name.printable) }
+      changes.visitKeys { names.append(EntityPart.name(of: $0, of: entity.kind).printable) }
       let shown = names.prefix(4).joined(separator: ", ")
       return "update \(shown)" + (names.count > 4 ? " and \(names.count - 4) more" : "")
     }

@@ -48,7 +48,8 @@ enum Import: Verb {
         help: "the attribute FIELD comes from KEY, as in note=comment or latitude=spot.lat; may be repeated",
         isRepeated: true),
       Syntax.Option(
-        name: "--kind", value: "KIND", help: "not git: the kind of the items, instead of a guess"),
+        name: "--kind", value: "KIND",
+        help: "archive, defaults and plist: the kind of the items, instead of a guess"),
       Syntax.Option(
         name: "--store", value: "NAME",
         help: "the name of this store, to distinguish it from others of the same source"),

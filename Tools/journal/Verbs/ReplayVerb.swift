@@ -125,7 +125,7 @@ enum ReplayVerb: Verb {
       [
         "item:\(item.id)", item.kind.printable.shortened(to: 20),
         item.category.flatMap { catalog.category($0)?.name.printable.shortened(to: 24) } ?? "",
-        "\(item.modified)", item.outline,
+        "\(item.modified)", item.outline(terminal),
       ]
     }
     let columns = [
@@ -166,9 +166,9 @@ enum ReplayVerb: Verb {
 
 extension Catalog.Item {
   /// The attributes on one line, shortened.
-  fileprivate var outline: String {
+  fileprivate func outline(_ terminal: Terminal) -> String {
     let sorted = attributes.sorted { ExactText($0.key) < ExactText($1.key) }
-    return sorted.prefix(6).map { "\($0.key.printable)=\($0.value.printable.shortened(to: 24))" }
+    return sorted.prefix(6).map { "\($0.key.printable)=\(terminal.text(of: $0.value).shortened(to: 24))" }
       .joined(separator: " ").shortened(to: 100)
   }
 }

@@ -88,7 +88,7 @@ enum SnapshotVerb: Verb {
       let base = journal.base.flatMap { $0.revision == snapshot.revision ? $0.date : nil }
       let date = try base ?? journal.readableEntry(at: snapshot.revision)?.date
       rows.append([
-        "\(snapshot.revision)", date?.printable ?? "", snapshot.entityCount.grouped,
+        "\(snapshot.revision)", date.map { terminal.text(of: $0) } ?? "", snapshot.entityCount.grouped,
         snapshot.byteCount.grouped,
         problem.map { $0.message.printable } ?? "whole",
       ])
@@ -98,7 +98,7 @@ enum SnapshotVerb: Verb {
       if rows.isEmpty {
         try terminal.output.line("there are no snapshots")
       } else {
-        try TextTable.print(columns, rows, terminal)
+        try TextTable.print(columns(terminal), rows, terminal)
       }
     }
     if problemCount == 0 { return .done }
@@ -107,13 +107,15 @@ enum SnapshotVerb: Verb {
       "\(problemCount.counted("snapshot")) can't be used; no state depends on them, and they can be dropped")
   }
 
-  private static let columns = [
-    TextTable.Column(title: "REVISION", alignment: .right, style: .yellow),
-    TextTable.Column(title: "DATE (UTC)"),
-    TextTable.Column(title: "ENTITIES", alignment: .right),
-    TextTable.Column(title: "BYTES", alignment: .right),
-    TextTable.Column(title: "STATE"),
-  ]
+  private static func columns(_ terminal: Terminal) -> [TextTable.Column] {
+    [
+      TextTable.Column(title: "REVISION", alignment: .right, style: .yellow),
+      TextTable.Column(title: terminal.dateTitle),
+      TextTable.Column(title: "ENTITIES", alignment: .right),
+      TextTable.Column(title: "BYTES", alignment: .right),
+      TextTable.Column(title: "STATE"),
+    ]
+  }
 
   private static func drop(
     _ text: String?, _ arguments: Arguments, _ terminal: Terminal

@@ -68,9 +68,10 @@ enum Stat: Verb {
       ("revision", version.revision.grouped),
       (
         "first entry",
-        first == nil ? "none" : firstDate.map { "\($0.printable) UTC" } ?? "(its date can't be read)"
+        first == nil
+          ? "none" : firstDate.map { terminal.text(of: $0, withZone: true) } ?? "(its date can't be read)"
       ),
-      ("newest entry", first == nil ? "none" : "\(version.date.printable) UTC"),
+      ("newest entry", first == nil ? "none" : terminal.text(of: version.date, withZone: true)),
       ("digest", version.digest.hex),
       ("items", catalog.itemCount.grouped),
       ("categories", catalog.categoryCount.grouped),
@@ -96,7 +97,10 @@ enum Stat: Verb {
     ]
     if let base = journal.base {
       lines.insert(
-        ("pruned", "before revision \(base.revision.grouped), of \(base.date.printable) UTC"), at: 2)
+        (
+          "pruned",
+          "before revision \(base.revision.grouped), of \(terminal.text(of: base.date, withZone: true))"
+        ), at: 2)
     }
     if let sharing {
       var shared = sharing.lines

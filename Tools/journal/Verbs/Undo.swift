@@ -5,8 +5,8 @@ enum Undo: Verb {
   static let name = "undo"
   static let summary = "undoes the newest entry of an author"
   static let explanation = """
-    Undoes the newest entry of an author that is not yet undone, with a new entry. A second undo undoes the entry before
-    it. Entries that others have taken back already are skipped. Later changes by others stay. If others changed the same
+    Reverts the author's newest entry that is not yet undone, as a new entry. A second undo undoes the entry before it.
+    Entries that others have already reverted are skipped. Later changes by others stay. If others changed the same
     fields, it names their entries and does nothing, unless --theirs or --force is given. journal redo redoes what was
     undone.
     """

@@ -1,0 +1,148 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+/// Results that hid a difference, an author or an error.
+@Suite struct ExactResultTests {
+  private func withJournal(_ body: (_ path: String, _ made: CatalogJournal) throws -> Void) throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      try body(path, try CatalogJournal.create(at: URL(filePath: path)))
+    }
+  }
+
+  /// The entry that set "Evil" was passed over for one that set another value.
+  @Test func metadataOfARestoreDoNotHideWhoSetAnotherValue() throws {
+    try withJournal { path, made in
+      try made.commit(by: "ana") {
+        _ = try $0.addItem(kind: "book", attributes: ["title": "Dun", "stars": 4])
+      }
+      try made.commit(by: "eve", metadata: ["journal.restores": "1"]) {
+        try $0.updateItem(1, set: ["title": "Evil", "stars": 5])
+      }
+      try made.commit(by: "ben", metadata: ["journal.restores": "1"]) {
+        try $0.updateItem(1, set: ["stars": 4])
+      }
+      let blame = try #require(try made.blame(.item(1), findsOrigin: true))
+      let authors = blame.map(\.author)
+      // The kind, stars and title.
+      #expect(authors == ["ana", "ana", "eve"])
+      try made.close()
+      let printed = try journal("blame", path, "item:1", "--origin").output
+      #expect(printed.contains(/"Evil" +2 .* eve/), "\(printed)")
+    }
+  }
+
+  /// Nothing was printed, or two values that looked the same.
+  @Test func twoSpellingsOfANameOrATextArePrintedAsADifference() throws {
+    try withJournal { path, made in
+      try made.commit {
+        _ = try $0.addItem(kind: "book", attributes: ["m": ["caf\u{E9}": 1], "title": "\u{E9}"])
+      }
+      try made.commit { try $0.updateItem(1, set: ["m": ["cafe\u{301}": 2], "title": "e\u{301}"]) }
+      try made.close()
+      for words in [["show", path, "2"], ["history", path, "item:1"], ["diff", path, "1", "2"]] {
+        let output = String(decoding: try run(journalPath, words).output, as: UTF8.self)
+        #expect(output.contains("    m.caf\u{E9}: 1 → (none)\n"), "\(output)")
+        #expect(output.contains("    m.cafe\u{301}: (none) → 2\n"), "\(output)")
+        let titles = /title: "." \(SHA-256 4a99557e…\) → "." \(SHA-256 [0-9a-f]{8}…\)\n/
+        #expect(output.contains(titles), "\(output)")
+      }
+    }
+  }
+
+  /// They were printed as equal.
+  @Test func dataOfOneSizeAndDatesOfOneSecondArePrintedAsDifferent() throws {
+    try withJournal { path, made in
+      let date = Date(timeIntervalSinceReferenceDate: 788_918_400)
+      try made.commit {
+        _ = try $0.addItem(kind: "book", attributes: ["b": .data(Data("abc".utf8)), "d": .date(date)])
+      }
+      try made.commit {
+        try $0.updateItem(
+          1, set: ["b": .data(Data("abd".utf8)), "d": .date(date.addingTimeInterval(0.25))])
+      }
+      try made.close()
+      let output = try journal("diff", path, "1", "2").output
+      #expect(output.contains("b: 3 bytes (SHA-256 ba7816bf…) → 3 bytes (SHA-256 a52d159f…)\n"), "\(output)")
+      #expect(output.contains("d: 2026-01-01 00:00:00 → 2026-01-01 00:00:00.25\n"), "\(output)")
+    }
+  }
+
+  /// It printed the entry's date in the local zone, and those of the values in UTC.
+  @Test func allDatesArePrintedInTheZoneOfTheMachine() throws {
+    try withJournal { path, made in
+      let date = Date(timeIntervalSinceReferenceDate: 788_918_400)
+      try made.commit(by: "ana", date: date) {
+        _ = try $0.addItem(kind: "book", attributes: ["d": .date(date)])
+      }
+      try made.close()
+      let zone = ["TZ": "America/New_York"]
+      for words in [
+        ["show", path, "item:1"], ["blame", path, "item:1"], ["show", path, "1"], ["stat", path],
+      ] {
+        let result = try run(journalPath, words + ["--local"], environment: zone)
+        let output = String(decoding: result.output, as: UTF8.self)
+        #expect(output.contains("2025-12-31") && !output.contains("2026-01-01"), "\(words): \(output)")
+        #expect(!output.contains("UTC"), "\(words): \(output)")
+      }
+      let entry = try journal("show", path, "1", "--local", environment: zone).output
+      #expect(entry.contains("Date:    2025-12-31T19:00:00.000000-05:00\n"), "\(entry)")
+    }
+  }
+
+  /// Other comparisons than `=`, and dates as they are printed, found nothing.
+  @Test func conditionsCompareAndFindDatesAsTheyArePrinted() throws {
+    try withJournal { path, made in
+      let date = Date(timeIntervalSinceReferenceDate: 788_918_400)
+      try made.commit {
+        _ = try $0.addItem(kind: "book", attributes: ["title": "Dune", "stars": 4, "d": .date(date)])
+        _ = try $0.addItem(kind: "book", attributes: ["title": "Emma", "stars": 2])
+      }
+      try made.close()
+      for (condition, items) in [
+        ("d=2026-01-01 00:00:00", ["item:1"]), ("d=2026-01-01T00:00:00Z", ["item:1"]),
+        ("d>=2026-01-01 00:00:00", ["item:1"]), ("d<2026-01-01", []), ("stars>=3", ["item:1"]),
+        ("stars<3", ["item:2"]), ("stars!=4", ["item:2"]), ("title^=Em", ["item:2"]),
+        ("stars<=4", ["item:1", "item:2"]),
+      ] as [(String, [String])] {
+        let found = try journal("find", path, "--where", condition)
+        let names = found.output.matches(of: /item:[0-9]/).map { String($0.output) }
+        #expect(names == items, "\(condition): \(found)")
+      }
+      let first = try journal("bisect", path, "item:1", "--where", "stars>3")
+      #expect(first.output.contains("revision 1"), "\(first)")
+    }
+  }
+
+  /// They said that there was nothing to do, or that a content was erased.
+  @Test func aRestoreOfWhatDoesNotExistSaysSo() throws {
+    try withJournal { path, made in
+      try made.commit {
+        _ = try $0.addCategory(name: "Novels")
+        _ = try $0.addItem(kind: "book", attributes: ["title": "Dune"])
+        _ = try $0.addItem(kind: "book", attributes: ["title": "Emma"])
+      }
+      try made.commit {
+        try $0.deleteItem(2)
+        try $0.deleteCategory(1)
+      }
+      try made.close()
+      for (words, code, reason) in [
+        (["item:2", "--fields", "title"], 1, "item:2 was deleted by revision 2; restore it as a whole"),
+        (["category:1", "--fields", "@name"], 1, "category:1 was deleted by revision 2; restore it"),
+        (["item:1", "--fields", "nope"], 1, "has the attribute \"nope\", now or at that point"),
+        (["--all", "--fields", "nope"], 1, "has the attribute \"nope\", now or at that point"),
+        (["item:1", "--fields", ""], 2, "--fields names no attribute"),
+        (["--kind", "nope"], 1, "no item has the kind \"nope\""),
+      ] as [([String], Int32, String)] {
+        let result = try run(journalPath, ["restore", path, "--at", "1"] + words)
+        let error = String(decoding: result.error, as: UTF8.self)
+        #expect(result.code == code && error.contains(reason), "\(words): \(error)")
+      }
+      let group = try journal("restore", path, "--kind", "book", "--fields", "title", "--at", "1")
+      #expect(group.code == 0, "\(group)")
+    }
+  }
+}
