@@ -133,6 +133,9 @@ extension Battery {
         try early.copy(to: url("Early"), through: .revision(2))
         try early.close()
         #expect(try backup("Old").keepsPruned == nil)
+        // A copy becomes a backup by its receipt.
+        try FileManager.default.copyItem(
+          at: url("Old").appending(path: "RECEIPT"), to: url("Early").appending(path: "RECEIPT"))
         let report = try Journal<Logbook>.prune(before: .revision(5), at: pages.url)
         #expect(try backup("Old").keepsPruned == 5)
         #expect(try backup("Old").entryCount == 0)

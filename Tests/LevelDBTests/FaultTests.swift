@@ -141,14 +141,16 @@ import Testing
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       let logs = Counter()
-      let hasFailed = DispatchSemaphore(value: 0)
+      let (isWritten, hasFailed) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let database = try Database(path: path, access: .new, options: .small) { operation in
         switch (operation.kind, operation.name.suffix(4)) {
         case (.create, ".log"): _ = logs.increment()
         case (.create, ".ldb"):
+          #expect(isWritten.wait(timeout: .now() + 10) == .success)
           hasFailed.signal()
           return .fail(ENOSPC)
         case (.sync, ".log") where logs.value > 1:
+          isWritten.signal()
           #expect(hasFailed.wait(timeout: .now() + 10) == .success)
           // The failure is noted after this hook has returned.
           usleep(50_000)
