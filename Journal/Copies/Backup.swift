@@ -40,8 +40,8 @@ extension Journal {
   ///     It then takes no space, but damage of the drive affects both.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the backup.
   /// - Throws: ``JournalError``: `locked` while another process has the backup open for writing; `alreadyExists` if
-  ///   something else is there, such as a journal that is no backup; `conflict` if the backup has another history, and then it is not changed; `damaged` if
-  ///   this journal or the backup is damaged; `io` if the disk is full.
+  ///   something else is there, such as a journal that is no backup; `conflict` if the backup has another history, and
+  ///   then it is not changed; `damaged` if this journal or the backup is damaged; `io` if the disk is full.
   /// - Complexity: O(n) in the bytes of entries and images that are new in the backup.
   @discardableResult
   public func backup(

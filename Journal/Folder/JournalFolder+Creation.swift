@@ -73,7 +73,7 @@ extension JournalFolder {
       return try BuildingSite(name, in: parent)
     } catch {
       guard error.code == .permission else { throw error }
-      // The error names the temporary folder, which nobody asked for.
+      // The error names a temporary folder, and the caller knows only the final one.
       throw JournalError(.permission, error.message, path: path)
     }
   }

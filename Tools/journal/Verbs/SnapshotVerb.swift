@@ -8,8 +8,9 @@ enum SnapshotVerb: Verb {
   static let summary = "takes, lists or drops snapshots"
   static let explanation = """
     A snapshot is a whole state as a keyed archive in one file, which other programs can read. It stays until it is
-    dropped or something is erased from the journal, and dropping it loses no state and no history. Opening and time travel need no snapshots: the journal
-    automatically writes changes to layers, which journal stat counts.
+    dropped, or until the journal is pruned or something is erased from it. Dropping it loses no state and no history.
+    Opening and time travel need no snapshots: the journal automatically writes changes to layers, which journal stat
+    counts.
 
     take writes a snapshot and prints its path. list reads every snapshot's file and reports whether it is intact; it
     exits with 1 if one is not. drop removes the snapshot of a revision.
