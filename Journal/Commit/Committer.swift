@@ -509,9 +509,6 @@ final class Committer<State: EventSourced>: Sendable {
 
   // MARK: Shared journals
 
-  /// How many entries of other nodes are applied in one hold of the write lock.
-  private static var stepCount: Int { 1000 }
-
   /// Applies the commits of other nodes that the log has fetched so far.
   func applyFetched() throws {
     guard let node else { return }
@@ -521,7 +518,7 @@ final class Committer<State: EventSourced>: Sendable {
       let batch = try writeLock.take { accepted in
         queue.withLock { withdrawAccepted(&accepted, $0) }
         if isUnderWay(accepted) { return accepted.batch }
-        try applyFetched(to: &accepted, atMost: Self.stepCount)
+        try applyFetched(to: &accepted, atMost: ReplayStep.limit)
         return nil
       }
       // It depends on earlier entries, or fails. After most failures it is withdrawn; after others nothing follows.
@@ -539,13 +536,16 @@ final class Committer<State: EventSourced>: Sendable {
       return
     }
     let last = newest - accepted.version.revision > count ? accepted.version.revision + count : newest
+    var step = ReplayStep()
     while accepted.version.revision < last {
       let first = accepted.version.revision + 1
-      let next = min(last, first + Self.stepCount - 1)
+      let next = min(last, first + step.entryCount - 1)
       var state = accepted.version.state
+      let byteCount = state.changedByteCount
       let eventCount = try keeper.faults.checking { () throws(JournalError) in
         try replay.apply(first, through: next, to: &state)
       }
+      step.adapt(toByteCount: state.changedByteCount - byteCount)
       let version = keeper.accept(
         Version(head: try replay.head(at: next), state: state), eventCount: eventCount)
       accepted.version = version

@@ -18,6 +18,8 @@ final class Layer: Sendable {
   var revisions: String { "\(start.revision + 1) to \(top.revision)" }
   /// The digest of its newest entry.
   let entryDigest: ContentDigest
+  /// How many bytes its records had in memory before there was a file.
+  let memoryByteCount: Int
   private let faults: ReadFaults
   private let rebuild: Rebuild
 
@@ -53,6 +55,7 @@ final class Layer: Sendable {
     self.start = start
     self.top = top.checkpoint
     self.entryDigest = entryDigest
+    memoryByteCount = top.parts.changedByteCount
     self.faults = faults
     self.rebuild = rebuild
     let contents = MemoryLayer(top.parts, at: top.checkpoint, after: start)
@@ -70,6 +73,7 @@ final class Layer: Sendable {
     start = facts.start
     top = facts.top
     entryDigest = facts.entryDigest
+    memoryByteCount = 0
     self.faults = faults
     self.rebuild = rebuild
     current = Lock(Current(contents: file, indexes: file.definitions))

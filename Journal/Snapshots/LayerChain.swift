@@ -111,6 +111,11 @@ final class LayerChain<State: EventSourced>: Sendable {
     }
   }
 
+  /// How many bytes the records of the layers have that have no file.
+  func pendingByteCount() -> Int {
+    layers.reduce(0) { $0 + ($1.isPending ? $1.memoryByteCount : 0) }
+  }
+
   /// The oldest pending layer whose entries are all durable.
   func pending(through revision: Revision) -> Layer? {
     layers.first { $0.isPending && $0.top.revision <= revision }

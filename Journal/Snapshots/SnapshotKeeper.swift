@@ -10,7 +10,8 @@ import Synchronization
 /// backed by it. The thread writes its file, flushes it and renames it, then does the same with its record, and the
 /// memory is free again. Merges write a new layer in the same way, and then remove those that it replaces. A crash
 /// leaves a file without a record, or layers that another one has replaced; the next writer removes both. To bound what
-/// an opening has to replay, a commit waits, for ten seconds at most, while 65,536 events are in no file.
+/// an opening has to replay, a commit waits, for ten seconds at most, while 65,536 events are in no file. To bound the
+/// memory, it also waits while two layers have no file yet and the records that changed since have 64 MiB.
 ///
 /// Safe to use from any thread. One file is written at a time.
 final class SnapshotKeeper<State: EventSourced>: Sendable {
@@ -87,6 +88,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       accepted.eventCount += eventCount
       accepted.additionCount += additionCount
       guard policy.isAutomatic, accepted.isSupported, version.revision > 0 else { return version }
+      accepted.countBytes(of: version.state)
       if isFreezeDue(accepted) { return freeze(version, &accepted) }
       if policy.keepsPast, accepted.eventCount - accepted.knownCount >= policy.eventCount,
         let moment = chain.moment(version, eventCount: accepted.eventCount)
@@ -113,7 +115,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private func hasRest(_ accepted: AcceptedEvents) -> Bool {
     policy.isAutomatic && accepted.isSupported
       && policy.isLayerDue(
-        accepted.eventCount - accepted.frozenCount, additionCount: accepted.additionCount)
+        accepted.eventCount - accepted.frozenCount, additionCount: accepted.additionCount,
+        byteCount: accepted.byteCount)
   }
 
   /// While layers wait to be written, the next one grows.
@@ -132,6 +135,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     }
     accepted.frozenCount = accepted.eventCount
     accepted.additionCount = 0
+    accepted.byteCount = 0
     accepted.moments = []
     return Version(head: version.head, state: frozen.state)
   }
@@ -140,10 +144,12 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// come faster than layers are written, or many commits come during a long merge.
   private func waitForRoom() {
     guard policy.isAutomatic else { return }
-    let eventCount = accepted.withLock { $0.eventCount }
+    let (eventCount, byteCount) = accepted.withLock { ($0.eventCount, $0.byteCount) }
     func isBehind() -> Bool {
-      eventCount - writtenCount.load(ordering: .acquiring) >= policy.backlogCount
-        && progress.withLock { $0.isWriting && !$0.isClosed }
+      let isFull =
+        eventCount - writtenCount.load(ordering: .acquiring) >= policy.backlogCount
+        || byteCount >= policy.backlogByteCount && chain.pendingCount() >= SnapshotPolicy.pendingLimit
+      return isFull && progress.withLock { $0.isWriting && !$0.isClosed }
     }
     guard isBehind() else { return }
     // A slow drive must not stop commits for longer. Signals from before this wait only repeat the check.
@@ -161,6 +167,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       accepted.eventCount = eventCount
       accepted.frozenCount = LayerStack.backing(version.state)?.checkpoint.eventCount ?? 0
       accepted.additionCount = 0
+      accepted.isByteCountOld = true
       accepted.moments.removeAll { $0.checkpoint.revision > version.revision }
     }
   }
@@ -327,7 +334,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   }
 
   /// Whether commits would soon wait (``waitForRoom()``).
-  private var isBacklogLarge: Bool { backlogCount >= policy.backlogCount / 4 }
+  private var isBacklogLarge: Bool {
+    backlogCount >= policy.backlogCount / 4
+      || accepted.withLock { $0.byteCount } + chain.pendingByteCount() >= policy.backlogByteCount
+  }
 
   /// Whether so many events are in no file that the next layer does not wait for merges.
   private var isFarBehind: Bool {
@@ -406,8 +416,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private func dueRun() throws(JournalError) -> [Layer]? {
     if isMergePutOff { return nil }
     let run = mergeableLayers()
-    let sizes = run.map { ($0.eventCount, $0.facts?.byteCount ?? 0) }
-    let range = policy.run(sizes, share: try share(of: run))
+    let range = policy.run(run.map(size), share: try share(of: run))
     return range.isEmpty ? nil : Array(run[range])
   }
 
@@ -415,8 +424,12 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private func dueRun(after revision: Revision, eventCount: Int) -> [Layer]? {
     if isMergePutOff { return nil }
     let layers = mergeableLayers().filter { $0.start.revision >= revision }
-    let run = layers[policy.run(layers.map(\.eventCount))]
+    let run = layers[policy.run(layers.map(size))]
     return run.isEmpty || self.eventCount(of: run) > eventCount / 2 ? nil : Array(run)
+  }
+
+  private func size(of layer: Layer) -> SnapshotPolicy.Size {
+    (layer.eventCount, layer.facts?.byteCount ?? 0)
   }
 
   private func eventCount(of run: some Collection<Layer>) -> Int { run.reduce(0) { $0 + $1.eventCount } }
@@ -699,10 +712,24 @@ private struct AcceptedEvents: Sendable {
   var frozenCount: Int
   /// How many events in no layer are known to add an entity.
   var additionCount = 0
+  /// About how many bytes the records have that are in no layer.
+  var byteCount = 0
+  /// Whether entries were withdrawn since these were counted.
+  var isByteCountOld = true
+  var countedAt = 0
   var isSupported = true
   /// The coming checkpoints of the next layer, in the order of time.
   var moments: [LayerMoment] = []
 
   /// How many events the newest checkpoint includes.
   var knownCount: Int { moments.last?.checkpoint.eventCount ?? frozenCount }
+
+  /// Counts the bytes of a state's changed records, after every eighth event.
+  mutating func countBytes(of state: some EventSourced) {
+    // Asking a state for its parts takes longer than all else here.
+    guard isByteCountOld || eventCount - countedAt >= 8 else { return }
+    byteCount = state.changedByteCount
+    countedAt = eventCount
+    isByteCountOld = false
+  }
 }

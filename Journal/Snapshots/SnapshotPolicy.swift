@@ -1,8 +1,9 @@
 /// When a journal writes its changes to a layer, and how layers are merged and thinned.
 ///
-/// A layer is due after a fixed number of events, so opening replays at most about that many, however large the journal
-/// is. Additions count less, because replaying them takes less time. Layers of about the same size are merged, as in a
-/// log-structured merge tree: each event is written once for each size, and a lookup reads a few layers of each.
+/// A layer is due after a fixed number of events or of bytes, so opening replays at most about that many, however large
+/// the journal is, and the memory is bounded. Additions count less, because replaying them takes less time. Layers of about
+/// the same size are merged, as in a log-structured merge tree: each event is written once for each size, and a lookup
+/// reads a few layers of each.
 public struct SnapshotPolicy: Hashable, Sendable {
   /// Whether layers are written, merged and thinned automatically.
   public var isAutomatic: Bool
@@ -20,8 +21,13 @@ public struct SnapshotPolicy: Hashable, Sendable {
   package var eventCount = 512
   /// How many additions count as one event. Replaying them reads no entity.
   package var additionsPerEvent = 8
+  /// How many bytes of changed records make a layer due even after fewer events.
+  package var byteCount = 16 << 20
   /// The most events that are in no file of a layer; beyond that, commits wait.
   package var backlogCount = 65_536
+  /// How many bytes of changed records may be added to those of layers that wait for their files; beyond that, commits
+  /// wait.
+  package var backlogByteCount = 64 << 20
   /// While commits would soon wait and there are fewer layers than this, merges wait instead. So an app can import some
   /// 300,000 entities at full speed, and they are merged later.
   package var layerLimit = 24
@@ -45,9 +51,12 @@ public struct SnapshotPolicy: Hashable, Sendable {
   static let pendingLimit = 2
 
   /// Whether events that are in no layer make one due.
-  /// - Parameter additionCount: how many of them add an entity.
-  func isLayerDue(_ eventCount: Int, additionCount: Int) -> Bool {
+  /// - Parameters:
+  ///   - additionCount: how many of them add an entity.
+  ///   - byteCount: how many bytes the records have that they made.
+  func isLayerDue(_ eventCount: Int, additionCount: Int, byteCount: Int) -> Bool {
     eventCount - additionCount + additionCount / additionsPerEvent >= self.eventCount
+      || byteCount >= self.byteCount
   }
 
   /// How many bytes layers may take.
@@ -58,21 +67,24 @@ public struct SnapshotPolicy: Hashable, Sendable {
     return max(keepsPast && share > 0 ? Int(min(share, Double(Int.max / 2))) : 0, Self.smallByteCount)
   }
 
+  /// The number of events and of bytes of a layer's file.
+  typealias Size = (eventCount: Int, byteCount: Int)
+
   /// The layers to merge now, of consecutive layers in files, oldest first; empty for none.
   /// - Parameters:
-  ///   - sizes: the number of events and bytes of each layer.
+  ///   - sizes: those of the layers.
   ///   - share: how many bytes all layers may take.
-  func run(_ sizes: [(eventCount: Int, byteCount: Int)], share: Int) -> Range<Int> {
-    let run = run(sizes.map(\.eventCount))
+  func run(_ sizes: [Size], share: Int) -> Range<Int> {
+    let run = run(sizes)
     guard run.isEmpty, let first = sizes.first?.byteCount else { return run }
     // An entity that a later layer has too takes its whole space there, and little when they are merged.
     let all = sizes.reduce(0) { $0 + $1.byteCount }
     return all > share && all - first > first / 4 ? 0..<sizes.count : run
   }
 
-  /// - Parameter eventCounts: the number of events of each layer.
-  func run(_ eventCounts: [Int]) -> Range<Int> {
-    let levels = eventCounts.map(level)
+  /// The layers to merge now because they are of about the same size.
+  func run(_ sizes: [Size]) -> Range<Int> {
+    let levels = sizes.map(level)
     var start = levels.count
     for level in 0...(levels.max() ?? 0) {
       while start > 0, levels[start - 1] <= level { start -= 1 }
@@ -87,9 +99,11 @@ public struct SnapshotPolicy: Hashable, Sendable {
   }
 
   /// 0 for a new layer, and one more for each time that it could have been merged.
-  private func level(_ eventCount: Int) -> Int {
+  ///
+  /// The larger of its sizes counts. Otherwise a few large records would be rewritten until they are many events.
+  private func level(_ layer: Size) -> Int {
     var level = 0
-    var size = eventCount / max(self.eventCount, 1)
+    var size = max(layer.eventCount / max(eventCount, 1), layer.byteCount / max(byteCount, 1))
     while size >= fanout {
       size /= fanout
       level += 1

@@ -31,6 +31,11 @@ extension EntityTable {
     if erased != erasedCount {
       problems.append("\(erased) entities of the kind \(kind) are erased, but \(erasedCount) are counted")
     }
+    let bytes = rows.reduce(0) { $0 + $1.value.record.bytes.count }
+    if bytes != rowByteCount {
+      problems.append(
+        "the changed records of the kind \(kind) have \(bytes) bytes, but \(rowByteCount) are counted")
+    }
     return problems
   }
 }

@@ -46,7 +46,7 @@ package struct Deletion: Hashable, Sendable {
 /// 2. A number is in `rows` or in `deletions` or in neither, never in both.
 /// 3. No number is above `highest`, not even in the base. A number up to `highest` that neither exists nor is deleted
 ///    was assigned in an entry that deleted the entity again, or that never reached the log.
-/// 4. `count` and `deletionCount` include the base.
+/// 4. `count` and `deletionCount` include the base; `rowByteCount` does not.
 ///
 /// Below, *n* is the number of entities.
 public struct EntityTable: Sendable {
@@ -54,6 +54,8 @@ public struct EntityTable: Sendable {
   let base: (any EntityBase)?
   /// What was added or changed since.
   private(set) var rows = SortedTable<Int, EntityRow>()
+  /// How many bytes the records of these have, which are in memory.
+  private(set) var rowByteCount = 0
   /// The entities that were deleted or erased since.
   private(set) var deletions = SortedTable<Int, Deletion>()
 
@@ -139,7 +141,7 @@ extension EntityTable {
   /// Adds an entity that does not exist.
   package mutating func add(_ number: Int, _ record: EntityRecord, at revision: Revision) {
     if number > highest { highest = number } else { revive(number) }
-    rows.updateValue(EntityRow(record: record, created: revision, modified: revision), forKey: number)
+    set(EntityRow(record: record, created: revision, modified: revision), of: number)
     count &+= 1
   }
 
@@ -152,11 +154,11 @@ extension EntityTable {
   }
 
   /// Replaces the row of an existing entity.
-  package mutating func update(_ number: Int, to row: EntityRow) { rows.updateValue(row, forKey: number) }
+  package mutating func update(_ number: Int, to row: EntityRow) { set(row, of: number) }
 
   /// Deletes an existing entity.
   package mutating func delete(_ number: Int, at revision: Revision) {
-    rows.removeValue(forKey: number)
+    removeRow(of: number)
     deletions.updateValue(Deletion(revision: revision), forKey: number)
     count &-= 1
     deletionCount &+= 1
@@ -172,7 +174,7 @@ extension EntityTable {
       count -= 1
       deletionCount += 1
     }
-    rows.removeValue(forKey: number)
+    removeRow(of: number)
     deletions.updateValue(Deletion(revision: revision, isErased: true), forKey: number)
   }
 
@@ -180,5 +182,14 @@ extension EntityTable {
   package mutating func passErased(_ number: Int, isDeletion: Bool, at revision: Revision) {
     deletions.updateValue(Deletion(revision: revision, isErased: !isDeletion), forKey: number)
     if isDeletion { erasedCount -= 1 }
+  }
+
+  private mutating func set(_ row: EntityRow, of number: Int) {
+    rowByteCount &+= row.record.bytes.count
+    if let old = rows.updateValue(row, forKey: number) { rowByteCount &-= old.record.bytes.count }
+  }
+
+  private mutating func removeRow(of number: Int) {
+    if let old = rows.removeValue(forKey: number) { rowByteCount &-= old.record.bytes.count }
   }
 }

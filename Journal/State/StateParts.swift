@@ -23,6 +23,9 @@ public struct StateParts: Sendable {
     self.lists = lists
   }
 
+  /// How many bytes the changed records have that are in memory, because no layer backs them.
+  var changedByteCount: Int { tables.reduce(0) { $0 + $1.rowByteCount } }
+
   /// The index of that name, nil if there is none.
   public func index(_ name: String) -> EntityIndex? { indexes.first { $0.name == name }?.index }
 
@@ -31,6 +34,10 @@ public struct StateParts: Sendable {
 }
 
 extension EventSourced {
+  /// How many bytes the changed records have that are in memory, because no layer backs them; 0 for a model without
+  /// parts.
+  var changedByteCount: Int { parts?.changedByteCount ?? 0 }
+
   /// Why some answer of this state may be incomplete: a part of it could be read neither from a snapshot nor from the
   /// log. Nil if every read succeeded.
   ///

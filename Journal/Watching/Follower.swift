@@ -11,11 +11,11 @@ import Locks
 ///
 /// Safe to use from any thread.
 final class Follower<State: EventSourced>: Sendable {
-  /// Many entries are published in steps of this size, so that readers see progress.
-  private static var stepCount: Int { 1000 }
   /// After this many events, the state is backed by the writer's newest layers, so that the changes since the opening
   /// do not stay in memory.
   private static var manyCount: Int { 50_000 }
+  /// After changed records of this many bytes, the same.
+  private static var manyByteCount: Int { 64 << 20 }
   /// How long the log waits for entries in one call. Closing ends the wait at once.
   private static var patience: Duration { .seconds(60) }
 
@@ -23,11 +23,18 @@ final class Follower<State: EventSourced>: Sendable {
   private let chain: LayerChain<State>
   private let published: Published<State>
   private let options: JournalOptions
-  /// How many events were applied since the state was last backed by new layers. Locked by the thread that applies
-  /// entries.
-  private let turn = Lock(0)
+  /// Locked by the thread that applies entries.
+  private let turn = Lock(Applied())
   private let found = Lock<JournalError?>(nil)
   private let isEnding = TimedSemaphore(value: 0)
+
+  /// What was applied since the state was last backed by new layers.
+  private struct Applied {
+    var eventCount = 0
+    /// How many bytes of changed records the state may have. More than ``manyByteCount`` if the writer has no layer for
+    /// some of them.
+    var byteLimit = Follower.manyByteCount
+  }
 
   init(
     _ replay: Replay<State>, _ chain: LayerChain<State>, published: Published<State>,
@@ -85,30 +92,44 @@ final class Follower<State: EventSourced>: Sendable {
   }
 
   private func advance(to newest: Revision) throws(JournalError) {
-    try turn.withLock { count throws(JournalError) in
-      let isFarBehind = newest - published.version.revision > Self.manyCount
-      if isFarBehind || count > Self.manyCount {
-        count = 0
-        try chain.load(through: newest, in: replay.log, isInUse: true)
-        let start = chain.start(atOrBefore: newest)
-        // The rest from there is short.
-        if start.revision + Self.manyCount > published.version.revision {
-          let reached = max(start.revision, published.version.revision)
-          published.publish(
-            try replay.version(through: reached, from: start, checking: chain.faults).version)
-        }
+    try turn.withLock { applied throws(JournalError) in
+      if newest - published.version.revision > Self.manyCount {
+        try startFromLayers(through: newest, &applied)
       }
+      // In steps, so that readers see progress.
+      var step = ReplayStep()
       while published.version.revision < newest {
         let old = published.version
-        let next = min(newest, old.revision + Self.stepCount)
+        let byteCount = old.state.changedByteCount
+        if applied.eventCount > Self.manyCount || byteCount > applied.byteLimit {
+          try startFromLayers(through: newest, &applied)
+          continue
+        }
+        let next = min(newest, old.revision + step.entryCount)
         try replay.checkDigests(from: old.revision + 1, through: next, before: old.digest)
         let start = ReplayStart(revision: old.revision, state: old.state, eventCount: 0)
         let (version, eventCount) = try replay.version(
           through: next, from: start, checking: chain.faults)
         published.publish(version)
-        count += eventCount
+        applied.eventCount += eventCount
+        step.adapt(toByteCount: version.state.changedByteCount - byteCount)
       }
     }
+  }
+
+  private func startFromLayers(
+    through newest: Revision, _ applied: inout Applied
+  ) throws(JournalError) {
+    try chain.load(through: newest, in: replay.log, isInUse: true)
+    let start = chain.start(atOrBefore: newest)
+    // The rest from there is short.
+    if start.revision + Self.manyCount > published.version.revision {
+      let reached = max(start.revision, published.version.revision)
+      published.publish(
+        try replay.version(through: reached, from: start, checking: chain.faults).version)
+    }
+    applied.eventCount = 0
+    applied.byteLimit = published.version.state.changedByteCount + Self.manyByteCount
   }
 }
 

@@ -383,16 +383,22 @@ struct LayerTests {
     var policy = SnapshotPolicy.automatic
     policy.eventCount = 10
     policy.fanout = 4
-    #expect(policy.run([]) == 0..<0)
-    #expect(policy.run([10, 12, 10]) == 0..<0)
-    #expect(policy.run([10, 12, 10, 11]) == 0..<4)
-    #expect(policy.run([43, 10, 12, 10]) == 0..<0)
-    #expect(policy.run([43, 10, 12, 10, 10]) == 1..<5)
-    #expect(policy.run([43, 43, 43, 43, 10]) == 0..<4)
-    #expect(policy.run([700, 43, 43, 43, 10]) == 0..<0)
-    #expect(policy.run([10, 10, 10, 900, 10, 10, 10, 900, 10, 10]) == 0..<0)
-    #expect(policy.run((0..<40).map { $0 % 4 == 3 ? 900 : 10 }).count > 30)
-    #expect(policy.run([1_000_000, 10, 10, 10]) == 0..<0)
+    func run(_ eventCounts: [Int]) -> Range<Int> { policy.run(eventCounts.map { ($0, 0) }) }
+    #expect(run([]) == 0..<0)
+    #expect(run([10, 12, 10]) == 0..<0)
+    #expect(run([10, 12, 10, 11]) == 0..<4)
+    #expect(run([43, 10, 12, 10]) == 0..<0)
+    #expect(run([43, 10, 12, 10, 10]) == 1..<5)
+    #expect(run([43, 43, 43, 43, 10]) == 0..<4)
+    #expect(run([700, 43, 43, 43, 10]) == 0..<0)
+    #expect(run([10, 10, 10, 900, 10, 10, 10, 900, 10, 10]) == 0..<0)
+    #expect(run((0..<40).map { $0 % 4 == 3 ? 900 : 10 }).count > 30)
+    #expect(run([1_000_000, 10, 10, 10]) == 0..<0)
+    // A few large records count as many events.
+    policy.byteCount = 1000
+    #expect(policy.run([(4, 4200), (1, 1100), (1, 1100), (1, 1100)]) == 0..<0)
+    #expect(policy.run([(4, 4200), (1, 1100), (1, 1100), (1, 1100), (1, 1100)]) == 1..<5)
+    #expect(policy.run([(4, 4200), (43, 100), (4, 4200), (43, 100)]) == 0..<4)
   }
 
   @Test func checkpointsThatTakeMoreThanTheirShareAreThinned() {

@@ -1,0 +1,155 @@
+import CatalogModel
+import Files
+import Foundation
+import Locks
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// The memory of changes is bounded by their bytes too: a few large records are put into layers as many small ones are.
+@Suite struct LargeRecordTests {
+  private static let recordByteCount = 100_000
+
+  private var options: JournalOptions {
+    var options = JournalOptions(snapshots: .automatic)
+    options.snapshots.byteCount = 1 << 20
+    options.snapshots.backlogByteCount = 4 << 20
+    return options
+  }
+
+  private func text(_ number: Int) -> FieldValue {
+    .string("\(number) " + String(repeating: "x", count: Self.recordByteCount))
+  }
+
+  /// 4,096 additions of 1 MB each used to stay in memory, and opening read them all.
+  @Test func aFewLargeRecordsMakeALayerDue() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Large.journal")
+      let journal = try CatalogJournal.create(at: url, options: options)
+      var most = 0
+      for number in 1...100 {
+        try journal.commit { _ = try $0.addItem(kind: "note", attributes: ["text": text(number)]) }
+        most = max(most, journal.state.changedByteCount)
+      }
+      journal.waitForLayers()
+      // Bytes are counted after every eighth event. Two layers can wait for their files, and the next grows meanwhile.
+      #expect(most <= (4 << 20) + 8 * Self.recordByteCount + (1 << 20), "\(most)")
+      #expect(journal.state.changedByteCount <= (1 << 20) + 8 * Self.recordByteCount)
+      // What is on disk now is what a process leaves that is killed.
+      let copy = folder.url.appending(path: "Killed.journal")
+      try FileManager.default.copyItem(at: url, to: copy)
+      let killed = try CatalogJournal.open(at: copy, options: options)
+      #expect(try killed.statistics().replayedEventCount <= 20)
+      #expect(Array(killed.state.items) == Array(journal.state.items))
+      try killed.close()
+      try journal.close()
+    }
+  }
+
+  /// What an opening replays counts: otherwise a process that is killed again and again would replay more each time.
+  @Test func recordsThatAnOpeningReplaysCount() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Reopened.journal")
+      try CatalogJournal.create(at: url, options: options).close()
+      for number in 1...60 {
+        let journal = try CatalogJournal.open(at: url, options: options)
+        #expect(journal.state.changedByteCount <= (1 << 20) + 8 * Self.recordByteCount)
+        try journal.commit { _ = try $0.addItem(kind: "note", attributes: ["text": text(number)]) }
+        journal.waitForLayers()
+        try journal.close()
+      }
+    }
+  }
+
+  /// Merged by their events, few large records would be rewritten with each new layer.
+  @Test func largeRecordsAreWrittenOnceForEachSize() throws {
+    func bytesPerByte(_ count: Int) throws -> Double {
+      try withTemporaryFolder { folder in
+        let written = Atomic<Int>(0)
+        var options = options
+        options.fileHook = { operation in
+          if operation.kind == .write, operation.path.contains(".plist") {
+            written.add(operation.bytes.count, ordering: .relaxed)
+          }
+          return .proceed
+        }
+        let journal = try CatalogJournal.create(
+          at: folder.url.appending(path: "Merged.journal"), options: options)
+        for number in 1...count {
+          try journal.commit { _ = try $0.addItem(kind: "note", attributes: ["text": text(number)]) }
+          journal.waitForLayers()
+        }
+        try journal.close()
+        return Double(written.load(ordering: .relaxed)) / Double(count * Self.recordByteCount)
+      }
+    }
+    let (few, many) = (try bytesPerByte(64), try bytesPerByte(512))
+    // Eight times as many: three more times at the most, and not eight times as often.
+    #expect(many <= few + 3, "\(few) \(many)")
+  }
+
+  /// Commits wait while large records come faster than layers are written.
+  @Test func commitsOfLargeRecordsWaitForLayers() throws {
+    try withTemporaryFolder { folder in
+      let goesOn = DispatchSemaphore(value: 0)
+      let isHeld = Atomic<Bool>(true)
+      var options = options
+      options.fileHook = { operation in
+        if operation.kind == .create, operation.path.hasSuffix(".plist.new"),
+          isHeld.load(ordering: .acquiring)
+        {
+          goesOn.wait()
+          isHeld.store(false, ordering: .releasing)
+        }
+        return .proceed
+      }
+      let journal = try CatalogJournal.create(
+        at: folder.url.appending(path: "Held.journal"), options: options)
+      let committed = Atomic<Int>(0)
+      let hasCommitted = DispatchSemaphore(value: 0)
+      Thread.detachNewThread {
+        for number in 1...120 {
+          _ = try? journal.commit { _ = try $0.addItem(kind: "note", attributes: ["text": text(number)]) }
+          committed.add(1, ordering: .relaxed)
+        }
+        hasCommitted.signal()
+      }
+      // They get as far as the bound, and no further.
+      var count = -1
+      let end = Date() + 60
+      while count != committed.load(ordering: .relaxed) || count < 40, Date() < end {
+        count = committed.load(ordering: .relaxed)
+        Thread.sleep(forTimeInterval: 0.5)
+      }
+      let bytes = count * Self.recordByteCount
+      #expect(bytes > 4 << 20 && bytes <= (6 << 20) + 24 * Self.recordByteCount, "\(bytes)")
+      goesOn.signal()
+      hasCommitted.wait()
+      #expect(journal.head.revision == 120)
+      journal.waitForLayers()
+      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+      try journal.close()
+    }
+  }
+
+  @Test func aFollowerOfLargeRecordsIsBackedByNewLayers() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Followed.journal")
+      let journal = try CatalogJournal.create(at: url, options: options)
+      let follower = try CatalogJournal.open(at: url, mode: .follow, options: options)
+      var most = 0
+      let million = FieldValue.string(String(repeating: "x", count: 1_000_000))
+      for _ in 1...100 {
+        try journal.commit { _ = try $0.addItem(kind: "note", attributes: ["text": million]) }
+        try follower.catchUp()
+        most = max(most, follower.state.changedByteCount)
+      }
+      #expect(most <= 66 << 20, "\(most)")
+      #expect(Array(follower.state.items) == Array(journal.state.items))
+      try follower.close()
+      try journal.close()
+    }
+  }
+}
