@@ -134,7 +134,7 @@ public final class Journal<State: EventSourced>: Sendable {
   /// Opens a journal and rebuilds its newest state.
   ///
   /// Before anything in the folder changes, opening checks that the files of the log have every revision, and compares
-  /// the log with HEAD. Entries before the newest snapshot are not read unless `checking` requests it. Alterations in
+  /// the log with HEAD. Entries before the newest layer are not read unless `checking` requests it. Alterations in
   /// them are found in the background (``health``), when they are read, and by ``verify(deep:progress:)``.
   /// - Parameters:
   ///   - url: the journal's folder.
@@ -145,7 +145,7 @@ public final class Journal<State: EventSourced>: Sendable {
   ///   writing already, `permission`, `otherModel` if it has the events of another model, `newerFormat`, `olderFormat`,
   ///   or `damaged` with the first revision that is missing or altered. The folder is then unchanged. If the pruning
   ///   that ``JournalOptions/retention`` requests fails, the journal opens with all its history.
-  /// - Complexity: O(log n) with a snapshot, and O(m) in the number of events after it; O(n) without a snapshot, if
+  /// - Complexity: O(log n) with layers, and O(m) in the number of events after the newest; O(n) without layers, if
   ///   everything is checked, or if history is pruned.
   public static func open(
     at url: URL, mode: Mode = .readWrite, checking: OpeningCheck = .recent,
@@ -287,7 +287,7 @@ public final class Journal<State: EventSourced>: Sendable {
   /// The body runs in the isolation of the caller, such as the main actor, and may use its state. Parameters, result
   /// and errors are those of the blocking `commit`. Cancelling the task does not stop a commit.
   ///
-  /// The task's thread waits for the drive only if the body reads a part of a snapshot that is not in memory, if an
+  /// The task's thread waits for the drive only if the body reads a part of a layer that is not in memory, if an
   /// event names a blob that this process has not added, if the system has no thread for the flush, or if more than
   /// 65,536 events are not in a layer's file yet (for ten seconds at most).
   @discardableResult

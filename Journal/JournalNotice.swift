@@ -6,9 +6,9 @@
 public struct JournalNotice: Sendable, CustomStringConvertible {
   /// How much a notice matters.
   public enum Level: String, Sendable, CaseIterable {
-    /// Normal operation, such as a snapshot that was taken.
+    /// Normal operation, such as a layer that was written.
     case info
-    /// A problem that cost time or refused a commit but lost nothing, such as a damaged snapshot or a slow drive.
+    /// A problem that cost time or refused a commit but lost nothing, such as a damaged layer or a slow drive.
     case warning
     /// A problem that needs attention: damage in the log, or a journal that takes no more commits.
     case error

@@ -7,17 +7,17 @@ public struct JournalOptions: Sendable {
   /// commit flushes the entries themselves.
   public var flushesHeadAtEveryCommit: Bool
 
-  /// The policy for snapshots.
+  /// When layers are written, and what they keep.
   public var snapshots: SnapshotPolicy
 
-  /// About how many bytes of snapshots are kept in memory after they were read. Beyond that, those of the file that has
+  /// About how many bytes of layers are kept in memory after they were read. Beyond that, those of the file that has
   /// most are freed, and read again when they are needed.
   public var cacheByteCount: Int
 
   /// How much history is kept; nil keeps all. Opening for writing prunes older history before it returns.
   public var retention: HistoryRetention?
 
-  /// Receives notices: recovery, snapshots, slow flushes, damage, and why the journal takes no more commits. It is
+  /// Receives notices: recovery, layers, slow flushes, damage, and why the journal takes no more commits. It is
   /// called on any thread, often one that is needed for other work, so it should return soon. It must not call the
   /// journal.
   public var log: (@Sendable (JournalNotice) -> Void)?
@@ -40,13 +40,13 @@ public struct JournalOptions: Sendable {
     internals = nil
   }
 
-  /// Options for work on copies and closed journals: no automatic snapshots, and the hook of a test, if there is one.
+  /// Options for work on copies and closed journals: no automatic layers, and the hook of a test, if there is one.
   package init(fileHook: FileHook?) {
     self.init(snapshots: .manual)
     self.fileHook = fileHook
   }
 
-  /// These options for work on copies and closed journals, which takes no snapshots and prunes only what it is asked to.
+  /// These options for work on copies and closed journals, which writes no layers and prunes only what it is asked to.
   var forCopies: JournalOptions {
     var options = self
     options.snapshots = .manual
@@ -61,7 +61,7 @@ public struct JournalOptions: Sendable {
     set { unlisted.fileHook = newValue }
   }
 
-  /// Receives each read of a file, except reads of snapshots, and can make it fail; for tests.
+  /// Receives each read of a file, except reads of layers and snapshots, and can make it fail; for tests.
   package var readHook: ReadHook? {
     get { unlisted.readHook }
     set { unlisted.readHook = newValue }

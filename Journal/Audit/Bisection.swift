@@ -27,7 +27,7 @@ extension Journal {
   ///   - holds: tests a state.
   /// - Throws: ``JournalError`` as ``revision(at:)`` does; `wrongUse` if `first` is after `last`; and what `holds`
   ///   throws.
-  /// - Complexity: O(log n) states, each from the nearest snapshot before it or from the last tested state, whichever
+  /// - Complexity: O(log n) states, each from the nearest checkpoint before it or from the last tested state, whichever
   ///   is nearer.
   public func bisect(
     from first: RevisionSelector = .start, through last: RevisionSelector = .head(),

@@ -101,8 +101,8 @@ extension Journal {
 
   /// Calls `body` with the events of an entity, from one backwards, until it returns false or there are no more.
   ///
-  /// Pruned history is one event, the last. After some steps it checks whether a snapshot has the rest; the row there
-  /// is then the last call of `body`. So an entity with very many events costs no more than those since a snapshot.
+  /// Pruned history is one event, the last. After some steps it checks whether layers have the rest; the row there
+  /// is then the last call of `body`. So an entity with very many events costs no more than those since a layer.
   private func goBack(
     from revision: Revision, over entity: EntityKey,
     _ body: (Revision, JournalEvent?, _ base: EntityRow?) throws(JournalError) -> Bool

@@ -6,7 +6,7 @@ import Locks
 /// The base of a pruned history: the state of the newest pruned entry, in the file `BASE` next to the log
 /// (Documentation/Format.md, "The base of a pruned journal").
 ///
-/// 1. It can't be rebuilt, because its entries were removed. So unlike a snapshot it is not a cache but a part of the
+/// 1. It can't be rebuilt, because its entries were removed. So unlike a layer it is not a cache but a part of the
 ///    journal.
 /// 2. The first entry of the log follows the digest of its head. A later entry has the digest of its state as a
 ///    checkpoint, so the chain of digests proves the state.

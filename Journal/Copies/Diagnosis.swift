@@ -126,7 +126,8 @@ extension Diagnosis {
         "Restore the file BASE from a backup of the pruned journal, or make a journal with salvage from this one and "
           + "such a backup."
       case .image: "Restore the file from a backup, or add the same image again."
-      case .snapshot: "This costs time, but no data; the journal replaces it, and snapshot drop removes it."
+      case .snapshot:
+        "This costs time, but no data. The journal replaces a layer automatically; snapshot drop removes a snapshot."
       case .receipt: "Make the backup again."
       }
     }

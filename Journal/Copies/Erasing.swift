@@ -38,8 +38,8 @@ extension Journal {
   ///
   /// The events themselves stay, with their dates and digests, so the chain still verifies and earlier receipts still
   /// hold. A new entry records what was erased, when and why. Afterwards the erased bytes are nowhere in the folder:
-  /// not in the log, the snapshots, the images or temporary files. Backups keep them until their next run, and the file
-  /// system may retain removed files.
+  /// not in the log, the layers and snapshots, the images or temporary files. Backups keep them until their next run,
+  /// and the file system may retain removed files.
   ///
   /// The journal must be closed. After a crash either everything is erased, or nothing.
   /// - Parameters:

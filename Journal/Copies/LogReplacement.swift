@@ -4,8 +4,8 @@ import Foundation
 /// Replaces a journal's log by another one with the same history, atomically.
 ///
 /// 1. The new log is built in the folder `entries.new`, like that of a new journal. Until the last step the journal
-///    does not change, except that its snapshots are removed: they are caches, and may have content that the new log
-///    lacks.
+///    does not change, except that its layers and snapshots are removed: they are caches, and may have content that the
+///    new log lacks.
 /// 2. The last step exchanges two folders. After any crash, the journal has the old log or the new one.
 /// 3. If the new log has a base, FORMAT announces it before that step. The log decides whether there is one.
 /// 4. The file `ERASING` names the images that are removed with the old log. The next opening for writing completes

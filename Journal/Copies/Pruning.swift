@@ -110,7 +110,7 @@ extension Journal {
     return scope
   }
 
-  /// The tables of the state of a revision, replayed from entries without trusting snapshots.
+  /// The tables of the state of a revision, replayed from entries without trusting layers.
   private func tables(at revision: Revision) throws -> [EntityTable] {
     let state = try Replay<State>(log: log, format: format).version(through: revision).version.state
     guard let tables = state.parts?.tables else { throw Self.hasNoParts }

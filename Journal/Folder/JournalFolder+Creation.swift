@@ -93,7 +93,7 @@ extension JournalFolder {
         .notFound, "the folder for \"\(url.lastPathComponent)\" does not exist; create it first",
         path: url.deletingLastPathComponent().path)
     }
-    if let outer = enclosingJournal(of: folder) {
+    if let outer = enclosingJournal(ofPath: folder.currentPath() ?? folder.path) {
       throw JournalError(
         .wrongUse, "\"\(url.lastPathComponent)\" would be inside the journal \(outer); choose another place",
         path: path)
@@ -101,9 +101,11 @@ extension JournalFolder {
     return folder
   }
 
-  /// The path of the journal that a folder is, or is in.
-  private static func enclosingJournal(of folder: Folder) -> String? {
-    var url = URL(fileURLWithPath: folder.currentPath() ?? folder.path).standardizedFileURL
+  /// The path of the journal that a folder is, or is in; nil if there is none. A journal with anything else in it would
+  /// not open.
+  /// - Parameter path: of the folder, without links.
+  package static func enclosingJournal(ofPath path: String) -> String? {
+    var url = URL(fileURLWithPath: path).absoluteURL.standardizedFileURL
     while url.path != "/" {
       // A folder that can't be read is no journal of this user.
       let format = try? Folder(url.path, followsLinks: true, hook: nil).file("FORMAT", .reading)

@@ -1,19 +1,8 @@
 package import Files
 import Foundation
 
-/// The open folder of a journal: what it contains, and what it must not contain.
-///
-/// ```
-/// Name.journal/
-///   FORMAT      the format's version, the journal's id, and its model
-///   HEAD        the newest acknowledged entry
-///   RECEIPT     in a backup: the newest entry that its journal had acknowledged
-///   ERASING     while an erasure is not finished
-///   SHARED      in a journal of several nodes: the address of their log
-///   entries/    the log, and in a pruned journal BASE, the state that history begins with
-///   images/     blobs by SHA-256
-///   snapshots/  keyed archives, and a record of each
-/// ```
+/// The open folder of a journal: what it contains, and what it must not contain. Documentation/Format.md, "The folder",
+/// lists its files.
 ///
 /// Everything is opened relative to the folder's descriptor, so it stays the same journal even if the folder is moved
 /// and replaced by another one. Paths are used only in messages.
@@ -29,7 +18,7 @@ package struct JournalFolder: Sendable {
   var images: String { path + "/images" }
   var snapshots: String { path + "/snapshots" }
 
-  /// The path of the file of a snapshot or layer.
+  /// The path of the file of a layer or snapshot.
   func path(of layer: LayerName) -> String { "\(snapshots)/\(layer.fileName)" }
 
   /// Opens the folder without reading it.
@@ -73,10 +62,10 @@ package struct JournalFolder: Sendable {
   /// The folder of blobs; nil if a copy of the journal omitted it because it was empty.
   func openImages() throws(JournalError) -> Folder? { try openFolder("images") }
 
-  /// The folder of snapshots; nil if it is missing.
+  /// The folder of layers and snapshots; nil if it is missing.
   func openSnapshots() throws(JournalError) -> Folder? { try openFolder("snapshots") }
 
-  /// The folder of snapshots, created if it is missing.
+  /// The folder of layers and snapshots, created if it is missing.
   func makeSnapshots() throws(JournalError) -> Folder { try makeFolder("snapshots") }
 
   /// Prepares the folder for writing: recreates folders that a copy omitted because they were empty. Called with the

@@ -117,8 +117,8 @@ package struct LogLimits: Sendable {
   /// The most bytes of the entries of one append, at least 10 MiB. The engine refuses a larger entry with `tooLarge`,
   /// and never appends a larger batch.
   package let appendByteCount: Int
-  /// How many free bytes commits may need on the disk of the journal's folder. Snapshots leave that many free. 0 for a
-  /// log that is stored elsewhere.
+  /// How many free bytes commits may need on the disk of the journal's folder. Layers and snapshots leave that many
+  /// free. 0 for a log that is stored elsewhere.
   package let spareByteCount: Int
 
   package init(appendByteCount: Int, spareByteCount: Int) {

@@ -3,9 +3,9 @@ package import Files
 /// A storage of logs: creates the log of a new journal, and opens it again.
 ///
 /// **Local and shared data.** The engine has a folder for each journal, and holds its lock while the journal is open
-/// for writing. FORMAT, the images and the snapshots are in it; they belong to this machine. The log is the journal
-/// itself. It is stored in that folder, in memory, or anywhere else, and several machines can share it if it refuses an
-/// append that does not follow its newest entry (``AppendFailure/conflict(newest:)``).
+/// for writing. FORMAT, the images, the layers and the snapshots are in it; they belong to this machine. The log is the
+/// journal itself. It is stored in that folder, in memory, or anywhere else, and several machines can share it if it
+/// refuses an append that does not follow its newest entry (``AppendFailure/conflict(newest:)``).
 ///
 /// ``JournalOptions/logStorage`` says which storage a journal has. The journal's folder does not record it, so a journal
 /// must always be opened with the same one.

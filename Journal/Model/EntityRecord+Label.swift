@@ -1,28 +1,33 @@
 extension EntityRecord {
   /// Texts of up to this many characters are short enough for a label.
   private static let labelLimit = 80
-  private static let labelNames = ["title", "name", "path"]
+  fileprivate static let labelNames = ["title", "name", "path"]
   /// No short text has so many bytes.
   private static let largeByteCount = 4096
 
   /// The attribute `title`, `name` or `path`, or the first short text; nil if there is none.
   ///
   /// A name in parts, such as `{"common": "Germany", "official": …}`, gives its first part.
-  public var label: String? {
+  public var label: String? { labelPart?.text }
+
+  /// The label, and the attribute that it comes from.
+  package var labelPart: (attribute: String, text: String)? {
     for name in Self.labelNames {
       switch self[name] {
-      case .string(let text)? where !text.isEmpty: return text
+      case .string(let text)? where !text.isEmpty: return (name, text)
       case .dictionary(let parts)?:
         let texts = parts.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.lazy.compactMap {
           Self.shortText($0.value)
         }
-        if let text = texts.first { return text }
+        if let text = texts.first { return (name, text) }
       default: continue
       }
     }
-    var found: String?
+    var found: (attribute: String, text: String)?
     visit { key, value in
-      if found == nil, case .attribute = key { found = Self.shortText(value) }
+      if found == nil, case .attribute(let name) = key, let text = Self.shortText(value) {
+        found = (name, text)
+      }
     }
     return found
   }
@@ -41,5 +46,35 @@ extension EntityRecord {
       text.count <= labelLimit, !text.contains(where: \.isNewline)
     else { return nil }
     return text
+  }
+}
+
+extension RecordChanges {
+  /// Whether a record has the same ``EntityRecord/label`` before and after these changes. They don't have the old values,
+  /// and a text that was replaced by a number may have been the label.
+  /// - Parameter attribute: the attribute from which the label before or after the changes comes; nil if there is none.
+  package func keepsLabel(from attribute: String?) -> Bool {
+    let names = EntityRecord.labelNames
+    let place = attribute.flatMap { names.firstIndex(of: $0) }
+    var isKept = true
+    visitKeys { key in
+      guard case .attribute(let changed) = key else { return }
+      switch (names.firstIndex(of: changed), place) {
+      case (let changed?, let place?): if changed <= place { isKept = false }
+      case (.some, nil): isKept = false
+      case (nil, .some): break
+      // The first short text is the label.
+      case (nil, nil): if attribute?.isBefore(changed) != true { isKept = false }
+      }
+    }
+    return isKept
+  }
+}
+
+extension String {
+  /// Whether an attribute of this name comes before another one in a record.
+  fileprivate func isBefore(_ other: String) -> Bool {
+    utf8.count == other.utf8.count
+      ? utf8.lexicographicallyPrecedes(other.utf8) : utf8.count < other.utf8.count
   }
 }

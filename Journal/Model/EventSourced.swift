@@ -2,7 +2,7 @@
 ///
 /// A model is a value type with structural sharing: the journal gives copies to readers and changes its own. It
 /// represents each entity as an `EntityRecord`, which is enough for history, time travel and proof. A model that keeps
-/// its entities in ``EntityTable`` and exposes its ``parts`` also has snapshots.
+/// its entities in ``EntityTable`` and exposes its ``parts`` also has layers and snapshots.
 public protocol EventSourced: Sendable {
   /// The name of the model and the version of its records, such as `"catalog/1"`. Each entry records it. Another model,
   /// or an older version of this one, can't open the journal. Raise the version when a field changes its meaning, and
@@ -69,19 +69,19 @@ public protocol EventSourced: Sendable {
   /// The revision that a tag of that name stands for; nil if there is none.
   func revision(tagged name: String) -> Revision?
 
-  /// The parts of the state that a snapshot stores. If nil, the model has no snapshots, and its journal always opens by
+  /// The parts of the state that layers store. If nil, the model has no layers, and its journal always opens by
   /// a replay.
   var parts: StateParts? { get }
-  /// The state made of a snapshot's parts; nil if the parts are not valid, and then a replay makes the state.
+  /// The state made of the parts that layers have; nil if the parts are not valid, and then a replay makes the state.
   init?(parts: StateParts)
-  /// The same state with the same parts, which are now backed by a snapshot's layers. The result keeps what the state
+  /// The same state with the same parts, which are now backed by one more layer. The result keeps what the state
   /// has besides its parts, such as indexes in memory.
   ///
   /// Called during a commit, after some hundred events each time. By default, ``init(parts:)`` makes the result. A model
   /// that reads its entities there, for example to build a ``ValueIndex``, should implement this method: otherwise these
   /// commits build the index again, and wait for it.
   func replacing(parts: StateParts) -> Self?
-  /// The names of the numbered fields 0, 1, … of a kind's records, which describe them in snapshots.
+  /// The names of the numbered fields 0, 1, … of a kind's records, which describe them in layers and snapshots.
   static func fieldNames(of kind: EntityKind) -> [String]
 }
 
@@ -130,7 +130,7 @@ extension EventSourced {
   public static func isRestored(_ kind: EntityKind) -> Bool { true }
   /// By default, there are no tags.
   public func revision(tagged name: String) -> Revision? { nil }
-  /// By default, there are no snapshots.
+  /// By default, there are no layers and no snapshots.
   public var parts: StateParts? { nil }
   /// By default, nil.
   public init?(parts: StateParts) { return nil }

@@ -25,7 +25,7 @@ extension Journal {
 
   /// The state at a point in time.
   /// - Throws: ``JournalError`` as ``revision(at:)`` does, or if the state can't be read.
-  /// - Complexity: O(1) for the newest state, otherwise O(m) in the number of events since the snapshot before it.
+  /// - Complexity: O(1) for the newest state, otherwise O(m) in the number of events since the checkpoint before it.
   public func state(asOf selector: RevisionSelector) throws -> State { try version(asOf: selector).state }
 
   /// The state at a point in time together with the entry that made it.
@@ -63,7 +63,7 @@ extension Journal {
     }
   }
 
-  /// The version at a point in time, replayed from the start of the history without snapshots.
+  /// The version at a point in time, replayed from the start of the history without layers.
   /// - Throws: ``JournalError``, as ``state(asOf:)`` does.
   /// - Complexity: O(n) in the number of events before it.
   public func version(replayedTo selector: RevisionSelector) throws -> Version<State> {

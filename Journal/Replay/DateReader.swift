@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// Parses dates as people write them, in one time zone.
 struct DateReader {
@@ -72,7 +72,7 @@ struct DateReader {
 
   /// The first moment of today, as if the zone were UTC.
   private var today: Int64 {
-    let civil = now.microseconds + offset(at: now)
+    let civil = now.microseconds + now.offset(of: timeZone)
     return civil - (civil % Self.day + Self.day) % Self.day
   }
 
@@ -84,13 +84,27 @@ struct DateReader {
       let minutes = parts[0] * 60 + parts[1]
       return Timestamp(microseconds: civil - (zone.first == "-" ? -minutes : minutes) * 60_000_000)
     }
+    return Timestamp(microseconds: civil).asShown(in: timeZone)
+  }
+}
+
+extension Timestamp {
+  /// The time at which a clock in a zone shows what a clock in UTC shows at this time.
+  package func asShown(in timeZone: TimeZone) -> Timestamp {
     // The offset depends on the time, which depends on the offset: two iterations are enough, except within an hour
     // that a clock shows twice or never.
-    let guess = Timestamp(microseconds: civil - offset(at: Timestamp(microseconds: civil)))
-    return Timestamp(microseconds: civil - offset(at: guess))
+    let guess = earlier(by: offset(of: timeZone))
+    return earlier(by: guess.offset(of: timeZone))
   }
 
-  private func offset(at moment: Timestamp) -> Int64 {
-    Int64(timeZone.secondsFromGMT(for: moment.date)) * 1_000_000
+  /// How far a clock in a zone is ahead of UTC at this time, in microseconds.
+  fileprivate func offset(of timeZone: TimeZone) -> Int64 {
+    Int64(timeZone.secondsFromGMT(for: date)) * 1_000_000
+  }
+
+  /// The time that many microseconds earlier, or the same one if there is no such timestamp.
+  private func earlier(by duration: Int64) -> Timestamp {
+    let (result, isOverflow) = microseconds.subtractingReportingOverflow(duration)
+    return isOverflow ? self : Timestamp(microseconds: result)
   }
 }

@@ -1,7 +1,7 @@
 package import Foundation
 
 /// The entries of a journal, opened without building a state. The time to open does not grow with the number of
-/// entries, even without snapshots.
+/// entries, even without layers.
 ///
 /// Opening reports missing entries as ``Journal`` does. An altered entry is found when it is read.
 package final class EntryHistory<State: EventSourced>: Sendable {

@@ -5,7 +5,7 @@ struct Replay<State: EventSourced>: Sendable {
   let log: any EntryLog
   let format: JournalFormat
 
-  /// The version at a revision, replayed from a known state: that of a snapshot, or the empty one.
+  /// The version at a revision, replayed from a known state: that of a layer's checkpoint, or the empty one.
   /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered.
   /// - Complexity: O(n) in the number of events between the two.
   func version(

@@ -16,7 +16,7 @@ extension Journal {
   ///   - scope: what to restore.
   ///   - selector: the point in time.
   ///   - fields: only these parts, of entities that exist now and existed then; all parts if nil. Entities that the
-  ///     scope names must exist.
+  ///     scope names must exist. The number of a field means another field in each kind of entity.
   ///   - keepsNew: whether to keep entities and parts that were added since.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, if an entity never
   ///   existed, if its content at that point was erased, or if it is deleted and only parts of it are to be restored.
@@ -24,6 +24,17 @@ extension Journal {
   public func planRestore(
     of scope: RestoreScope, asOf selector: RevisionSelector, fields: Set<FieldKey>? = nil,
     keepsNew: Bool = false
+  ) throws -> RestorePlan {
+    let kinds = State.kindNames.indices.map { EntityKind(rawValue: UInt8($0)) }
+    let fieldsByKind = fields.map { fields in Dictionary(uniqueKeysWithValues: kinds.map { ($0, fields) }) }
+    return try planRestore(of: scope, asOf: selector, fieldsByKind: fieldsByKind, keepsNew: keepsNew)
+  }
+
+  /// Plans to restore entities as ``planRestore(of:asOf:fields:keepsNew:)`` does, with other parts for each kind.
+  package func planRestore(
+    of scope: RestoreScope, asOf selector: RevisionSelector,
+    fieldsByKind fields: [EntityKind: Set<FieldKey>]?,
+    keepsNew: Bool
   ) throws -> RestorePlan {
     let newest = version
     let point = try revision(at: selector)
@@ -65,7 +76,7 @@ extension Journal {
       if let fields {
         guard let past, let present else { continue }
         let changes = present.changes(to: past) { key in
-          fields.contains(key) && !(keepsNew && past.value(of: key) == nil)
+          fields[entity.kind]?.contains(key) == true && !(keepsNew && past.value(of: key) == nil)
         }
         if let changes { targets.set(entity, present.applying(changes)) }
       } else if let past {

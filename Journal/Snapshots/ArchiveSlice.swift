@@ -1,6 +1,6 @@
 import KeyedArchiving
 
-/// The bytes of an `NSData` in a snapshot. Each access is checked.
+/// The bytes of an `NSData` in a layer or snapshot. Each access is checked.
 struct ArchiveSlice: Sendable {
   private let bytes: ArchiveBytes
   private let start: Int
@@ -13,7 +13,7 @@ struct ArchiveSlice: Sendable {
     count = header.count
   }
 
-  /// The error for contents that no snapshot has.
+  /// The error for contents that no layer or snapshot has.
   var foreign: ArchiveError { SnapshotReader.foreign(at: start) }
 
   /// Calls `body` with some of the bytes.

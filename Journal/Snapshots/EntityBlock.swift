@@ -154,7 +154,7 @@ struct EntityBlock {
     }
   }
 
-  /// The error for contents that no snapshot has.
+  /// The error for contents that no layer has.
   var foreign: ArchiveError { SnapshotReader.foreign(at: heads.lowerBound) }
 }
 

@@ -2,8 +2,9 @@ import Foundation
 import KeyedArchiving
 import Locks
 
-/// All layers of a journal. A replay to a revision starts from the newest checkpoint at or before it that the layers
-/// reach without a gap or, if there is none, from the empty state of revision 0.
+/// All layers of a journal, including snapshots: each is a layer from revision 0. A replay to a revision starts from
+/// the newest checkpoint at or before it that the layers reach without a gap or, if there is none, from the empty state
+/// of revision 0.
 ///
 /// 1. A layer is not trusted: it is used only if it has a record, its entry is in the log, its schema is the model's,
 ///    and everything read from it has the checksums of the record.
@@ -16,7 +17,7 @@ import Locks
 final class LayerChain<State: EventSourced>: Sendable {
   let records: SnapshotRecords
   let faults: ReadFaults
-  /// Nil for a model without snapshots.
+  /// Nil for a model without parts, which has no layers and no snapshots.
   let shape: StateShape?
   private let folder: JournalFolder
   private let format: JournalFormat
@@ -24,7 +25,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   /// The open log; nil after the journal was closed.
   private let log: Lock<(any EntryLog)?>
   private let findings: Findings
-  private let memory: LayerMemory
+  private let pageBudget: PageBudget
   /// In the order of their ends. Until the journal is closed, each layer refers back to this object, which rebuilds it.
   private let known = Lock<[Layer]>([])
   private let isClosed = Lock(false)
@@ -68,9 +69,9 @@ final class LayerChain<State: EventSourced>: Sendable {
     self.log = Lock(log)
     let findings = Findings(options)
     self.findings = findings
-    faults = ReadFaults { error, name in findings.note(error, of: name, Self.unused) }
+    faults = ReadFaults { error, name in findings.note(error, of: name, Self.unused(name)) }
     shape = StateShape(State.self)
-    memory = LayerMemory(limit: options.cacheByteCount)
+    pageBudget = PageBudget(limit: options.cacheByteCount)
   }
 
   /// Replaces the open log by another opening of it.
@@ -90,10 +91,11 @@ final class LayerChain<State: EventSourced>: Sendable {
   var damaged: Set<LayerName> { findings.found.withLock { $0.damaged } }
   var unreadable: Set<LayerName> { findings.found.withLock { $0.unreadable } }
 
-  private static var unused: String { "a snapshot is not used" }
+  private static func unused(_ name: LayerName?) -> String { "a \(name?.noun ?? "layer") is not used" }
 
-  func note(_ error: JournalError, of name: LayerName? = nil, _ message: String = unused) {
-    findings.note(error, of: name, message)
+  /// - Parameter message: what the error means for the journal; by default, that the layer is not used.
+  func note(_ error: JournalError, of name: LayerName? = nil, _ message: String? = nil) {
+    findings.note(error, of: name, message ?? Self.unused(name))
   }
 
   /// All layers that can be used, in the order of their ends.
@@ -124,7 +126,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   func hasPending(through revision: Revision) -> Bool { pending(through: revision) != nil }
 
   func add(_ layer: Layer) {
-    memory.add(layer)
+    pageBudget.add(layer)
     known.withLock { known in
       // Layers refer to the chain, so those of a closed one would keep it in memory.
       if isClosed.withLock({ $0 }) { return }
@@ -186,7 +188,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     let head = name.to <= newest ? try Replay<State>(log: log, format: format).head(at: name.to) : nil
     guard let head, head.digest == facts.entryDigest else {
       throw JournalError(
-        .damaged, "the snapshot belongs to another entry than the one in the log", revision: name.to,
+        .damaged, "the \(name.noun) belongs to another entry than the one in the log", revision: name.to,
         path: folder.path(of: name))
     }
     return try open(name, facts)
@@ -204,13 +206,13 @@ final class LayerChain<State: EventSourced>: Sendable {
       facts.start.textCounts.count == shape.lists.count
     else {
       throw JournalError(
-        .damaged, "the snapshot can't be used: \(StateShape.advice)", revision: name.to,
+        .damaged, "the \(name.noun) can't be used: \(StateShape.advice)", revision: name.to,
         path: folder.path(of: name))
     }
-    let memory = memory
+    let pageBudget = pageBudget
     let file = try SnapshotFile(
       name, in: folder.openSnapshots(), facts: facts, memoryByteCount: options.snapshots.memoryByteCount
-    ) { memory.note($0) }
+    ) { pageBudget.note($0) }
     return try file.contents(shape)
   }
 
@@ -273,7 +275,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     }
     note(
       JournalError(
-        .damaged, "the snapshot can't be used: \(StateShape.advice)", revision: stack.checkpoint.revision,
+        .damaged, "the layer can't be used: \(StateShape.advice)", revision: stack.checkpoint.revision,
         path: folder.snapshots))
     return .empty
   }
@@ -373,8 +375,8 @@ final class LayerChain<State: EventSourced>: Sendable {
     // Another history may have replaced this one, for example from a backup.
     guard head.digest == layer.entryDigest, let shape else {
       throw JournalError(
-        .damaged, "the snapshot belongs to another entry than the one in the log", revision: head.revision,
-        path: folder.entries)
+        .damaged, "the \(layer.name.noun) belongs to another entry than the one in the log",
+        revision: head.revision, path: folder.entries)
     }
     var state = start.state
     _ = try replay.apply(start.revision + 1, through: layer.start.revision, to: &state)

@@ -53,7 +53,7 @@ extension StateShape {
   static let advice =
     "it lacks parts of the model; when the kinds, indexes or lists of a model change, raise the version in its schema"
 
-  /// Nil for a model without parts, which has no snapshots.
+  /// Nil for a model without parts, which has no layers.
   init?<State: EventSourced>(_: State.Type) {
     guard let parts = State().parts else { return nil }
     schema = State.schema

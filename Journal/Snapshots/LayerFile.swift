@@ -2,7 +2,7 @@ import CBOR
 import KeyedArchiving
 import Synchronization
 
-/// The archive of a layer, which is read on demand.
+/// The archive of a layer or snapshot, which is read on demand.
 ///
 /// Safe to use from any thread.
 final class LayerFile: LayerContents {

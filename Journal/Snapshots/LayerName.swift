@@ -9,6 +9,9 @@ struct LayerName: Hashable, Sendable, Comparable {
     (left.to, left.from ?? -1) < (right.to, right.from ?? -1)
   }
 
+  /// What it is the name of: a `snapshot` if the state was requested, otherwise a `layer`.
+  var noun: String { from == nil ? "snapshot" : "layer" }
+
   private static let fileSuffix = ".plist"
   private static let recordSuffix = ".record"
 
@@ -20,9 +23,9 @@ struct LayerName: Hashable, Sendable, Comparable {
   var fileName: String { text + Self.fileSuffix }
   var recordName: String { text + Self.recordSuffix }
 
-  /// The name of a layer's file, nil for any other file.
+  /// The name of the file of a snapshot or layer, nil for any other file.
   init?(fileName: String) { self.init(fileName, Self.fileSuffix) }
-  /// The name of a layer's record, nil for any other file.
+  /// The name of the record of a snapshot or layer, nil for any other file.
   init?(recordName: String) { self.init(recordName, Self.recordSuffix) }
 
   init(from: Revision?, to: Revision) {

@@ -1,7 +1,7 @@
 import KeyedArchiving
 
-/// Rows of two or three numbers in ascending order, in data of a snapshot: a byte with the width of a number, and the
-/// numbers, most significant byte first.
+/// Rows of two or three numbers in ascending order, in data of a layer or snapshot: a byte with the width of a number,
+/// and the numbers, most significant byte first.
 ///
 /// Numbers are compared as unsigned; a negative one counts as the unsigned one with the same bits.
 struct PackedNumbers: Sendable {
@@ -25,7 +25,7 @@ struct PackedNumbers: Sendable {
     count = (data.count - 1) / (columns * width)
   }
 
-  /// The error for numbers that no snapshot has.
+  /// The error for numbers that no layer or snapshot has.
   var foreign: ArchiveError { data.foreign }
 
   /// The row at a position; its third number is 0 where there are two.

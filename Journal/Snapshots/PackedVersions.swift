@@ -15,7 +15,7 @@ struct PackedVersions: Sendable {
   }
 
   var count: Int { rows.count }
-  /// The error for rows that no snapshot has.
+  /// The error for rows that no layer or snapshot has.
   var foreign: ArchiveError { rows.foreign }
 
   func bounds() throws(ArchiveError) -> ClosedRange<Int>? { try rows.bounds(highest: highest) }

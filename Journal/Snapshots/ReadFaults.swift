@@ -2,7 +2,7 @@ import KeyedArchiving
 import Locks
 import Synchronization
 
-/// The read failures of all states of a journal: parts that could be read neither from a snapshot nor from the log.
+/// The read failures of all states of a journal: parts that could be read neither from a layer nor from the log.
 ///
 /// A failure is permanent: until the journal is opened again, nothing more is derived from its states.
 ///
@@ -20,7 +20,7 @@ final class ReadFaults: Sendable {
 
   /// Notes that a file can't be read; the log may still have the answer.
   func found(_ error: ArchiveError, in layer: Layer) {
-    report(SnapshotFile.failure(error, layer.top.revision, error.path ?? ""), layer.name)
+    report(SnapshotFile.failure(error, of: layer.name, error.path ?? ""), layer.name)
   }
 
   /// Notes an incomplete answer.
@@ -28,7 +28,7 @@ final class ReadFaults: Sendable {
     newest.withLock {
       $0 = JournalError(
         .io,
-        "a part of the state can't be read, neither from its snapshot nor from the log; close the journal and open it "
+        "a part of the state can't be read, neither from its layers nor from the log; close the journal and open it "
           + "again", path: error.path, cause: error)
     }
     hasFailed.store(true, ordering: .releasing)

@@ -18,7 +18,7 @@ public struct Snapshot: Sendable {
 }
 
 extension Journal {
-  /// All requested snapshots, oldest first. Their files are not read; ``check(_:)`` does that.
+  /// All snapshots, oldest first. Their files are not read; ``check(_:)`` does that.
   /// - Throws: ``JournalError`` if their records can't be read.
   public func snapshots() throws -> [Snapshot] {
     try chain.records.all().filter { $0.name.from == nil }.compactMap(snapshot(of:))
@@ -58,8 +58,8 @@ extension Journal {
     try keeping().drop(revision)
   }
 
-  /// The problems with snapshots since the journal was opened: files that are missing, cut or altered. They cost only
-  /// time: the states that were read are right.
+  /// The problems with layers and snapshots since the journal was opened: files that are missing, cut or altered. They
+  /// cost only time: the states that were read are right.
   public var snapshotProblems: [JournalError] { chain.problems }
 
   /// Reads a snapshot's whole file and returns its problem, nil if there is none.

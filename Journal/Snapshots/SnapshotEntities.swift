@@ -1,6 +1,7 @@
 import KeyedArchiving
 
-/// The entities of one kind in a layer's file: their versions, and their deletions. Each is decoded on demand.
+/// The entities of one kind in the file of a layer or snapshot: their versions, and their deletions. Each is decoded on
+/// demand.
 final class SnapshotEntities: Sendable {
   private let versions: any LayerVersions
   /// For each deletion, the entity's number and the revision.
@@ -11,7 +12,7 @@ final class SnapshotEntities: Sendable {
   /// The lowest and the highest number in the layer.
   private let numbers: ClosedRange<Int>?
 
-  /// Numbers above this are in no snapshot, so that counting on from one never overflows.
+  /// Numbers above this are in no layer or snapshot, so that counting on from one never overflows.
   static let numberLimit = Int.max >> 1
 
   init(

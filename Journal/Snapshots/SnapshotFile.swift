@@ -2,11 +2,11 @@ import Files
 import Foundation
 import KeyedArchiving
 
-/// The open file of a layer. A small one is read and checked at once, so that its states no longer need the disk; pages
-/// of a large one are read and checked when they are first touched.
+/// The open file of a layer or snapshot. A small one is read and checked at once, so that its states no longer need the
+/// disk; pages of a large one are read and checked when they are first touched.
 struct SnapshotFile: Sendable {
   private let path: String
-  private let revision: Revision
+  private let name: LayerName
   private let bytes: ArchiveBytes
 
   /// Opens the file.
@@ -21,7 +21,7 @@ struct SnapshotFile: Sendable {
   ) throws(JournalError) {
     let file = try Self.open(name, in: folder, facts: facts)
     path = file.path
-    revision = name.to
+    self.name = name
     let byteCount = facts.byteCount
     if byteCount <= memoryByteCount {
       bytes = ArchiveBytes(try file.contents(limit: byteCount))
@@ -36,7 +36,7 @@ struct SnapshotFile: Sendable {
         check: { page, bytes in unsafe page < checksums.count && CRC32C.checksum(bytes) == checksums[page] },
         didRead: didRead)
     } catch {
-      throw Self.failure(error, revision, path)
+      throw Self.failure(error, of: name, path)
     }
   }
 
@@ -44,7 +44,7 @@ struct SnapshotFile: Sendable {
   private func check(_ facts: SnapshotFacts) throws(JournalError) {
     guard bytes.count == facts.byteCount else {
       throw JournalError(
-        .damaged, "the snapshot was cut while it was being read", revision: revision, path: path)
+        .damaged, "the \(name.noun) was cut while it was being read", revision: name.to, path: path)
     }
     do throws(ArchiveError) {
       for (page, checksum) in facts.pageChecksums.enumerated() {
@@ -56,7 +56,7 @@ struct SnapshotFile: Sendable {
         }
       }
     } catch {
-      throw Self.failure(error, revision, path)
+      throw Self.failure(error, of: name, path)
     }
   }
 
@@ -65,18 +65,18 @@ struct SnapshotFile: Sendable {
   ) throws(JournalError) -> File {
     let path = folder?.path(of: name.fileName) ?? name.fileName
     do throws(JournalError) {
-      guard let folder else { throw JournalError(.notFound, "there are no snapshots") }
+      guard let folder else { throw JournalError(.notFound, "the folder snapshots is missing") }
       let file = try folder.file(name.fileName, .reading)
       let byteCount = try file.byteCount()
       guard byteCount == facts.byteCount else {
         throw JournalError(
-          .damaged, "the snapshot has \(byteCount) bytes and should have \(facts.byteCount)",
+          .damaged, "the \(name.noun) has \(byteCount) bytes and should have \(facts.byteCount)",
           revision: name.to, path: path)
       }
       return file
     } catch {
       guard error.code == .notFound else { throw error }
-      throw JournalError(.damaged, "the snapshot is missing", revision: name.to, path: path)
+      throw JournalError(.damaged, "the \(name.noun) is missing", revision: name.to, path: path)
     }
   }
 
@@ -94,14 +94,14 @@ struct SnapshotFile: Sendable {
       let bytes = unsafe UnsafeMutableRawBufferPointer(rebasing: page[..<count])
       let read = try unsafe file.read(into: bytes, at: start)
       guard read == count, unsafe CRC32C.checksum(UnsafeRawBufferPointer(bytes)) == checksum else {
-        throw failure(altered(start..<start + count, file.path), name.to, file.path)
+        throw failure(altered(start..<start + count, file.path), of: name, file.path)
       }
     }
   }
 
   private static func altered(_ range: Range<Int>, _ path: String) -> ArchiveError {
     ArchiveError(
-      .damaged, "The \(range.count) bytes from byte \(range.lowerBound) on are not those that were written",
+      .damaged, "the \(range.count) bytes from byte \(range.lowerBound) on are not those that were written",
       offset: range.lowerBound, path: path)
   }
 
@@ -111,20 +111,20 @@ struct SnapshotFile: Sendable {
   /// The contents of the file.
   /// - Throws: ``JournalError`` with code `damaged`, if that is detected at once.
   func contents(_ shape: StateShape) throws(JournalError) -> LayerFile {
-    do throws(ArchiveError) { return try LayerFile(bytes, revision: revision, shape: shape) } catch {
-      throw Self.failure(error, revision, path)
+    do throws(ArchiveError) { return try LayerFile(bytes, revision: name.to, shape: shape) } catch {
+      throw Self.failure(error, of: name, path)
     }
   }
 
   /// A temporary read error is not damage.
-  static func failure(_ error: ArchiveError, _ revision: Revision, _ path: String) -> JournalError {
+  static func failure(_ error: ArchiveError, of name: LayerName, _ path: String) -> JournalError {
     if error.code == .io {
       return JournalError(
-        .io, "the snapshot can't be read at the moment: \(error.message)", revision: revision, path: path)
+        .io, "the \(name.noun) can't be read at the moment: \(error.message)", revision: name.to, path: path)
     }
     let problem = error.code == .unsupportedFormat ? "can't be used" : "is damaged"
     return JournalError(
-      .damaged, "the snapshot \(problem): \(error.message)", revision: revision, path: path,
+      .damaged, "the \(name.noun) \(problem): \(error.message)", revision: name.to, path: path,
       offset: error.offset)
   }
 }
@@ -144,7 +144,7 @@ extension SnapshotFile {
   /// - Parameters:
   ///   - reserve: how many bytes must stay free on the disk for commits.
   ///   - pace: says how many bytes the drive is given at a time.
-  ///   - backlog: what waits for this layer.
+  ///   - backlog: what waits for this file.
   ///   - isCancelled: called for each piece that is written.
   ///   - check: throws if the file must not be used.
   /// - Throws: ``JournalError`` if it can't be written, or with code `closed` if it is cancelled; nothing is left
@@ -158,7 +158,7 @@ extension SnapshotFile {
     try folder.removeFile(temporary)
     do {
       let sink = SnapshotSink(
-        try folder.file(temporary, .creating), reserve: reserve, pace: pace, backlog: backlog,
+        try folder.file(temporary, .creating), name.noun, reserve: reserve, pace: pace, backlog: backlog,
         isCancelled: isCancelled)
       let digest: ContentDigest?
       do {
@@ -178,16 +178,19 @@ extension SnapshotFile {
     } catch {
       try? folder.removeFile(temporary)
       throw error as? JournalError
-        ?? JournalError(.io, "the snapshot can't be written", revision: header.head.revision, cause: error)
+        ?? JournalError(
+          .io, "the \(name.noun) can't be written", revision: header.head.revision, cause: error)
     }
   }
 }
 
-/// Writes the bytes of a snapshot in pieces, and computes the checksum of each page.
+/// Writes the bytes of a layer or snapshot in pieces, and computes the checksum of each page.
 ///
 /// Used by one thread.
 private final class SnapshotSink {
   private let file: File
+  /// What the file is: `layer` or `snapshot`.
+  private let noun: String
   private(set) var byteCount = 0
   private var checksums: [UInt32] = []
   /// The checksum of the page that is not yet full.
@@ -201,10 +204,12 @@ private final class SnapshotSink {
   private var writtenOutByteCount = 0
 
   init(
-    _ file: consuming File, reserve: Int, pace: WritePace, backlog: @escaping () -> LayerBacklog,
+    _ file: consuming File, _ noun: String, reserve: Int, pace: WritePace,
+    backlog: @escaping () -> LayerBacklog,
     isCancelled: @escaping () -> Bool
   ) {
     self.file = file
+    self.noun = noun
     self.reserve = reserve
     self.pace = pace
     self.backlog = backlog
@@ -227,7 +232,7 @@ private final class SnapshotSink {
       guard try file.freeByteCount() >= reserve + bytes.count else {
         throw JournalError(
           .io,
-          "the disk is nearly full, and the rest is reserved for commits, so no snapshot was written; free some space",
+          "the disk is nearly full, and the rest is reserved for commits, so no \(noun) was written; free some space",
           path: file.path)
       }
       try unsafe file.write(bytes, at: byteCount)
@@ -261,7 +266,7 @@ private final class SnapshotSink {
 
   private func checkIsWanted() throws(JournalError) {
     if isCancelled() {
-      throw JournalError(.closed, "the journal was closed while a snapshot was written", path: file.path)
+      throw JournalError(.closed, "the journal was closed while a \(noun) was written", path: file.path)
     }
   }
 

@@ -30,7 +30,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private let format: JournalFormat
   private let policy: SnapshotPolicy
   private let options: JournalOptions
-  /// How many bytes a snapshot leaves free on the disk for the log.
+  /// How many bytes layers and snapshots leave free on the disk for the log.
   private let reserve: Int
   private let chain: LayerChain<State>
   /// Told of commits by the committer.
@@ -41,7 +41,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private let writtenCount: Atomic<Int>
   /// Held by the thread that writes or removes files. A plain lock, because it is held as long as a file takes to
   /// write.
-  private let turn = NSLock()
+  private let fileLock = NSLock()
   /// Entered by the background thread.
   private let background = DispatchGroup()
   /// Set by closing, and checked for each piece that is written.
@@ -219,8 +219,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     while true {
       do throws(JournalError) {
         if isClosed { break }
-        turn.lock()
-        defer { turn.unlock() }
+        fileLock.lock()
+        defer { fileLock.unlock() }
         let pending = nextPending
         if pending == nil || !isBehind, let run = try dueRun() {
           try mergeIfPossible(run)
@@ -462,7 +462,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// A layer to write into another file.
   private func source(_ layer: Layer) throws(JournalError) -> any LayerSource {
     do throws(ArchiveError) { return try Self.sequential(layer.contents) } catch {
-      throw SnapshotFile.failure(error, layer.top.revision, chain.path(of: layer.name))
+      throw SnapshotFile.failure(error, of: layer.name, chain.path(of: layer.name))
     }
   }
 
@@ -502,7 +502,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     of run: [Layer], _ sources: [any LayerSource], meanwhile: () -> Void
   ) throws(JournalError) -> [LayerCheckpoint] {
     let all = run.flatMap(\.checkpoints)
-    guard let last = all.last else { return [] }
+    guard let first = run.first, let last = all.last else { return [] }
+    let name = LayerName(from: first.start.revision, to: last.revision)
     var choices = [all]
     while let newest = choices.last, newest.count > 1 {
       // Every second, counted from the end, so that the last stays.
@@ -514,14 +515,14 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     // Nearly always all fit.
     if run.reduce(0, { $0 + ($1.facts?.byteCount ?? 0) }) <= share { return all }
     let (newest, past) = try byteCounts(
-      sources, keeping: choices.map { $0.map(\.revision) }, meanwhile: meanwhile)
+      sources, of: name, keeping: choices.map { $0.map(\.revision) }, meanwhile: meanwhile)
     return choices[policy.choice(past, newestByteCount: newest, share: share)]
   }
 
   /// About how many bytes the newest state of a merged layer would take, and its past states for each choice of
   /// checkpoints. The first choice includes all others.
   private func byteCounts(
-    _ sources: [any LayerSource], keeping choices: [[Revision]], meanwhile: () -> Void
+    _ sources: [any LayerSource], of name: LayerName, keeping choices: [[Revision]], meanwhile: () -> Void
   ) throws(JournalError) -> (newest: Int, past: [Int]) {
     do throws(ArchiveError) {
       var counts = choices.map { _ in 0 }
@@ -546,7 +547,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       }
       return (sample.newestByteCount, counts.map { $0 * sample.furtherByteCount })
     } catch {
-      throw SnapshotFile.failure(error, choices.first?.last ?? 0, error.path ?? folder.snapshots)
+      throw SnapshotFile.failure(error, of: name, error.path ?? folder.snapshots)
     }
   }
 
@@ -565,11 +566,11 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     generation: Int, replacesFile: Bool = false, meanwhile: @escaping () -> Void = {}
   ) throws(JournalError) -> SnapshotFacts {
     guard let shape = chain.shape, let top = checkpoints.last else {
-      throw JournalError(.wrongUse, "\(State.schema) has no snapshots: its model has no parts")
+      throw JournalError(.wrongUse, "\(State.schema) has no layers: its model has no parts")
     }
     guard top.tables.allSatisfy({ $0.count >= 0 && $0.deletionCount >= 0 && $0.erasedCount >= 0 }) else {
       throw JournalError(
-        .damaged, "a snapshot does not have as many entities as it says", revision: top.revision,
+        .damaged, "a \(name.noun) does not have as many entities as it says", revision: top.revision,
         path: folder.snapshots)
     }
     try chain.waitForEntry(top.revision)
@@ -634,8 +635,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// Writes a whole state and returns when its file and its record are durable.
   /// - Throws: ``JournalError`` with code `closed` if the journal is closed in the meantime.
   func take(_ version: Version<State>, eventCount: Int) throws(JournalError) -> SnapshotRecord {
-    turn.lock()
-    defer { turn.unlock() }
+    fileLock.lock()
+    defer { fileLock.unlock() }
     try checkIsOpen()
     guard let parts = version.state.parts, let shape = chain.shape else {
       throw JournalError(.wrongUse, "\(State.schema) has no snapshots: its model has no parts")
@@ -654,7 +655,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     return SnapshotRecord(name, facts)
   }
 
-  /// Fails once the journal is closing: then nothing in its folder may change. Called with the turn held.
+  /// Fails once the journal is closing: then nothing in its folder may change. Called with the lock of the files held.
   private func checkIsOpen() throws(JournalError) {
     if progress.withLock({ $0.isClosed }) {
       throw JournalError.closed(path: folder.path)
@@ -664,8 +665,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// Drops the snapshot of a revision; states that it backs stay usable.
   /// - Throws: ``JournalError`` with code `notFound` if there is none.
   func drop(_ revision: Revision) throws(JournalError) {
-    turn.lock()
-    defer { turn.unlock() }
+    fileLock.lock()
+    defer { fileLock.unlock() }
     try checkIsOpen()
     let name = LayerName(from: nil, to: revision)
     guard try chain.records.names().contains(name) else {
@@ -687,14 +688,14 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   // MARK: Closing
 
-  /// Cancels the write in progress. After that, no file of a snapshot is changed. Layers in memory are not written: the
-  /// next opening replays their events instead.
+  /// Cancels the write in progress. After that, no file of a layer or snapshot is changed. Layers in memory are not
+  /// written: the next opening replays their events instead.
   func close() {
     isCancelled.store(true, ordering: .relaxed)
     progress.withLock { $0.isClosed = true }
     background.wait()
-    turn.lock()
-    turn.unlock()
+    fileLock.lock()
+    fileLock.unlock()
   }
 
   var isClosed: Bool { progress.withLock { $0.isClosed } }

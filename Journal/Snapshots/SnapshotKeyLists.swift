@@ -2,7 +2,7 @@ import CBOR
 import KeyedArchiving
 import Locks
 
-/// The keys of a dictionary in a snapshot, as the log encodes them.
+/// The keys of a dictionary in a layer or snapshot, as the log encodes them.
 final class SnapshotKeyList: Sendable {
   /// The object number of the array of keys.
   let number: Int

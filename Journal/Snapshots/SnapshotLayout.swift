@@ -1,4 +1,4 @@
-/// The layout of a snapshot's archive, which its writer and its reader share.
+/// The layout of the archive of a layer or snapshot, which its writer and its reader share.
 ///
 /// Documentation/Format.md, "The archive", describes it, and so does the text under ``Root/about`` in every archive.
 enum SnapshotLayout {

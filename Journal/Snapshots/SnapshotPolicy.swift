@@ -41,7 +41,7 @@ public struct SnapshotPolicy: Hashable, Sendable {
   public static let automatic = SnapshotPolicy(isAutomatic: true, keepsPast: true)
   /// Keeps opening fast and no past states: for phones with small disks.
   public static let small = SnapshotPolicy(isAutomatic: true, keepsPast: false)
-  /// Writes only requested snapshots: for an app that decides itself when there is time.
+  /// Writes no layers, and snapshots only on request: for an app that decides itself when there is time.
   public static let manual = SnapshotPolicy(isAutomatic: false, keepsPast: true)
 
   /// Below this many bytes, saving space is not worthwhile.

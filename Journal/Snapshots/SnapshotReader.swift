@@ -1,7 +1,8 @@
 import CBOR
 import KeyedArchiving
 
-/// Reads the archive of a snapshot in place: everything is decoded on demand, and only some lists of keys are cached.
+/// Reads the archive of a layer or snapshot in place: everything is decoded on demand, and only some lists of keys are
+/// cached.
 ///
 /// It reads what `SnapshotWriter` writes and refuses anything else, so a value is either exactly the one that was
 /// written or an error.
@@ -44,7 +45,7 @@ final class SnapshotReader: Sendable {
 
   /// The error for something that `SnapshotWriter` does not write.
   static func foreign(at offset: Int) -> ArchiveError {
-    ArchiveError(.malformed, "This does not have the layout of a snapshot", offset: offset)
+    ArchiveError(.malformed, "this does not have the layout of a layer or snapshot", offset: offset)
   }
 
   // MARK: Objects

@@ -1,10 +1,10 @@
 import CBOR
 import Files
 
-/// The record of a layer's file: facts and checksums, in a small file next to it.
+/// The record of a layer or snapshot: facts and checksums, in a small file next to it.
 struct SnapshotRecord: Sendable, Equatable {
   let name: LayerName
-  /// The facts in the record; nil if it can't be read, and then the layer is not used.
+  /// The facts in the record; nil if it can't be read, and then the layer or snapshot is not used.
   let facts: SnapshotFacts?
   /// Why the record can't be read, and where it is.
   private let reason: String
@@ -39,7 +39,7 @@ struct SnapshotRecord: Sendable, Equatable {
     do throws(CBORError) {
       let facts = try SnapshotFacts(encoded: bytes)
       guard facts.top.revision == name.to, facts.start.revision == name.from ?? 0 else {
-        self.init(unreadable: name, because: "it is that of another layer", path: path)
+        self.init(unreadable: name, because: "it is that of another file", path: path)
         return
       }
       self.init(name, facts)
@@ -55,11 +55,11 @@ struct SnapshotRecord: Sendable, Equatable {
   var problem: JournalError? {
     guard facts == nil else { return nil }
     return JournalError(
-      .damaged, "the record of the snapshot can't be read: \(reason)", revision: name.to, path: path)
+      .damaged, "the record of the \(name.noun) can't be read: \(reason)", revision: name.to, path: path)
   }
 }
 
-/// The facts about a layer's file and the states in it.
+/// The facts about the file of a layer or snapshot, and the states in it.
 struct SnapshotFacts: Sendable, Equatable {
   /// How the file is divided for checksums; a page is checked when it is first touched.
   static let pageByteCount = 4 << 10
@@ -69,15 +69,15 @@ struct SnapshotFacts: Sendable, Equatable {
   var pageChecksums: [UInt32]
   /// The digest of a whole state; nil for a layer.
   var stateDigest: ContentDigest?
-  /// The digest of the layer's newest entry, which seals all entries before it.
+  /// The digest of the newest entry in it, which seals all entries before it.
   var entryDigest: ContentDigest
   /// The name of the model and its version.
   var schema: String
   /// How often its content was written: once, and once for each merge.
   var generation: Int
-  /// The checkpoint below the layer.
+  /// The checkpoint below it.
   var start: LayerCheckpoint
-  /// The checkpoints of the layer, in ascending order, at least one.
+  /// Its checkpoints, in ascending order, at least one.
   var checkpoints: [LayerCheckpoint]
 
   var top: LayerCheckpoint { checkpoints.last ?? start }

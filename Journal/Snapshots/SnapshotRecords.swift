@@ -1,6 +1,6 @@
 import Files
 
-/// The records in a journal's folder of snapshots.
+/// The records of all layers and snapshots of a journal.
 struct SnapshotRecords: Sendable {
   let folder: JournalFolder
 

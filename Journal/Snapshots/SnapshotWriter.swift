@@ -2,7 +2,7 @@ import CBOR
 import Foundation
 import KeyedArchiving
 
-/// The header of a layer.
+/// The header of a layer or snapshot.
 struct LayerHeader: Sendable {
   let journal: JournalID
   let shape: StateShape
@@ -301,7 +301,7 @@ struct SnapshotWriter: ~Copyable {
         continue
       }
       guard lines.append(next) else {
-        throw ArchiveError(.limitExceeded, "An index has too many long values")
+        throw ArchiveError(.limitExceeded, "an index has too many long values")
       }
     }
     try archive.beginDictionary()

@@ -1,4 +1,4 @@
-/// The base of an ``EntityTable``: the entities of one kind as the layers of a snapshot have them.
+/// The base of an ``EntityTable``: the entities of one kind as layers have them.
 ///
 /// It never changes: equal calls give equal answers, on any thread. A read failure is not thrown, because reading a
 /// state does not throw; ``failure`` reports it.
@@ -32,14 +32,14 @@ package protocol EntityBase: AnyObject, Sendable {
   var failure: JournalError? { get }
 }
 
-/// The base of an ``EntityIndex``: its lines as the layers of a snapshot have them. It never changes.
+/// The base of an ``EntityIndex``: its lines as layers have them. It never changes.
 package protocol IndexBase: AnyObject, Sendable {
   func contains(_ key: IndexKey) -> Bool
   /// The lines from a key on, in order.
   func lines(from key: IndexKey) -> BaseIterator<IndexKey, Void>
 }
 
-/// The base of a ``LayeredIndex``: the lines of a declared index as the layers of a snapshot have them. It never
+/// The base of a ``LayeredIndex``: the lines of a declared index as layers have them. It never
 /// changes.
 package protocol ValueLinesBase: AnyObject, Sendable {
   /// The lines from one through another, in order or in reverse, with the revision of the version that each is of. That

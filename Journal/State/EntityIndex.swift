@@ -31,7 +31,7 @@ package struct IndexKey: Comparable, Hashable, Sendable {
 /// for account in accountsByBranch.members(of: branch) { … }
 /// ```
 ///
-/// An index is a value, like ``EntityTable``, and may be backed by the layers of a snapshot. All groups are in one
+/// An index is a value, like ``EntityTable``, and may be backed by layers. All groups are in one
 /// table, so a group of one member costs one line.
 ///
 /// 1. If a line's key is in `changes`, its value says whether the line exists. Otherwise the base decides; without a
@@ -40,7 +40,7 @@ package struct IndexKey: Comparable, Hashable, Sendable {
 ///
 /// Below, *n* is the number of lines. Groups and members are any numbers; negative ones come last.
 public struct EntityIndex: Sendable {
-  /// The lines of a snapshot's layers, nil for an index that was built from revision 0.
+  /// The lines of the layers, nil for an index that was built from revision 0.
   let base: (any IndexBase)?
   /// The lines that were inserted (true) or removed (false) since.
   private(set) var changes = SortedTable<IndexKey, Bool>()
@@ -48,7 +48,7 @@ public struct EntityIndex: Sendable {
   /// An empty index.
   public init() { base = nil }
 
-  /// The index that the layers of a snapshot have.
+  /// The index that layers have.
   package init(base: any IndexBase) { self.base = base }
 
   /// Whether a group has a member. O(log n).

@@ -39,7 +39,7 @@ package struct Deletion: Hashable, Sendable {
 /// ```
 ///
 /// A table is a value. Copying it takes constant time, and later changes do not affect a copy. A table may be backed by
-/// a snapshot, whose entities it reads on demand; it behaves the same in both cases.
+/// layers, whose entities it reads on demand; it behaves the same in both cases.
 ///
 /// 1. An entity in `rows` exists. One in `deletions` is deleted or erased. For any other number the base decides;
 ///    without a base the entity does not exist.
@@ -50,7 +50,7 @@ package struct Deletion: Hashable, Sendable {
 ///
 /// Below, *n* is the number of entities.
 public struct EntityTable: Sendable {
-  /// The entities of a snapshot's layers, nil for a table that was replayed from revision 0.
+  /// The entities of the layers, nil for a table that was replayed from revision 0.
   let base: (any EntityBase)?
   /// What was added or changed since.
   private(set) var rows = SortedTable<Int, EntityRow>()
@@ -77,7 +77,7 @@ public struct EntityTable: Sendable {
     erasedCount = 0
   }
 
-  /// The table that the layers of a snapshot have.
+  /// The table that layers have.
   /// - Parameter highest: the highest number that was ever assigned; none in the base is above it.
   package init(base: any EntityBase, highest: Int) {
     self.base = base

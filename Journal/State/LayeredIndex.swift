@@ -1,7 +1,7 @@
 import CBOR
 import Tables
 
-/// The index of a table as the layers of a snapshot have it, with the changes since. It is read on demand, so a query
+/// The index of a table as its layers have it, with the changes since. It is read on demand, so a query
 /// right after an opening need not wait until an index is in memory.
 ///
 /// Each layer lists its own versions of entities. A line counts if the table has that version: if a later layer or a

@@ -1,7 +1,7 @@
-/// The parts of a state that a snapshot stores.
+/// The parts of a state that layers and snapshots store.
 ///
 /// ``EventSourced/parts`` gives them, and ``EventSourced/init(parts:)`` makes a state of them. The tables and indexes
-/// of a snapshot are backed by its files and read on demand; lists are read at once, so they should be small.
+/// are backed by the files of layers and read on demand; lists are read at once, so they should be small.
 public struct StateParts: Sendable {
   /// The entities, a table for each kind, in the order of ``EventSourced/kindNames``.
   public var tables: [EntityTable]
@@ -38,7 +38,7 @@ extension EventSourced {
   /// parts.
   var changedByteCount: Int { parts?.changedByteCount ?? 0 }
 
-  /// Why some answer of this state may be incomplete: a part of it could be read neither from a snapshot nor from the
+  /// Why some answer of this state may be incomplete: a part of it could be read neither from a layer nor from the
   /// log. Nil if every read succeeded.
   ///
   /// Reading a state does not throw. So answers lack what can't be read, and this property reports it in every state of

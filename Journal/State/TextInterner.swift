@@ -10,7 +10,7 @@ import Tables
 ///
 /// Texts are equal if their bytes are. Unlike Swift strings, they do not compare by canonical equivalence, because an
 /// index must not depend on a version of Unicode. It is a value that is copied in constant time, for up to thousands of
-/// texts: a snapshot stores them as a list and reads all of it.
+/// texts: a layer stores them as a list and reads all of it.
 ///
 /// 1. The numbers are those below ``count``, each assigned once.
 /// 2. A text keeps its number forever, even if nothing uses it any more.

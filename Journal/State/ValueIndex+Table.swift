@@ -1,6 +1,6 @@
 // Updates an index from a table of entities, for a model that reads keys from records.
 extension ValueIndex {
-  /// Builds the index of a table, from the layers of a snapshot if they have it.
+  /// Builds the index of a table, from its layers if they have it.
   /// - Parameter progress: called regularly with the number of entities that were read.
   /// - Complexity: O(n log n) in the entities of the table, or O(n) if the layers have the index.
   package init(

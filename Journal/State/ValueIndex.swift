@@ -96,7 +96,7 @@ extension ValueIndex {
   /// An index of these lines, which need not be sorted. O(n log n).
   package init(_ lines: [ValueLine]) {
     var sorted = lines
-    // Those of a snapshot's layers are sorted already.
+    // Those of layers are sorted already.
     if !zip(lines, lines.dropFirst()).allSatisfy({ $0 < $1 }) { sorted.sort() }
     var last: ValueLine?
     // A repeated element of an array is one line.

@@ -4,11 +4,11 @@ import Locks
 /// How much of a journal is read before it is opened.
 public enum OpeningCheck: Sendable {
   /// Checks that every revision is accounted for and every file of the log has its size, reads the entries after the
-  /// newest snapshot, and compares the newest entries with HEAD. Older entries are read in the background; see
+  /// newest layer, and compares the newest entries with HEAD. Older entries are read in the background; see
   /// ``Journal/health``.
   case recent
   /// Reads everything that ``Journal/verify(deep:progress:)`` reads: every entry and its digest, every state, every
-  /// blob. A damaged snapshot does not make the opening fail.
+  /// blob. A damaged layer or snapshot does not make the opening fail.
   case everything
 }
 

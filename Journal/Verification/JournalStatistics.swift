@@ -12,7 +12,7 @@ public struct JournalStatistics: Sendable {
   public let blobByteCount: Int
   /// The number of blobs on disk, named or not.
   public let blobCount: Int
-  /// Bytes of all layers on disk, which the journal writes automatically. Requested snapshots are not included.
+  /// Bytes of all layers on disk, which the journal writes automatically. Snapshots are not included.
   public let layerByteCount: Int
   /// The number of these layers, which is also the most that a lookup reads.
   public let layerCount: Int

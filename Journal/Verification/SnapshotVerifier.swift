@@ -1,6 +1,6 @@
 import KeyedArchiving
 
-/// Compares the snapshots and layers of a journal with the states that a replay passes through.
+/// Compares the layers and snapshots of a journal with the states that a replay passes through.
 ///
 /// A layer is right if it has at each of its checkpoints what the entries since the previous checkpoint have changed,
 /// and nothing else. If each layer is right, so is every stack of layers that a state can be opened from, and proving
@@ -10,7 +10,8 @@ struct SnapshotVerifier<State: EventSourced> {
   private let isDeep: Bool
   private var subjects: [Subject<State>] = []
   /// How many were checked.
-  private(set) var count = 0
+  private(set) var layerCount = 0
+  private(set) var snapshotCount = 0
 
   init(_ chain: LayerChain<State>, isDeep: Bool) {
     self.chain = chain
@@ -36,7 +37,7 @@ struct SnapshotVerifier<State: EventSourced> {
       let subject = subjects[index]
       // One that was dropped, merged or rewritten in the meantime is not a problem.
       if subject.problem != nil, (try? chain.records.record(subject.name)) != subject.record { continue }
-      count += 1
+      if subject.name.from == nil { snapshotCount += 1 } else { layerCount += 1 }
       if let problem = subject.problem { problems.append(problem) }
     }
     subjects.removeAll { $0.name.to <= head.revision }
@@ -74,7 +75,7 @@ private struct Subject<State: EventSourced> {
     self.record = record
     self.chain = chain
     problem = record.problem
-    // A snapshot of another version of the model is never used, so it can't give a wrong state.
+    // One of another version of the model is never used, so it can't give a wrong state.
     shape = isDeep && record.facts?.schema == State.schema ? chain.shape : nil
     if shape != nil, record.facts?.start.revision == 0 { before = State().parts }
   }
@@ -88,7 +89,7 @@ private struct Subject<State: EventSourced> {
       try reopen(facts, shape)
       guard let contents else { return }
       do throws(ArchiveError) { try sort(contents, facts, shape) } catch {
-        throw SnapshotFile.failure(error, name.to, path)
+        throw SnapshotFile.failure(error, of: name, path)
       }
     } catch {
       problem = error
@@ -135,7 +136,7 @@ private struct Subject<State: EventSourced> {
       for position in 0..<max(found.count, expected.count) {
         guard position < min(found.count, expected.count),
           try found.line(at: position) == expected.line(at: position)
-        else { throw ArchiveError(.damaged, "An index does not match the entities") }
+        else { throw ArchiveError(.damaged, "an index does not match the entities") }
       }
     }
   }
@@ -146,13 +147,15 @@ private struct Subject<State: EventSourced> {
     guard problem == nil, let facts = record.facts else { return }
     if !isOpened, head.revision >= facts.checkpoints.first?.revision ?? name.to { open(facts) }
     if problem == nil, head.revision == name.to, head.digest != facts.entryDigest {
-      return fail("the snapshot belongs to an entry that is not in the log", head)
+      return fail("the \(name.noun) belongs to an entry that is not in the log", head)
     }
     guard problem == nil, let shape else { return }
     if head.revision == facts.start.revision {
       before = state.parts
       let start = before.map { LayerCheckpoint(revision: head.revision, eventCount: eventCount, $0) }
-      if start != facts.start { fail("the snapshot begins at a state that differs from the entries'", head) }
+      if start != facts.start {
+        fail("the \(name.noun) begins at a state that differs from the entries'", head)
+      }
       return
     }
     guard passed < facts.checkpoints.count, facts.checkpoints[passed].revision == head.revision else {
@@ -171,13 +174,13 @@ private struct Subject<State: EventSourced> {
       let expected = MemoryLayer(parts, since: before, at: checkpoint, after: start)
       let isSame = try holds(expected, contents, parts, shape, asOf: head.revision)
       if !isSame || checkpoint != facts.checkpoints[passed] {
-        fail("the snapshot has a state that differs from the entries'", head)
+        fail("the \(name.noun) has a state that differs from the entries'", head)
       }
       if head.revision == name.to {
         try checkTop(parts, contents, facts, shape, head)
       }
     } catch {
-      problem = SnapshotFile.failure(error, name.to, path)
+      problem = SnapshotFile.failure(error, of: name, path)
     }
     self.before = parts
     passed += 1
@@ -227,12 +230,12 @@ private struct Subject<State: EventSourced> {
       let found = contents.texts(list)
       guard found.count == texts.count,
         zip(found, texts).allSatisfy({ $0.utf8.elementsEqual($1.utf8) })
-      else { return fail("the snapshot has texts that differ from the entries'", head) }
+      else { return fail("the \(name.noun) has texts that differ from the entries'", head) }
     }
     if let digest = facts.stateDigest,
       digest != StateDigest.digest(schema: State.schema, tables: parts.tables)
     {
-      fail("the record of the snapshot names a state that differs from the entries'", head)
+      fail("the record of the \(name.noun) names a state that differs from the entries'", head)
     }
   }
 }

@@ -37,6 +37,8 @@ public struct Verification: Sendable {
   /// How many checkpoints were compared with the states that the entries make; with `deep`, all that this version of
   /// the model wrote.
   public var checkpointCount = 0
+  /// How many layers were read; with `deep`, each was compared with its replay.
+  public var layerCount = 0
   /// How many snapshots were read; with `deep`, each was compared with its replay.
   public var snapshotCount = 0
   /// The newest entry that was read.
@@ -57,12 +59,12 @@ extension Journal {
   /// - that each event follows from the state before it and from the previous event of its entity, and that dates never
   ///   decrease;
   /// - the rules of the model, and the indexes that queries have built;
-  /// - the bytes of every blob that was ever named, and of every snapshot.
+  /// - the bytes of every blob that was ever named, and of every layer and snapshot.
   ///
   /// Commits can continue during the call; it verifies the journal as of its start.
   /// - Parameters:
-  ///   - deep: whether to also decode every snapshot, and to prove that it and every checkpoint equal the state that
-  ///     the entries before it make. Only this detects a snapshot that was forged with correct checksums.
+  ///   - deep: whether to also decode every layer and snapshot, and to prove that it and every checkpoint equal the
+  ///     state that the entries before it make. Only this detects one that was forged with correct checksums.
   ///   - progress: called regularly with the revision reached and the newest one.
   /// - Throws: ``JournalError`` if the journal is closed. Problems of the journal are in the result.
   /// - Complexity: O(n) in the bytes of the journal and its images.
@@ -108,7 +110,8 @@ extension Journal {
       verifier.note(error)
     }
     try checkBlobs(&verifier)
-    verifier.result.snapshotCount = snapshots.count
+    verifier.result.layerCount = snapshots.layerCount
+    verifier.result.snapshotCount = snapshots.snapshotCount
     try checkMarker(expected, &verifier)
     checkReceipt(expected, &verifier)
     progress(expected.revision, expected.revision)

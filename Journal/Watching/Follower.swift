@@ -24,7 +24,7 @@ final class Follower<State: EventSourced>: Sendable {
   private let published: Published<State>
   private let options: JournalOptions
   /// Locked by the thread that applies entries.
-  private let turn = Lock(Applied())
+  private let applied = Lock(Applied())
   private let found = Lock<JournalError?>(nil)
   private let isEnding = TimedSemaphore(value: 0)
 
@@ -92,7 +92,7 @@ final class Follower<State: EventSourced>: Sendable {
   }
 
   private func advance(to newest: Revision) throws(JournalError) {
-    try turn.withLock { applied throws(JournalError) in
+    try applied.withLock { applied throws(JournalError) in
       if newest - published.version.revision > Self.manyCount {
         try startFromLayers(through: newest, &applied)
       }

@@ -83,15 +83,20 @@ extension Catalog {
     writer.endArray()
   }
 
-  /// Writes one entity. If it does not exist, this writes nothing.
+  /// Writes one entity, or null if it does not exist.
   package func write(_ entity: EntityKey, to writer: inout JSONWriter) {
     switch entity.kind {
-    case .category: category(EntityID(entity.number))?.write(to: &writer)
-    case .item: item(EntityID(entity.number))?.write(to: &writer, in: self)
-    case .tag: tags.first { $0.id.entity == entity }?.write(to: &writer)
-    case .image: image(EntityID(entity.number))?.write(to: &writer)
-    default: assertionFailure("\(entity) can't be written")
+    case .category:
+      if let found = category(EntityID(entity.number)) { return found.write(to: &writer) }
+    case .item:
+      if let found = item(EntityID(entity.number)) { return found.write(to: &writer, in: self) }
+    case .image:
+      if let found = image(EntityID(entity.number)) { return found.write(to: &writer) }
+    case .tag:
+      if let found = tags.first(where: { $0.id.entity == entity }) { return found.write(to: &writer) }
+    default: break
     }
+    writer.null()
   }
 
   /// Writes the members `categories`, `items` and `images` into the open object, in one piece.

@@ -1,4 +1,4 @@
-// The parts of a catalog in a snapshot. Snapshot files contain these names, so a new name needs a new schema.
+// The parts of a catalog in layers and snapshots. Their files contain these names, so a new name needs a new schema.
 extension Catalog {
   private enum PartName {
     static let itemsByKind = "itemsByKind"

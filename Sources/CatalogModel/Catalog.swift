@@ -35,7 +35,7 @@ public struct Catalog: Sendable {
 
   /// How many items there are. O(1).
   public var itemCount: Int {
-    // A snapshot that names too few would otherwise make it negative.
+    // A layer that names too few would otherwise make it negative.
     max(itemTable.count, 0)
   }
   /// How many categories there are. O(1).

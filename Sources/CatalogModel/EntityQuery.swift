@@ -1,5 +1,5 @@
 package import CBOR
-import Foundation
+package import Foundation
 import JSON
 
 /// A query for entities that match all of its criteria.
@@ -7,19 +7,24 @@ public struct EntityQuery: Hashable, Sendable {
   /// A value that a part of an entity must have.
   public struct Condition: Hashable, Sendable {
     /// An attribute, a path inside one such as `name.common`, or one of the catalog's fields such as `@category`.
-    public var field: String
+    public var field: String { didSet { path = Self.path(of: field) } }
     /// The value in JSON, or a plain text. Texts are equal if their UTF-8 bytes are. A date may be written as the command
     /// line prints it, `2026-08-01 10:00:00`, in UTC unless it names another zone.
     public var value: String
-    /// The values that match, one of which must have the part, if not only ``value`` does.
-    package var ranges: [ValueRange]?
+    /// The zone of a date that names none.
+    var timeZone = TimeZone.gmt
+    /// The values that match, if not only ``value`` does.
+    var ranges: [ValueRange]?
     /// Whether it must not hold.
-    package var isNegated = false
+    var isNegated = false
+    /// The field as it is found without decoding other parts; nil for a field that has to be interpreted.
+    private(set) var path: AttributePath?
 
     /// The condition that the part with that name has that value.
     public init(_ field: String, is value: String) {
       self.field = field
       self.value = value
+      path = Self.path(of: field)
     }
   }
 
@@ -74,18 +79,93 @@ public struct EntityQuery: Hashable, Sendable {
 }
 
 extension EntityQuery.Condition {
+  /// The conditions that a text states as people write it: `stars>=4`, `title^=Du`, `author!=ana`, `title=Dune`.
+  /// - Parameter timeZone: the zone of a date that names none.
+  /// - Throws: ``JournalError`` with code `wrongUse` if the text has another form.
+  package static func conditions(
+    _ text: String, timeZone: TimeZone = .gmt
+  ) throws(JournalError) -> [EntityQuery.Condition] {
+    let operators = ["!=", ">=", "<=", "^=", "=", ">", "<"]
+    let places = operators.compactMap { sign in text.firstRange(of: sign).map { (sign, $0) } }
+    // The first operator counts. If two begin at the same place, the longer one does.
+    guard
+      let (sign, place) = places.min(by: {
+        ($0.1.lowerBound, $1.0.count) < ($1.1.lowerBound, $0.0.count)
+      }), place.lowerBound > text.startIndex
+    else {
+      throw JournalError(
+        .wrongUse, "a condition is FIELD=VALUE, or with !=, <, <=, >, >= or ^= (begins with), not \"\(text)\""
+      )
+    }
+    var condition = EntityQuery.Condition(
+      String(text[..<place.lowerBound]), is: String(text[place.upperBound...]))
+    condition.timeZone = timeZone
+    condition.isNegated = sign == "!="
+    switch sign {
+    case "=": return [condition]
+    case "!=":
+      if condition.value != "null" { return [condition] }
+      // A part that is missing has no value either.
+      var isThere = condition
+      isThere.ranges = [.missing]
+      return [condition, isThere]
+    case ">=": condition.ranges = condition.values.map { .from($0) }
+    case "<=": condition.ranges = condition.values.map { .through($0) }
+    case ">": condition.ranges = condition.values.map { .above($0) }
+    case "<": condition.ranges = condition.values.map { .below($0) }
+    default: condition.ranges = [.prefix(condition.value)]
+    }
+    return [condition]
+  }
+
+  /// What the text of the value may mean.
+  private var values: [FieldValue] {
+    let value = (try? FieldValue(json: value, decodingWrappers: true)) ?? .string(value)
+    return [value] + (timestamp.map { [.date($0.date)] } ?? [])
+  }
+
+  /// The ranges of an index in which all matching values are, and maybe others; nil if no index helps.
+  var indexRanges: [ValueRange]? {
+    if path == nil || isNegated { return nil }
+    if let ranges { return ranges }
+    // The value is a plain text, or a value in JSON.
+    var found = [ValueRange.equal(to: .string(value))]
+    if let timestamp { found.append(timestamp.dates) }
+    if let value = try? FieldValue(json: value, decodingWrappers: true) {
+      guard value.array == nil, value.dictionary == nil, value != .null else { return nil }
+      found.append(.equal(to: value))
+    }
+    return found
+  }
+
   func holds(of record: EntityRecord, _ kind: EntityKind) -> Bool {
-    let found = part(of: record, kind)
-    let matches =
-      if let ranges { ranges.contains { $0.contains(ValueKey(found)) } } else { equals(found) }
+    let matches: Bool
+    if let ranges, let path, path.names.count == 1 {
+      matches = ranges.contains { $0.contains(record, at: path) }
+    } else {
+      let found = part(of: record, kind)
+      matches = if let ranges { ranges.contains { $0.contains(ValueKey(found)) } } else { equals(found) }
+    }
     return matches != isNegated
   }
+
+  /// The path of a field, nil if the field is the catalog's own, or may be a position in a list.
+  private static func path(of field: String) -> AttributePath? {
+    let steps = field.split(separator: ".").map(String.init)
+    guard !field.hasPrefix("@"), !steps.isEmpty, !steps.dropFirst().contains(where: { Int($0) != nil }) else {
+      return nil
+    }
+    return AttributePath(steps)
+  }
+
+  /// The value as a date, if it is one.
+  private var timestamp: Timestamp? { Timestamp(shown: value, in: timeZone) }
 
   private func equals(_ found: FieldValue?) -> Bool {
     guard let found else { return false }
     // Values compare as in an index, so that a search finds the same with and without one.
     if case .string(let text) = found, text.utf8.elementsEqual(value.utf8) { return true }
-    if case .date(let date) = found, let wanted = Timestamp(shown: value) { return Timestamp(date) == wanted }
+    if case .date(let date) = found, let wanted = timestamp { return Timestamp(date) == wanted }
     guard let wanted = try? FieldValue(json: value, decodingWrappers: true) else { return false }
     switch wanted {
     case .array, .dictionary: return found == wanted || found.isIdentical(to: wanted)
@@ -115,10 +195,16 @@ extension EntityQuery.Condition {
 }
 
 extension Timestamp {
-  /// Reads a date as the command line prints it, in UTC unless it names another zone.
-  init?(shown text: String) {
-    guard let timestamp = Timestamp(text) ?? Timestamp(text + "Z") else { return nil }
-    self = timestamp
+  /// Reads a date as the command line prints it. A date without a zone is in this one, and a day is its first moment.
+  init?(shown text: String, in timeZone: TimeZone) {
+    let hasTime = text.utf8.contains(UInt8(ascii: ":"))
+    if let exact = Timestamp(text), hasTime {
+      self = exact
+    } else if let shown = Timestamp(hasTime ? text + "Z" : text) {
+      self = shown.asShown(in: timeZone)
+    } else {
+      return nil
+    }
   }
 
   /// The range that has all dates with this timestamp.

@@ -27,7 +27,8 @@ extension Catalog {
       return record.text(at: fields.kind)
     }
 
-    /// The number of its category, or nil if it is in none.
+    /// The number of its category, or nil if it is in none. If the category was erased, the item keeps its number, and
+    /// the catalog has no such category.
     public var category: CategoryID? { (try? ItemFields(record))?.category.map { CategoryID($0) } }
 
     /// All attributes, decoded. O(n) in the size of the item.

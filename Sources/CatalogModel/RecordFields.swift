@@ -1,27 +1,11 @@
 import CBOR
 
-// The records of a catalog, schema "catalog/1". A record is a CBOR map; its numbered fields are:
-//
-//   category  0  name       text
-//             1  color      array of four floats: red, green, blue, alpha; absent: none
-//   item      0  kind       text
-//             1  category   unsigned, the category's number; absent: none
-//   image     0  item       unsigned, the item's number
-//             1  name       text
-//             2  mediaType  text
-//             3  sha256     32 bytes, the blob's digest
-//             4  byteCount  unsigned, the blob's size
-//   tag       0  name       text
-//             1  revision   unsigned
-//
-// Numbers of entities start at 1. The text keys of an item's record are the user's attributes. Fields with other
-// numbers, and text keys in the records of categories and images, are preserved but ignored, so that a later version
-// can add some.
+// The records of a catalog: Documentation/Format.md, "The catalog's fields".
 
 /// The numbers of an item's fields.
-enum ItemField {
-  static let kind: UInt8 = 0
-  static let category: UInt8 = 1
+package enum ItemField {
+  package static let kind: UInt8 = 0
+  package static let category: UInt8 = 1
 }
 
 /// The numbers of a category's fields.
@@ -156,7 +140,7 @@ extension EntityRecord {
 
 extension RecordChanges {
   /// Whether a numbered field changes. Numbered fields come first in the map.
-  var changeFields: Bool {
+  package var changeFields: Bool {
     // The map's head is longer than a byte only when more than 23 parts change.
     let first = bytes[0] & 0x1F < 24 ? 1 : bytes[0] & 0x1F == 24 ? 2 : bytes[0] & 0x1F == 25 ? 3 : 5
     return first < bytes.count && bytes[first] < 24

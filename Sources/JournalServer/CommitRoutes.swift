@@ -133,32 +133,32 @@ extension JournalAPI {
     if let tag = names.first(where: { !Catalog.isRestored($0.kind) }) {
       throw APIError.wrongUse("\(Catalog.name(of: tag)) can't be restored: a tag is not part of a state")
     }
-    let fields = try fields(body)
+    let parts = try parts(body)
     var group: [EntityKey] = []
-    if let kind { group = try journal.entities(ofKind: kind, asOf: point) }
+    if let kind {
+      group = try journal.entities(ofKind: kind, asOf: point)
+      if group.isEmpty {
+        throw APIError(404, "notFound", "no item has the kind \"\(kind)\", now or at that point")
+      }
+    }
     if let category { group = try journal.entities(ofCategory: CategoryID(category), asOf: point) }
     // Of a group, those that are deleted have no parts to restore.
-    if fields != nil { group.removeAll { journal.state.record(of: $0) == nil } }
+    if parts != nil { group.removeAll { journal.state.record(of: $0) == nil } }
     let plan = try journal.planRestore(
-      of: isAll ? .everything : .entities(names + group), asOf: point, fields: fields,
+      of: isAll ? .everything : .entities(names + group), asOf: point, fieldsByKind: parts?.byKind,
       keepsNew: try body.flag("keepNew"))
+    if let parts { try journal.check(parts, of: isAll ? nil : names + group, asOf: point) }
+    if plan.isEmpty, let absent = names.first(where: { journal.state.record(of: $0) == nil }) {
+      throw try absence(of: absent, at: try journal.revision(at: point))
+    }
     return try carryOut(plan, body)
   }
 
-  private func fields(_ body: Members) throws -> Set<FieldKey>? {
+  private func parts(_ body: Members) throws -> NamedParts? {
     guard body.has("fields") else { return nil }
-    var keys: Set<FieldKey> = []
-    for name in try body.array("fields") {
-      let name = try Members.string(name, "fields")
-      let found = (0..<UInt8(Catalog.kindNames.count)).compactMap {
-        Catalog.key(named: name, of: EntityKind(rawValue: $0))
-      }
-      if found.isEmpty {
-        throw APIError.wrongUse("there is no field \(name); attributes are written without @")
-      }
-      keys.formUnion(found)
-    }
-    return keys
+    let names = try body.array("fields").map { try Members.string($0, "fields") }
+    guard !names.isEmpty else { throw APIError.wrongUse("fields names no attribute") }
+    return try NamedParts(names)
   }
 
   /// `POST /api/revert`

@@ -8,12 +8,12 @@ import ViewerPage
 ///
 /// Safe to use from any thread.
 final class Gate: Sendable {
-  let access: Access
+  let access: AccessControl
   /// The journal's path on the disk, which no response contains.
   private let path: String
 
   init(_ options: JournalServer.Options, hiding url: URL) {
-    access = Access(options)
+    access = AccessControl(options)
     path = url.path
   }
 

@@ -61,7 +61,7 @@ final class JournalAPI: HTTPHandler {
 
   // MARK: Reading
 
-  /// The answer. Throws if the answer lacks something that could be read neither from a snapshot nor from the log.
+  /// The answer. Throws if the answer lacks something that could be read neither from a layer nor from the log.
   private func wholeAnswer(_ request: HTTPRequest) throws -> HTTPResponse {
     let response = try answer(request)
     if let failure = journal.state.failure { throw failure }

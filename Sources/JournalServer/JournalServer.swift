@@ -36,7 +36,7 @@ public final class JournalServer: Sendable {
   }
 
   private let server: HTTPServer
-  private let access: Access
+  private let access: AccessControl
   /// Nil if the journal can't be opened.
   private let api: JournalAPI?
 

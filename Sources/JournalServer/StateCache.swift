@@ -18,7 +18,7 @@ final class StateCache: Sendable {
   /// The least recently used state is first.
   private let kept = Lock<[Version<Catalog>]>([])
   /// Held during a replay, because the next thread may then find the state in the cache.
-  private let turn = Lock(())
+  private let replayLock = Lock(())
   private let isPrepared = Lock(false)
 
   init(_ journal: CatalogJournal) { self.journal = journal }
@@ -43,7 +43,7 @@ final class StateCache: Sendable {
     let newest = journal.version
     if newest.revision == revision { return newest }
     if let known = known(revision) { return known }
-    return try turn.withLock { _ in
+    return try replayLock.withLock { _ in
       if let known = known(revision) { return known }
       let version: Version<Catalog>
       do {

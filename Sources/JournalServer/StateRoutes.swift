@@ -68,7 +68,9 @@ extension JournalAPI {
     if let category = parameters.text("category") {
       search.query.categories = try categories(named: category, in: catalog)
     }
-    for condition in request.values("where") { try search.add(condition: condition) }
+    for condition in request.values("where") {
+      search.query.conditions += try EntityQuery.Condition.conditions(condition)
+    }
     for order in (parameters.text("sort") ?? "").split(separator: ",") {
       try search.add(order: String(order))
     }
@@ -184,7 +186,15 @@ extension JournalAPI {
       catalog.write(entity, to: &writer)
       if entity.kind == .item, let category = catalog.item(EntityID(entity.number))?.category {
         writer.key("category")
-        catalog.category(category)?.write(to: &writer)
+        if let found = catalog.category(category) {
+          found.write(to: &writer)
+        } else {
+          // An item stays in a category that was erased.
+          writer.beginObject()
+          writer.member("id", category.number)
+          writer.member("erased", true)
+          writer.endObject()
+        }
       }
       if entity.kind == .item {
         writer.key("images")

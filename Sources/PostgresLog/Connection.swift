@@ -10,8 +10,8 @@ import Locks
 /// 2. No call waits longer than its time limit for more of an answer, or for the server to take more of a statement: a
 ///    paused server is treated as unreachable, and a slow network is not.
 /// 3. A lost connection stays lost. Nothing is resent automatically, because the outcome of the statement is unknown.
-/// 4. Warnings of the server are counted, and errors are thrown. Nothing is printed, except what libpq itself prints when
-///    a server warns while it connects.
+/// 4. Warnings of the server are counted, and errors are thrown. Nothing is printed, except libpq's own warning about a
+///    password file that other users may read.
 ///
 /// Safe to use from any thread.
 @safe
@@ -54,21 +54,11 @@ final class Connection: Sendable {
   /// connection string, which may have a password.
   /// - Throws: ``ServerFailure`` of kind `lost`.
   init(_ settings: [(name: String, value: String)]) throws(ServerFailure) {
-    guard let handle = unsafe Self.withPointers(settings, { unsafe PQconnectdbParams($0, $1, 0) }) else {
+    guard let handle = unsafe Self.withPointers(settings, { unsafe PQconnectStartParams($0, $1, 0) }) else {
       throw ServerFailure(.lost, "there is no memory for a connection")
     }
     unsafe self.handle = unsafe handle
-    guard unsafe PQstatus(handle) == CONNECTION_OK else {
-      let failure = ServerFailure(.lost, unsafe Self.message(handle))
-      unsafe PQfinish(handle)
-      throw failure
-    }
-    socket = fcntl(unsafe PQsocket(handle), F_DUPFD_CLOEXEC, 0)
-    guard socket >= 0 else {
-      unsafe PQfinish(handle)
-      throw ServerFailure(.lost, "this process has too many open files")
-    }
-    unsafe PQsetnonblocking(handle, 1)
+    // Before the server can send a warning: libpq would print it.
     unsafe PQsetNoticeReceiver(
       handle,
       { context, notice in
@@ -80,6 +70,40 @@ final class Connection: Sendable {
       },
       // The counter lives as long as the connection.
       Unmanaged.passUnretained(warnings).toOpaque())
+    unsafe Self.finishConnecting(handle)
+    guard unsafe PQstatus(handle) == CONNECTION_OK else {
+      let failure = ServerFailure(.lost, unsafe Self.message(handle))
+      unsafe PQfinish(handle)
+      throw failure
+    }
+    socket = fcntl(unsafe PQsocket(handle), F_DUPFD_CLOEXEC, 0)
+    guard socket >= 0 else {
+      unsafe PQfinish(handle)
+      throw ServerFailure(.lost, "this process has too many open files")
+    }
+    unsafe PQsetnonblocking(handle, 1)
+  }
+
+  /// Connects, or fails, as `PQconnectdbParams` does.
+  ///
+  /// Of libpq's functions, only those that wait can leave an address that does not answer and try the next one. So one
+  /// that waits replaces an attempt that takes long. It begins again, and keeps the receiver of warnings.
+  private static func finishConnecting(_ handle: OpaquePointer) {
+    let deadline = DispatchTime.now() + 2
+    var next = PGRES_POLLING_WRITING
+    while unsafe PQstatus(handle) != CONNECTION_BAD {
+      let events: Int16
+      switch next {
+      case PGRES_POLLING_READING: events = Int16(POLLIN)
+      case PGRES_POLLING_WRITING: events = Int16(POLLOUT)
+      default: return
+      }
+      guard unsafe Self.wait(PQsocket(handle), events, until: deadline) else {
+        unsafe PQreset(handle)
+        return
+      }
+      next = unsafe PQconnectPoll(handle)
+    }
   }
 
   deinit {
@@ -140,16 +164,47 @@ final class Connection: Sendable {
 
   // MARK: Statements
 
-  /// Runs a statement, and returns its rows.
+  /// Runs a statement, and returns its rows. Outside of a transaction, it is repeated as by ``retrying(_:)``.
   /// - Throws: ``ServerFailure``. After one of kind `lost`, the connection can't be used any more.
   @discardableResult
   func run(
     _ statement: Statement, _ parameters: [Parameter] = [], within time: Duration
   ) throws(ServerFailure) -> Rows {
-    try using(time) { state throws(ServerFailure) in
-      try send(statement, parameters, &state, time)
-      return try result(&state, time)
+    try retrying { () throws(ServerFailure) -> Rows in
+      try using(time) { state throws(ServerFailure) in
+        try send(statement, parameters, &state, time)
+        return try result(&state, time)
+      }
     }
+  }
+
+  /// Repeats a transaction, for ten seconds at most, if the server has ended it because of another one. Nothing of it was
+  /// done then.
+  ///
+  /// With READ COMMITTED, only a deadlock does that. Some engines know only stricter isolation levels, though.
+  /// - Parameter body: runs the transaction; if it fails, none is open afterwards. A failure inside a longer transaction
+  ///   is not repeated.
+  func retrying<Result>(_ body: () throws(ServerFailure) -> Result) throws(ServerFailure) -> Result {
+    let end = ContinuousClock.now + ServerAddress.patience
+    var pause: UInt32 = 1000
+    while true {
+      do throws(ServerFailure) { return try body() } catch {
+        guard error.isTransient, ContinuousClock.now < end, !isInTransaction else { throw error }
+      }
+      // Random, because two nodes that fail because of each other would do so again.
+      usleep(UInt32.random(in: 0..<pause))
+      pause = min(2 * pause, 100_000)
+    }
+  }
+
+  /// Ends the transaction that is open, or has failed. If there is none, the server would warn.
+  func rollBack() {
+    if isInTransaction { _ = try? run("ROLLBACK", within: ServerAddress.patience) }
+  }
+
+  /// Whether a transaction is open, or has failed and was not ended yet.
+  private var isInTransaction: Bool {
+    state.withLock { _ in unsafe PQtransactionStatus(handle) != PQTRANS_IDLE }
   }
 
   /// Sends a statement, so that the server runs it while the caller does something else.

@@ -55,6 +55,7 @@ struct ServerAddress: Sendable, CustomStringConvertible {
     let connection = try Connection(
       [("client_encoding", "UTF8")] + usual.filter { !named.contains($0.0) } + settings)
     try Self.makeSettings(connection)
+    // With a stricter level, transactions that wait for each other would fail instead.
     try connection.run(
       "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED", within: Self.patience)
     return connection

@@ -23,7 +23,7 @@ struct ServerFailure: Error, Sendable {
     self.message = message.split(separator: "\n").first.map(String.init) ?? "no reason was given"
   }
 
-  /// Whether the statement conflicted with another transaction, and may succeed if it is repeated at once.
+  /// Whether the server has ended the transaction because of another one, so that it may succeed if it is repeated.
   var isTransient: Bool { state == "40001" || state == "40P01" }
 
   /// The error for callers of a log.
@@ -40,8 +40,12 @@ struct ServerFailure: Error, Sendable {
       )
     case "42P01":
       JournalError(.notFound, "there are no journals in this database; share one first: \(message)")
+    case _ where isTransient:
+      JournalError(
+        .outOfResources,
+        "other transactions on the server kept this one from being done; try again: \(message)")
     // 57014: an administrator has cancelled the statement.
-    case _ where state.hasPrefix("53"), "40001", "40P01", "57014":
+    case _ where state.hasPrefix("53"), "57014":
       JournalError(.outOfResources, "the server could not run this now; try again: \(message)")
     default:
       switch kind {

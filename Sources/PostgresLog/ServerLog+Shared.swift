@@ -17,23 +17,33 @@ extension ServerLog: SharedLog {
     try using { connection in
       try turn.withLock { turn in
         if turn.isReserved { return try Self.newest(of: journal, connection) }
-        do {
-          let (first, last) = (revision + 1, revision + Schema.pieceCount)
-          let rows = try connection.runAll(
-            [
-              (Schema.begin, []), (Schema.lock, [.uuid(journal)]),
-              (Schema.smallPiece, [.uuid(journal), .integer(first), .integer(last)]),
-            ], within: Self.writingPatience)
-          guard rows[1].count == 1 else { throw ServerFailure(.refused, "the journal's row is missing") }
-          turn.isReserved = true
-          turn.newest = rows[1].integer(0, 0)
-          if rows[2].count > 0 { reserved.withLock { $0 = rows[2] } }
-          return turn.newest
-        } catch {
-          _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)
-          throw error
+        let rows = try connection.retrying { () throws(ServerFailure) -> [Rows] in
+          try lockAndRead(after: revision, connection)
         }
+        turn.isReserved = true
+        turn.newest = rows[1].integer(0, 0)
+        if rows[2].count > 0 { reserved.withLock { $0 = rows[2] } }
+        return turn.newest
       }
+    }
+  }
+
+  /// Begins a transaction that has the turn.
+  private func lockAndRead(
+    after revision: Revision, _ connection: Connection
+  ) throws(ServerFailure) -> [Rows] {
+    do throws(ServerFailure) {
+      let (first, last) = (revision + 1, revision + Schema.pieceCount)
+      let rows = try connection.runAll(
+        [
+          (Schema.begin, []), (Schema.lock, [.uuid(journal)]),
+          (Schema.smallPiece, [.uuid(journal), .integer(first), .integer(last)]),
+        ], within: Self.writingPatience)
+      guard rows[1].count == 1 else { throw ServerFailure(.refused, "the journal's row is missing") }
+      return rows
+    } catch {
+      connection.rollBack()
+      throw error
     }
   }
 
@@ -44,7 +54,7 @@ extension ServerLog: SharedLog {
     turn.withLock { turn in
       guard turn.isReserved else { return }
       turn.isReserved = false
-      _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)
+      connection.rollBack()
     }
   }
 

@@ -100,8 +100,14 @@ final class ServerLog: EntryLog {
       if calls.isClosed { throw JournalError.closed() }
       let rows = try JournalError.translating {
         if let received { return received }
-        return try connection.rows(
-          of: try ahead ?? ask(for: rest, newestFirst, areSmall: areSmall), within: Self.readingPatience)
+        return try connection.retrying { () throws(ServerFailure) -> Rows in
+          let sent = ahead
+          // After a failure, the piece is requested again.
+          ahead = nil
+          let answer =
+            if let sent { sent } else { try ask(for: rest, newestFirst, areSmall: areSmall) }
+          return try connection.rows(of: answer, within: Self.readingPatience)
+        }
       }
       received = nil
       guard rows.count > 0 else { return }
@@ -248,8 +254,8 @@ final class ServerLog: EntryLog {
         return isStored
       }
       let notifies = notifies.withLock { $0 }
+      let statement = notifies ? Schema.append : Schema.quietAppend
       do throws(ServerFailure) {
-        let statement = notifies ? Schema.append : Schema.quietAppend
         if !wasReserved {
           return note(try connection.run(statement, values, within: Self.writingPatience).count == 1)
         }
@@ -262,8 +268,10 @@ final class ServerLog: EntryLog {
           [(statement, values), (Schema.commit, [])], within: Self.writingPatience)
         return note(rows[0].count == 1)
       } catch {
-        if wasReserved, error.kind == .refused {
-          _ = try? connection.run("ROLLBACK", within: ServerAddress.patience)
+        if wasReserved, error.kind == .refused { connection.rollBack() }
+        if wasReserved, error.isTransient {
+          // The turn has ended with its transaction, so another node may be faster now.
+          return note(try connection.run(statement, values, within: Self.writingPatience).count == 1)
         }
         // The engine does not have `pg_notify`, or the role may not use it. Listeners poll anyway.
         guard notifies, ["42883", "42501"].contains(error.state) else { throw error }

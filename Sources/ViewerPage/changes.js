@@ -1,7 +1,7 @@
 // Old and new values, texts line by line, and images before and after.
 
 import { imageURL } from "./api.js";
-import { entityLink, h, valueText } from "./dom.js";
+import { distinctValue, entityLink, h, visibleText } from "./dom.js";
 
 const signs = { add: ["+", "added"], update: ["~", "changed"], delete: ["−", "deleted"] };
 
@@ -26,16 +26,16 @@ function fieldRow(field, old, value, operation) {
   }
   const isUpdate = operation === "update";
   return h("tr", {}, name, h("td", {},
-    old !== undefined ? h("del", {}, shown(field, old)) : isUpdate ? h("span", { class: "faint" }, "(none)") : null,
+    old !== undefined ? h("del", {}, shown(field, old, value)) : isUpdate ? h("span", { class: "faint" }, "(none)") : null,
     isUpdate || old !== undefined && value !== undefined ? h("span", { class: "arrow", "aria-label": "became" }, " → ") : null,
-    value !== undefined ? h("ins", {}, shown(field, value)) : isUpdate ? h("span", { class: "faint" }, "(none)") : null));
+    value !== undefined ? h("ins", {}, shown(field, value, old)) : isUpdate ? h("span", { class: "faint" }, "(none)") : null));
 }
 
-function shown(field, value) {
+function shown(field, value, other) {
   if (field === "@color" && typeof value === "string") {
     return [h("i", { class: "swatch", style: { background: value } }), " ", value];
   }
-  return valueText(value);
+  return distinctValue(value, other);
 }
 
 /** The difference of two texts line by line, with two lines of context. */
@@ -47,10 +47,11 @@ export function lineDifference(old, value) {
   while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
   const steps = middle(a.slice(start, a.length - end), b.slice(start, b.length - end));
   const lines = [];
-  const context = (text) => lines.push(h("div", {}, text || " "));
+  const line = (tag, text) => h(tag, {}, text ? visibleText(text) : " ");
+  const context = (text) => lines.push(line("div", text));
   if (start > 2) lines.push(h("div", { class: "faint" }, `… ${start - 2} lines`));
   a.slice(Math.max(0, start - 2), start).forEach(context);
-  for (const [sign, text] of steps) lines.push(sign === " " ? h("div", {}, text || " ") : h(sign === "-" ? "del" : "ins", {}, text || " "));
+  for (const [sign, text] of steps) lines.push(line({ " ": "div", "-": "del", "+": "ins" }[sign], text));
   const tail = a.slice(a.length - end);
   tail.slice(0, 2).forEach(context);
   if (tail.length > 2) lines.push(h("div", { class: "faint" }, `… ${tail.length - 2} lines`));

@@ -77,6 +77,49 @@ export function valueText(value) {
   return typeof value === "object" ? stringify(value) : String(value);
 }
 
+/** Characters that are not seen or that reorder text: those that the command line escapes, except line feeds. */
+const unseen = /([\u0000-\u0009\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069])/;
+
+/** A text in which every character is seen, such as `\r` at the end of a line. */
+export function visibleText(text) {
+  const parts = text.split(unseen);
+  // An element for each would take too long in what is not a text.
+  if (parts.length > 2000) return parts.map((part, index) => (index % 2 ? escaped(part) : part)).join("");
+  return parts.map((part, index) => {
+    if (index % 2 === 0) return part;
+    return part === "\t" ? h("span", { class: "tab" }, part) : h("span", { class: "escaped" }, escaped(part));
+  });
+}
+
+function escaped(character) {
+  return { "\t": "\\t", "\r": "\\r" }[character] ?? `\\u{${character.codePointAt(0).toString(16)}}`;
+}
+
+/** Whether two values look the same, such as data of one size or two spellings of a text. */
+export function looksSame(first, second) { return valueText(first).normalize() === valueText(second).normalize(); }
+
+/** A value for people. If another value looks the same, what follows tells them apart, as on the command line. */
+export function distinctValue(value, other, limit = Infinity) {
+  const shown = visibleText(valueText(value).slice(0, limit));
+  if (value === undefined || other === undefined || !looksSame(value, other)) return shown;
+  const is = (name, ...all) => all.every((one) => one !== null && typeof one === "object" && Object.keys(one).join() === name);
+  if (is("$date", value)) return value.$date;
+  if (is("$data", value, other)) return [shown, digestNote(Uint8Array.from(atob(value.$data), (character) => character.charCodeAt(0)))];
+  if (typeof value === "string" && typeof other === "string") return [shown, digestNote(new TextEncoder().encode(value))];
+  return visibleText(stringify(value).slice(0, limit));
+}
+
+/** The first digits of the SHA-256 of bytes. Browsers compute it asynchronously. */
+function digestNote(bytes) {
+  const note = h("span", {}, "");
+  // It is missing if the page came over an insecure connection.
+  crypto.subtle?.digest("SHA-256", bytes).then((digest) => {
+    const digits = [...new Uint8Array(digest).slice(0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    note.textContent = ` (SHA-256 ${digits}…)`;
+  });
+  return note;
+}
+
 /** A value in few words: `first edition, classic`, `amount 27, currency EUR`. */
 export function brief(value) {
   const text = valueText(value);

@@ -2,7 +2,7 @@
 
 import { get, imageURL } from "./api.js";
 import { changeBlock, fieldName } from "./changes.js";
-import { author, authorText, counted, h, numberOf, openDialog, replace, sentence, subject, time, valueText, when } from "./dom.js";
+import { author, authorText, counted, distinctValue, h, looksSame, numberOf, openDialog, replace, sentence, subject, time, valueText, when } from "./dom.js";
 import { restoreEntity, restoreField } from "./edit.js";
 
 const shownChanges = 500;
@@ -46,7 +46,7 @@ export class ItemView {
     const blamed = new Map((blame instanceof Error ? [] : blame.blame).map((line) => [line.field, line]));
     replace(this.root,
       h("div", { class: "heading" }, h("h1", {}, entity.label ?? name), h("span", { class: "entity" }, name), h("span", { class: "kind" }, item.kind),
-        entity.category ? h("a", { class: "chip", href: `/?category=${entity.category.id}` }, h("i", { class: "swatch", style: entity.category.color ? { background: entity.category.color } : {} }), entity.category.name) : null,
+        entity.category ? h("a", { class: "chip", href: `/?category=${entity.category.id}` }, h("i", { class: "swatch", style: entity.category.color ? { background: entity.category.color } : {} }), entity.category.erased ? `category:${entity.category.id} (erased)` : entity.category.name) : null,
         h("span", { class: "grow" }),
         app.at !== null && app.isEditable ? h("button", { type: "button", class: "primary", id: "restore-item", onclick: () => restoreEntity(app, name, app.at) }, "Restore this item…") : null,
         h("a", { href: `/items/${this.number}/report` }, "Report")),
@@ -114,10 +114,14 @@ export class ItemView {
     const values = this.history.history.filter((change) => field in change.changes)
       .map((change) => ({ ...change, value: change.changes[field].new }));
     const numbers = values.filter((step) => numberOf(step.value) !== null).reverse();
+    const shown = (step, index) => {
+      const twin = [values[index + 1], values[index - 1]].find((near) => near?.value !== undefined && looksSame(near.value, step.value));
+      return distinctValue(step.value, twin?.value, 400);
+    };
     const dialog = openDialog(`${fieldName(field)} over time`, numbers.length > 1 ? plot(numbers) : null,
-      h("table", { class: "over-time" }, h("tbody", {}, values.map((step) => h("tr", {},
+      h("table", { class: "over-time" }, h("tbody", {}, values.map((step, index) => h("tr", {},
         h("td", {}, h("button", { type: "button", class: "link", onclick: () => { dialog.close(); this.app.setPoint(step.revision); } }, `r${step.revision}`)),
-        h("td", {}, when(step)), h("td", {}, author(step.author)), h("td", {}, step.value === undefined ? h("span", { class: "faint" }, "(none)") : valueText(step.value).slice(0, 400)), h("td", { class: "faint" }, subject(step.note ?? "")))))));
+        h("td", {}, when(step)), h("td", {}, author(step.author)), h("td", {}, step.value === undefined ? h("span", { class: "faint" }, "(none)") : shown(step, index)), h("td", { class: "faint" }, subject(step.note ?? "")))))));
   }
 }
 

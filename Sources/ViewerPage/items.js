@@ -171,6 +171,8 @@ export class ItemsView {
     fill(this.kind, query.kind, [["", "All kinds"], ...found.kinds.map((kind) => [kind.kind, kind.kind + count(kind)])]);
     fill(this.category, query.category, [["", "All categories"], ...found.categories.map((category) => [String(category.id), category.name + count(category)])]);
     this.categories = new Map(found.categories.map((category) => [category.id, category]));
+    // The server lists the first 200. If these are all, an item's category that is missing was erased.
+    this.hasAllCategories = found.categories.length < 200;
     const names = new Set(found.items.flatMap((item) => Object.keys(item.attributes)));
     const sorts = [["", "By number"], ["-@modified", "Last changed"], ["-@created", "Last added"], ...[...names].sort().slice(0, 40).flatMap((name) => [[name, `${name} ↑`], [`-${name}`, `${name} ↓`]])];
     if (query.sort && !sorts.some(([value]) => value === query.sort)) sorts.push([query.sort, query.sort]);
@@ -261,7 +263,7 @@ export class ItemsView {
   chip(item) {
     const category = this.categories?.get(item.category);
     if (!item.category) return null;
-    return h("span", { class: "chip" }, h("i", { class: "swatch", style: category?.color ? { background: category.color } : {} }), category?.name ?? `category:${item.category}`);
+    return h("span", { class: "chip" }, h("i", { class: "swatch", style: category?.color ? { background: category.color } : {} }), category?.name ?? `category:${item.category}${this.hasAllCategories ? " (erased)" : ""}`);
   }
 
   row(item, page, place) {

@@ -28,7 +28,7 @@ export class ProofView {
                 : `read up to entry ${health.checkedRevision.toLocaleString("en")} of ${health.lastRevision.toLocaleString("en")}, and all is well so far`),
         facts.base ? [h("dt", {}, "Pruned"), h("dd", {}, `history before revision ${facts.base} was removed`)] : null,
         h("dt", {}, "Journal"), h("dd", {}, facts.id)),
-      h("p", { class: "faint" }, "journal verify reads everything, including images and snapshots. Each item's page has a report that can be printed."));
+      h("p", { class: "faint" }, "journal verify reads everything, including images, layers and snapshots. Each item's page has a report that can be printed."));
     if (!health.problem && !isDone) this.timer = setTimeout(() => this.update(), 1000);
   }
 }

@@ -37,7 +37,7 @@ struct CatalogHistory {
     return state
   }
 
-  /// Puts the newest state on a base, as if it had been opened from a snapshot.
+  /// Puts the newest state on a base, as if it had been opened from layers.
   mutating func rebaseNewestState() throws {
     let parts = try #require(state.parts).frozen()
     states[states.count - 1] = try #require(Catalog(parts: parts))

@@ -99,7 +99,7 @@ final class Garden {
 }
 
 extension JournalOptions {
-  /// Snapshots are read on demand, as if they were large, and none is taken automatically.
+  /// Layers and snapshots are read on demand, as if they were large, and no layer is written automatically.
   static var readingLate: JournalOptions {
     var policy = SnapshotPolicy.manual
     policy.memoryByteCount = 0

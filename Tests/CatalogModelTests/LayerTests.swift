@@ -637,7 +637,7 @@ struct LayerTests {
     try overwrite(file, with: Data(count: try Data(contentsOf: file).count))
   }
 
-  /// Reading a state used to end the process if both its snapshot and the log had disappeared.
+  /// Reading a state used to end the process if both its layers and the log had disappeared.
   @Test(.timeLimit(.minutes(5))) func aStateThatCanNoLongerBeReadReportsItAndIsNotUsed() throws {
     try withLayeredGarden(isLate: true) { garden, options in
       try garden.plant(4_000)

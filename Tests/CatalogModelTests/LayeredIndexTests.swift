@@ -6,7 +6,7 @@ import Testing
 @testable import CatalogModel
 @testable import Journaling
 
-/// Declared indexes are in the layers of snapshots, so that a query after an opening need not wait for them.
+/// Declared indexes are in layers, so that a query after an opening need not wait for them.
 struct LayeredIndexTests {
   @Test func theIndexesOfLayersEqualThoseOfAScan() throws {
     try withRecipes { recipes in
@@ -217,7 +217,7 @@ struct LayeredIndexTests {
       let journal = try CatalogJournal.open(at: recipes.url, mode: .readOnly)
       defer { try? journal.close() }
       let problems = try journal.verify(deep: true).problems.map(\.message)
-      #expect(problems == ["the snapshot is damaged: An index does not match the entities"])
+      #expect(problems == ["the layer is damaged: an index does not match the entities"])
     }
   }
 

@@ -3,7 +3,7 @@ import Journaling
 import TestSupport
 import Testing
 
-/// A catalog that is made of parts, as from a snapshot, compared with one that is not.
+/// A catalog that is made of parts, as from layers, compared with one that is not.
 struct PartsTests {
   @Test func aCatalogOnBasesAnswersLikeAnyOther() throws {
     var random = SeededGenerator()

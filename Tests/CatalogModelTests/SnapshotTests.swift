@@ -28,8 +28,8 @@ struct SnapshotTests {
       #expect(garden.journal.state.json == expected)
       #expect(garden.journal.state.problems() == [])
       #expect(garden.journal.snapshotProblems.isEmpty)
-      let standsOnSnapshot = garden.journal.state.parts?.tables.allSatisfy { $0.base != nil }
-      #expect(standsOnSnapshot == true)
+      let isBackedBySnapshot = garden.journal.state.parts?.tables.allSatisfy { $0.base != nil }
+      #expect(isBackedBySnapshot == true)
       for (revision, json) in garden.states.enumerated() {
         #expect(try garden.journal.state(asOf: .revision(revision)).json == json)
       }

@@ -122,7 +122,7 @@ import Testing
       }
       let found = try journal("find", path)
       #expect(found.code == 3)
-      #expect(found.error.contains("neither from its snapshot nor from the log"))
+      #expect(found.error.contains("neither from its layers nor from the log"))
       #expect(!found.error.contains("does not depend on it"))
     }
   }

@@ -62,6 +62,40 @@ import Testing
     }
   }
 
+  /// It looked like an item of a category that exists, or of none.
+  @Test func anItemOfAnErasedCategoryIsShownWithItsReference() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      let app = try CatalogJournal.create(at: URL(filePath: path))
+      try app.commit { draft in
+        let category = try draft.addCategory(name: "Secret")
+        try draft.addItem(kind: "book", category: category, attributes: ["title": "Dune"])
+        try draft.addItem(kind: "book", attributes: ["title": "Emma"])
+        let other = try draft.addCategory(name: "Open")
+        try draft.addItem(kind: "book", category: other, attributes: ["title": "Ulysses"])
+      }
+      try app.close()
+      #expect(try journal("erase", path, "category:1", "--reason", "by law").code == 0)
+      let shown = try journal("show", path, "item:1").output
+      #expect(shown.contains("\n  category      category:1 (erased)\n"), "\(shown)")
+      let blame = try journal("blame", path, "item:1").output
+      #expect(blame.contains(/category +category:1 \(erased\) +1/), "\(blame)")
+      let replay = try journal("replay", path).output
+      #expect(replay.contains(/category +\(none\) +1\ncategory +category:1 \(erased\) +1\n/), "\(replay)")
+      #expect(replay.contains(/item:1 +book +category:1 \(erased\) +1/), "\(replay)")
+      // JSON has the number.
+      let item = #"{"id":1,"kind":"book","category":1,"#
+      #expect(try journal("show", path, "item:1", "--json").output.hasPrefix(item))
+      let state = try journal("replay", path, "--json").output
+      let open = #"{"id":2,"name":"Open","color":null,"created":1,"modified":1}"#
+      #expect(state.contains(#""categories":[\#(open)],"items":[\#(item)"#), "\(state)")
+      #expect(!state.contains("Secret"), "\(state)")
+      #expect(try journal("blame", path, "item:1", "--json").output.contains(#""@category","value":1,"#))
+      // One that exists is not marked.
+      #expect(try journal("show", path, "item:3").output.contains("\n  category      category:2\n"))
+    }
+  }
+
   @Test func logShowsThatAuthorAndNoteWereErased() throws {
     #expect(try output(["log"]).contains("2026-08-02 11:30:00  (erased)"))
     #expect(try output(["log", "--json"]).contains(#""author":null,"note":null,"metadata":null"#))

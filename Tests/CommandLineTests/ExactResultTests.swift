@@ -92,6 +92,36 @@ import Testing
     }
   }
 
+  /// `blame --full` printed the date of a value as JSON, and so in UTC.
+  @Test func jsonHasTheSameDatesInEveryZone() throws {
+    try withJournal { path, made in
+      let date = Date(timeIntervalSinceReferenceDate: 788_918_400)
+      try made.commit(by: "ana", date: date) {
+        _ = try $0.addItem(kind: "book", attributes: ["d": .date(date), "m": ["when": .date(date)]])
+      }
+      _ = try made.tag("first", at: .head())
+      try made.close()
+      let zone = ["TZ": "America/New_York"]
+      for words in [
+        ["replay", path, "--json"], ["show", path, "item:1", "--json"], ["show", path, "1", "--json"],
+        ["log", path, "--json", "--patch"], ["history", path, "item:1", "--json"],
+        ["blame", path, "item:1", "--json"], ["diff", path, "0", "1", "--json"],
+        ["bisect", path, "item:1", "--json"], ["tag", path, "--json"], ["stat", path, "--json"],
+        ["find", path, "--json"], ["cat", path, "item:1.d"], ["cat", path, "item:1.m"],
+      ] {
+        let printed = try [[], ["--local"]].map { option in
+          String(decoding: try run(journalPath, words + option, environment: zone).output, as: UTF8.self)
+        }
+        #expect(!printed[0].isEmpty && printed[0] == printed[1], "\(words): \(printed)")
+      }
+      let blame = try run(journalPath, ["blame", path, "item:1", "--full", "--local"], environment: zone)
+      let output = String(decoding: blame.output, as: UTF8.self)
+      #expect(output.contains("\nd      2025-12-31 19:00:00  "), "\(output)")
+      let nested = #"{"when":{"$date":"2026-01-01T00:00:00.000000Z"}}"#
+      #expect(output.contains("\nm      \(nested)  "), "\(output)")
+    }
+  }
+
   /// Other comparisons than `=`, and dates as they are printed, found nothing.
   @Test func conditionsCompareAndFindDatesAsTheyArePrinted() throws {
     try withJournal { path, made in
@@ -113,6 +143,35 @@ import Testing
       }
       let first = try journal("bisect", path, "item:1", "--where", "stars>3")
       #expect(first.output.contains("revision 1"), "\(first)")
+    }
+  }
+
+  /// They were read in UTC and printed in the local zone, so what was printed was not found.
+  @Test func conditionsReadDatesInTheZoneInWhichTheyArePrinted() throws {
+    try withJournal { path, made in
+      let winter = Date(timeIntervalSinceReferenceDate: 788_918_400)
+      let summer = winter.addingTimeInterval(181 * 86_400)
+      try made.commit {
+        _ = try $0.addItem(
+          kind: "book",
+          attributes: ["title": "2026-01-01 00:00:00", "d": .date(winter), "s": .date(summer)])
+      }
+      try made.close()
+      let zone = ["TZ": "America/New_York"]
+      for (condition, isLocal, isFound) in [
+        ("d=2025-12-31 19:00:00", true, true), ("s=2026-06-30 20:00:00", true, true),
+        ("d=2026-01-01 00:00:00", true, false), ("d=2026-01-01 00:00:00", false, true),
+        ("d=2026-01-01T00:00:00Z", true, true), ("d=2025-12-31 19:00:00-05:00", false, true),
+        ("d!=2025-12-31 19:00:00", true, false), ("d>=2025-12-31 19:00:00", true, true),
+        ("d>=2026-01-01", true, false), ("d>=2026-01-01", false, true), ("d<2026-01-01", true, true),
+        ("title=2026-01-01 00:00:00", true, true),
+      ] {
+        for verb in ["find", "bisect"] {
+          let words = [verb, path, "--where", condition] + (isLocal ? ["--local"] : [])
+          let result = try run(journalPath, words, environment: zone)
+          #expect(result.code == (isFound ? 0 : 1), "\(words)")
+        }
+      }
     }
   }
 
@@ -143,6 +202,32 @@ import Testing
       }
       let group = try journal("restore", path, "--kind", "book", "--fields", "title", "--at", "1")
       #expect(group.code == 0, "\(group)")
+    }
+  }
+
+  /// `@name` and `@color` restored the kind and the category of items.
+  @Test func aRestoreOfAFieldChangesNoFieldOfOtherKinds() throws {
+    try withJournal { path, made in
+      try made.commit { draft in
+        let shelf = try draft.addCategory(name: "Novels")
+        try draft.addItem(kind: "book", category: shelf, attributes: ["title": "Dune"])
+      }
+      try made.commit { draft in
+        try draft.setName(ofCategory: 1, to: "Prose")
+        try draft.setKind(ofItem: 1, to: "novel")
+        try draft.setCategory(ofItem: 1, to: nil)
+      }
+      try made.close()
+      for field in ["@name", "@color"] {
+        let refused = try journal("restore", path, "item:1", "--at", "1", "--fields", field)
+        #expect(refused.code == 1 && refused.error.contains("has the field \(field)"), "\(refused)")
+      }
+      let restored = try journal("restore", path, "--category", "1", "--at", "1", "--fields", "@name")
+      #expect(restored.code == 0 && restored.output.contains("name: Prose → Novels"), "\(restored)")
+      #expect(!restored.output.contains("~ item:1"), "\(restored)")
+      let both = try journal("restore", path, "item:1", "--at", "1", "--fields", "@kind,@category")
+      #expect(both.output.contains("kind: novel → book"), "\(both)")
+      #expect(both.output.contains("category: (none) → category:1"), "\(both)")
     }
   }
 }

@@ -53,6 +53,23 @@ import Testing
     }
   }
 
+  /// The journal did not open any more.
+  @Test func nothingIsExportedIntoAJournal() throws {
+    try withTemporaryFolder { folder in
+      let (path, bugs) = (folder.path("Bugs.journal"), try makeBugs(folder))
+      #expect(try journal("import", path, "scarybugs", bugs).code == 0)
+      let link = folder.path("link")
+      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "\(path)/images")
+      for place in [path, "\(path)/out", "\(path)/images", "\(path)/images/out", link, "\(link)/out"] {
+        let result = try journal("export", path, "scarybugs", "--to", place, "--force")
+        #expect(result.code == 2 && result.output.isEmpty, "\(place): \(result)")
+        #expect(result.error.contains("its files would be inside the journal "), "\(place): \(result)")
+      }
+      #expect(try journal("log", path).code == 0)
+      #expect(try journal("export", path, "scarybugs", "--to", folder.path("out")).code == 0)
+    }
+  }
+
   @Test func unreadableFilesAreReportedAndTheRestIsImported() throws {
     try withTemporaryFolder { folder in
       let bugs = try makeBugs(folder)
@@ -143,6 +160,30 @@ import Testing
       #expect(
         try journal("import", folder.path("J.journal"), "plist", folder.path("")).output.contains(
           "2 as before"))
+    }
+  }
+
+  /// Elements without a title came last, and items in a list that had no file were lost.
+  @Test func exportedToDosAreAllThereInTheOrderOfTheImport() throws {
+    try withTemporaryFolder { folder in
+      let list = [["itemDescriptionKey": "no title"], ["titleKey": "Nap"], ["titleKey": "Rise"]]
+      let (path, file) = (folder.path("J.journal"), folder.path("toDoItems.plist"))
+      try PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0).write(
+        to: URL(filePath: file))
+      #expect(try journal("import", path, "plist", file).code == 0)
+      let app = try CatalogJournal.open(at: URL(filePath: path))
+      try app.commit { try $0.updateItem(2, set: ["done": true]) }
+      try app.close()
+      func exported(_ name: String, at point: String) throws -> [[String: String]]? {
+        let result = try journal("export", path, "plist", "--at", point, "--to", folder.path("out\(point)"))
+        #expect(result.code == 0, "\(result)")
+        let data = try Data(contentsOf: URL(filePath: folder.path("out\(point)/\(name)")))
+        return try unsafe PropertyListSerialization.propertyList(from: data, options: [], format: nil)
+          as? [[String: String]]
+      }
+      #expect(try exported("toDoItems.plist", at: "1") == list)
+      #expect(try exported("toDoItems.plist", at: "2") == Array(list.prefix(2)))
+      #expect(try exported("doneItems.plist", at: "2") == [["titleKey": "Rise"]])
     }
   }
 

@@ -28,6 +28,8 @@ import Testing
         #expect(result.code == 2, "\(words): \(error)")
         #expect(error.contains("\"sub\" would be inside the journal "), "\(words): \(error)")
       }
+      let images = try journal("log", path, "--shared-images", "\(path)/images")
+      #expect(images.code == 2 && images.error.contains("would be inside the journal "), "\(images)")
       #expect(try journal("log", path).code == 0)
       try FileManager.default.createDirectory(atPath: "\(path)/sub", withIntermediateDirectories: false)
       let opened = try journal("log", path)
@@ -153,6 +155,63 @@ import Testing
         }
       }
       #expect(try journal("log", path, "--stat", "--until", "1").output.contains("+ item:1 (Good): add"))
+    }
+  }
+
+  /// A text that a number had replaced was still the name, or the name was missing before that.
+  @Test func logNamesEntitiesWithoutATitleAsTheyWereNamedThen() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("People.journal")
+      let made = try CatalogJournal.create(at: URL(filePath: path))
+      try made.commit { _ = try $0.addItem(kind: "person", attributes: ["nick": "Good", "zodiac": "Leo"]) }
+      for (name, value) in [("age", 1), ("nick", 5), ("age", 2), ("nick", "Evil"), ("zodiac", "Ox")]
+        as [(String, FieldValue)]
+      {
+        try made.commit { try $0.updateItem(1, set: [name: value]) }
+      }
+      try made.close()
+      let names = ["Good", "Good", "Leo", "Leo", "Evil", "Evil"]
+      for order in [["--reverse"], []] {
+        let result = try run(journalPath, ["log", path, "--stat"] + order)
+        let output = String(decoding: result.output, as: UTF8.self)
+        let wanted = order.isEmpty ? names.reversed() : names
+        #expect(output.matches(of: /item:1 \((\w+)\)/).map { String($0.output.1) } == wanted, "\(output)")
+      }
+    }
+  }
+
+  /// Only those entries were found whose items are of the kind, or in the category, now.
+  @Test func logFiltersItemsByWhatTheyWereThen() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      let made = try CatalogJournal.create(at: URL(filePath: path))
+      try made.commit { draft in
+        let (first, second) = (try draft.addCategory(name: "A"), try draft.addCategory(name: "B"))
+        try draft.addItem(kind: "draft", category: first, attributes: ["title": "Dun"])
+        try draft.addItem(kind: "book", category: second, attributes: ["title": "Emma"])
+      }
+      try made.commit { try $0.updateItem(1, set: ["title": "Dune"]) }
+      try made.commit { try $0.setKind(ofItem: 1, to: "book") }
+      try made.commit { try $0.setCategory(ofItem: 1, to: 2) }
+      try made.commit { try $0.updateItem(1, set: ["stars": 5]) }
+      try made.commit { try $0.deleteItem(1) }
+      try made.commit { try $0.updateItem(2, set: ["stars": 4]) }
+      try made.close()
+      for (words, revisions) in [
+        (["--kind", "draft"], [1, 2, 3]), (["--kind", "book"], [1, 3, 4, 5, 6, 7]),
+        (["--category", "A"], [1, 2, 3, 4]), (["--category", "2"], [1, 4, 5, 6, 7]),
+        (["--category", "A", "--kind", "book"], [3, 4]), (["--kind", "draft", "--until", "2"], [1, 2]),
+        (["--kind", "draft", "--since", "2"], [3]), (["item:1", "--kind", "book"], [3, 4, 5, 6]),
+        (["--category", "A", "--operation", "update", "--touched", "@category"], [4]),
+        (["--kind", "category"], [1]),
+      ] {
+        for order in [["--reverse"], []] {
+          let result = try run(journalPath, ["log", path, "--json"] + words + order)
+          let output = String(decoding: result.output, as: UTF8.self)
+          let found = output.matches(of: /"revision":([0-9]+),"date"/).compactMap { Int($0.output.1) }
+          #expect(found == (order.isEmpty ? revisions.reversed() : revisions), "\(words): \(output)")
+        }
+      }
     }
   }
 

@@ -231,7 +231,7 @@ import Testing
           JOURNAL  the journal's folder, such as Books.journal
 
           --json                  print JSON instead of a table
-          --local                 read and print dates in the zone of this machine (TZ) instead of UTC
+          --local                 read and print dates in the zone of this machine (TZ) instead of UTC; JSON always has them in UTC
           --no-pager              print long results without a pager
           --verbose               report on standard error what the journal does and finds
           --unsafe-settings       write to a shared log even if its server may lose what it confirms

@@ -33,7 +33,8 @@ import Testing
       let stat = try journal("stat", path).output
       #expect(stat.contains(/snapshots     [0-9,]+ bytes in 1 file, the newest of revision 2\n/))
       let verified = try journal("verify", path, "--deep")
-      #expect(verified.output.hasPrefix("3 entries, 7 events, 1 blob and 1 snapshot read: all is well"))
+      #expect(
+        verified.output.hasPrefix("3 entries, 7 events, 1 blob, 0 layers and 1 snapshot read: all is well"))
 
       let dropped = try journal("snapshot", path, "drop", "2")
       #expect(dropped.output == "dropped the snapshot of revision 2\n")

@@ -262,13 +262,13 @@ import Testing
     try expect(
       ["verify"],
       prints: """
-        3 entries, 7 events, 1 blob and 0 snapshots read: all is well
+        3 entries, 7 events, 1 blob, 0 layers and 0 snapshots read: all is well
         digest <digest>
         """)
     try expect(
       ["verify", "--json"],
       prints: """
-        {"sound":true,"entries":3,"events":7,"blobs":1,"snapshots":0,"checkpoints":0,"erasedEvents":0,\
+        {"sound":true,"entries":3,"events":7,"blobs":1,"layers":0,"snapshots":0,"checkpoints":0,"erasedEvents":0,\
         "revision":3,"digest":"<digest>","problems":[]}
         """)
   }

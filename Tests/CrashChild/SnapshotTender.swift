@@ -3,7 +3,7 @@ import Journaling
 import LogbookModel
 import TestSupport
 
-/// One thread that takes and drops snapshots forever, in addition to those that the journal takes automatically.
+/// One thread that takes and drops snapshots forever, in addition to the layers that the journal writes automatically.
 struct SnapshotTender: Sendable {
   let journal: Journal<Logbook>
   let seed: UInt64

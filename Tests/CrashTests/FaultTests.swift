@@ -60,7 +60,7 @@ extension Battery {
       let strange = scenario.snapshotFailures.subtracting([.io, .outcomeUnknown, .poisoned, .notFound])
       guard strange.isEmpty else { return "a snapshot threw \(strange)" }
       if injector.hitsSnapshotsOnly, let failure = scenario.failure {
-        return "a fault of a snapshot made something else fail: \(failure)"
+        return "a fault of a layer or snapshot made something else fail: \(failure)"
       }
 
       guard FileManager.default.fileExists(atPath: url.path) else {
@@ -114,7 +114,7 @@ private struct Fault: Sendable, CustomStringConvertible {
 }
 
 extension FileOperation {
-  /// Whether it is an operation on the file of a snapshot.
+  /// Whether it is an operation on the file of a layer or snapshot.
   fileprivate var isOfSnapshots: Bool {
     path.contains("/snapshots/") || (kind == .syncFolder && path.hasSuffix("/snapshots"))
   }
@@ -125,7 +125,7 @@ private final class Injector: Sendable {
   private let fault: Fault
   private let count = Atomic<Int>(0)
   private let isFull = Atomic<Bool>(false)
-  /// How many operations were made to fail, and how many of them were on files of snapshots.
+  /// How many operations were made to fail, and how many of them were on files of layers and snapshots.
   private let failures = Atomic<Int>(0)
   private let snapshotFailures = Atomic<Int>(0)
 
@@ -133,7 +133,7 @@ private final class Injector: Sendable {
 
   var wasHit: Bool { count.load(ordering: .relaxed) > fault.index }
 
-  /// Whether only operations on files of snapshots failed.
+  /// Whether only operations on files of layers and snapshots failed.
   var hitsSnapshotsOnly: Bool {
     let count = failures.load(ordering: .relaxed)
     return count > 0 && count == snapshotFailures.load(ordering: .relaxed)

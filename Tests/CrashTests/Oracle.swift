@@ -6,8 +6,8 @@ import TestSupport
 /// Judges a recovered journal by the commits that were made and acknowledged before.
 ///
 /// The journal must have a prefix of the commits, in order, with the same digests and with every acknowledged one. Its
-/// state must be the one that these commits make, whatever backs it. Every recorded snapshot must be whole, and the
-/// journal must take further commits.
+/// state must be the one that these commits make, whatever backs it. Every recorded layer and snapshot must be whole,
+/// and the journal must take further commits.
 struct Oracle: Sendable {
   /// The digests of the commits in their order, as far as they are known.
   var digests: [ContentDigest] = []
@@ -67,23 +67,24 @@ struct Oracle: Sendable {
     return try journal.problem()
   }
 
-  /// What is wrong in the folder of snapshots. Taking a snapshot must have removed unfinished files from a crash.
+  /// What is wrong in the folder of layers and snapshots. Taking a snapshot must have removed unfinished files from a
+  /// crash.
   private func strays(in journal: Journal<Logbook>) throws -> String? {
     let path = journal.url.appendingPathComponent("snapshots").path
     let names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
     let known = try journal.snapshotFileNames()
-    return names == known ? nil : "the snapshots are \(known), and their folder has \(names)"
+    return names == known ? nil : "the layers and snapshots are \(known), and their folder has \(names)"
   }
 }
 
 extension Journal where State == Logbook {
-  /// Checks the entries, the state and every recorded snapshot, none of which a crash may damage.
+  /// Checks the entries, the state and every recorded layer and snapshot, none of which a crash may damage.
   /// - Returns: the first problem, or nil.
   func problem() throws -> String? {
     let verification = try verify(deep: true)
     guard verification.isSound else { return "verify: \(verification.problems)" }
     guard verification.head == head else { return "verify ends at \(verification.head.revision)" }
-    // A snapshot that could not be taken because the disk is full is not damage.
+    // A layer or snapshot that could not be written because the disk is full is not damage.
     let damage = snapshotProblems.filter { $0.code == .damaged }
     guard damage.isEmpty else { return "snapshots: \(damage)" }
     let replayed = try version(replayedTo: .revision(head.revision))

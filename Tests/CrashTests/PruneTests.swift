@@ -98,7 +98,7 @@ extension Battery {
           let finding = try #require(
             diagnosis.findings.first { $0.path?.hasSuffix(base) == true }, "\(place)")
           #expect(finding.advice.contains("BASE"), "\(place)")
-          // Without a snapshot, the state can't be computed, so the journal does not open.
+          // Without layers, the state can't be computed, so the journal does not open.
           let error = #expect(throws: JournalError.self) { try Journal<Logbook>.open(at: url) }
           #expect(error?.code == .damaged && error?.path?.hasSuffix(base) == true, "\(place): \(error!)")
           // The base of a backup is the same.

@@ -8,7 +8,7 @@ import TestSupport
 
 /// A run of a small journal with everything that changes the disk. The journal is created, and closed and opened again
 /// and again. One thread or several commit and add blobs, while LevelDB begins new logs, writes tables and compacts
-/// them, and snapshots are taken, dropped and thinned.
+/// them, layers are written, merged and thinned, and snapshots are taken and dropped.
 final class Scenario: Sendable {
   private struct Progress: Sendable {
     var tried: [String] = []

@@ -222,6 +222,50 @@ import Testing
     }
   }
 
+  /// They were answered with no changes.
+  @Test func aRestoreOfWhatDoesNotExistIsRefusedByItsName() throws {
+    try withBooks { (served) throws in
+      try served.journal.commit(by: "eve") { draft in
+        try draft.setName(ofCategory: 1, to: "Prose")
+        try draft.setKind(ofItem: 2, to: "novel")
+        try draft.deleteItem(3)
+      }
+      for (scope, status, reason) in [
+        (#""entities":["item:1"],"fields":["title","nope"],"at":"r1""#, 404, "the attribute \"nope\""),
+        (#""all":true,"fields":["nope"],"at":"r1""#, 404, "the attribute \"nope\""),
+        (#""entities":["item:2"],"fields":["@name"],"at":"r1""#, 404, "the field @name"),
+        (#""entities":["item:1"],"fields":["@nope"],"at":"r1""#, 400, "no field @nope"),
+        (#""entities":["item:1"],"fields":[],"at":"r1""#, 400, "fields names no attribute"),
+        (#""kind":"nope","at":"r1""#, 404, "no item has the kind \"nope\""),
+        (#""category":99,"at":"r1""#, 404, "category:99 never existed"),
+        (#""entities":["item:3"],"at":"r4""#, 404, "item:3 does not exist at revision 4: it was deleted"),
+      ] {
+        for dryRun in [true, false] {
+          let answer = try served.post("/api/restore", "{\(scope),\"dryRun\":\(dryRun)}")
+          #expect(answer.status == status, "\(scope): \(answer.text)")
+          let message = try answer.json()["error"]?["message"]?.string ?? ""
+          #expect(message.contains(reason), "\(scope): \(answer.text)")
+        }
+      }
+      #expect(served.journal.head.revision == 4)
+    }
+  }
+
+  /// `@name` also restored the kind and the category of the items.
+  @Test func aRestoreOfAFieldChangesNoFieldOfOtherKinds() throws {
+    try withBooks { (served) throws in
+      try served.journal.commit(by: "eve") { draft in
+        try draft.setName(ofCategory: 1, to: "Prose")
+        try draft.setKind(ofItem: 2, to: "novel")
+      }
+      let answer = try served.post("/api/restore", #"{"category":1,"fields":["@name"],"at":"r1"}"#)
+      #expect(answer.status == 201)
+      #expect(try answer.json()["changes"]?.array?.count == 1, "\(answer.text)")
+      let state = served.journal.state
+      #expect(state.category(1)?.name == "Novels" && state.item(2)?.kind == "novel")
+    }
+  }
+
   /// One value was lost, and a restore of fields of a deleted item was answered with no changes.
   @Test func twoSpellingsOfAKeyAndFieldsOfADeletedItemAreRefused() throws {
     try withBooks { (served) throws in

@@ -538,6 +538,54 @@ struct PageTests {
     }
   }
 
+  /// They were shown as two equal values or lines.
+  @Test func valuesAndLinesThatLookTheSameAreToldApart() throws {
+    try withPage { served, browser in
+      let date = Date(timeIntervalSinceReferenceDate: 788_918_400)
+      try served.journal.commit(by: "eve") { draft in
+        try draft.updateItem(
+          2,
+          set: [
+            "b": .data(Data("abc".utf8)), "d": .date(date), "word": "\u{E9}", "n": "5", "line": "end",
+            "text": "one\ntwo\n",
+          ])
+      }
+      try served.journal.commit(by: "eve") { draft in
+        try draft.updateItem(
+          2,
+          set: [
+            "b": .data(Data("abd".utf8)), "d": .date(date.addingTimeInterval(0.25)), "word": "e\u{301}",
+            "n": 5, "line": "end\r", "text": "one\r\ntwo\n",
+          ])
+      }
+      let origin = "http://\(served.host)"
+      for path in ["/entries/12", "/compare?from=11&to=12", "/items/2", "/items/2/report"] {
+        try browser.open(origin + path)
+        let change =
+          "[...document.querySelectorAll('.change.update')].find((c) => c.innerText.includes('end\\\\r'))"
+        // The digests are computed asynchronously.
+        try browser.wait("\(change).innerText.match(/SHA-256/g).length == 4")
+        let shown = try browser.text("return \(change).innerText")
+        for text in [
+          "3 bytes (SHA-256 ba7816bf…) → 3 bytes (SHA-256 a52d159f…)",
+          "2026-01-01T00:00:00.000000Z → 2026-01-01T00:00:00.250000Z",
+          "\u{E9} (SHA-256 4a99557e…) → e\u{301} (SHA-256 bf12767b…)", "\"5\" → 5", "end → end\\r",
+        ] {
+          #expect(shown.contains(text), "\(path): \(text) is not in \(shown)")
+        }
+        let lines = "[...\(change).querySelectorAll('.lines del, .lines ins')]"
+        #expect(
+          try browser.run("return \(lines).map((l) => l.innerText)") as? [String] == ["one", "one\\r"],
+          "\(path)")
+      }
+      try browser.open(origin + "/items/2")
+      try browser.wait("document.querySelector('[data-field=b] .value')")
+      try browser.click("[data-field=b] .value")
+      let values = "document.querySelector('dialog .over-time').innerText"
+      try browser.wait("\(values).includes('ba7816bf') && \(values).includes('a52d159f')")
+    }
+  }
+
   @Test func theFileThatViewGivesToTheBrowserOpensASession() throws {
     try withTemporaryFolder { folder in
       try makeBooks(folder).close()
@@ -606,6 +654,25 @@ struct PageTests {
       try browser.click("[data-field=stars] .restore-field")
       let edits = "document.querySelector('dialog .edits').innerText"
       try browser.wait("\(edits).includes('(erased)') && \(edits).includes('the clock said')")
+      #expect(try browser.complaints() == [])
+      served.server.stop()
+      try journal.close()
+    }
+  }
+
+  /// The server ended when the item was opened.
+  @Test func anItemOfAnErasedCategoryShowsItsReference() throws {
+    try withTemporaryFolder { folder in
+      let made = try makeBooks(folder)
+      try made.close()
+      try CatalogJournal.erase([.category(1)], at: made.url, reason: "by law")
+      let journal = try CatalogJournal.open(at: made.url)
+      let served = try ServedJournal(journal)
+      let browser = try Browser()
+      try browser.open(served.server.invitation().absoluteString)
+      try browser.wait("document.querySelector('.row .chip').innerText == 'category:1 (erased)'")
+      try browser.open("http://\(served.host)/items/1")
+      try browser.wait("document.querySelector('.heading .chip').innerText == 'category:1 (erased)'")
       #expect(try browser.complaints() == [])
       served.server.stop()
       try journal.close()

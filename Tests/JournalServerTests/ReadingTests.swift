@@ -98,6 +98,7 @@ import Testing
       #expect(try served.get("/api/items?limit=1").json()["total"] == 3)
       #expect(try served.get("/api/items?kind=book&limit=1").json()["total"] == 2)
       #expect(try served.get("/api/items?where=@kind!%3Dbook").json()["total"] == 1)
+      #expect(try served.get("/api/items?where=@kind%3Ebook").json()["total"] == 1)
       #expect(try served.get("/api/items").json()["labels"]?["item:1"] == "Dune")
       #expect(try served.get("/api/items?where=stars").status == 400)
       #expect(try served.get("/api/items?limit=0").status == 400)
@@ -302,6 +303,28 @@ import Testing
       // No script in the image runs, however it is opened.
       #expect(whole.headers["content-security-policy"]?.contains("sandbox") == true)
       #expect(whole.headers["x-content-type-options"] == "nosniff")
+    }
+  }
+
+  /// The server ended.
+  @Test func anItemOfAnErasedCategoryIsAnsweredWithItsReference() throws {
+    try withTemporaryFolder { folder in
+      let made = try makeBooks(folder)
+      try made.close()
+      try CatalogJournal.erase([.category(1)], at: made.url, reason: "by law")
+      let journal = try CatalogJournal.open(at: made.url)
+      let served = try ServedJournal(journal)
+      let answer = try served.get("/api/entities/item:1")
+      #expect(answer.status == 200)
+      let item = try answer.json()
+      #expect(item["entity"]?["category"] == 1, "\(answer.text)")
+      #expect(item["category"] == ["id": 1, "erased": true], "\(answer.text)")
+      let items = try served.get("/api/items?category=1").json()
+      #expect(items["total"] == 2 && items["categories"] == [])
+      let state = try served.get("/api/state").json()
+      #expect(state["categories"] == [] && state["items"]?[0]?["category"] == 1)
+      served.server.stop()
+      try journal.close()
     }
   }
 

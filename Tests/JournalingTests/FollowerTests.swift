@@ -245,9 +245,9 @@ import Testing
       // HEAD names an entry that was never written.
       let folder = try JournalFolder(url, hook: nil)
       let digest = try #require(ContentDigest(bytes: [UInt8](repeating: 7, count: 32)))
-      let marker = try HeadMarker(folder, id: journal.id)
-      try marker.mark(LogMark(revision: 3, digest: digest))
-      try marker.flush()
+      let headFile = try HeadFile(folder, id: journal.id)
+      try headFile.mark(LogMark(revision: 3, digest: digest))
+      try headFile.flush()
       let error = await #expect(throws: JournalError.self) {
         for try await _ in follower.newEntries {}
       }

@@ -60,12 +60,12 @@ import Testing
         return .proceed
       }
       let id = try folder.readFormat().id
-      let marker = try HeadMarker(folder, id: id, slotCount: slotCount)
-      try marker.mark(LogMark(revision: 1, digest: marker.found.digest))
+      let headFile = try HeadFile(folder, id: id, slotCount: slotCount)
+      try headFile.mark(LogMark(revision: 1, digest: headFile.found.digest))
       whenFlushing.withLock {
         $0 = {
           do {
-            try marker.mark(LogMark(revision: 2, digest: marker.found.digest))
+            try headFile.mark(LogMark(revision: 2, digest: headFile.found.digest))
             // The power fails before the drive has confirmed anything, and damages all unconfirmed writes.
             var head = try Data(contentsOf: url.appending(path: "HEAD"))
             for offset in unconfirmed.withLock({ $0 }) { head[offset + 30] ^= 0xFF }
@@ -75,9 +75,9 @@ import Testing
           }
         }
       }
-      try marker.flush()
+      try headFile.flush()
       do throws(JournalError) {
-        let left = try HeadMarker.read(JournalFolder(copy, hook: nil), id: id)
+        let left = try HeadFile.read(JournalFolder(copy, hook: nil), id: id)
         #expect(slotCount == 3 && left.revision == 0)
       } catch {
         #expect(slotCount == 2 && error.code == .damaged)

@@ -52,6 +52,20 @@ import Testing
     }
   }
 
+  /// An entry has a limit, 128 MiB in a shared journal. Ten thousand items used to make one, whatever their size.
+  @Test func manyLargeItemsAreImportedInSeveralEntries() throws {
+    try withTemporaryFolder { folder in
+      let text = String(repeating: "x", count: 1 << 20)
+      let toDos = (1...40).map { ["titleKey": "\($0)", "itemDescriptionKey": text] }
+      let documents = try write(folder, toDo: toDos)
+      let journal = try folder.journal()
+      let report = try journal.importStore(.propertyLists([documents]))
+      #expect(report.revisions == [1, 2, 3] && report.added == 40)
+      #expect(titles(journal, done: false) == (1...40).map { "\($0)" })
+      #expect(try journal.importStore(.propertyLists([documents])).revisions.isEmpty)
+    }
+  }
+
   @Test func picturesAndLargeDataOfDictionariesAreImages() throws {
     try withTemporaryFolder { folder in
       let large = Data(repeating: 7, count: 20 << 20)
@@ -108,7 +122,44 @@ import Testing
       let out = folder.url.appending(path: "out")
       try journal.exportStore(.plist, to: out)
       let read = try Made.read(out.appending(path: "toDoItems.plist"))
-      #expect(read == [milk, odd] as NSArray)
+      #expect(read == [odd, milk] as NSArray)
+    }
+  }
+
+  /// They came after all items.
+  @Test func whatIsNoItemKeepsItsPlaceInTheExport() throws {
+    try withTemporaryFolder { folder in
+      func toDo(_ title: String) -> [String: Any] { ["titleKey": title] }
+      func odd(_ number: Int) -> [String: Any] { ["itemDescriptionKey": "odd \(number)"] }
+      let journal = try folder.journal()
+      let documents = try write(
+        folder, toDo: [odd(1), toDo("a"), odd(2), odd(3), toDo("b"), odd(4), toDo("c"), toDo("d"), odd(5)])
+      try journal.importStore(.propertyLists([documents]))
+      func exported() throws -> NSArray? {
+        let out = folder.url.appending(path: "out")
+        try journal.exportStore(.plist, to: out, replacing: true)
+        return try Made.read(out.appending(path: "toDoItems.plist")) as? NSArray
+      }
+      let first = try exported()
+      #expect(
+        first == [odd(1), toDo("a"), odd(2), odd(3), toDo("b"), odd(4), toDo("c"), toDo("d"), odd(5)]
+          as NSArray
+      )
+      // Importing the files that were exported changes nothing.
+      let out = folder.url.appending(path: "out")
+      #expect(try journal.importStore(.propertyLists([out])).revisions.isEmpty)
+      // What followed an item that is not in the list any more follows the one before.
+      try journal.commit { draft in
+        try draft.deleteItem(2)
+        try draft.updateItem(4, set: ["done": true])
+        _ = try draft.addItem(kind: "toDo", attributes: ["title": "e", "done": false, "order": 9_000])
+      }
+      let second = try exported()
+      #expect(
+        second == [odd(1), toDo("a"), odd(2), odd(3), odd(4), toDo("c"), odd(5), toDo("e")] as NSArray)
+      // The app had no file of done items. The export wrote none either, and lost the item.
+      let done = try Made.read(out.appending(path: "doneItems.plist"))
+      #expect(done == [toDo("d")] as NSArray)
     }
   }
 

@@ -34,16 +34,41 @@ struct AttackTests {
           }
         } while Date() < end
         for node in nodes { try node.finish() }
-        try check(nodes)
+        let problems = try problems(of: nodes, at: cluster.address, in: folder)
+        #expect(problems.isEmpty, "\(problems.prefix(20))")
+      }
+    }
+  }
+
+  /// The control: if acknowledged commits are lost, the test notices, and so do the nodes.
+  @Test func acknowledgedCommitsThatAStandbyLacksAreFoundLost() throws {
+    var random = SeededGenerator()
+    try withTemporaryFolder { folder in
+      try Cluster.withDisks(megabytes: 300) { disks in
+        let cluster = try Cluster(on: disks)
+        defer { cluster.stop() }
+        let nodes = (0..<2).map { BankProcess($0, in: folder) }
+        try share(nodes.map(\.url), at: cluster.address)
+        for node in nodes { try node.start(seed: random.next()) }
+        defer { for node in nodes { node.kill() } }
+        try waitForCommits(of: nodes)
+        try cluster.betray { try waitForCommits(of: nodes) }
+        for node in nodes { node.kill() }
+        let problems = try problems(of: nodes, at: cluster.address, in: folder)
+        let expected = [
+          "was acknowledged as", "node 0: the shared log ends with", "node 1 has another history",
+        ]
+        for text in expected {
+          #expect(problems.contains { $0.contains(text) }, "\(text): \(problems.prefix(20))")
+        }
       }
     }
   }
 
   /// What can go wrong.
   private enum Fault: CaseIterable {
-    case nodeIsKilled, nodeIsPaused, primaryIsPaused, standbyIsPaused, connectionsAreCut, primaryCrashes,
-      failover
-    case diskIsFull
+    case nodeIsKilled, nodeIsPaused, primaryIsPaused, standbyIsPaused, connectionsAreCut, packetsAreLost
+    case primaryCrashes, failover, diskIsFull
 
     func happen(to cluster: Cluster, _ nodes: [BankProcess], _ random: inout SeededGenerator) throws {
       let node = nodes[Int.random(in: 0..<3, using: &random)]
@@ -67,6 +92,7 @@ struct AttackTests {
           usleep(UInt32.random(in: 1000..<100_000, using: &random))
         }
         cluster.stopCutting()
+      case .packetsAreLost: try cluster.loseNetwork(UInt32.random(in: 100_000..<3_000_000, using: &random))
       case .primaryCrashes: try cluster.crash()
       case .failover: try cluster.failOver()
       case .diskIsFull: try cluster.fillDisk(UInt32.random(in: 500_000..<2_000_000, using: &random))
@@ -89,49 +115,63 @@ struct AttackTests {
     try #require(nodes.reduce(0) { $0 + $1.outputByteCount } >= goal, "nothing was committed for two minutes")
   }
 
-  /// Checks that all nodes have the same history, in which each turn occurs once, and that every entry keeps the rules
-  /// of the bank.
-  private func check(_ nodes: [BankProcess]) throws {
-    let journals = try nodes.map {
-      try Journal<Logbook>.open(at: $0.url, options: JournalOptions().sharingThroughPostgres())
+  /// Finds what contradicts the promise: all nodes have the history of the server, in which each turn occurs once, every
+  /// entry keeps the rules of the bank, and the outcomes that the nodes were told are true.
+  private func problems(of nodes: [BankProcess], at address: String, in folder: TemporaryFolder) throws
+    -> [String]
+  {
+    var problems: [String] = []
+    func require(_ isTrue: Bool, _ problem: @autoclosure () -> String) {
+      if !isTrue { problems.append(problem()) }
     }
-    defer { for journal in journals { try? journal.close() } }
-    for journal in journals { try journal.catchUp() }
-    let head = journals[0].head
-    for journal in journals {
-      #expect(journal.head == head)
-      let found = try journal.verify(deep: true)
-      #expect(found.isSound && found.entryCount == head.revision, "\(found.problems)")
-    }
+    // A node without a past has what the server has.
+    let url = folder.url.appending(path: "Witness-\(UUID().uuidString).journal")
+    let head = try Journal<Logbook>.join(address, at: url)
+    let witness = try Journal<Logbook>.open(at: url, mode: .readOnly)
+    defer { try? witness.close() }
 
     var replayed = Logbook()
     var revisions: [BankProcess.Turn: Revision] = [:]
-    let entries = journals[0].entries()
+    let entries = witness.entries()
     while let entry = try entries.next() {
       for event in entry.events { try replayed.apply(event, at: entry.revision) }
       let balances = Bank.balances(in: replayed)
-      #expect(balances.reduce(0, +) == Bank.accountCount * Bank.balance, "at entry \(entry.revision)")
-      #expect(balances.allSatisfy { $0 >= 0 }, "at entry \(entry.revision)")
+      require(balances.reduce(0, +) == Bank.accountCount * Bank.balance, "the sum at entry \(entry.revision)")
+      require(balances.allSatisfy { $0 >= 0 }, "a negative balance at entry \(entry.revision)")
       let words = entry.note.split(separator: " ").compactMap { Int($0) }
       let turn = BankProcess.Turn(author: entry.author, turn: words[0])
-      #expect(revisions.updateValue(entry.revision, forKey: turn) == nil, "\(turn) is there twice")
+      require(revisions.updateValue(entry.revision, forKey: turn) == nil, "\(turn) is there twice")
       if words.count == 3 {
         let event = try #require(entry.events.first { $0.entity == .page(words[1]) })
-        #expect(event.previous == words[2], "entry \(entry.revision) expected \(words[2])")
+        require(event.previous == words[2], "entry \(entry.revision) expected \(words[2])")
       }
     }
-    for journal in journals {
+
+    for node in nodes {
+      let journal = try Journal<Logbook>.open(
+        at: node.url, options: JournalOptions().sharingThroughPostgres())
+      defer { try? journal.close() }
+      do { try journal.catchUp() } catch { require(false, "node \(node.number): \(error)") }
+      require(journal.head == head, "node \(node.number) has another history")
+      let found = try journal.verify(deep: true)
+      require(
+        found.isSound && found.entryCount == journal.head.revision, "node \(node.number): \(found.problems)")
       for account in 1...Bank.accountCount {
-        #expect(journal.state.record(of: .page(account)) == replayed.record(of: .page(account)))
-        #expect(journal.state.revision(of: .page(account)) == replayed.revision(of: .page(account)))
+        let isSame =
+          journal.state.record(of: .page(account)) == replayed.record(of: .page(account))
+          && journal.state.revision(of: .page(account)) == replayed.revision(of: .page(account))
+        require(isSame, "node \(node.number) has another account \(account)")
       }
     }
-    try check(revisions, against: nodes)
+    return try problems + self.problems(of: revisions, toldBy: nodes)
   }
 
-  /// Checks that the log has each acknowledged commit and no failed one. If the outcome of a commit is unknown, or a kill
-  /// interrupted it, the log may have it or not.
-  private func check(_ revisions: [BankProcess.Turn: Revision], against nodes: [BankProcess]) throws {
+  /// Finds acknowledged commits that the log lacks, and failed ones that it has. If the outcome of a commit is unknown, or
+  /// a kill interrupted it, the log may have it or not.
+  private func problems(
+    of revisions: [BankProcess.Turn: Revision], toldBy nodes: [BankProcess]
+  ) throws -> [String] {
+    var problems: [String] = []
     var rest = Set(revisions.keys)
     var counts: [String: Int] = [:]
     for node in nodes {
@@ -141,16 +181,20 @@ struct AttackTests {
         rest.remove(turn)
         switch outcome {
         case .done(let revision):
-          #expect(revisions[turn] == revision, "\(turn) was acknowledged as \(revision)")
-        case .failed: #expect(revisions[turn] == nil, "\(turn) has failed")
+          if revisions[turn] != revision { problems.append("\(turn) was acknowledged as \(revision)") }
+        case .failed:
+          if revisions[turn] != nil { problems.append("\(turn) has failed") }
         case .unknown: break
         }
       }
       rest.subtract(told.interrupted)
     }
     rest.remove(BankProcess.Turn(author: "bank", turn: 0))
-    #expect(rest.isEmpty, "no writer made \(rest.prefix(5))")
-    #expect(counts["done", default: 0] > 100)
+    if !rest.isEmpty { problems.append("no writer made \(rest.prefix(5))") }
+    if counts["done", default: 0] <= 100 {
+      problems.append("only a few commits were acknowledged: \(counts)")
+    }
     print("the bank has \(revisions.count) entries; commits: \(counts)")
+    return problems
   }
 }

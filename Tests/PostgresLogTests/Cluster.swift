@@ -87,6 +87,31 @@ final class Cluster {
     try waitForStandby()
   }
 
+  /// Replaces the primary by a standby that lacks entries, as no administrator should: commits stop waiting for the
+  /// standby, which ends, and is promoted after `body`.
+  func betray(_ body: () throws -> Void) throws {
+    try primary.sql("ALTER SYSTEM SET synchronous_standby_names = ''")
+    try primary.sql("SELECT pg_reload_conf()")
+    // Otherwise commits would still wait, as in `waitForStandby`.
+    for _ in 0..<2 { try primary.sql("CHECKPOINT") }
+    try standby.stop()
+    try body()
+    try primary.kill()
+    try standby.start()
+    try standby.promote()
+    // libpq does not try the next server after one that accepts a connection and closes it.
+    sites[primarySite].proxy.redirect(to: standby.port)
+    (primary, standby) = (standby, primary)
+    primarySite = 1 - primarySite
+  }
+
+  /// Lets the network lose everything for a while.
+  func loseNetwork(_ microseconds: UInt32) throws {
+    for site in sites { try site.proxy.setSilent(true) }
+    usleep(microseconds)
+    for site in sites { try site.proxy.setSilent(false) }
+  }
+
   /// Kills the primary and starts it again.
   func crash() throws {
     try primary.kill()

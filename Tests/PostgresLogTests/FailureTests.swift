@@ -103,19 +103,6 @@ struct FailureTests: SharedLogbook {
     }
   }
 
-  /// Calls `body` with a proxy to a database, its address through the proxy, the server and a folder.
-  private func withProxy(
-    _ body: (CuttingProxy, _ address: String, PostgresServer, TemporaryFolder) throws -> Void
-  ) throws {
-    let server = try PostgresServer.shared.get()
-    let address = try server.makeDatabase()
-    let proxy = try CuttingProxy(to: server.port)
-    defer { proxy.close() }
-    try withTemporaryFolder { folder in
-      try body(proxy, address.replacing(":\(server.port)/", with: ":\(proxy.port)/"), server, folder)
-    }
-  }
-
   /// The server counts a transaction as idle while a message arrives. It used to end the turn after five seconds, and the
   /// commit lost to the one that waited.
   @Test func aTurnLastsAsLongAsALargeEntryOnASlowNetwork() throws {

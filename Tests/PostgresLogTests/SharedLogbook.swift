@@ -7,6 +7,26 @@ import TestSupport
 /// Tests with nodes of one logbook.
 protocol SharedLogbook {}
 
+/// Two nodes of a logbook with two entries.
+struct NearAndFar {
+  let near, far: Journal<Logbook>
+  let farURL: URL
+  /// What the far node's connections pass through.
+  let proxy: CuttingProxy
+  let server: PostgresServer
+  /// The database, as the near node reaches it.
+  let address: String
+
+  @discardableResult
+  func sql(_ text: String) throws -> String { try server.sql(text, at: address) }
+
+  /// The revisions of the entries that an author has on the server, according to the near node.
+  func revisions(by author: String) throws -> [Revision] {
+    try near.catchUp()
+    return try (1...near.head.revision).filter { try near.entry(at: $0).author == author }
+  }
+}
+
 extension SharedLogbook {
   static var options: JournalOptions { JournalOptions().sharingThroughPostgres() }
 
@@ -27,6 +47,37 @@ extension SharedLogbook {
       let url = folder.url.appending(path: "Node\(node).journal")
       if node > 0 { try Journal<Logbook>.join(address, at: url) }
       return try Journal<Logbook>.open(at: url, options: Self.options)
+    }
+  }
+
+  /// Calls `body` with a proxy to a database, its address through the proxy, the server and a folder.
+  func withProxy(
+    _ body: (CuttingProxy, _ address: String, PostgresServer, TemporaryFolder) throws -> Void
+  ) throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    let proxy = try CuttingProxy(to: server.port)
+    defer { proxy.close() }
+    try withTemporaryFolder { folder in
+      try body(proxy, address.replacing(":\(server.port)/", with: ":\(proxy.port)/"), server, folder)
+    }
+  }
+
+  /// Calls `body` with a node that is next to the server, and another one, which has committed, behind a proxy. If packets
+  /// are lost there, the far one gives up after seconds.
+  func withNearAndFar(_ body: (NearAndFar) throws -> Void) throws {
+    try withProxy { proxy, through, server, folder in
+      let address = through.replacing(":\(proxy.port)/", with: ":\(server.port)/")
+      try share(at: address, in: folder)
+      let url = folder.url.appending(path: "Far.journal")
+      try Journal<Logbook>.join(
+        through.replacing("connect_timeout=5", with: "connect_timeout=2&tcp_user_timeout=2000"), at: url)
+      let near = try nodes(1, at: address, in: folder)[0]
+      let far = try Journal<Logbook>.open(at: url, options: Self.options)
+      defer { for node in [near, far] { try? node.close() } }
+      try far.commit(by: "far") { try $0.write(1, "far") }
+      try body(
+        NearAndFar(near: near, far: far, farURL: url, proxy: proxy, server: server, address: address))
     }
   }
 
@@ -53,8 +104,12 @@ extension SharedLogbook {
   /// A role of its own, and the address of a database as that role reaches it.
   func makeRole(on server: PostgresServer, for address: String) throws -> (name: String, own: String) {
     let name = "role\(UUID().uuidString.prefix(8).lowercased())"
-    let database = String(address.split(separator: "/").last?.split(separator: "?").first ?? "")
     try server.sql("CREATE ROLE \(name) LOGIN")
-    return (name, server.address(database: database, user: name))
+    return (name, server.address(database: database(at: address), user: name))
+  }
+
+  /// The name of a database.
+  func database(at address: String) -> String {
+    String(address.split(separator: "/").last?.split(separator: "?").first ?? "")
   }
 }

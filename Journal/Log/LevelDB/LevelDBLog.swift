@@ -15,7 +15,7 @@ final class LevelDBLog: EntryLog {
   private let place: LogPlace
   private let calls = OpenCalls()
   /// Nil until writing begins.
-  private let marker = Lock<HeadMarker?>(nil)
+  private let headFile = Lock<HeadFile?>(nil)
   /// Flushes HEAD about every second.
   private let flusher = Worker()
   private let newest: NewestRevision
@@ -46,7 +46,7 @@ final class LevelDBLog: EntryLog {
 
   /// Creates the database of a new journal, and its HEAD.
   static func create(in place: LogPlace) throws(JournalError) {
-    try HeadMarker.create(place.folder, place.format)
+    try HeadFile.create(place.folder, place.format)
     try JournalError.translatingLevelDB {
       let database = try Database(in: try place.entries(), access: .existingOrNew)
       var batch = WriteBatch()
@@ -77,7 +77,7 @@ final class LevelDBLog: EntryLog {
   var hasTornTail: Bool { database.hasTornTail }
 
   func acknowledged() throws(JournalError) -> LogMark? {
-    try using { try HeadMarker.read(place.folder, id: place.journal) }
+    try using { try HeadFile.read(place.folder, id: place.journal) }
   }
 
   /// Lets LevelDB change its folder: it removes a log that has become a table.
@@ -86,29 +86,29 @@ final class LevelDBLog: EntryLog {
       try LevelDBFiles.partFromBackups(try place.entries())
       System.ignoreFileSizeSignal()
       try database.beginWriting()
-      let marker = try HeadMarker(place.folder, id: place.journal)
+      let headFile = try HeadFile(place.folder, id: place.journal)
       let revision = newest.revision
       // After a crash, HEAD may not have the newest entry yet.
-      if revision > marker.found.revision {
+      if revision > headFile.found.revision {
         let digest = try read(revision) { entry throws(JournalError) in
           try entry.digest(journal: place.journal)
         }
-        try marker.mark(LogMark(revision: revision, digest: digest))
+        try headFile.mark(LogMark(revision: revision, digest: digest))
       }
-      self.marker.withLock { $0 = marker }
+      self.headFile.withLock { $0 = headFile }
     }
   }
 
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
     guard let last = entries.last else { return }
-    guard let marker = marker.withLock({ $0 }) else {
+    guard let headFile = headFile.withLock({ $0 }) else {
       throw .refused(.logIsReadOnly(path: place.path))
     }
     guard newest.revision == revision else { throw .conflict(newest: newest.revision) }
     guard calls.enter() else { throw .refused(closed) }
     defer { calls.leave() }
     // After a failed flush of HEAD, the next opening could not detect a missing entry.
-    do throws(JournalError) { try marker.check() } catch {
+    do throws(JournalError) { try headFile.check() } catch {
       // Whatever its cause was, trying again does not help.
       throw .refused(
         JournalError(
@@ -119,7 +119,7 @@ final class LevelDBLog: EntryLog {
     let refusal: DatabaseError?
     do throws(JournalError) {
       refusal = try write(entries)
-      if refusal == nil { try mark(LogMark(revision: last.revision, digest: last.digest), marker) }
+      if refusal == nil { try mark(LogMark(revision: last.revision, digest: last.digest), headFile) }
     } catch {
       // These codes mean that LevelDB has not tried.
       throw error.code == .poisoned || error.code == .closed ? .refused(error) : .unknown(error)
@@ -148,17 +148,17 @@ final class LevelDBLog: EntryLog {
 
   // MARK: HEAD
 
-  private func mark(_ mark: LogMark, _ marker: HeadMarker) throws(JournalError) {
-    try marker.mark(mark)
+  private func mark(_ mark: LogMark, _ headFile: HeadFile) throws(JournalError) {
+    try headFile.mark(mark)
     // Without a thread for it, HEAD is flushed now.
     if place.options.flushesHeadAtEveryCommit || !flusher.runLater({ [weak self] in self?.flushHead() }) {
-      try marker.flush()
+      try headFile.flush()
     }
   }
 
   private func flushHead() {
-    guard let marker = marker.withLock({ $0 }) else { return }
-    do throws(JournalError) { try marker.flush() } catch {
+    guard let headFile = headFile.withLock({ $0 }) else { return }
+    do throws(JournalError) { try headFile.flush() } catch {
       place.options.note(.warning, "HEAD could not be flushed; the next commit is refused", cause: error)
     }
   }
@@ -196,8 +196,8 @@ final class LevelDBLog: EntryLog {
     calls.wait()
     flusher.close()
     var failure: JournalError?
-    if let marker = marker.withLock({ $0 }) {
-      do throws(JournalError) { try marker.flush() } catch { failure = error }
+    if let headFile = headFile.withLock({ $0 }) {
+      do throws(JournalError) { try headFile.flush() } catch { failure = error }
     }
     try JournalError.translatingLevelDB { try database.close() }
     if let failure { throw failure }

@@ -33,8 +33,8 @@ final class LevelDBReader: EntryLog {
   private let access: LogAccess
   private let head: HeadReader
   private let state: Lock<State>
-  /// Held during a refresh.
-  private let turn = Lock(())
+  /// Held while the view is replaced or extended.
+  private let viewLock = Lock(())
   private let calls = OpenCalls()
   private let isClosing = TimedSemaphore(value: 0)
 
@@ -120,7 +120,7 @@ final class LevelDBReader: EntryLog {
 
   /// A view of the files that have replaced the missing ones.
   private func anotherView(insteadOf old: LevelDBView) throws(JournalError) -> LevelDBView {
-    try turn.withLock { _ throws(JournalError) in
+    try viewLock.withLock { _ throws(JournalError) in
       let (view, newest) = state.withLock { ($0.view, $0.newest) }
       if view.database !== old.database { return view }
       let found = try LevelDBView(place, options, through: newest)
@@ -158,7 +158,7 @@ final class LevelDBReader: EntryLog {
     let newest = state.withLock { $0.newest }
     let mark = try head.read()
     guard mark.revision > newest else { return newest }
-    return try turn.withLock { _ throws(JournalError) in
+    return try viewLock.withLock { _ throws(JournalError) in
       let isRead: Bool? = try state.withLock { state throws(JournalError) in
         guard mark.revision > state.newest else { return nil }
         // The writer of this mark has written its manifest before it.

@@ -33,7 +33,7 @@ struct LevelDBRemains: LogRemains {
   }
 
   func acknowledged(by journal: JournalID) throws(JournalError) -> LogMark? {
-    try HeadMarker.read(folder, id: journal)
+    try HeadFile.read(folder, id: journal)
   }
 
   func candidates(_ revision: Revision) throws(JournalError) -> [[UInt8]] {

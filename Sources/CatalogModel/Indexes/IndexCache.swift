@@ -10,9 +10,9 @@ import Locks
 ///
 /// 1. Each cached index belongs to the table that is cached with it.
 /// 2. A missing index is built from the table of the query that needs it: by the query itself for up to 4,096 items,
-///    otherwise in the background. Meanwhile, queries use the index in the snapshot's layers. If these lack it, queries
-///    get none and scan.
-/// 3. If a table is backed by another snapshot than the cached tables, the index is rebuilt.
+///    otherwise in the background. Meanwhile, queries use the index in the layers. If these lack it, queries get none
+///    and scan.
+/// 3. If a table is backed by other layers than the cached tables, the index is rebuilt.
 ///
 /// Safe to use from any thread. Tables are shared with the states; the lines of the indexes take additional memory.
 final class IndexCache: Sendable {
@@ -42,7 +42,7 @@ final class IndexCache: Sendable {
 
   // MARK: Declared indexes
 
-  /// The indexes that types of items have declared, by kind. The layers of snapshots get these indexes.
+  /// The indexes that types of items have declared, by kind. New layers get these indexes.
   var declared: [IndexScope: [IndexDefinition]] { declarations.withLock { $0 } }
 
   /// Records the indexes of a type of items.
@@ -80,7 +80,7 @@ final class IndexCache: Sendable {
     }
   }
 
-  /// An index that queries of the app have built, or that the snapshot's layers have. Nil if there is none.
+  /// An index that queries of the app have built, or that the layers have. Nil if there is none.
   func existingIndex(_ name: IndexDefinition, in table: EntityTable) -> QueryIndex? {
     keptIndex(name, table).map { .memory($0) } ?? LayeredIndex(table, name).map { .layers($0) }
   }
@@ -132,7 +132,7 @@ final class IndexCache: Sendable {
   }
 }
 
-/// An index that a query can use: in memory, or in the layers of a snapshot.
+/// An index that a query can use: in memory, or in the layers.
 enum QueryIndex: Sendable {
   case memory(ValueIndex)
   case layers(LayeredIndex)
@@ -171,14 +171,14 @@ extension IndexScope {
 extension Catalog {
   /// Builds or updates the indexes of a type in memory, and returns when they can be used. Without this call, they are
   /// built when a query first needs them, with more than 4,096 items in the background. Meanwhile, queries read them
-  /// from the snapshot's layers or, if these do not have them yet, scan.
+  /// from the layers or, if these do not have them yet, scan.
   ///
   /// All states that follow from this one share them.
   /// - Parameters:
   ///   - type: the type of items whose indexes are built.
   ///   - progress: called regularly with the number of items that were read and the number of all items.
   /// - Complexity: O(n log n) in the number of items for a missing index, O(d log d) in the number of items that differ
-  ///   for an index in memory, and O(n) for an index that the snapshot's layers have.
+  ///   for an index in memory, and O(n) for an index that the layers have.
   public func buildIndexes<Model: CatalogItem>(
     of type: Model.Type, progress: (_ done: Int, _ all: Int) -> Void = { _, _ in }
   ) {

@@ -5,7 +5,7 @@ import JSON
 /// waits for the scan of a whole catalog.
 ///
 /// An app's types declare indexes on attributes. A search for items of a kind uses those that the app's queries have
-/// built, or that the snapshot's layers have. It prefers an index by which a condition finds few items. Otherwise it
+/// built, or that the layers have. It prefers an index by which a condition finds few items. Otherwise it
 /// uses the index of the first sort key, in whose order it finds a page before it has seen all items.
 package struct ItemScan: Sendable {
   private enum Source: Sendable {
@@ -23,7 +23,6 @@ package struct ItemScan: Sendable {
   private let catalog: Catalog
   private let search: ItemSearch
   private let source: Source
-  private let conditions: [Condition]
   private let orders: [QueryOrder]
   /// Whether items match without reading their records.
   private let isFree: Bool
@@ -50,16 +49,10 @@ package struct ItemScan: Sendable {
         path: AttributePath(order.field.split(separator: ".").map(String.init)),
         isDescending: order.isDescending)
     }
-    conditions = search.comparisons.map { comparison -> Condition in
-      let path = AttributePath(comparison.field.split(separator: ".").map(String.init))
-      let condition = Condition.any(comparison.ranges.map { .value(path, $0) })
-      return comparison.isNegated ? .not(condition) : condition
-    }
     // If all items are of one kind, the search need not name it.
     let kind = search.query.kind ?? (catalog.kinds.count == 1 ? catalog.kinds[0] : nil)
     let scope = kind.map { IndexScope(itemsOfKind: $0) }
-    let isOnlyOfKind =
-      search.query == EntityQuery(kind: search.query.kind) && conditions.isEmpty && search.exclusions.isEmpty
+    let isOnlyOfKind = search.query == EntityQuery(kind: search.query.kind)
     if let categories = search.query.categories {
       // An item is in at most one category, so no number occurs twice.
       source = .numbers(categories.flatMap { catalog.items(in: $0).map(\.id.number) }.sorted())
@@ -200,12 +193,7 @@ package struct ItemScan: Sendable {
     guard let row = row ?? catalog.itemTable[number] else { return nil }
     readings.note(row.record)
     let item = Catalog.Item(number: number, row: row)
-    guard
-      search.query == EntityQuery() || search.query.matches(item.id.entity, item.record),
-      conditions.allSatisfy({ $0.holds(for: item.record) }),
-      !search.exclusions.contains(where: { $0.holds(of: item.record, .item) })
-    else { return nil }
-    return item
+    return search.query.matches(item.id.entity, item.record) ? item : nil
   }
 
   /// Tests an item. If its row is needed but not given, it is looked up.
@@ -256,21 +244,9 @@ extension ItemSearch {
   /// The numbers of the items that an existing index finds for one of the conditions, in order. Nil if no index finds
   /// few.
   fileprivate func indexed(_ scope: IndexScope, in catalog: Catalog) -> [Int]? {
-    var conditions = comparisons.filter { !$0.isNegated }.map { (field: $0.field, ranges: $0.ranges) }
-    for condition in query.conditions where !condition.field.hasPrefix("@") {
-      // The value is a plain text, or a value in JSON.
-      var ranges = [ValueRange.equal(to: .string(condition.value))]
-      if let timestamp = Timestamp(shown: condition.value) { ranges.append(timestamp.dates) }
-      if let value = try? FieldValue(json: condition.value, decodingWrappers: true) {
-        guard value.array == nil, value.dictionary == nil, value != .null else { continue }
-        ranges.append(.equal(to: value))
-      }
-      conditions.append((condition.field, ranges))
-    }
     let few = catalog.itemCount / 8
-    for (field, ranges) in conditions {
-      let path = AttributePath(field.split(separator: ".").map(String.init))
-      guard
+    for condition in query.conditions {
+      guard let path = condition.path, let ranges = condition.indexRanges,
         let index = catalog.indexCache.existingIndex(
           IndexDefinition(scope, path), in: catalog.itemTable)
       else { continue }

@@ -12,7 +12,7 @@
 /// implement `init(from:)` with `decodeIfPresent`: Swift's own decoding does not use a property's default value.
 ///
 /// Indexes make queries faster but never change their answers. They are derived from the items: a declared index is
-/// built when a query first needs it, and is part of the snapshots that are written from then on. See ``ItemQuery``.
+/// built when a query first needs it, and is part of the layers that are written from then on. See ``ItemQuery``.
 public protocol CatalogItem: Codable, Sendable {
   /// The kind of the items, such as `"recipe"`, up to 4,096 bytes.
   static var kind: String { get }

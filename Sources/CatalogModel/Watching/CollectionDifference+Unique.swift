@@ -1,6 +1,6 @@
 extension CollectionDifference where ChangeElement: Hashable {
   /// The difference between two arrays of unique elements, with the fewest moves. A repeated element counts once: only
-  /// the index of a forged snapshot can repeat one.
+  /// the index of a forged layer can repeat one.
   ///
   /// The standard library's algorithm takes time proportional to the length times the number of changes, which is
   /// minutes for a long list that is reversed. Here, the longest common increasing subsequence stays in place, and is

@@ -17,7 +17,7 @@ final class ArchiveGraph: Sendable {
   init(_ list: PropertyList) throws(ArchiveError) {
     func refusal(_ reason: String) -> ArchiveError {
       ArchiveError(
-        .notAnArchive, "The property list is not a keyed archive: \(reason)", path: list.bytes.path)
+        .notAnArchive, "the property list is not a keyed archive: \(reason)", path: list.bytes.path)
     }
     guard let fields = try FieldReferences(list, dictionary: list.top) else {
       throw refusal("its top is not a dictionary")
@@ -72,7 +72,7 @@ final class ArchiveGraph: Sendable {
     let header = try list.header(number)
     if try list.isString(header, "$null") { return nil }
     guard try reference(header) == nil else {
-      throw malformed("The entry of the object table is itself a reference", Int(uid))
+      throw malformed("the entry of the object table is itself a reference", Int(uid))
     }
     return Place(number: number, header: header, uid: Int(uid))
   }
@@ -114,7 +114,7 @@ final class ArchiveGraph: Sendable {
   func number(ofEntry uid: UInt64, from holder: Int?) throws(ArchiveError) -> Int {
     guard uid < UInt64(objects.count) else {
       throw ArchiveError(
-        .danglingReference, "There is no entry \(uid) in the archive, which has \(objects.count)",
+        .danglingReference, "there is no entry \(uid) in the archive, which has \(objects.count)",
         object: holder, path: list.bytes.path)
     }
     return try objects.number(at: Int(uid))
@@ -168,10 +168,10 @@ final class ArchiveGraph: Sendable {
           graph: self, keys: .references(keys), values: .references(values), holder: holder, uid: uid))
     case .bigInteger:
       throw ArchiveError(
-        .wrongType, "A number has more than 64 bits, which no archiver writes", offset: header.offset,
+        .wrongType, "a number has more than 64 bits, which no archiver writes", offset: header.offset,
         object: holder, path: list.bytes.path)
     case .uid:
-      throw malformed("The entry of the object table is itself a reference", holder)
+      throw malformed("the entry of the object table is itself a reference", holder)
     }
   }
 
@@ -184,7 +184,7 @@ final class ArchiveGraph: Sendable {
   func checkCount(_ count: Int, holder: Int?) throws(ArchiveError) {
     guard count <= list.limits.valueCount else {
       throw ArchiveError(
-        .limitExceeded, "A collection has \(count) values; the limit is \(list.limits.valueCount)",
+        .limitExceeded, "a collection has \(count) values; the limit is \(list.limits.valueCount)",
         object: holder, path: list.bytes.path)
     }
   }

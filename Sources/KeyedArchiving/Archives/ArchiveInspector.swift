@@ -86,7 +86,7 @@ struct ArchiveInspector {
     referencesLeft -= 1
     guard referencesLeft >= 0 else {
       throw ArchiveError(
-        .limitExceeded, "The archive has more references than bytes: its collections overlap",
+        .limitExceeded, "the archive has more references than bytes: its collections overlap",
         path: graph.list.bytes.path)
     }
     var kind: Kind

@@ -70,7 +70,7 @@ public struct ArchivedArray: Sendable {
   func number(at position: Int) throws(ArchiveError) -> Int {
     guard position >= 0, position < count else {
       throw ArchiveError(
-        .missing, "There is no element \(position) in a collection of \(count)", object: holder,
+        .missing, "there is no element \(position) in a collection of \(count)", object: holder,
         path: graph.list.bytes.path)
     }
     switch storage {

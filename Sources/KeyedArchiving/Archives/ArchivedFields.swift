@@ -43,7 +43,7 @@ struct ArchivedFields: Sendable {
       bytesLeft -= name.utf8.count
       guard bytesLeft >= 0 else {
         throw ArchiveError(
-          .limitExceeded, "The names of the fields of one object are larger than the file: they overlap",
+          .limitExceeded, "the names of the fields of one object are larger than the file: they overlap",
           object: holder, path: graph.list.bytes.path)
       }
       named.append((name, try references.value(at: index)))

@@ -35,7 +35,7 @@ final class ClassFieldTable: @unchecked Sendable {
     }
     guard mayLook else {
       throw ArchiveError(
-        .limitExceeded, "The archive's dictionaries have more keys than the file has bytes: they overlap",
+        .limitExceeded, "the archive's dictionaries have more keys than the file has bytes: they overlap",
         path: list.bytes.path)
     }
     let found = try search(header)

@@ -33,7 +33,7 @@ final class ClassTable: @unchecked Sendable {
     }
     guard fits else {
       throw limitExceeded(
-        "The names of the archive's classes take too much memory", graph, uid)
+        "the names of the archive's classes take too much memory", graph, uid)
     }
     return made
   }
@@ -44,7 +44,7 @@ final class ClassTable: @unchecked Sendable {
     guard let fields = try FieldReferences(graph.list, dictionary: number),
       case .string(let name)? = try fields.object(of: "$classname")
     else {
-      throw graph.malformed("What $class of the object refers to is not a class: it has no $classname", uid)
+      throw graph.malformed("what $class of the object refers to is not a class: it has no $classname", uid)
     }
     return ArchivedClass(
       name: name, chain: try names("$classes", of: fields, in: graph, uid),

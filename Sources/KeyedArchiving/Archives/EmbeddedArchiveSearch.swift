@@ -143,7 +143,7 @@ struct EmbeddedArchiveSearch {
     guard source.depth < source.list.limits.nestedArchiveDepth else {
       return .unreadable(
         ArchiveError(
-          .limitExceeded, "Archives are nested more than \(source.depth) deep",
+          .limitExceeded, "archives are nested more than \(source.depth) deep",
           offset: range.lowerBound))
     }
     bytesLeft -= range.count
@@ -172,6 +172,6 @@ struct EmbeddedArchiveSearch {
   }
 
   private func limitExceeded(_ reason: String, _ list: PropertyList) -> ArchiveError {
-    ArchiveError(.limitExceeded, "The property list has \(reason)", path: list.bytes.path)
+    ArchiveError(.limitExceeded, "the property list has \(reason)", path: list.bytes.path)
   }
 }

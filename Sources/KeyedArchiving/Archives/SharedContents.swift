@@ -35,7 +35,7 @@ package struct SharedContents {
     guard bytesLeft >= 0 else {
       throw ArchiveError(
         .limitExceeded,
-        "The archive's strings and data overlap so much that together they are larger than the file",
+        "the archive's strings and data overlap so much that together they are larger than the file",
         object: holder, path: graph.list.bytes.path)
     }
     let value = try graph.value(at: place, holder: holder)

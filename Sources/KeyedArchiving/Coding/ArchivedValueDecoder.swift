@@ -176,7 +176,7 @@ extension ArchivedValue: Decodable {
       case .real(let value) where value.isNaN: return .nan
       case .real(let value):
         guard value.isFinite, let decimal = Decimal(string: value.description, locale: nil) else {
-          throw ArchiveError(.wrongType, "The number \(value) doesn't fit into Decimal")
+          throw ArchiveError(.wrongType, "the number \(value) doesn't fit into Decimal")
         }
         return decimal
       default: return try decimal

@@ -156,7 +156,7 @@ final class DecodingState {
       throw corrupted(
         codingPath,
         ArchiveError(
-          .limitExceeded, "The archive's text and data are shared so often that they grow too large"))
+          .limitExceeded, "the archive's text and data are shared so often that they grow too large"))
     }
   }
 
@@ -172,7 +172,7 @@ final class DecodingState {
       throw corrupted(
         codingPath,
         ArchiveError(
-          .limitExceeded, "The archive's objects are shared so often that they decode to too many values"))
+          .limitExceeded, "the archive's objects are shared so often that they decode to too many values"))
     }
   }
 
@@ -183,7 +183,7 @@ final class DecodingState {
       throw corrupted(
         codingPath,
         ArchiveError(
-          .limitExceeded, "Objects are nested more than \(depth) deep, or contain themselves"))
+          .limitExceeded, "objects are nested more than \(depth) deep, or contain themselves"))
     }
   }
 }

@@ -197,7 +197,7 @@ import Synchronization
     for index in 0..<width {
       guard number >> 56 == 0 else {
         throw ArchiveError(
-          .malformed, "A number of \(width) bytes doesn't fit into 64 bits", offset: offset, path: path)
+          .malformed, "a number of \(width) bytes doesn't fit into 64 bits", offset: offset, path: path)
       }
       number = unsafe number << 8 | UInt64(start.load(fromByteOffset: index, as: UInt8.self))
     }
@@ -209,7 +209,7 @@ import Synchronization
   func checkedCount(_ range: Range<Int>) throws(ArchiveError) -> Int {
     guard range.lowerBound >= 0, range.upperBound <= count else {
       throw ArchiveError(
-        .malformed, "Bytes \(range) are out of range: there are \(count)", offset: count, path: path)
+        .malformed, "bytes \(range) are out of range: there are \(count)", offset: count, path: path)
     }
     return range.count
   }

@@ -84,22 +84,22 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
   var refusal: String {
     switch self {
     case .otherBinaryPropertyList:
-      "This is a binary property list of a version other than 0, which only Apple's own services use; save it as "
+      "this is a binary property list of a version other than 0, which only Apple's own services use; save it as "
         + "an XML or binary property list (bplist00) with the program that made it"
     case .openStepPropertyList:
-      "This is a property list in the old OpenStep text form, which is not read; convert it with "
+      "this is a property list in the old OpenStep text form, which is not read; convert it with "
         + "`plutil -convert xml1 FILE` and read the result"
     case .typedStream:
-      "This is a typedstream, which NSArchiver wrote before there were keyed archives; convert it on a Mac by "
+      "this is a typedstream, which NSArchiver wrote before there were keyed archives; convert it on a Mac by "
         + "reading it with NSUnarchiver and writing it with NSKeyedArchiver"
     case .nibArchive:
-      "This is a compiled interface file (NIBArchive), which holds views and no data of an app"
-    case .json: "This is JSON, not a property list; convert it with `plutil -convert xml1 FILE`"
-    case .gzip, .zip: "This is compressed (\(rawValue)); unpack it first"
-    case .sqlite: "This is an SQLite database, perhaps of Core Data, and not a property list"
-    case .empty: "There are no bytes, where a property list should be"
-    case .unknown: "This is neither a binary nor an XML property list: it begins like neither"
-    default: "This is a \(rawValue), not a property list"
+      "this is a compiled interface file (NIBArchive), which holds views and no data of an app"
+    case .json: "this is JSON, not a property list; convert it with `plutil -convert xml1 FILE`"
+    case .gzip, .zip: "this is compressed (\(rawValue)); unpack it first"
+    case .sqlite: "this is an SQLite database, perhaps of Core Data, and not a property list"
+    case .empty: "there are no bytes, where a property list should be"
+    case .unknown: "this is neither a binary nor an XML property list: it begins like neither"
+    default: "this is a \(rawValue), not a property list"
     }
   }
 }

@@ -44,8 +44,8 @@
     else { return slowHeader(number) }
     let marker = unsafe start.load(as: UInt8.self)
     let low = Int(marker & 0xF)
-    // The kinds that snapshots consist of, in their short forms. Everything else, including errors, takes the slow
-    // path.
+    // The kinds that layers and snapshots consist of, in their short forms. Everything else, including errors, takes
+    // the slow path.
     switch marker >> 4 {
     case 0x0 where low == 0x8 || low == 0x9: return short(.bool, offset, count: low - 8, byteCount: 0)
     case 0x1 where low <= 3: return short(.integer, offset, count: 1 << low, byteCount: 1 << low)
@@ -108,7 +108,7 @@
     }
     guard uid >= 0, uid < objects.count, objects.kind == .array else {
       let offset = header(number).offset
-      fail(list.malformed("A UID is \(uid), but only \(objects.count) objects were archived", offset))
+      fail(list.malformed("a UID is \(uid), but only \(objects.count) objects were archived", offset))
       return .nothing
     }
     let width = list.referenceWidth
@@ -154,7 +154,7 @@
     guard count > 0, width == 1 || width == 2 || width == 4,
       let start = unsafe pointer(at: header.start, count: count &* width)
     else {
-      if count > 0 { fail(list.malformed("References of \(width) bytes are not read here", header.offset)) }
+      if count > 0 { fail(list.malformed("references of \(width) bytes are not read here", header.offset)) }
       return .none
     }
     return unsafe MemberNumbers(UnsafeRawBufferPointer(start: start, count: count &* width), width: width)
@@ -168,7 +168,7 @@
   /// An integer of up to 8 bytes. Integers of fewer than 8 bytes are unsigned.
   package mutating func integer(_ header: ObjectHeader) -> Int {
     guard header.kind == .integer, header.count <= 8 else {
-      fail(list.malformed("This is not an integer of 64 bits", header.offset))
+      fail(list.malformed("this is not an integer of 64 bits", header.offset))
       return 0
     }
     return number(at: header.start, width: header.count)
@@ -177,7 +177,7 @@
   /// A floating-point number.
   package mutating func real(_ header: ObjectHeader) -> Double {
     guard header.kind == .real else {
-      fail(list.malformed("This is not a real number", header.offset))
+      fail(list.malformed("this is not a real number", header.offset))
       return 0
     }
     let bits = UInt64(bitPattern: Int64(number(at: header.start, width: header.count)))
@@ -197,7 +197,7 @@
   /// A string.
   package mutating func string(_ header: ObjectHeader) -> String {
     do throws(ArchiveError) {
-      guard header.kind.isString else { throw list.malformed("This is not a string", header.offset) }
+      guard header.kind.isString else { throw list.malformed("this is not a string", header.offset) }
       return try list.string(header)
     } catch {
       fail(error)

@@ -54,7 +54,7 @@ extension PropertyList {
     let place = objectsEnd + number * offsetWidth
     let offset = try bytes.number(at: place, width: offsetWidth)
     guard offset >= Self.headerSize, offset < objectsEnd else {
-      throw malformed("Object number \(number) has the offset \(offset), where no object can be", place)
+      throw malformed("object number \(number) has the offset \(offset), where no object can be", place)
     }
     return Int(offset)
   }
@@ -98,7 +98,7 @@ extension PropertyList {
     if low < 0xF { return try sized(kind, offset, offset + 1, low, size) }
     let marker = try bytes.byte(at: offset + 1)
     guard marker >> 4 == 1, marker & 0xF <= 4 else {
-      throw malformed("The length of \(kind.words) is not an integer", offset + 1)
+      throw malformed("the length of \(kind.words) is not an integer", offset + 1)
     }
     let width = 1 << Int(marker & 0xF)
     guard offset + 2 + width <= objectsEnd else { throw cut(kind, offset) }
@@ -123,13 +123,13 @@ extension PropertyList {
   @inline(never)
   private func noObject(_ number: Int) -> ArchiveError {
     ArchiveError(
-      .danglingReference, "There is no object number \(number): the property list has \(objectCount)",
+      .danglingReference, "there is no object number \(number): the property list has \(objectCount)",
       path: bytes.path)
   }
 
   @inline(never)
   private func cut(_ kind: ObjectKind, _ offset: Int) -> ArchiveError {
-    malformed("The length of \(kind.words) goes beyond the objects, which end at byte \(objectsEnd)", offset)
+    malformed("the length of \(kind.words) goes beyond the objects, which end at byte \(objectsEnd)", offset)
   }
 
   @inline(never)

@@ -71,7 +71,7 @@ import Synchronization
       let number = errno
       _ = cfiles_close(descriptor)
       throw ArchiveError(
-        .io, "There is not enough address space for a file of \(byteCount) bytes: \(reason(number))",
+        .io, "there is not enough address space for a file of \(byteCount) bytes: \(reason(number))",
         path: path)
     }
     unsafe base = address
@@ -83,23 +83,23 @@ import Synchronization
   convenience init(opening path: String, limits: ArchiveLimits) throws(ArchiveError) {
     let descriptor = unsafe cfiles_open(cfiles_current_folder(), path, Int32(CFILES_READ), true, 0)
     guard descriptor >= 0 else {
-      throw ArchiveError(.io, "The file can't be opened: \(reason(-descriptor))", path: path)
+      throw ArchiveError(.io, "the file can't be opened: \(reason(-descriptor))", path: path)
     }
     var status = cfiles_status()
     let result = unsafe cfiles_status_of(descriptor, &status)
     guard result == 0 else {
       _ = cfiles_close(descriptor)
-      throw ArchiveError(.io, "The file can't be examined: \(reason(-result))", path: path)
+      throw ArchiveError(.io, "the file can't be examined: \(reason(-result))", path: path)
     }
     guard status.kind == CFILES_IS_FILE else {
       _ = cfiles_close(descriptor)
-      throw ArchiveError(.io, "This is a folder or a device, where a file is needed", path: path)
+      throw ArchiveError(.io, "this is a folder or a device, where a file is needed", path: path)
     }
     let byteCount = Int(clamping: status.byte_count)
     guard byteCount <= limits.byteCount else {
       _ = cfiles_close(descriptor)
       throw ArchiveError(
-        .limitExceeded, "The file has \(byteCount) bytes; the limit is \(limits.byteCount)", path: path)
+        .limitExceeded, "the file has \(byteCount) bytes; the limit is \(limits.byteCount)", path: path)
     }
     try unsafe self.init(
       descriptor: descriptor, byteCount: byteCount, pageSize: Self.defaultPageSize, path: path,
@@ -118,7 +118,7 @@ import Synchronization
   func reopened() throws(ArchiveError) -> PagedFile {
     let duplicate = cfiles_duplicate(descriptor)
     guard duplicate >= 0 else {
-      throw ArchiveError(.io, "The file can't be opened again: \(reason(-duplicate))", path: path)
+      throw ArchiveError(.io, "the file can't be opened again: \(reason(-duplicate))", path: path)
     }
     return unsafe try PagedFile(
       descriptor: duplicate, byteCount: byteCount, pageSize: 1 << pageShift, path: path, check: check,
@@ -204,7 +204,7 @@ import Synchronization
     if count < 0, pages.count > 1 { return try read(pages.prefix(1)) }
     guard count >= 0 else {
       throw ArchiveError(
-        .io, "The file can't be read: \(reason(Int32(-count)))", offset: start, path: path)
+        .io, "the file can't be read: \(reason(Int32(-count)))", offset: start, path: path)
     }
     for page in pages {
       let pageStart = page << pageShift
@@ -212,13 +212,13 @@ import Synchronization
       guard start + Int(count) >= pageStart + pageSize else {
         if page > pages.lowerBound { return }
         throw ArchiveError(
-          .damaged, "The file was truncated while it was open: it had \(byteCount) bytes",
+          .damaged, "the file was truncated while it was open: it had \(byteCount) bytes",
           offset: start + Int(count), path: path)
       }
       guard unsafe check(page, UnsafeRawBufferPointer(start: base + pageStart, count: pageSize)) else {
         if page > pages.lowerBound { return }
         throw ArchiveError(
-          .damaged, "The \(pageSize) bytes from byte \(pageStart) on are not those that were written",
+          .damaged, "the \(pageSize) bytes from byte \(pageStart) on are not those that were written",
           offset: pageStart, path: path)
       }
       unsafe loaded[page >> 6].bitwiseOr(1 << UInt64(page & 63), ordering: .releasing)

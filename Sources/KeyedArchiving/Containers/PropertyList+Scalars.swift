@@ -47,7 +47,7 @@ extension PropertyList {
   @inline(__always)
   package func uid(_ header: ObjectHeader) throws(ArchiveError) -> UInt32 {
     guard let uid = UInt32(exactly: try bytes.number(at: header.start, width: header.count)) else {
-      throw malformed("A UID is larger than 4294967295", header.offset)
+      throw malformed("a UID is larger than 4294967295", header.offset)
     }
     return uid
   }

@@ -46,7 +46,7 @@ public struct PropertyList: Sendable {
   public init(_ bytes: ArchiveBytes, limits: ArchiveLimits = .init()) throws(ArchiveError) {
     guard bytes.count <= limits.byteCount else {
       throw ArchiveError(
-        .limitExceeded, "The input has \(bytes.count) bytes; the limit is \(limits.byteCount)",
+        .limitExceeded, "the input has \(bytes.count) bytes; the limit is \(limits.byteCount)",
         path: bytes.path)
     }
     let format = try DataFormat(of: bytes)
@@ -64,7 +64,7 @@ public struct PropertyList: Sendable {
   /// Reads the trailer. Offsets are checked when they are used, so opening touches nothing else.
   private init(binary bytes: ArchiveBytes, format: Format, limits: ArchiveLimits) throws(ArchiveError) {
     func refusal(_ message: String, at offset: Int) -> ArchiveError {
-      ArchiveError(.malformed, "The binary property list \(message)", offset: offset, path: bytes.path)
+      ArchiveError(.malformed, "the binary property list \(message)", offset: offset, path: bytes.path)
     }
     // The header, one object, one offset, and the trailer.
     guard bytes.count >= Self.headerSize + 2 + Self.trailerSize else {
@@ -92,7 +92,7 @@ public struct PropertyList: Sendable {
     }
     guard objectCount <= UInt64(limits.objectCount) else {
       throw ArchiveError(
-        .limitExceeded, "The property list has \(objectCount) objects; the limit is \(limits.objectCount)",
+        .limitExceeded, "the property list has \(objectCount) objects; the limit is \(limits.objectCount)",
         offset: trailer + 8, path: bytes.path)
     }
     guard top < objectCount else {

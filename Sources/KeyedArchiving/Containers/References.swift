@@ -25,7 +25,7 @@ public struct References: Sendable {
   /// - Complexity: O(1).
   public func number(at index: Int) throws(ArchiveError) -> Int {
     guard index >= 0, index < count else {
-      throw ArchiveError(.missing, "There is no member \(index): there are \(count)", path: bytes.path)
+      throw ArchiveError(.missing, "there is no member \(index): there are \(count)", path: bytes.path)
     }
     return try checkedReference(bytes, at: start + index * width, width, objectCount)
   }
@@ -47,7 +47,7 @@ extension PropertyList {
   @inline(__always)
   package func reference(_ header: ObjectHeader, _ index: Int) throws(ArchiveError) -> Int {
     guard header.kind.isCollection, index >= 0, index < memberCount(header) else {
-      throw ArchiveError(.missing, "There is no member \(index)", offset: header.offset, path: bytes.path)
+      throw ArchiveError(.missing, "there is no member \(index)", offset: header.offset, path: bytes.path)
     }
     return try checkedReference(
       bytes, at: header.start + index * referenceWidth, referenceWidth, objectCount)
@@ -67,7 +67,7 @@ private func checkedReference(
   let number = try bytes.number(at: offset, width: width)
   guard number < UInt64(objectCount) else {
     throw ArchiveError(
-      .danglingReference, "A collection names object number \(number), but there are \(objectCount)",
+      .danglingReference, "a collection names object number \(number), but there are \(objectCount)",
       offset: offset, path: bytes.path)
   }
   return Int(number)

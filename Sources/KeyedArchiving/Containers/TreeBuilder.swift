@@ -73,7 +73,7 @@ struct TreeBuilder {
         return (value, size)
       case .open:
         throw ArchiveError(
-          .cyclic, "A collection (\(header.kind.words)) contains itself, so it has no tree",
+          .cyclic, "a collection (\(header.kind.words)) contains itself, so it has no tree",
           offset: list.place(header.offset), path: list.bytes.path)
       case nil:
         try open(header)
@@ -94,7 +94,7 @@ struct TreeBuilder {
   private mutating func open(_ header: ObjectHeader) throws(ArchiveError) {
     guard stack.count < list.limits.depth else {
       throw ArchiveError(
-        .limitExceeded, "Collections are nested more than \(list.limits.depth) deep",
+        .limitExceeded, "collections are nested more than \(list.limits.depth) deep",
         offset: list.place(header.offset),
         path: list.bytes.path)
     }
@@ -108,7 +108,7 @@ struct TreeBuilder {
   private mutating func spend(_ count: Int, at offset: Int) throws(ArchiveError) {
     guard count <= valuesLeft else {
       throw ArchiveError(
-        .limitExceeded, "As a tree, the property list has more than \(valueLimit) values",
+        .limitExceeded, "as a tree, the property list has more than \(valueLimit) values",
         offset: list.place(offset), path: list.bytes.path)
     }
     valuesLeft -= count
@@ -117,7 +117,7 @@ struct TreeBuilder {
   private func checkKey(_ key: PropertyListValue?, _ header: ObjectHeader) throws(ArchiveError) {
     switch key {
     case nil, .array, .set, .dictionary:
-      throw list.malformed("A key of a dictionary is a collection", header.offset)
+      throw list.malformed("a key of a dictionary is a collection", header.offset)
     default: break
     }
   }
@@ -126,7 +126,7 @@ struct TreeBuilder {
     let size = header.kind == .utf16String ? 2 * header.count : header.count
     guard size <= bytesLeft else {
       throw ArchiveError(
-        .limitExceeded, "Strings and data overlap so much that together they are larger than the file",
+        .limitExceeded, "strings and data overlap so much that together they are larger than the file",
         offset: list.place(header.offset), path: list.bytes.path)
     }
     bytesLeft -= size

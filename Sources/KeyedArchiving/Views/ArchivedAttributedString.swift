@@ -23,11 +23,11 @@ extension ArchivedValue {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSAttributedString") else { return nil }
       guard let text = try object.string("NSString") else {
-        throw object.malformed("The attributed string has no NSString")
+        throw object.malformed("the attributed string has no NSString")
       }
       let length = text.utf16.count
       guard let attributes = try object["NSAttributes"], !attributes.isNull else {
-        guard length == 0 else { throw object.malformed("The attributed string has no NSAttributes") }
+        guard length == 0 else { throw object.malformed("the attributed string has no NSAttributes") }
         return ArchivedAttributedString(string: text, runs: [])
       }
       if let dictionary = try attributes.dictionary {
@@ -49,7 +49,7 @@ extension ArchivedObject {
   ) throws(ArchiveError) -> [ArchivedAttributedString.Run] {
     let numbers = try packedNumbers("NSAttributeInfo")
     guard numbers.count.isMultiple(of: 2) else {
-      throw malformed("A run in NSAttributeInfo has no attributes")
+      throw malformed("a run in NSAttributeInfo has no attributes")
     }
     var runs: [ArchivedAttributedString.Run] = []
     var decoded: [Int: ArchivedDictionary] = [:]
@@ -58,16 +58,16 @@ extension ArchivedObject {
       guard let count = Int(exactly: numbers[position]), let range = Range(start: start, length: count),
         range.upperBound <= length, let choice = Int(exactly: numbers[position + 1]), choice < choices.count
       else {
-        throw malformed("A run in NSAttributeInfo is beyond the text or names attributes that are not there")
+        throw malformed("a run in NSAttributeInfo is beyond the text or names attributes that are not there")
       }
       if decoded[choice] == nil { decoded[choice] = try choices[choice].dictionary }
       guard let attributes = decoded[choice] else {
-        throw malformed("Attributes \(choice) of the text are not a dictionary")
+        throw malformed("attributes \(choice) of the text are not a dictionary")
       }
       runs.append(ArchivedAttributedString.Run(range: range, attributes: attributes))
       start = range.upperBound
     }
-    guard start == length else { throw malformed("The runs in NSAttributeInfo end before the text") }
+    guard start == length else { throw malformed("the runs in NSAttributeInfo end before the text") }
     return runs
   }
 }

@@ -56,7 +56,7 @@ extension ArchivedValue {
       if color == nil { color = try object.deskColor() }
       guard let color else { return nil }
       guard (color.components + [color.alpha] + (color.fallback ?? [])).allSatisfy(\.isFinite) else {
-        throw object.malformed("A component of the color is not a finite number")
+        throw object.malformed("a component of the color is not a finite number")
       }
       return color
     }
@@ -71,7 +71,7 @@ extension ArchivedObject {
     let name = try string("UISystemColorName")
     if let red = try component("UIRed") {
       guard let green = try component("UIGreen"), let blue = try component("UIBlue") else {
-        throw malformed("The color has UIRed, but not UIGreen and UIBlue")
+        throw malformed("the color has UIRed, but not UIGreen and UIBlue")
       }
       return ArchivedColor(
         space: .rgb, components: [red, green, blue], alpha: try component("UIAlpha") ?? 1, name: name)

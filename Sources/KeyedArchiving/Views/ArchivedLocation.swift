@@ -66,7 +66,7 @@ extension ArchivedValue {
       }
       guard let latitude = try number("CoordinateLatitude"), let longitude = try number("CoordinateLongitude")
       else {
-        throw object.malformed("The location has no coordinate")
+        throw object.malformed("the location has no coordinate")
       }
       let floor = try object.integer("kCLLocationCodingKeyFloor")
       var timestamp: Date?
@@ -95,7 +95,7 @@ extension ArchivedValue {
         let longitude = try object.double("kCLCircularRegionCodingKeyCenterLongitude"),
         let radius = try object.double("kCLCircularRegionCodingKeyRadius")
       else {
-        throw object.malformed("The region has no identifier, center or radius")
+        throw object.malformed("the region has no identifier, center or radius")
       }
       return ArchivedRegion(
         identifier: identifier, latitude: latitude, longitude: longitude, radius: radius,

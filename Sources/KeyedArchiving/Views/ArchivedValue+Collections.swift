@@ -46,12 +46,12 @@ extension ArchivedValue {
       let members = try object.fields.numberedSequence("NS.object")
       let countNumbers = try object.fields.numberedSequence("NS.count")
       guard try object.integer("NS.count") == members.count, countNumbers.count == members.count else {
-        throw object.malformed("The counted set doesn't have as many members and counts as it says")
+        throw object.malformed("the counted set doesn't have as many members and counts as it says")
       }
       var counts: [Int] = []
       for number in countNumbers {
         guard let count = try object.fields.graph.value(number, holder: object.uid).integer, count > 0 else {
-          throw object.malformed("The counted set has a count that is not above zero")
+          throw object.malformed("the counted set has a count that is not above zero")
         }
         counts.append(count)
       }
@@ -70,7 +70,7 @@ extension ArchivedValue {
       let keys = try object.elements("NS.keys", old: "NS.key.")
       let values = try object.elements("NS.objects", old: "NS.object.")
       guard keys.count == values.count else {
-        throw object.malformed("The dictionary has \(keys.count) keys and \(values.count) values")
+        throw object.malformed("the dictionary has \(keys.count) keys and \(values.count) values")
       }
       return ArchivedDictionary(
         graph: object.fields.graph, keys: keys.storage, values: values.storage, holder: object.uid,
@@ -96,7 +96,7 @@ extension ArchivedValue {
       guard let object = kind(of: "NSMapTable") else { return nil }
       let entries = try object.tableEntries()
       guard entries.count.isMultiple(of: 2) else {
-        throw object.malformed("A key of the map table has no value")
+        throw object.malformed("a key of the map table has no value")
       }
       let keys = stride(from: 0, to: entries.count, by: 2).map { entries[$0] }
       let values = stride(from: 1, to: entries.count, by: 2).map { entries[$0] }
@@ -115,7 +115,7 @@ extension ArchivedValue {
       // The count is only compared with the elements, never trusted: an archive of 274 bytes may claim 2⁴⁰.
       let elements = try object.unkeyedValues
       guard try object.integer("NS.count") == elements.count else {
-        throw object.malformed("The array has \(elements.count) elements, not as many as it says")
+        throw object.malformed("the array has \(elements.count) elements, not as many as it says")
       }
       return elements
     }
@@ -151,6 +151,6 @@ extension ArchivedObject {
       if try graph.reference(header) == 0 { return entries }
       entries.append(number)
     }
-    throw malformed("The table doesn't end with nil")
+    throw malformed("the table doesn't end with nil")
   }
 }

@@ -64,7 +64,7 @@ extension ArchivedValue {
       guard let top = try object.double("NS.edgeval.top"), let left = try object.double("NS.edgeval.left"),
         let bottom = try object.double("NS.edgeval.bottom"), let right = try object.double("NS.edgeval.right")
       else {
-        throw object.malformed("The insets don't have four numbers")
+        throw object.malformed("the insets don't have four numbers")
       }
       return ArchivedInsets(top: top, left: left, bottom: bottom, right: right)
     }
@@ -101,7 +101,7 @@ extension ArchivedValue {
       guard let start = try object.integer("NS.rangeval.location"),
         let length = try object.integer("NS.rangeval.length"), let range = Range(start: start, length: length)
       else {
-        throw object.malformed("The range has no location and length, or impossible ones")
+        throw object.malformed("the range has no location and length, or impossible ones")
       }
       return range
     }
@@ -115,7 +115,7 @@ extension ArchivedValue {
       guard let object = kind(of: "NSValue"), try object["NS.special"] == nil else { return nil }
       let parts = try object.unkeyedValues
       guard parts.count == 2, let type = try parts[0].string else {
-        throw object.malformed("The value has no type and content")
+        throw object.malformed("the value has no type and content")
       }
       return ArchivedCValue(type: type, value: try parts[1])
     }

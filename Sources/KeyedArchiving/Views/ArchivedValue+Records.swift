@@ -54,7 +54,7 @@ extension ArchivedValue {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSError") else { return nil }
       guard let domain = try object.string("NSDomain"), let code = try object.integer("NSCode") else {
-        throw object.malformed("The error has no NSDomain or no NSCode")
+        throw object.malformed("the error has no NSDomain or no NSCode")
       }
       return ArchivedNSError(domain: domain, code: code, userInfo: try object["NSUserInfo"]?.dictionary)
     }
@@ -67,7 +67,7 @@ extension ArchivedValue {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSNotification") else { return nil }
       guard let name = try object.string("NS.name") else {
-        throw object.malformed("The notification has no NS.name")
+        throw object.malformed("the notification has no NS.name")
       }
       return ArchivedNotification(
         name: name, object: try object["NS.object"], userInfo: try object["NS.userinfo"]?.dictionary)
@@ -81,7 +81,7 @@ extension ArchivedValue {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSRegularExpression") else { return nil }
       guard let pattern = try object.string("NSPattern") else {
-        throw object.malformed("The regular expression has no NSPattern")
+        throw object.malformed("the regular expression has no NSPattern")
       }
       return ArchivedRegularExpression(pattern: pattern, options: try object.integer("NSOptions") ?? 0)
     }
@@ -96,7 +96,7 @@ extension ArchivedValue {
       guard let value = try object.double("NS.value"), let unit = try object.object("NS.unit", of: "NSUnit"),
         let symbol = try unit.string("NS.symbol")
       else {
-        throw object.malformed("The measurement has no value or no unit")
+        throw object.malformed("the measurement has no value or no unit")
       }
       return ArchivedMeasurement(value: value, unitClass: unit.className, symbol: symbol)
     }
@@ -111,7 +111,7 @@ extension ArchivedValue {
       guard let name = try object.string("UIFontName", "NSName"),
         let size = try object.double("UIFontPointSize", "NSSize")
       else {
-        throw object.malformed("The font has no name or no size")
+        throw object.malformed("the font has no name or no size")
       }
       return ArchivedFont(name: name, size: size)
     }

@@ -16,7 +16,7 @@ extension ArchivedValue {
       // Third-party archivers, and those of interface files, write UTF-8.
       guard let bytes = try object["NS.bytes"]?.data, let text = String(validating: bytes, as: UTF8.self)
       else {
-        throw object.malformed("The string has neither NS.string nor NS.bytes in UTF-8")
+        throw object.malformed("the string has neither NS.string nor NS.bytes in UTF-8")
       }
       return text
     }
@@ -82,7 +82,7 @@ extension ArchivedValue {
         let isNegative = try object["NS.negative"]?.bool, let mantissa = try object["NS.mantissa"]?.data,
         (-128...127).contains(exponent), (0...8).contains(length), mantissa.count >= 2 * length
       else {
-        throw object.malformed("The decimal number has no exponent, length, sign or mantissa, or a wrong one")
+        throw object.malformed("the decimal number has no exponent, length, sign or mantissa, or a wrong one")
       }
       if length == 0 { return isNegative ? Decimal.nan : 0 }
       // 1 means that the lower byte comes first, as on all of Apple's current platforms.
@@ -111,7 +111,7 @@ extension ArchivedValue {
         default: throw object.malformed("\(key) is not data")
         }
       }
-      throw object.malformed("The data object has neither NS.data nor NS.bytes")
+      throw object.malformed("the data object has neither NS.data nor NS.bytes")
     }
   }
 
@@ -124,7 +124,7 @@ extension ArchivedValue {
       if case .date(let seconds) = self { return seconds }
       guard let object = kind(of: "NSDate") else { return nil }
       guard let seconds = try object["NS.time"]?.double else {
-        throw object.malformed("The date has no NS.time")
+        throw object.malformed("the date has no NS.time")
       }
       return seconds
     }
@@ -139,7 +139,7 @@ extension ArchivedValue {
       guard let seconds = try secondsSince2001 else { return nil }
       guard abs(seconds) <= 100_000 * 365.2425 * 86400 else {
         throw ArchiveError(
-          .malformed, "The date is not a number, or more than 100,000 years from 2001", object: uid)
+          .malformed, "the date is not a number, or more than 100,000 years from 2001", object: uid)
       }
       return Date(timeIntervalSinceReferenceDate: seconds)
     }
@@ -152,7 +152,7 @@ extension ArchivedValue {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSUUID") else { return nil }
       guard let bytes = try object["NS.uuidbytes"]?.data, bytes.count == 16 else {
-        throw object.malformed("The UUID doesn't have 16 bytes")
+        throw object.malformed("the UUID doesn't have 16 bytes")
       }
       let b = [UInt8](bytes)
       return UUID(
@@ -189,10 +189,10 @@ extension ArchivedValue {
       while let current = next {
         // In archives of Apple's classes, a URL with a base is never the base of another URL.
         guard texts.count < 16 else {
-          throw ArchiveError(.cyclic, "The URL is its own base", object: object.uid)
+          throw ArchiveError(.cyclic, "the URL is its own base", object: object.uid)
         }
         guard let text = try current.string("NS.relative") else {
-          throw current.malformed("The URL has no NS.relative")
+          throw current.malformed("the URL has no NS.relative")
         }
         texts.append(text)
         next = try current.object("NS.base", of: "NSURL")

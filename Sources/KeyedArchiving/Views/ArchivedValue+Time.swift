@@ -56,7 +56,7 @@ extension ArchivedValue {
       guard let object = kind(of: "NSDateInterval") else { return nil }
       guard let start = try object.date("NS.startDate"), let end = try object.date("NS.endDate"), start <= end
       else {
-        throw object.malformed("The date interval has no start or no end, or ends before it starts")
+        throw object.malformed("the date interval has no start or no end, or ends before it starts")
       }
       return DateInterval(start: start, end: end)
     }

@@ -36,7 +36,7 @@ struct ArchiveEntries: ~Copyable {
   @inline(__always)
   private mutating func nextUID() throws(ArchiveError) -> UInt32 {
     guard count < Int(UInt32.max) else {
-      throw ArchiveError(.limitExceeded, "A keyed archive holds no more than \(UInt32.max) objects.")
+      throw ArchiveError(.limitExceeded, "a keyed archive holds no more than \(UInt32.max) objects")
     }
     count &+= 1
     return UInt32(truncatingIfNeeded: count &- 1)
@@ -46,7 +46,7 @@ struct ArchiveEntries: ~Copyable {
   mutating func define(_ uid: UInt32, as number: Int) throws(ArchiveError) {
     guard let place = place(of: uid), reservedNumbers[place] == nil else {
       throw ArchiveError(
-        .unencodable, "Object \(uid) can't be defined: it was not reserved, or is already defined.",
+        .unencodable, "object \(uid) can't be defined: it was not reserved, or is already defined",
         object: Int(uid))
     }
     reservedNumbers[place] = UInt32(number)
@@ -77,8 +77,8 @@ struct ArchiveEntries: ~Copyable {
         guard let reserved = reservedNumbers[place] else {
           throw ArchiveError(
             .danglingReference,
-            "Object \(reservedUIDs[place]) was reserved but never defined. End an object with it before the"
-              + " archive is finished.", object: Int(reservedUIDs[place]))
+            "object \(reservedUIDs[place]) was reserved but never defined; end an object with it before the"
+              + " archive is finished", object: Int(reservedUIDs[place]))
         }
         try body(Int(reserved))
         place += 1

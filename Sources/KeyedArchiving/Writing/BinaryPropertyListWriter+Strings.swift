@@ -24,7 +24,7 @@ extension BinaryPropertyListWriter {
   package mutating func string(utf8: UnsafeRawBufferPointer) throws(ArchiveError) -> Int {
     guard unsafe isASCII(utf8) else {
       guard let text = unsafe String(validating: utf8, as: UTF8.self) else {
-        throw ArchiveError(.unencodable, "The bytes of a text are not UTF-8.")
+        throw ArchiveError(.unencodable, "the bytes of a text are not UTF-8")
       }
       return try string(text)
     }

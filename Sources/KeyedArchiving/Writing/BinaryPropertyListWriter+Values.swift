@@ -104,7 +104,7 @@ extension BinaryPropertyListWriter {
   package mutating func dictionary(keys: [Int], values: [Int]) throws(ArchiveError) -> Int {
     guard keys.count == values.count else {
       throw ArchiveError(
-        .unencodable, "A dictionary needs as many values as keys: it has \(keys.count) and \(values.count).")
+        .unencodable, "a dictionary needs as many values as keys: it has \(keys.count) and \(values.count)")
     }
     let start = try begin(10)
     output.putMarker(0xD0, count: keys.count)

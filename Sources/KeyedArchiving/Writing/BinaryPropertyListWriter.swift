@@ -73,15 +73,15 @@ package struct BinaryPropertyListWriter: ~Copyable {
   private func tooManyObjects() -> ArchiveError {
     ArchiveError(
       .limitExceeded,
-      "A property list that was begun for \(maximumObjectCount) objects was given more. Begin it for as many"
-        + " as it may hold; no list holds more than \(UInt32.max).")
+      "a property list that was begun for \(maximumObjectCount) objects was given more; begin it for as many"
+        + " as it may hold, \(UInt32.max) at most")
   }
 
   func danglingReference(_ number: Int) -> ArchiveError {
     ArchiveError(
       .danglingReference,
-      "A property list of \(objectCount) objects names object \(number). Write an object before the collections"
-        + " that hold it.")
+      "a property list of \(objectCount) objects names object \(number); write an object before the collections"
+        + " that hold it")
   }
 
   /// Puts one reference into the body of a collection.

@@ -56,7 +56,7 @@ struct GraphWriter {
       guard depth < ArchiveLimits().depth else {
         throw ArchiveError(
           .limitExceeded,
-          "Lists in a field are nested more than \(depth) deep; use arrays instead.")
+          "lists in a field are nested more than \(depth) deep; use arrays instead")
       }
       depth += 1
       defer { depth -= 1 }
@@ -95,7 +95,7 @@ struct GraphWriter {
     switch node.content {
     case .undefined:
       throw ArchiveError(
-        .unencodable, "A value contains itself but does not encode itself as an object.")
+        .unencodable, "a value contains itself but does not encode itself as an object")
     case .bare(.text(let text)) where text.utf8.elementsEqual(nilMarker.utf8):
       return try object(.mutableString, [("NS.string", .text(text))], to: &writer)
     case .bare(let value):

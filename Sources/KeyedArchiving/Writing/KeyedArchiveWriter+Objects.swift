@@ -66,7 +66,7 @@ extension KeyedArchiveWriter {
     guard let frame = frames.popLast() else { throw nothingBegun() }
     guard frame.kind == .list, pending.count - frame.base == keys.count else {
       throw ArchiveError(
-        .unencodable, "A dictionary of \(keys.count) keys was given \(pending.count - frame.base) values.")
+        .unencodable, "a dictionary of \(keys.count) keys was given \(pending.count - frame.base) values")
     }
     let values = try writeArray(from: frame.base, step: 1)
     pending.removeLast(pending.count - frame.base)
@@ -102,7 +102,7 @@ extension KeyedArchiveWriter {
       pending.append(elements)
     case .pairs:
       guard (pending.count - frame.base) % 2 == 0 else {
-        throw ArchiveError(.unencodable, "A dictionary was ended after a key, before its value.")
+        throw ArchiveError(.unencodable, "a dictionary was ended after a key, before its value")
       }
       let keys = try writeArray(from: frame.base, step: 2)
       let values = try writeArray(from: frame.base + 1, step: 2)
@@ -136,18 +136,18 @@ extension KeyedArchiveWriter {
 
   func nothingBegun() -> ArchiveError {
     ArchiveError(
-      .unencodable, "There is no open object to add to or to end. Begin an object or a collection first.")
+      .unencodable, "there is no open object to add to or to end; begin an object or a collection first")
   }
 
   private func wrongFieldCount(_ frame: Frame) -> ArchiveError {
     guard frame.shape < shapes.count else {
       return ArchiveError(
-        .unencodable, "The shape belongs to another writer. Prepare shapes for each writer.")
+        .unencodable, "the shape belongs to another writer; prepare shapes for each writer")
     }
     let shape = shapes[frame.shape]
     return ArchiveError(
       .unencodable,
-      "An object of class \(shape.name) has \(shape.fieldCount) fields and was given"
-        + " \(pending.count - frame.base) values. Append one value for each key, in the order of the keys.")
+      "an object of class \(shape.name) has \(shape.fieldCount) fields and was given"
+        + " \(pending.count - frame.base) values; append one value for each key, in the order of the keys")
   }
 }

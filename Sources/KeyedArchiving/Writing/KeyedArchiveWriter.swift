@@ -123,7 +123,7 @@ public struct KeyedArchiveWriter: ~Copyable {
 
   private mutating func writeTop(_ top: Top) throws(ArchiveError) -> Int {
     guard frames.isEmpty else {
-      throw ArchiveError(.unencodable, "An object was begun but not ended; the archive can't be finished.")
+      throw ArchiveError(.unencodable, "an object was begun but not ended; the archive can't be finished")
     }
     let topKeys = try keyNumbers(top.members.map { escaped($0.key) })
     let topNumber = try list.dictionary(keys: topKeys, values: top.members.map { Int($0.value.number) })
@@ -228,7 +228,7 @@ public struct KeyedArchiveWriter: ~Copyable {
     }
     guard areDistinct(numbers) else {
       throw ArchiveError(
-        .unencodable, "A key occurs twice among the fields \(texts.joined(separator: ", ")) of one object.")
+        .unencodable, "a key occurs twice among the fields \(texts.joined(separator: ", ")) of one object")
     }
     return numbers
   }

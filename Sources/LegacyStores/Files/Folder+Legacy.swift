@@ -1,3 +1,4 @@
+import CatalogModel
 package import Files
 import Foundation
 import SHA256
@@ -38,12 +39,23 @@ extension Files.Folder where Failure == LegacyError {
   }
 
   /// Opens the folder that a user named, or creates it. Its parent must exist.
+  /// - Throws: ``LegacyError`` with code `wrongUse` if the folder is in a journal.
   convenience init(making url: URL) throws(LegacyError) {
     let url = url.standardizedFileURL
     if try Folder.status(ofPath: url.path) == nil {
-      try Folder(url.deletingLastPathComponent()).makeFolder(url.lastPathComponent, isPrivate: false)
+      let parent = try Folder(url.deletingLastPathComponent())
+      try parent.checkIsOutsideJournals(url.path)
+      try parent.makeFolder(url.lastPathComponent, isPrivate: false)
     }
     try self.init(url)
+    try checkIsOutsideJournals(url.path)
+  }
+
+  /// - Parameter path: the path that the user named.
+  private func checkIsOutsideJournals(_ path: String) throws(LegacyError) {
+    guard let journal = JournalFolder.enclosingJournal(ofPath: currentPath() ?? self.path) else { return }
+    throw LegacyError(
+      .wrongUse, "its files would be inside the journal \(journal); choose another folder", path: path)
   }
 
   /// The names in it, with numeric ones in the order of the numbers.

@@ -9,22 +9,22 @@ extension Journal where State == Catalog {
   /// print(report.added, "bugs;", report.problems.count, "things to know")
   /// ```
   ///
-  /// The first import adds everything, in one entry or in one for each `entrySize` items. A later import of the same
-  /// store updates the items of changed elements, adds new ones and deletes removed ones. Nothing else changes, and
-  /// unchanged files make no entry. A change in the journal stays, unless the files have changed the same attribute
-  /// too.
+  /// The first import adds everything, in one entry or in one for each `entrySize` items or 16 MiB of them. A later
+  /// import of the same store updates the items of changed elements, adds new ones and deletes removed ones. Nothing
+  /// else changes, and unchanged files make no entry. A change in the journal stays, unless the files have changed the
+  /// same attribute too.
   /// - Parameters:
   ///   - store: the store to import. Its ``LegacyStore/name`` distinguishes it from other stores of the same source.
   ///   - author: the entries' author.
   ///   - note: the entries' note. If it is nil, the note says what was imported.
-  ///   - entrySize: how many items an entry may change. If any items refer to each other, all changes are in one entry.
+  ///   - entrySize: how many items an entry may change. An entry also ends after 16 MiB of items. If any items refer to each other, all changes are in one entry.
   ///   - progress: called regularly with the number of images that were read, and the number of all images.
   /// - Returns: what was done. Its problems begin with those of the store.
   /// - Throws: ``JournalError`` if the journal can't be written. Earlier entries stay, and a later import continues
   ///   from there.
   @discardableResult
   public func importStore(
-    _ store: LegacyStore, by author: String = "", note: String? = nil, entrySize: Int = 10_000,
+    _ store: LegacyStore, by author: String = "", note: String? = nil, entrySize: Int = 100_000,
     progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
   ) throws -> LegacyImportReport {
     var report = LegacyImportReport()
@@ -46,6 +46,7 @@ extension Journal where State == Catalog {
     var metadata = ["import.source": store.source.rawValue]
     if !store.name.isEmpty { metadata["import.store"] = store.name }
     let note = note ?? "import of \(store.source.rawValue)\(store.name.isEmpty ? "" : " \(store.name)")"
+    let limit = StoreMerge.Budget(itemCount: max(1, entrySize), byteCount: 16 << 20)
     var isComplete = false
     while !isComplete {
       let commit = try commit(by: author, note: note, metadata: metadata) { draft in
@@ -55,7 +56,7 @@ extension Journal where State == Catalog {
             (try? self.entity(id.entity, asOf: .revision(revision)))?.record.attributes ?? [:]
           },
           memory: ImportMemory(draft.state, store.source, name: store.name))
-        return (try merge.run(&draft, limit: max(1, entrySize)), merge.report)
+        return (try merge.run(&draft, limit: limit), merge.report)
       }
       isComplete = commit.value.0
       report.add(commit.value.1, isLast: isComplete)

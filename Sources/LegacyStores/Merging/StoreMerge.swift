@@ -21,7 +21,7 @@ struct StoreMerge {
   var memory: ImportMemory
 
   var report = LegacyImportReport()
-  var budget = 0
+  var budget = Budget()
   /// The number of each category of the store, or nil if it was deleted in the journal.
   var categories: [CategoryID?] = []
   /// The index in the memory of each category of the store.
@@ -29,12 +29,26 @@ struct StoreMerge {
   /// The number of each existing item.
   var numbers: [Catalog.Item.ID?] = []
 
-  /// Changes up to `limit` items.
+  /// What an entry may still change.
+  struct Budget {
+    var itemCount = Int.max
+    /// The bytes of the changed records. An entry has a limit, which is lower in a shared journal.
+    var byteCount = Int.max
+
+    var isSpent: Bool { itemCount <= 0 || byteCount <= 0 }
+
+    mutating func spend(on item: Catalog.Item?) {
+      itemCount -= 1
+      byteCount -= item?.record.bytes.count ?? 0
+    }
+  }
+
+  /// Changes items up to a limit.
   /// - Returns: whether everything is merged.
-  mutating func run(_ draft: inout Draft<Catalog>, limit: Int) throws -> Bool {
+  mutating func run(_ draft: inout Draft<Catalog>, limit: Budget) throws -> Bool {
     let hasReferences = store.items.contains(where: \.refersToItems)
     // Items that refer to each other are added in one entry, so that no state has only some of them.
-    budget = hasReferences ? .max : limit
+    budget = hasReferences ? Budget() : limit
     let before = draft.state
     let alignment = Alignment(store, fingerprints: fingerprints, memory) { baseAttributes($0, before) }
     try mergeCategories(&draft)
@@ -47,7 +61,7 @@ struct StoreMerge {
     var newRows: [ImportMemory.Element?] = Array(repeating: nil, count: store.items.count)
     for index in store.items.indices {
       let old = alignment.rows[index].map { memory.rows[$0] }
-      if budget <= 0, old == nil || isChanged(index, old) {
+      if budget.isSpent, old == nil || isChanged(index, old) {
         newRows[index] = old
         isComplete = false
       } else {
@@ -65,12 +79,12 @@ struct StoreMerge {
     }
     for index in alignment.gone {
       let row = memory.rows[index]
-      guard budget > 0 else {
+      guard !budget.isSpent else {
         rows.append(row)
         isComplete = false
         continue
       }
-      if try delete(row, &draft) { budget -= 1 }
+      if try delete(row, &draft) { budget.spend(on: nil) }
     }
     // Unreadable elements are kept.
     let present = Set(rows.map(\.item))
@@ -145,7 +159,7 @@ struct StoreMerge {
     }
     let isSame = draft.state.item(old.item)?.record == current.record
     try mergeImages(index, &row, &draft)
-    budget -= 1
+    budget.spend(on: draft.state.item(old.item))
     let revision = draft.revision
     let catalog = draft.state
     let isTouched = !isSame || catalog.images(of: old.item).contains { $0.modified == revision }
@@ -204,7 +218,7 @@ struct StoreMerge {
       className: item.className, category: category)
     try mergeImages(index, &row, &draft)
     report.added += 1
-    budget -= 1
+    budget.spend(on: draft.state.item(number))
     return row
   }
 

@@ -19,8 +19,10 @@ enum Layout {
   /// A collection of the items of a list, and of its categories. ``Reference/objectClass`` is the class of the
   /// collection.
   static let list = "$list"
-  /// Elements of a list that are not items. They come after the others.
+  /// Elements of a list that are not items.
   static let skipped = "$passedOver"
+  /// How many items of the list precede each of them in the file. Without this, they come after all items.
+  static let places = "$passedOverAfter"
   /// The first item of a list, or its first category if it has no items.
   static let element = "$element"
   /// A collection in which each item of a list has a separate archive.
@@ -28,9 +30,14 @@ enum Layout {
   /// The fields of an object that contains lists.
   static let object = "$object"
 
-  static func list(_ name: String, className: String?, skipped elements: [FieldValue] = []) -> FieldValue {
+  static func list(
+    _ name: String, className: String?, skipped elements: [(element: FieldValue, place: Int)] = []
+  ) -> FieldValue {
     var members: [String: FieldValue] = [list: .string(name)]
-    if !elements.isEmpty { members[skipped] = .array(elements) }
+    if !elements.isEmpty {
+      members[skipped] = .array(elements.map(\.element))
+      members[places] = .array(elements.map { .integer(Int64($0.place)) })
+    }
     if let className { members[Reference.objectClass] = .string(className) }
     return .dictionary(members)
   }

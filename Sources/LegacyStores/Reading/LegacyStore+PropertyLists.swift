@@ -115,7 +115,8 @@ struct PropertyListReader {
     // The kind is a key in the file or, for the top, the file's name.
     let kind = list.contains(":") ? list.split(separator: ":").last.map(String.init) ?? list : list.stem
     let items = PlainItems(elements, list: list, kind: kind, mapping: mapping)
-    var skipped: [FieldValue] = []
+    let start = store.items.count
+    var skipped: [(element: FieldValue, place: Int)] = []
     for (index, element) in elements.enumerated() {
       var names = ImageNames()
       var images: [LegacyImage] = []
@@ -124,7 +125,7 @@ struct PropertyListReader {
         item.images = images
         store.items.append(item)
       } else {
-        skipped.append(element)
+        skipped.append((element, store.items.count - start))
         store.problems.append(
           LegacyProblem(
             "\(list)[\(index)]", "it has no title, so it is not an item, as in the app", isLoss: false))

@@ -102,7 +102,39 @@ struct ExportedItems {
     }
     for (list, items) in sorted {
       lists[list, default: []] += items.sorted { ($0.order, $0.item) < ($1.order, $1.item) }.map(\.item)
+      // The app has no file for an empty list, so the import found none.
+      if files[list] == nil, let file = DefaultLayouts.files(of: .plist)[list] { files[list] = file }
     }
+  }
+
+  /// The elements of a list: its items and, where they were in the file, the elements that are not items.
+  /// - Parameter layout: the layout of the list.
+  func elements(
+    of list: String, _ layout: FieldValue, item: (Catalog.Item.ID) -> FieldValue
+  ) -> [FieldValue] {
+    let items = lists[list] ?? []
+    guard let skipped = layout[Layout.skipped]?.array else { return items.map(item) }
+    let places = layout[Layout.places]?.array ?? []
+    // For each number of imported items, the last one of them that is still in the list.
+    let present = Set(items)
+    var last: Catalog.Item.ID?
+    var lasts = [last]
+    for row in memory.rows where row.list == list {
+      if present.contains(row.item) { last = row.item }
+      lasts.append(last)
+    }
+    var atStart: [FieldValue] = []
+    var after: [Catalog.Item.ID: [FieldValue]] = [:]
+    var atEnd: [FieldValue] = []
+    for (index, element) in skipped.enumerated() {
+      guard let place = index < places.count ? places[index].integer : nil, lasts.indices.contains(place)
+      else {
+        atEnd.append(element)
+        continue
+      }
+      if let item = lasts[place] { after[item, default: []].append(element) } else { atStart.append(element) }
+    }
+    return atStart + items.flatMap { [item($0)] + (after[$0] ?? []) } + atEnd
   }
 
   /// An image of an item.

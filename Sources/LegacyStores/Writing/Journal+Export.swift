@@ -33,8 +33,8 @@ extension Journal where State == Catalog {
   ///   - replacing: whether files with other contents may be replaced.
   /// - Throws: ``LegacyError`` with code `alreadyExists`, before anything is written, if the folder has a file with
   ///   other contents under a name that is to be written, or another bug; `notFound` if there is no such store, or
-  ///   nothing to export; `wrongUse` if there are several stores and `name` is nil. ``JournalError`` if the journal
-  ///   can't be read.
+  ///   nothing to export; `wrongUse` if there are several stores and `name` is nil, or if the folder is in a journal.
+  ///   ``JournalError`` if the journal can't be read.
   @discardableResult
   public func exportStore(
     _ source: LegacyStore.Source, name: String? = nil, asOf selector: RevisionSelector = .head(),

@@ -80,7 +80,7 @@ struct LegacyExport {
       return .data(Data(try writer().archive(top, archiver: Layout.archiver(of: layout))))
     }
     if let list = layout[Layout.list]?.string {
-      return .array((store.lists[list] ?? []).map(plain) + (layout[Layout.skipped]?.array ?? []))
+      return .array(store.elements(of: list, layout, item: plain))
     }
     if let list = layout[Layout.element]?.string { return store.lists[list]?.first.map(plain) ?? [:] }
     if let list = layout[Layout.each]?.string, let key = layout["key"]?.string {

@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import Locks
 import LogbookModel
@@ -927,5 +928,93 @@ import Testing
       #expect(joined.head == head && joined.state.accounts[1]?.balance == 301)
       try joined.close()
     }
+  }
+
+  /// A process that ends between the last step on the server and the last one in the folder leaves a local journal that
+  /// others have joined already.
+  @Test(arguments: SharedKind.all) func sharingThatEndsBeforeTheFolderKnowsContinues(_ kind: SharedKind)
+    throws
+  {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(kind, in: folder)
+      let journal = try Journal<Ledger>.create(at: nodes.url(0))
+      try journal.commit { _ = try $0.open(owner: "Ana", balance: 100) }
+      try journal.close()
+      // Each run comes one operation further.
+      var count = 0
+      while !FileManager.default.fileExists(atPath: nodes.url(0).appending(path: "SHARED").path) {
+        let error = #expect(throws: JournalError.self) { try share(nodes, endingAfter: count) }
+        #expect(error?.code == .io, "\(String(describing: error))")
+        if count == 0 {
+          try nodes.join(1)
+          let other = try nodes.open(1)
+          try other.commit { try $0.deposit(1, on: 1) }
+          try other.close()
+        }
+        count += 1
+        try #require(count < 20)
+      }
+      #expect(count > 3)
+      let one = try nodes.open(0)
+      try one.catchUp()
+      #expect(one.head.revision == 2)
+      #expect(try one.commit { try $0.deposit(1, on: 1) }.revision == 3)
+      #expect(try one.sharing()?.newestRevision == 3 && one.verify(deep: true).isSound)
+      try one.close()
+    }
+  }
+
+  /// Until the journal is shared again, its commits are local. Those of others can't be mixed with them.
+  @Test(arguments: SharedKind.all, [false, true])
+  func aJournalWhoseSharingHasEndedEarlyIsNotMixedWithWhatOthersCommit(
+    _ kind: SharedKind, _ isWrittenByOthers: Bool
+  ) throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(kind, in: folder)
+      let journal = try Journal<Ledger>.create(at: nodes.url(0))
+      try journal.commit { _ = try $0.open(owner: "Ana", balance: 100) }
+      try journal.close()
+      #expect(throws: JournalError.self) { try share(nodes, endingAfter: 0) }
+      try nodes.join(1)
+      let other = try nodes.open(1)
+      if isWrittenByOthers { try other.commit(by: "other") { try $0.deposit(10, on: 1) } }
+      let local = try Journal<Ledger>.open(at: nodes.url(0))
+      try local.commit(by: "local") { try $0.deposit(1, on: 1) }
+      try local.close()
+      if isWrittenByOthers {
+        let error = #expect(throws: JournalError.self) { try share(nodes) }
+        #expect(error?.code == .diverged && error?.revision == 2, "\(String(describing: error))")
+        let again = try Journal<Ledger>.open(at: nodes.url(0))
+        #expect(try again.entry(at: 2).author == "local" && again.sharing() == nil)
+        try again.close()
+      } else {
+        #expect(try share(nodes).revision == 2)
+      }
+      try other.catchUp()
+      #expect(other.head.revision == 2)
+      #expect(try other.entry(at: 2).author == (isWrittenByOthers ? "other" : "local"))
+      try other.close()
+    }
+  }
+
+  /// Shares the journal of the first node.
+  /// - Parameter endingAfter: how many operations happen from the first on that concerns the file SHARED; all later ones
+  ///   fail, as if the process had ended.
+  @discardableResult
+  private func share(_ nodes: Nodes, endingAfter count: Int = .max) throws -> Head {
+    // How many operations are left; nil before the first.
+    let rest = Lock<Int?>(nil)
+    var options = nodes.options
+    options.fileHook = { operation in
+      rest.withLock { rest -> FileVerdict in
+        if rest == nil, operation.path.contains("/SHARED") { rest = count }
+        guard let left = rest else { return .proceed }
+        rest = left - 1
+        return left > 0 ? .proceed : .fail(EIO)
+      }
+    }
+    return try Journal<Ledger>.share(
+      at: nodes.url(0), through: nodes.sharing, address: nodes.address, options: options
+    ) { _ in }
   }
 }

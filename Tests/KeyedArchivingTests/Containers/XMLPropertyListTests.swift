@@ -221,7 +221,7 @@ import Testing
     let error = error("<plist>\n<string>é</string>\n</plist>\n")
     #expect(error == nil)
     let other = self.error("<plist>\n<array>é\n")
-    #expect(other?.description == "Line 2 of the XML: There is text in the place of a tag (byte 15)")
+    #expect(other?.description == "line 2 of the XML: there is text in the place of a tag (byte 15)")
   }
 
   @Test func theLastValueOfARepeatedKeyCounts() throws {

@@ -188,7 +188,7 @@ private func randomString(using generator: inout SeededGenerator) -> String {
     var calls = 0
     var writer = unsafe BinaryPropertyListWriter { (_) throws(ArchiveError) in
       calls += 1
-      if calls == 3 { throw ArchiveError(.io, "The disk is full.") }
+      if calls == 3 { throw ArchiveError(.io, "the disk is full") }
     }
     var thrown: ArchiveError?
     do throws(ArchiveError) {

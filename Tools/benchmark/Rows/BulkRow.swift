@@ -63,7 +63,7 @@ private func bulkRows(_ bench: Workbench, _ name: RowName, entries: Int) async t
       },
       Contestant(name: "LevelDB batch, sync, a key an entry") { _ in try levelDB(pieces: 1) },
       Contestant(name: "LevelDB batch, sync, a key an event") { _ in try levelDB(pieces: eventsPerEntry) },
-      Contestant(name: "Journal, in a pipeline, without snapshots") {
+      Contestant(name: "Journal, in a pipeline, without layers") {
         try journal($0, .manual, inPipeline: true)
       },
     ])

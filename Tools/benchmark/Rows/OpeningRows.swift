@@ -81,13 +81,13 @@ private func startUpRow(_ bench: Workbench, entries: Int) async throws -> Report
     defer { try? journal.close() }
     return try journal.statistics().replayedEventCount
   }
-  func withoutSnapshots<Value>(_ body: () throws -> Value) throws -> Value {
+  func withoutLayers<Value>(_ body: () throws -> Value) throws -> Value {
     try FileManager.default.moveItem(at: snapshots, to: away)
     defer { try? FileManager.default.moveItem(at: away, to: snapshots) }
     return try body()
   }
   let replayed = try replayedCount()
-  guard try withoutSnapshots(replayedCount) >= entries else {
+  guard try withoutLayers(replayedCount) >= entries else {
     throw PeerFailure(description: "The journal did not open as it should.")
   }
 
@@ -102,11 +102,11 @@ private func startUpRow(_ bench: Workbench, entries: Int) async throws -> Report
         // The time of a new process varies with whatever else is running, so this is the median of several.
         Spread(try (0..<5).map { _ in try open() }).median
       },
-      Contestant(name: "replay") { _ in try withoutSnapshots(open) },
+      Contestant(name: "replay") { _ in try withoutLayers(open) },
     ])
   let results = try await race.run(on: bench)
   let comparison = Comparison(
-    peer: "without snapshots", figure: results.spread(of: 1), ratio: results.speed(of: 0, against: 1))
+    peer: "without layers", figure: results.spread(of: 1), ratio: results.speed(of: 0, against: 1))
   return ReportRow(
     .startUp,
     "opening of \(entries) entries and an item, half of them updates, killed before the next layer: "

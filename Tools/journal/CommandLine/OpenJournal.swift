@@ -6,11 +6,11 @@ import PostgresLog
 extension Arguments {
   /// Opens the journal that the command line names, by default for reading, which changes nothing on disk.
   ///
-  /// Problems with snapshots, which cost only time, are reported on standard error when the program ends.
+  /// Problems with layers and snapshots, which cost only time, are reported on standard error when the program ends.
   func openJournal(
     _ terminal: Terminal, mode: CatalogJournal.Mode = .readOnly
   ) throws -> CatalogJournal {
-    // A verb writes no snapshots automatically.
+    // A verb writes no layers.
     let journal = try CatalogJournal.open(
       at: URL(fileURLWithPath: operand("JOURNAL")), mode: mode, options: journalOptions(snapshots: .manual))
     if !has("--verbose") {
@@ -34,7 +34,8 @@ extension Arguments {
 
   /// The options of a verb's journal. With `--verbose`, all notices are printed at once. Otherwise only a warning that
   /// the clock is far ahead is, once, because no later entry can have an earlier date.
-  func journalOptions(snapshots: SnapshotPolicy) -> JournalOptions {
+  /// - Throws: ``Failure`` if `--shared-images` names a folder in a journal.
+  func journalOptions(snapshots: SnapshotPolicy) throws(Failure) -> JournalOptions {
     let isVerbose = has("--verbose")
     let hasWarned = Lock(false)
     let options = JournalOptions(snapshots: snapshots) { notice in
@@ -43,12 +44,27 @@ extension Arguments {
     }
     return options.sharingThroughPostgres(
       acceptsUnsafeSettings: has("--unsafe-settings"),
-      images: value("--shared-images").map { SharedImageFolder(URL(fileURLWithPath: $0)) })
+      images: try sharedImages())
   }
 
-  /// The selector of a text: dates are in UTC, or with `--local` in the time zone of this machine.
+  /// The folder of `--shared-images`, to which verbs write.
+  private func sharedImages() throws(Failure) -> SharedImageFolder? {
+    guard let path = value("--shared-images") else { return nil }
+    let url = URL(fileURLWithPath: path).absoluteURL
+    if let journal = JournalFolder.enclosingJournal(ofPath: url.resolvingSymlinksInPath().path) {
+      throw Failure(
+        .wrongUse,
+        "the shared images in \(path) would be inside the journal \(journal); choose another folder")
+    }
+    return SharedImageFolder(url)
+  }
+
+  /// The zone of dates that name none: UTC, or with `--local` that of this machine.
+  var timeZone: TimeZone { has("--local") ? .current : .gmt }
+
+  /// The selector of a text.
   func selector(_ text: String) throws(JournalError) -> RevisionSelector {
-    try RevisionSelector(text, timeZone: has("--local") ? .current : .gmt)
+    try RevisionSelector(text, timeZone: timeZone)
   }
 
   /// The selector of an option.

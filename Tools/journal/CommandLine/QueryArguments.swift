@@ -9,7 +9,8 @@ extension Syntax {
       name: "--where", value: "FIELD=VALUE",
       help:
         "only with this value, or with !=, <, <=, >, >= or ^= (begins with) instead of =; FIELD is an attribute, a path "
-        + "such as name.common, or @category; may be repeated",
+        + "such as name.common, or @category; a date is 2026-08-01 or \"2026-08-01 10:00:00\", in UTC or with --local in "
+        + "the zone of this machine, unless it names another; may be repeated",
       isRepeated: true),
   ]
 
@@ -33,33 +34,24 @@ extension Arguments {
   /// The query of these options and a text.
   /// - Throws: ``Failure`` if there is no such category, and ``JournalError`` if a condition has no operator.
   func query(_ journal: CatalogJournal, text: String? = nil) throws -> EntityQuery {
-    var search = ItemSearch()
-    for condition in values("--where") { try search.add(condition: condition) }
+    let conditions = try values("--where").flatMap {
+      try EntityQuery.Condition.conditions($0, timeZone: timeZone)
+    }
     return EntityQuery(
       text: text, kind: value("--kind"),
       categories: try value("--category").map {
         try journal.categories(named: $0, asOf: try selector(of: "--at", else: .head()))
       },
-      conditions: search.conditions)
+      conditions: conditions)
   }
 
   /// The parts that an option names, separated by commas; nil for all parts, if the option was not given.
-  /// - Throws: ``Failure`` if the catalog has no part of a name.
-  func fields(_ option: String) throws(Failure) -> Set<FieldKey>? {
+  /// - Throws: ``Failure`` if it names none, and ``JournalError`` if the catalog has no part of a name.
+  func parts(_ option: String) throws -> NamedParts? {
     guard let text = value(option) else { return nil }
     guard !text.allSatisfy({ $0 == "," || $0.isWhitespace }) else {
       throw Failure(.wrongUse, "\(option) names no attribute")
     }
-    var keys: Set<FieldKey> = []
-    for name in text.split(separator: ",").map(String.init) {
-      let found = (0..<UInt8(Catalog.kindNames.count)).compactMap {
-        Catalog.key(named: name, of: EntityKind(rawValue: $0))
-      }
-      if found.isEmpty {
-        throw Failure(.wrongUse, "there is no field \(name); attributes are written without @")
-      }
-      keys.formUnion(found)
-    }
-    return keys
+    return try NamedParts(text.split(separator: ",").map(String.init))
   }
 }

@@ -27,7 +27,10 @@ struct Syntax {
 
   /// The options of all verbs.
   static let common = [
-    Option(name: "--local", help: "read and print dates in the zone of this machine (TZ) instead of UTC"),
+    Option(
+      name: "--local",
+      help:
+        "read and print dates in the zone of this machine (TZ) instead of UTC; JSON always has them in UTC"),
     Option(name: "--no-pager", help: "print long results without a pager"),
     Option(name: "--verbose", help: "report on standard error what the journal does and finds"),
     Option(

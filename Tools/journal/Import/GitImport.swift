@@ -10,8 +10,8 @@ struct GitImport {
   let journal: CatalogJournal
   let terminal: Terminal
 
-  /// Where an earlier run ended.
-  struct Checkpoint {
+  /// The newest commit that an earlier run has imported, and its entry.
+  struct ImportedCommit {
     let commit: String
     let source: String?
     let revision: Revision
@@ -25,41 +25,41 @@ struct GitImport {
 
   /// The newest entry that was made of a commit.
   /// - Complexity: O(n) in the number of entries since.
-  func checkpoint() throws -> Checkpoint? {
+  func newestImportedCommit() throws -> ImportedCommit? {
     let cursor = journal.entries(newestFirst: true)
     while let entry = try cursor.next() {
       guard let commit = entry.metadata[Key.commit] else { continue }
-      return Checkpoint(commit: commit, source: entry.metadata[Key.source], revision: entry.revision)
+      return ImportedCommit(commit: commit, source: entry.metadata[Key.source], revision: entry.revision)
     }
     return nil
   }
 
-  /// How many commits there are to import after a checkpoint.
+  /// How many commits are left to import after the newest imported one.
   /// - Throws: ``Failure`` if an import can't continue from there in this form.
-  func total(after checkpoint: Checkpoint?) throws -> Int {
-    if let checkpoint, checkpoint.source != source {
+  func total(after newest: ImportedCommit?) throws -> Int {
+    if let newest, newest.source != source {
       throw Failure(
         .wrongUse,
-        "the journal was imported as \"\(checkpoint.source ?? "unknown")\", and this import would continue as "
+        "the journal was imported as \"\(newest.source ?? "unknown")\", and this import would continue as "
           + "\"\(source)\"; use the same options, or another journal")
     }
-    guard let total = try repository.count(to: tip, after: checkpoint?.commit) else {
+    guard let total = try repository.count(to: tip, after: newest?.commit) else {
       throw Failure(
         .wrongUse,
-        "the newest imported commit \(checkpoint?.commit ?? "") (revision \(checkpoint?.revision ?? 0)) is "
+        "the newest imported commit \(newest?.commit ?? "") (revision \(newest?.revision ?? 0)) is "
           + "not on this branch's first-parent line; name its branch with --branch, or import into a new journal"
       )
     }
     return total
   }
 
-  /// Imports the commits after the checkpoint.
+  /// Imports the commits after the newest imported one.
   func run(
-    after checkpoint: Checkpoint?, total: Int, _ importer: consuming some CommitImporter
+    after newest: ImportedCommit?, total: Int, _ importer: consuming some CommitImporter
   ) throws -> ImportReport {
     let report = ImportReport(terminal)
     var reading = GitImportReading(
-      log: try GitLog(repository, to: tip, after: checkpoint?.commit), importer: importer)
+      log: try GitLog(repository, to: tip, after: newest?.commit), importer: importer)
     var newestDate = journal.head.date
     let clock = ContinuousClock()
     let start = clock.now

@@ -24,15 +24,15 @@ enum GitSource: ImportSource {
     let git = GitImport(
       repository: repository, tip: tip, source: form?.source ?? FilesImporter.source, journal: journal,
       terminal: terminal)
-    let checkpoint = try git.checkpoint()
-    let total = try git.total(after: checkpoint)
+    let newest = try git.newestImportedCommit()
+    let total = try git.total(after: newest)
     let report =
       if let form {
         try git.run(
-          after: checkpoint, total: total,
-          RecordsImporter(form, repository, journal, after: checkpoint?.commit))
+          after: newest, total: total,
+          RecordsImporter(form, repository, journal, after: newest?.commit))
       } else {
-        try git.run(after: checkpoint, total: total, FilesImporter(repository, journal))
+        try git.run(after: newest, total: total, FilesImporter(repository, journal))
       }
     try journal.close()
     try printSummary(report, (clock.now - start) / .seconds(1), path, arguments.has("--json"), terminal)

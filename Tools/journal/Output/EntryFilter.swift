@@ -9,7 +9,7 @@ struct EntryFilter {
   private let categories: Set<CategoryID>?
   private let operation: JournalEvent.Operation?
   private let field: String?
-  private let labels: Labels
+  private let memberships: Memberships
 
   init(_ arguments: Arguments, entities: [EntityKey], _ labels: Labels) throws {
     author = arguments.value("--author")?.lowercased()
@@ -26,14 +26,15 @@ struct EntryFilter {
       }
     }
     field = arguments.value("--touched")
-    self.labels = labels
+    memberships = Memberships(
+      labels, isForward: arguments.has("--reverse") || arguments.has("--follow"))
   }
 
   /// The selected events; nil if the entry is not selected.
   func events(of entry: Entry) throws -> [JournalEvent]? {
     if let author, !entry.author.lowercased().contains(author) { return nil }
     if let note, !entry.note.lowercased().contains(note) { return nil }
-    let events = try entry.events.filter { try matches($0) }
+    let events = try entry.events.filter { try matches($0, in: entry.revision) }
     return events.isEmpty && choosesEvents ? nil : events
   }
 
@@ -41,22 +42,26 @@ struct EntryFilter {
     !entities.isEmpty || kind != nil || categories != nil || operation != nil || field != nil
   }
 
-  private func matches(_ event: JournalEvent) throws -> Bool {
+  private func matches(_ event: JournalEvent, in revision: Revision) throws -> Bool {
     if !entities.isEmpty, !entities.contains(event.entity) { return false }
     if let operation, event.operation != operation { return false }
     if let field, !touches(event, field) { return false }
     guard kind != nil || categories != nil else { return true }
-    let record: EntityRecord?
-    if case .add(let added) = event.change {
-      record = added
-    } else {
-      record = try labels.record(of: event.entity)
+    let entity = event.entity
+    guard entity.kind != .item else {
+      return try memberships.around(event, in: revision).contains { matches($0) }
     }
-    guard let record else { return false }
-    if let categories, event.entity.kind == .category {
-      return categories.contains(CategoryID(event.entity.number)) && kind == nil
+    if let categories {
+      return kind == nil && entity.kind == .category && categories.contains(CategoryID(entity.number))
     }
-    return EntityQuery(kind: kind, categories: categories).matches(event.entity, record)
+    let names = Catalog.kindNames
+    return Int(entity.kind.rawValue) < names.count && names[Int(entity.kind.rawValue)] == kind
+  }
+
+  private func matches(_ membership: Memberships.Membership) -> Bool {
+    if let kind, membership.kind?.utf8.elementsEqual(kind.utf8) != true { return false }
+    guard let categories else { return true }
+    return membership.category.map { categories.contains($0) } ?? false
   }
 
   private func touches(_ event: JournalEvent, _ name: String) -> Bool {

@@ -8,18 +8,27 @@ struct EntityPart {
 
 extension EntityRecord {
   /// All parts, in the order of the record.
-  func parts(of kind: EntityKind, _ terminal: Terminal) -> [EntityPart] {
+  /// - Parameter state: the state of the record, which knows what was erased.
+  func parts(of kind: EntityKind, in state: Catalog, _ terminal: Terminal) -> [EntityPart] {
+    let erased = Set(Catalog.references(in: self, of: kind).filter { state.isErased($0) })
     var parts: [EntityPart] = []
-    visit { key, value in parts.append(EntityPart(key, value, of: kind, terminal)) }
+    visit { key, value in parts.append(EntityPart(key, value, of: kind, erased: erased, terminal)) }
     return parts
   }
 }
 
 extension EntityPart {
-  init(_ key: FieldKey, _ value: FieldValue, of kind: EntityKind, _ terminal: Terminal) {
+  /// - Parameter erased: the erased entities among those to which the part may refer.
+  init(
+    _ key: FieldKey, _ value: FieldValue, of kind: EntityKind, erased: Set<EntityKey> = [],
+    _ terminal: Terminal
+  ) {
     name = Self.name(of: key, of: kind)
     switch key {
-    case .field(let number): self.value = value.fieldText(number, of: kind, terminal)
+    case .field(let number):
+      let text = value.fieldText(number, of: kind, terminal)
+      let isErased = value.integer != nil && erased.contains { Catalog.name(of: $0) == text }
+      self.value = isErased ? "\(text) \(erasedText)" : text
     case .attribute: self.value = terminal.text(of: value)
     }
   }

@@ -8,8 +8,7 @@ final class Labels {
   private var records: [EntityKey: EntityRecord?] = [:]
   private var byteCount = 0
   private var revision: Revision = 0
-  /// For an entity, a label that it had from one revision to another.
-  private var past: [EntityKey: (label: String?, range: ClosedRange<Revision>)] = [:]
+  private var past = PastValues<Label>()
   private static let limit = 10_000
   private static let byteLimit = 32 << 20
 
@@ -26,15 +25,17 @@ final class Labels {
 
   /// The current or last record of an entity; nil if it never existed.
   func record(of entity: EntityKey) throws -> EntityRecord? {
-    let journal = try journal()
-    let version = journal.version
+    try record(of: entity, in: try journal().version)
+  }
+
+  private func record(of entity: EntityKey, in version: Version<Catalog>) throws -> EntityRecord? {
     if version.revision != revision { removeAll() }
     revision = version.revision
     if let known = records[entity] { return known }
     var record = version.state.record(of: entity)
     let changed = version.state.revision(of: entity)
     if record == nil, changed > 0 {
-      record = try journal.entity(entity, asOf: .revision(changed - 1))?.record
+      record = try journal().entity(entity, asOf: .revision(changed - 1))?.record
     }
     if records.count >= Self.limit || byteCount >= Self.byteLimit { removeAll() }
     records[entity] = record
@@ -45,6 +46,22 @@ final class Labels {
   private func removeAll() {
     records.removeAll()
     byteCount = 0
+  }
+
+  /// The record of an entity after an event, or before its deletion; nil if its content was erased.
+  func record(of event: JournalEvent, in revision: Revision) throws -> EntityRecord? {
+    switch event.change {
+    case .add(let record): return record
+    case .erased: return nil
+    case .update, .delete: break
+    }
+    // The state has the record if no later event changed it.
+    let version = try journal().version
+    if version.state.revision(of: event.entity) == revision {
+      return try record(of: event.entity, in: version)
+    }
+    let point = event.operation == .delete ? revision - 1 : revision
+    return try journal().entity(event.entity, asOf: .revision(point))?.record
   }
 
   /// A short printable label; empty if there is none.
@@ -63,28 +80,22 @@ final class Labels {
   func label(of event: JournalEvent, in revision: Revision) throws -> String? {
     let entity = event.entity
     switch event.change {
-    case .add(let record): return Catalog.label(of: record, of: entity.kind)
+    case .add(let record):
+      let label = Label(record, of: entity.kind)
+      past.note(label, of: entity, in: revision...revision)
+      return label.text
     case .erased: return nil
     case .update, .delete: break
     }
     // The entries before and after this one are printed too, and mostly have the same label.
-    let range = event.keepsLabel ? event.previous...revision : revision...revision
-    if let known = past[entity], known.range.overlaps(range) {
-      past[entity]?.range =
-        min(range.lowerBound, known.range.lowerBound)...max(range.upperBound, known.range.upperBound)
-      return known.label
+    let range = event.range(in: revision)
+    var known = past.value(of: entity, at: revision)
+    if known == nil, let before = past.value(of: entity, at: range.lowerBound), event.keeps(before) {
+      known = before
     }
-    let journal = try journal()
-    let isNewest = event.operation == .update && journal.state.revision(of: entity) == revision
-    let record =
-      isNewest
-      ? try self.record(of: entity)
-      : try journal.entity(
-        entity, asOf: .revision(event.operation == .delete ? revision - 1 : revision))?.record
-    let label = record.flatMap { Catalog.label(of: $0, of: entity.kind) }
-    if past.count >= Self.limit { past.removeAll() }
-    past[entity] = (label, range)
-    return label
+    let label = try known ?? Label(try record(of: event, in: revision), of: entity.kind)
+    past.note(label, of: entity, in: event.keeps(label) ? range : revision...revision)
+    return label.text
   }
 
   /// `item:42 (Dune)`, as of an event.
@@ -94,19 +105,30 @@ final class Labels {
   }
 }
 
-extension JournalEvent {
-  /// Whether the entity has the same label before and after: no part changes that can be one.
-  fileprivate var keepsLabel: Bool {
-    guard case .update(let changes) = change else { return operation == .delete }
-    var isKept = true
-    changes.visit { key, value in
-      switch (key, value) {
-      case (.field, _): if entity.kind != .item { isKept = false }
-      case (.attribute(let name), _) where ["title", "name", "path"].contains(name): isKept = false
-      case (_, nil), (_, .string): isKept = false
-      default: break
-      }
+/// A label, and the attribute of an item that it comes from.
+private struct Label {
+  let text: String?
+  let attribute: String?
+
+  init(_ record: EntityRecord?, of kind: EntityKind) {
+    if kind == .item {
+      let part = record?.labelPart
+      (text, attribute) = (part?.text, part?.attribute)
+    } else {
+      (text, attribute) = (record.flatMap { Catalog.label(of: $0, of: kind) }, nil)
     }
+  }
+}
+
+extension JournalEvent {
+  /// Whether the entity has the same label before and after.
+  /// - Parameter label: the one before or after.
+  fileprivate func keeps(_ label: Label) -> Bool {
+    guard case .update(let changes) = change else { return operation == .delete }
+    if entity.kind == .item { return changes.keepsLabel(from: label.attribute) }
+    let name = Catalog.key(named: "@name", of: entity.kind)
+    var isKept = true
+    changes.visitKeys { if $0 == name { isKept = false } }
     return isKept
   }
 }

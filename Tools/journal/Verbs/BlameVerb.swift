@@ -44,12 +44,18 @@ enum BlameVerb: Verb {
       try terminal.output.write(writer.bytes)
       return .done
     }
+    // What an entity refers to exists unless it was erased.
+    let references = try journal.entity(entity, asOf: .revision(revision)).map {
+      Catalog.references(in: $0.record, of: entity.kind)
+    }
+    let erased = try Set(
+      (references ?? []).filter { try journal.entity($0, asOf: .revision(revision)) == nil })
     let isFull = arguments.has("--full")
     let rows = blame.map { line in
-      let part = EntityPart(line.key, line.value, of: entity.kind, terminal)
+      let part = EntityPart(line.key, line.value, of: entity.kind, erased: erased, terminal)
       // The printable value is cut too.
       let value =
-        if isFull, case .attribute = line.key { line.value.json.printable } else {
+        if isFull, case .attribute = line.key { fullText(of: line.value, terminal) } else {
           part.value.shortened(to: isFull ? 120 : 40)
         }
       return [
@@ -66,6 +72,12 @@ enum BlameVerb: Verb {
     ]
     try TextTable.print(columns, rows, isCut: !isFull, terminal)
     return .done
+  }
+
+  /// A value of which nothing is left out.
+  private static func fullText(of value: FieldValue, _ terminal: Terminal) -> String {
+    if case .date(let date) = value { return terminal.text(ofValue: date, withFraction: true) }
+    return value.json.printable
   }
 }
 

@@ -17,7 +17,7 @@ enum Doctor: Verb {
   static let examples = [(command: "journal doctor Books.journal", does: "lists problems and remedies")]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    let options = arguments.journalOptions(snapshots: .manual)
+    let options = try arguments.journalOptions(snapshots: .manual)
     let diagnosis = try CatalogJournal.diagnose(
       URL(fileURLWithPath: arguments.operand("JOURNAL")), options: options
     ) { done, all in

@@ -7,11 +7,11 @@ enum Erase: Verb {
   static let summary = "erases the content of entities from the whole history"
   static let explanation = """
     Erases the content of all events of the entities, and the bytes of images that nothing else names. The images of an
-    item are erased with it. This can't be undone: the bytes are nowhere in the folder afterwards, not in the log, the
-    snapshots or temporary files. Dates, digests and the order of events stay, so the journal still verifies, and earlier
-    receipts still hold. A new entry records what was erased, when, by whom and why.
+    item are erased with it. This can't be undone: the bytes are nowhere in the folder afterwards, not in the log,
+    the layers and snapshots, or temporary files. Dates, digests and the order of events stay, so the journal still
+    verifies, and earlier receipts still hold. A new entry records what was erased, when, by whom and why.
 
-    All snapshots are removed, also those that were taken on request.
+    All layers and snapshots are removed. Layers are written anew automatically; snapshots must be taken again.
 
     --notes also erases the author, note and metadata of all entries that changed the entities. The next run of a backup
     removes the erased content from it; files of backup --file keep it.

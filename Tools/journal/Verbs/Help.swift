@@ -52,8 +52,8 @@ enum Help: Verb {
       "journal restore Books.journal --all --at yesterday --keep-new"
     ),
     (
-      "undo what Bob did on Tuesday",
-      "journal revert Books.journal --author bob --since 'last tuesday' --until 'last wednesday'"
+      "undo what Bob did on 4 August",
+      "journal revert Books.journal --author bob --since 2026-08-04 --until 2026-08-05"
     ),
   ]
 

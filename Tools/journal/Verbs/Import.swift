@@ -20,11 +20,11 @@ enum Import: Verb {
     plist FILE… or FOLDER: property lists of dictionaries, such as toDoItems.plist and doneItems.plist.
     scarybugs FOLDER: documents <n>.scarybug with data.plist, thumbImage.jpg and fullImage.jpg.
 
-    Each of these four makes one entry, or one for each 10,000 items. Fields that the program does not know become
-    attributes with the same names. Changes to the files since the last import are applied to the journal, and items that
-    are missing from the files are deleted. Changes in the journal stay unless the file changes the same attribute.
-    Unreadable data are reported, the rest is imported, and the exit code is 1. --inspect shows what each object and
-    field would become.
+    Each of these four makes one entry, or one for each 100,000 items or 16 MiB of them. Fields that the program does
+    not know become attributes with the same names. Changes to the files since the last import are applied to the
+    journal. Changes in the journal stay unless the file changes the same attribute. An item that was removed from a
+    file is deleted, unless it was changed in the journal. Unreadable data are reported, the rest is imported, and the
+    exit code is 1. --inspect shows what each object and field would become.
     """
   static let syntax = Syntax(
     operands: [

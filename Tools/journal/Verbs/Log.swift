@@ -29,10 +29,12 @@ enum Log: Verb {
       Syntax.Option(name: "--note", value: "TEXT", help: "only entries whose note contains TEXT"),
       Syntax.Option(
         name: "--kind", value: "KIND",
-        help: "only changes of items of this kind, such as book, or of category, image or tag"),
+        help: "only changes of items that were of this kind before or after, or of category, image or tag"),
       Syntax.Option(
         name: "--category", value: "C",
-        help: "only changes of this category, a number or name, and of the items in it, or last in it"),
+        help:
+          "only changes of this category, a number or its name now, and of items that were in it before or after"
+      ),
       Syntax.Option(name: "--operation", value: "OP", help: "only this operation: add, update or delete"),
       Syntax.Option(name: "--touched", value: "FIELD", help: "only changes of this attribute"),
       Syntax.Option(name: "--patch", help: "show the old and the new value of each attribute"),

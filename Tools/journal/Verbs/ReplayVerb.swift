@@ -8,7 +8,7 @@ enum ReplayVerb: Verb {
   static let summary = "rebuilds the state at a point in time and prints it"
   static let explanation = """
     Rebuilds the state as of a point and prints it: the counts and the first items, or with --json everything, as one
-    object. It starts at the nearest snapshot before that point; --from-start uses no snapshot.
+    object. It starts from the nearest layer or snapshot before that point; --from-start uses none.
 
     With --to, it creates a journal instead, with the same history and digests up to that point, and the images that the
     history names. If history was pruned after that point, one more entry proves the state that history begins with. With
@@ -19,7 +19,8 @@ enum ReplayVerb: Verb {
     operands: [Syntax.journal],
     options: [
       Syntax.point,
-      Syntax.Option(name: "--from-start", help: "replay every entry from revision 1, using no snapshot"),
+      Syntax.Option(
+        name: "--from-start", help: "replay every entry from revision 1, using no layer or snapshot"),
       Syntax.Option(name: "--to", value: "DIR", help: "create a journal with the history up to that point"),
       Syntax.Option(name: "--no-history", help: "with --to: only with the state, as one entry"),
       Syntax.note, Syntax.author,
@@ -124,7 +125,7 @@ enum ReplayVerb: Verb {
     let rows = catalog.items.prefix(shownItems).map { item in
       [
         "item:\(item.id)", item.kind.printable.shortened(to: 20),
-        item.category.flatMap { catalog.category($0)?.name.printable.shortened(to: 24) } ?? "",
+        item.category.map { catalog.nameText(of: $0).shortened(to: 24) } ?? "",
         "\(item.modified)", item.outline(terminal),
       ]
     }
@@ -148,7 +149,7 @@ enum ReplayVerb: Verb {
     var rows = counts.sorted { $0.key < $1.key }.map { ["kind", $0.key.text.printable, $0.value.grouped] }
     let categories = countsByCategory.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
     for (id, count) in categories.prefix(shownItems) {
-      rows.append(["category", catalog.category(id)?.name.printable ?? "(none)", count.grouped])
+      rows.append(["category", id == 0 ? "(none)" : catalog.nameText(of: id), count.grouped])
     }
     let rest = categories.dropFirst(shownItems)
     if !rest.isEmpty {
@@ -161,6 +162,13 @@ enum ReplayVerb: Verb {
         TextTable.Column(title: "OF"), TextTable.Column(title: "NAME"),
         TextTable.Column(title: "ITEMS", alignment: .right),
       ], rows, terminal)
+  }
+}
+
+extension Catalog {
+  /// The name of a category with items. If it has none, it was erased.
+  fileprivate func nameText(of id: CategoryID) -> String {
+    category(id)?.name.printable ?? "\(Catalog.name(of: id.entity)) \(erasedText)"
   }
 }
 

@@ -66,7 +66,7 @@ enum Restore: Verb {
       terminal, mode: arguments.has("--dry-run") ? .readOnly : .readWrite)
     guard let point = try given ?? journal.pointBeforeDeletion(of: names[0].entity) else { throw noPoint }
     let revision = RevisionSelector.revision(try journal.revision(point))
-    let fields = try arguments.fields("--fields")
+    let parts = try arguments.parts("--fields")
     var entities: [EntityKey]?
     if let category = arguments.value("--category") {
       let ids = try journal.categories(named: category, asOf: revision)
@@ -79,11 +79,11 @@ enum Restore: Verb {
       entities = names.map(\.entity)
     }
     // Of a group, those that are deleted have no parts to restore.
-    if fields != nil, names.isEmpty { entities?.removeAll { journal.state.record(of: $0) == nil } }
+    if parts != nil, names.isEmpty { entities?.removeAll { journal.state.record(of: $0) == nil } }
     let plan = try journal.planRestore(
-      of: entities.map(RestoreScope.entities) ?? .everything, asOf: revision, fields: fields,
-      keepsNew: arguments.has("--keep-new"))
-    if let fields { try journal.check(fields, of: entities, asOf: revision) }
+      of: entities.map(RestoreScope.entities) ?? .everything, asOf: revision,
+      fieldsByKind: parts?.byKind, keepsNew: arguments.has("--keep-new"))
+    if let parts { try journal.check(parts, of: entities, asOf: revision) }
     if plan.isEmpty, let absent = names.first(where: { journal.state.record(of: $0.entity) == nil }) {
       throw try Failure(absent: absent.entity, at: try journal.revision(revision), journal)
     }
@@ -100,21 +100,5 @@ extension Journal where State == Catalog {
       return nil
     }
     return .revision(last.revision - 1)
-  }
-
-  /// Fails if none of the entities, or of all items, has one of the attributes, now or at a point.
-  fileprivate func check(
-    _ fields: Set<FieldKey>, of entities: [EntityKey]?, asOf point: RevisionSelector
-  ) throws {
-    var missing = fields.filter { if case .attribute = $0 { true } else { false } }
-    for catalog in [state, try state(asOf: point)] {
-      for entity in entities ?? catalog.items.map(\.id.entity) {
-        if missing.isEmpty { return }
-        guard let record = catalog.record(of: entity) else { continue }
-        missing = missing.filter { record.value(of: $0) == nil }
-      }
-    }
-    guard case .attribute(let name)? = missing.first else { return }
-    throw Failure(.no, "nothing that would be restored has the attribute \"\(name)\", now or at that point")
   }
 }

@@ -30,8 +30,8 @@ enum Revert: Verb {
     (command: "journal revert Books.journal 12", does: "undoes entry 12, and nothing after it"),
     (command: "journal revert Books.journal 12 --dry-run", does: "shows what that would change"),
     (
-      command: "journal revert Books.journal --author bob --since 'last tuesday' --until 'last wednesday'",
-      does: "undoes what Bob did on Tuesday"
+      command: "journal revert Books.journal --author bob --since 2026-08-04 --until 2026-08-05",
+      does: "undoes what Bob did on 4 August"
     ),
   ]
   static let isPaged = true

@@ -10,8 +10,9 @@ enum SalvageVerb: Verb {
     Creates the journal DIR from everything that can be read of a damaged journal, file by file. DIR gets the intact
     images, and the entries from the first one up to the first that is missing or altered. Each entry is proven by its
     digest in the next one. Several copies of one journal that are damaged in different places complement each other.
-    Content that was erased after a copy was made returns from that copy. The damaged journals are not changed. It
-    prints what is missing in DIR, and the problems of the files of each copy. Exits with 1 if something is missing.
+    Content that one copy has erased stays erased if that copy still has its entry; otherwise it returns from another
+    copy. The damaged journals are not changed. It prints what is missing in DIR, and the problems of the files of each
+    copy. Exits with 1 if something is missing.
     """
   static let syntax = Syntax(
     operands: [

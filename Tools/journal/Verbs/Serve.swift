@@ -53,7 +53,7 @@ enum Serve: Verb {
   /// Follows the journal, or with `--edit` opens it for writing.
   static func openJournal(_ arguments: Arguments, _ terminal: Terminal) throws -> CatalogJournal {
     guard arguments.has("--edit") else { return try arguments.openJournal(terminal, mode: .follow) }
-    // A server runs for long, so it writes snapshots as an app does.
+    // A server runs for long, so it writes layers as an app does.
     return try CatalogJournal.open(
       at: URL(fileURLWithPath: arguments.operand("JOURNAL")), mode: .readWrite,
       options: arguments.journalOptions(snapshots: .automatic))

@@ -64,7 +64,7 @@ enum Join: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let path = arguments.operand("JOURNAL")
     let url = URL(fileURLWithPath: path)
-    let options = arguments.journalOptions(snapshots: .automatic)
+    let options = try arguments.journalOptions(snapshots: .automatic)
     var id: JournalID?
     if let text = arguments.value("--id") {
       id = JournalID(text)

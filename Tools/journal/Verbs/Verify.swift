@@ -7,18 +7,18 @@ enum Verify: Verb {
   static let summary = "checks that nothing is missing or altered"
   static let explanation = """
     Reads the whole journal and checks the chain of digests, the links of every history, the dates, HEAD, the rules of
-    the catalog, the bytes of every image and the bytes of every snapshot. --deep also replays all entries and compares
-    each snapshot and each checkpoint with the result. Exits with 1 if something is wrong.
+    the catalog, and the bytes of every image, layer and snapshot. --deep also replays all entries and compares each
+    layer, snapshot and checkpoint with the result. Exits with 1 if something is wrong.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
     options: [
-      Syntax.Option(name: "--deep", help: "compare every snapshot and checkpoint with its replay"),
+      Syntax.Option(name: "--deep", help: "compare every layer, snapshot and checkpoint with its replay"),
       Syntax.json,
     ])
   static let examples = [
     (command: "journal verify Books.journal", does: "checks that nothing is missing or altered"),
-    (command: "journal verify Books.journal --deep", does: "also proves every snapshot"),
+    (command: "journal verify Books.journal --deep", does: "also proves every layer and snapshot"),
   ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -33,7 +33,8 @@ enum Verify: Verb {
       for problem in result.problems { try terminal.output.line("\(problem)".printable) }
       try terminal.output.line(
         "\(result.entryCount.counted("entry", "entries")), \(result.eventCount.counted("event")), "
-          + "\(result.blobCount.counted("blob")) and \(result.snapshotCount.counted("snapshot")) read: "
+          + "\(result.blobCount.counted("blob")), \(result.layerCount.counted("layer")) and "
+          + "\(result.snapshotCount.counted("snapshot")) read: "
           + (result.isSound ? terminal.styled(.green, "all is well") : terminal.styled(.red, "not sound")))
       if let base = result.base {
         try terminal.output.line(
@@ -65,6 +66,7 @@ enum Verify: Verb {
     writer.member("entries", result.entryCount)
     writer.member("events", result.eventCount)
     writer.member("blobs", result.blobCount)
+    writer.member("layers", result.layerCount)
     writer.member("snapshots", result.snapshotCount)
     writer.member("checkpoints", result.checkpointCount)
     writer.member("erasedEvents", result.erasedEventCount)

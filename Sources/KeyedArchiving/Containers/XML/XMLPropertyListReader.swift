@@ -62,21 +62,21 @@ private struct XMLPropertyListReader {
     var tag = try scanner.nextTag()
     var plist: XMLScanner.Name?
     if case .opening(let name, let isEmpty) = tag, element(name) == .plist {
-      guard !isEmpty else { throw error("The property list is empty: <plist> holds no value") }
+      guard !isEmpty else { throw error("the property list is empty: <plist> holds no value") }
       plist = name
       tag = try scanner.nextTag()
     }
     guard case .opening = tag else {
-      throw error("The property list is empty: it has no value")
+      throw error("the property list is empty: it has no value")
     }
     let top = try value(tag, &writer)
     if let plist {
       guard case .closing(plist) = try scanner.nextTag() else {
-        throw error("The property list has more than one value, or </plist> is missing")
+        throw error("the property list has more than one value, or </plist> is missing")
       }
     }
     guard case .endOfText = try scanner.nextTag() else {
-      throw error("There is more after the end of the property list")
+      throw error("there is more after the end of the property list")
     }
     return top
   }
@@ -92,7 +92,7 @@ private struct XMLPropertyListReader {
       case .opening(let name, let isEmpty): made = try opened(name, isEmpty: isEmpty, &writer)
       case .closing(let name): made = try closed(name, &writer)
       case .endOfText:
-        throw error("The text ends inside a property list: it was truncated, or closing tags are missing")
+        throw error("the text ends inside a property list: it was truncated, or closing tags are missing")
       }
       if let made {
         guard !stack.isEmpty else { return made }
@@ -115,13 +115,13 @@ private struct XMLPropertyListReader {
       return nil
     }
     if let parent = stack.last, parent.isDictionary, !parent.hasOpenKey {
-      throw error("A value of a dictionary has no <key> before it")
+      throw error("a value of a dictionary has no <key> before it")
     }
     switch element {
     case .dict, .array:
       guard stack.count < limits.depth else {
         throw scanner.text.error(
-          "Collections are nested more than \(limits.depth) deep", start, .limitExceeded)
+          "collections are nested more than \(limits.depth) deep", start, .limitExceeded)
       }
       let frame = Frame(name: name, position: start, isDictionary: element == .dict)
       if isEmpty { return try object(frame, &writer) }
@@ -140,9 +140,9 @@ private struct XMLPropertyListReader {
     // A copy of the frame would be a second reference, and each change would copy all keys so far.
     let top = stack.count - 1
     guard top >= 0, stack[top].isDictionary else {
-      throw error("A <key> is outside a dictionary")
+      throw error("a <key> is outside a dictionary")
     }
-    guard !stack[top].hasOpenKey else { throw error("A <key> follows another <key> that has no value") }
+    guard !stack[top].hasOpenKey else { throw error("a <key> follows another <key> that has no value") }
     let content = isEmpty ? [] : try scanner.content(of: name)
     if let place = stack[top].places[content] {
       stack[top].repeated = place
@@ -159,7 +159,7 @@ private struct XMLPropertyListReader {
       throw error("</\(name.words)> closes nothing that is open here")
     }
     guard !frame.isDictionary || !frame.hasOpenKey else {
-      throw error("The last <key> of a dictionary has no value")
+      throw error("the last <key> of a dictionary has no value")
     }
     return try object(frame, &writer)
   }
@@ -180,25 +180,25 @@ private struct XMLPropertyListReader {
     }
     switch element {
     case .yes, .no:
-      guard content.allSatisfy(isBlank) else { throw refusal("A boolean contains text") }
+      guard content.allSatisfy(isBlank) else { throw refusal("a boolean contains text") }
       return try writer.bool(element == .yes)
     case .integer:
       switch XMLInteger(content) {
       case .signed(let value): return try writer.integer(value)
       case .unsigned(let value): return try writer.unsigned(value)
-      case .tooLarge: throw refusal("An integer doesn't fit into 64 bits")
-      case nil: throw refusal("This is not an integer")
+      case .tooLarge: throw refusal("an integer doesn't fit into 64 bits")
+      case nil: throw refusal("this is not an integer")
       }
     case .real:
-      guard let value = xmlReal(content) else { throw refusal("This is not a number") }
+      guard let value = xmlReal(content) else { throw refusal("this is not a number") }
       return try writer.real(value)
     case .date:
       guard let seconds = xmlDate(content) else {
-        throw refusal("This is not a date in the form 2001-01-31T23:59:59Z")
+        throw refusal("this is not a date in the form 2001-01-31T23:59:59Z")
       }
       return try writer.date(seconds)
     case .data:
-      guard let data = base64(content) else { throw refusal("This is not base64") }
+      guard let data = base64(content) else { throw refusal("this is not base64") }
       return try writer.data(data)
     default: return try writer.string(String(decoding: content, as: UTF8.self))
     }

@@ -39,13 +39,13 @@ struct XMLScanner {
       skipBlanks()
       guard position < utf8.count else { return .endOfText }
       guard utf8[position] == UInt8(ascii: "<") else {
-        throw text.error("There is text in the place of a tag", position)
+        throw text.error("there is text in the place of a tag", position)
       }
       tagPosition = position
       if starts(with: "<!--") {
-        try skip(past: "-->", what: "A comment")
+        try skip(past: "-->", what: "a comment")
       } else if starts(with: "<?") {
-        try skip(past: "?>", what: "A processing instruction")
+        try skip(past: "?>", what: "a processing instruction")
       } else if isBeforeRoot, starts(with: "<!DOCTYPE") {
         try skipDocumentType()
       } else if starts(with: "</") {
@@ -78,14 +78,14 @@ struct XMLScanner {
           return content
         } else if starts(with: "<![CDATA[") {
           let begin = position + 9
-          try skip(past: "]]>", what: "A CDATA section")
+          try skip(past: "]]>", what: "a CDATA section")
           content += utf8[begin..<position - 3]
         } else if starts(with: "<!--") {
-          try skip(past: "-->", what: "A comment")
+          try skip(past: "-->", what: "a comment")
         } else if starts(with: "<?") {
-          try skip(past: "?>", what: "A processing instruction")
+          try skip(past: "?>", what: "a processing instruction")
         } else {
-          throw text.error("There is a tag in <\(name.words)>, which contains only text", position)
+          throw text.error("there is a tag in <\(name.words)>, which contains only text", position)
         }
       case UInt8(ascii: "&"):
         try appendEntity(to: &content)
@@ -107,7 +107,7 @@ struct XMLScanner {
     let name = try name()
     while true {
       let hasBlanks = skipBlanks()
-      guard position < utf8.count else { throw text.error("A tag is never closed", tagPosition) }
+      guard position < utf8.count else { throw text.error("a tag is never closed", tagPosition) }
       if utf8[position] == UInt8(ascii: ">") {
         position += 1
         return .opening(name, isEmpty: false)
@@ -116,7 +116,7 @@ struct XMLScanner {
         position += 2
         return .opening(name, isEmpty: true)
       }
-      guard hasBlanks else { throw text.error("This is not a tag", tagPosition) }
+      guard hasBlanks else { throw text.error("this is not a tag", tagPosition) }
       try skipAttribute()
     }
   }
@@ -125,7 +125,7 @@ struct XMLScanner {
     let name = try name()
     skipBlanks()
     guard position < utf8.count, utf8[position] == UInt8(ascii: ">") else {
-      throw text.error("A closing tag contains more than a name", tagPosition)
+      throw text.error("a closing tag contains more than a name", tagPosition)
     }
     position += 1
     return .closing(name)
@@ -153,7 +153,7 @@ struct XMLScanner {
     _ = try name()
     skipBlanks()
     guard position < utf8.count, utf8[position] == UInt8(ascii: "=") else {
-      throw text.error("An attribute has no value", tagPosition)
+      throw text.error("an attribute has no value", tagPosition)
     }
     position += 1
     skipBlanks()
@@ -179,7 +179,7 @@ struct XMLScanner {
   private mutating func skip(past end: StaticString, what: String) throws(ArchiveError) {
     let start = position
     // The end is searched for after the beginning: otherwise `<!-->` would be a whole comment.
-    position += what == "A comment" ? 4 : 2
+    position += what == "a comment" ? 4 : 2
     while position < utf8.count {
       if starts(with: end) {
         position += end.utf8CodeUnitCount
@@ -193,11 +193,11 @@ struct XMLScanner {
   private mutating func skipQuoted() throws(ArchiveError) {
     let start = position
     guard position < utf8.count, utf8[position] == UInt8(ascii: "\"") || utf8[position] == UInt8(ascii: "'")
-    else { throw text.error("A value has no quotes", tagPosition) }
+    else { throw text.error("a value has no quotes", tagPosition) }
     let quote = utf8[position]
     position += 1
     while position < utf8.count, utf8[position] != quote { position += 1 }
-    guard position < utf8.count else { throw text.error("A quotation is never closed", start) }
+    guard position < utf8.count else { throw text.error("a quotation is never closed", start) }
     position += 1
   }
 
@@ -212,10 +212,10 @@ struct XMLScanner {
       case UInt8(ascii: "[") where !isInSubset: isInSubset = true
       case UInt8(ascii: "]") where isInSubset: isInSubset = false
       case UInt8(ascii: "<") where starts(with: "<!--"):
-        try skip(past: "-->", what: "A comment")
+        try skip(past: "-->", what: "a comment")
         continue
       case UInt8(ascii: "<") where starts(with: "<?"):
-        try skip(past: "?>", what: "A processing instruction")
+        try skip(past: "?>", what: "a processing instruction")
         continue
       case UInt8(ascii: ">") where !isInSubset:
         position += 1
@@ -224,7 +224,7 @@ struct XMLScanner {
       }
       position += 1
     }
-    throw text.error("The document type is never closed", start)
+    throw text.error("the document type is never closed", start)
   }
 
   // MARK: - Text

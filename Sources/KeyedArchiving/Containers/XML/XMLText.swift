@@ -43,25 +43,25 @@ struct XMLText {
         // Real UTF-16 without a mark is detected below by its zero bytes.
         throw ArchiveError(
           .unsupportedFormat,
-          "The XML declares the encoding \(declared ?? ""), but does not begin with its byte order mark",
+          "the XML declares the encoding \(declared ?? ""), but does not begin with its byte order mark",
           offset: 0, path: bytes.path)
       case .other?:
         let name = declared ?? ""
         throw ArchiveError(
           .unsupportedFormat,
-          "The XML is in the encoding \(name), which is not supported; convert it and its declaration to UTF-8, for "
+          "the XML is in the encoding \(name), which is not supported; convert it and its declaration to UTF-8, for "
             + "example with `plutil -convert xml1 FILE`", offset: 0, path: bytes.path)
       }
     }
     if let invalid {
-      throw error("The text is not valid in its encoding; XML is UTF-8 unless it declares another", invalid)
+      throw error("the text is not valid in its encoding; XML is UTF-8 unless it declares another", invalid)
     }
     if (input.count - mark) % (encoding?.unitSize ?? 1) != 0 {
-      throw error("The text ends inside a character", utf8.count)
+      throw error("the text ends inside a character", utf8.count)
     }
     if let zero = utf8.firstIndex(of: 0) {
       throw error(
-        "The text has a zero byte. If it is UTF-16 or UTF-32, it needs a byte order mark at its start", zero)
+        "the text has a zero byte; if it is UTF-16 or UTF-32, it needs a byte order mark at its start", zero)
     }
   }
 
@@ -75,7 +75,7 @@ struct XMLText {
       if byte == UInt8(ascii: "\n") { line += 1 }
       offset += inputSize(byte)
     }
-    return ArchiveError(code, "Line \(line) of the XML: \(message)", offset: offset, path: path)
+    return ArchiveError(code, "line \(line) of the XML: \(message)", offset: offset, path: path)
   }
 }
 

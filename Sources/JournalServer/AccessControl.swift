@@ -3,7 +3,7 @@ import HTTPServer
 import Locks
 import SHA256
 
-/// Access control.
+/// Who may send requests: hosts, origins, tokens and sessions.
 ///
 /// 1. The `Host` must be a name of this server, which prevents DNS rebinding.
 /// 2. An `Origin`, if there is one, must be this server. So must the site that a browser names as the source of a
@@ -13,7 +13,7 @@ import SHA256
 /// 4. A request that changes the journal with a cookie must have an origin.
 ///
 /// Safe to use from any thread.
-final class Access: Sendable {
+final class AccessControl: Sendable {
   private struct Secrets: Sendable {
     var invitations: Set<ContentDigest> = []
     /// The newest is last.

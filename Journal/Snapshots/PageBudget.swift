@@ -4,7 +4,7 @@ import Synchronization
 /// Bounds the memory of the pages of all layers that the states of a journal read.
 ///
 /// Safe to use from any thread.
-final class LayerMemory: Sendable {
+final class PageBudget: Sendable {
   private struct Known: Sendable {
     weak let layer: Layer?
   }

@@ -1,7 +1,7 @@
 import Files
 import Locks
 
-/// HEAD: the newest acknowledged entry (``EntryLog/acknowledged()``).
+/// The file HEAD, which names the newest acknowledged entry (``EntryLog/acknowledged()``).
 ///
 /// LevelDB opens silently if its log was cut or deleted; HEAD detects that entries are missing. It may lag behind the
 /// log (it is flushed about every second), but is never ahead of it.
@@ -13,7 +13,7 @@ import Locks
 ///    mark, a new file replaces this one.
 ///
 /// Safe to use from several threads.
-final class HeadMarker: Sendable {
+final class HeadFile: Sendable {
   /// A slot: 8 bytes "JRNLHEAD", journal id (16), revision (8), digest (32), CRC-32C of these 64 (4), zeros
   /// up to the next page, so that no sector belongs to two slots.
   private enum Slot {
@@ -57,7 +57,7 @@ final class HeadMarker: Sendable {
   private let folder: Folder
   private let state: Lock<State>
   /// Held during a flush.
-  private let turn = Lock(())
+  private let flushLock = Lock(())
 
   /// Creates the file of a new journal.
   static func create(_ folder: JournalFolder, _ format: JournalFormat) throws(JournalError) {
@@ -131,7 +131,7 @@ final class HeadMarker: Sendable {
 
   /// Returns when the drive has confirmed the newest mark.
   func flush() throws(JournalError) {
-    try turn.withLock { _ throws(JournalError) in
+    try flushLock.withLock { _ throws(JournalError) in
       let open = try state.withLock { state throws(JournalError) -> OpenFile? in
         if let failure = state.failure { throw failure }
         guard let current = state.current else { return nil }
@@ -206,7 +206,7 @@ final class HeadMarker: Sendable {
     var hasTorn = false
 
     init(_ file: borrowing File, id: JournalID) throws(JournalError) {
-      let contents = try HeadMarker.slots(of: file)
+      let contents = try HeadFile.slots(of: file)
       for slot in 0..<Slot.count where contents.count >= (slot + 1) * Slot.byteCount {
         let bytes = contents[slot * Slot.byteCount..<(slot + 1) * Slot.byteCount]
         let start = bytes.startIndex

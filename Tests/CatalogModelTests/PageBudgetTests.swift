@@ -7,7 +7,7 @@ import Testing
 @testable import Journaling
 
 /// The pages of layers that are in memory are bounded, and freeing them changes no answer.
-@Suite struct LayerMemoryTests {
+@Suite struct PageBudgetTests {
   private let count = 800
 
   @Test func theMemoryOfPagesIsBoundedWhateverIsRead() throws {
@@ -160,7 +160,7 @@ import Testing
   /// because other tests need descriptors.
   @Test func withoutAFreeDescriptorPagesStay() async {
     await #expect(processExitsWith: .success) {
-      try LayerMemoryTests().withGroves { url, expected in
+      try PageBudgetTests().withGroves { url, expected in
         let journal = try CatalogJournal.open(at: url, mode: .readOnly, options: .readingLate)
         let state = journal.state
         #expect(Array(state.items).count == expected.count)

@@ -1,0 +1,64 @@
+import CBOR
+
+/// The parts that a restore covers, by the names that people and programs give them: `title`, `@category`.
+package struct NamedParts: Sendable {
+  fileprivate let names: [String]
+  /// The parts of each kind of entity. A field such as `@name` has another number in each kind.
+  package let byKind: [EntityKind: Set<FieldKey>]
+
+  /// - Throws: ``JournalError`` with code `wrongUse` if no kind of entity has a field of a name.
+  package init(_ names: [String]) throws(JournalError) {
+    var byKind: [EntityKind: Set<FieldKey>] = [:]
+    for name in names {
+      var isKnown = false
+      for number in Catalog.kindNames.indices {
+        let kind = EntityKind(rawValue: UInt8(number))
+        guard let key = Catalog.key(named: name, of: kind) else { continue }
+        byKind[kind, default: []].insert(key)
+        isKnown = true
+      }
+      guard isKnown else {
+        throw JournalError(.wrongUse, "there is no field \(name); attributes are written without @")
+      }
+    }
+    self.names = names
+    self.byKind = byKind
+  }
+}
+
+extension Journal where State == Catalog {
+  /// Fails if nothing that is to be restored has one of the parts: neither now nor at a point for an attribute, and for a
+  /// field because all are of other kinds.
+  /// - Parameter entities: what is to be restored; nil for everything.
+  /// - Throws: ``JournalError`` with code `notFound`, which names the part.
+  /// - Complexity: O(n) for n entities.
+  package func check(
+    _ parts: NamedParts, of entities: [EntityKey]?, asOf point: RevisionSelector
+  ) throws {
+    let states = [state, try state(asOf: point)]
+    var kinds = Set(entities?.map(\.kind) ?? [.item, .category, .image])
+    // The images of an item are restored with it.
+    func hasImages(_ entity: EntityKey) -> Bool {
+      entity.kind == .item && states.contains { !$0.referrers(to: entity).isEmpty }
+    }
+    if entities?.contains(where: hasImages) == true { kinds.insert(.image) }
+    var missing: [String] = []
+    for name in parts.names {
+      if case .attribute(let attribute)? = Catalog.key(named: name, of: .item) {
+        missing.append(attribute)
+      } else if !kinds.contains(where: { Catalog.key(named: name, of: $0) != nil }) {
+        throw JournalError(.notFound, "nothing that would be restored has the field \(name)")
+      }
+    }
+    for catalog in states {
+      for entity in entities ?? catalog.items.map(\.id.entity) {
+        if missing.isEmpty { return }
+        guard let record = catalog.record(of: entity) else { continue }
+        missing.removeAll { record.value(of: .attribute($0)) != nil }
+      }
+    }
+    guard let name = missing.first else { return }
+    throw JournalError(
+      .notFound, "nothing that would be restored has the attribute \"\(name)\", now or at that point")
+  }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import Journaling
+import LogbookModel
+import PostgresLog
+import TestSupport
+import Testing
+
+/// Connections that are cut just before the server commits, or just after.
+@Suite(.serialized, .enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
+struct OutcomeTests: SharedLogbook {
+  /// The end of a message that runs a statement has the statement's name, after the empty name of a portal.
+  private func message(_ statement: String) -> String { "\0\(statement)\0" }
+
+  /// In a turn, an append and its commit are two statements of one round trip. Otherwise, an append is one statement.
+  @Test(arguments: [false, true], [false, true])
+  func aCommitWhoseConnectionIsCutIsInTheLogOnce(_ isInTurn: Bool, _ isStored: Bool) throws {
+    try withNearAndFar { pair in
+      let revision = isInTurn ? 4 : 3
+      // A sequence also counts what is rolled back.
+      try pair.sql(
+        """
+        CREATE SEQUENCE tried;
+        CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+          $$ BEGIN PERFORM nextval('tried'); RETURN NULL; END $$;
+        CREATE TRIGGER note AFTER INSERT ON journal_entries FOR EACH ROW WHEN (NEW.revision = \(revision))
+          EXECUTE FUNCTION note();
+        """)
+      let text = message(isInTurn ? "commit" : "append")
+      var runs = 0
+      let commit = try pair.far.commit(by: "cut") { draft in
+        runs += 1
+        // A body that loses runs again in a turn.
+        if isInTurn, runs == 1 { try pair.near.commit(by: "near") { try $0.write(2, "near") } }
+        if runs == (isInTurn ? 2 : 1) {
+          if isStored { pair.proxy.cut(beforeAnswerTo: text) } else { pair.proxy.cut(before: text) }
+        }
+        try draft.write(3, "cut")
+      }
+      #expect(!pair.proxy.isWaitingToCut)
+      #expect(commit.revision == revision && runs == (isInTurn ? 2 : 1))
+      #expect(try pair.revisions(by: "cut") == [revision])
+      #expect(pair.near.head == pair.far.head)
+      // The server rolled the first attempt back only if it had got the append without its commit.
+      let tried = try pair.sql("SELECT last_value FROM tried WHERE is_called")
+      #expect(tried == (isInTurn && !isStored ? "2\n" : "1\n"))
+    }
+  }
+
+  @Test func aCommitThatIsStoredWhileItsServerGetsOutOfReachIsUnknownAndFoundLater() throws {
+    try withNearAndFar { pair in
+      let text = message("append")
+      let lost = #expect(throws: JournalError.self) {
+        try pair.far.commit(by: "lost") { draft in
+          pair.proxy.cut(beforeAnswerTo: text)
+          // The next connections are refused.
+          pair.proxy.redirect(to: 1)
+          try draft.write(2, "lost")
+        }
+      }
+      #expect(lost?.code == .outcomeUnknown && lost?.revision == 3, "\(String(describing: lost))")
+      #expect(pair.far.head.revision == 2)
+      #expect(try pair.revisions(by: "lost") == [3])
+      pair.proxy.redirect(to: pair.server.port)
+      try pair.far.catchUp()
+      #expect(pair.far.head == pair.near.head)
+      #expect(try pair.far.commit(by: "next") { try $0.write(2, "next") }.revision == 4)
+      #expect(try pair.revisions(by: "lost") == [3])
+    }
+  }
+}
