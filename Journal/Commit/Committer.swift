@@ -374,7 +374,8 @@ final class Committer<State: EventSourced>: Sendable {
     let version = keeper.accept(
       Version(
         head: Head(revision: revision, timestamp: clock.date, digest: entry.digest), state: consume state),
-      eventCount: events.count, additionCount: events.count { $0.operation == .add })
+      eventCount: events.count, additionCount: events.count { $0.operation == .add },
+      byteCount: entry.bytes.count)
     let (batch, leads) = try queue.withLock { queue throws(JournalError) in
       // The previous batch may have failed while the body ran; then this entry can't be written.
       if let refusal = queue.refusal { throw refusal }

@@ -5,7 +5,8 @@ struct ReplayStep: Sendable {
   static let limit = 1000
   private static let byteCount = 16 << 20
 
-  private(set) var entryCount = 64
+  /// One at first, because an entry may be very large.
+  private(set) var entryCount = 1
 
   /// Adapts the next step to what the last one added to the memory.
   mutating func adapt(toByteCount byteCount: Int) {

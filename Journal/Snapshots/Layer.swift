@@ -18,7 +18,7 @@ final class Layer: Sendable {
   var revisions: String { "\(start.revision + 1) to \(top.revision)" }
   /// The digest of its newest entry.
   let entryDigest: ContentDigest
-  /// How many bytes its records had in memory before there was a file.
+  /// About how many bytes its records take in memory as long as there is no file.
   let memoryByteCount: Int
   private let faults: ReadFaults
   private let rebuild: Rebuild
@@ -46,16 +46,18 @@ final class Layer: Sendable {
   }
 
   /// A layer in memory.
-  /// - Parameter moments: the changes of its states above `start`, in the order of time, at least one.
+  /// - Parameters:
+  ///   - moments: the changes of its states above `start`, in the order of time, at least one.
+  ///   - byteCount: about how many bytes their records have.
   init(
-    _ moments: [LayerMoment], top: LayerMoment, from start: LayerCheckpoint, entryDigest: ContentDigest,
-    faults: ReadFaults, rebuild: @escaping Rebuild
+    _ moments: [LayerMoment], top: LayerMoment, byteCount: Int, from start: LayerCheckpoint,
+    entryDigest: ContentDigest, faults: ReadFaults, rebuild: @escaping Rebuild
   ) {
     name = LayerName(from: start.revision, to: top.checkpoint.revision)
     self.start = start
     self.top = top.checkpoint
     self.entryDigest = entryDigest
-    memoryByteCount = top.parts.changedByteCount
+    memoryByteCount = byteCount
     self.faults = faults
     self.rebuild = rebuild
     let contents = MemoryLayer(top.parts, at: top.checkpoint, after: start)

@@ -20,8 +20,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     var eventCount: Int
     var isWriting = false
     var isClosed = false
-    /// After a failure, no layer is written before this many events.
-    var nextAttempt = 0
+    /// After a failure, no layer is written before there are this many events or unwritten bytes.
+    var nextAttempt = (eventCount: 0, byteCount: 0)
     /// After a failed merge, none is tried before this many events.
     var nextMerge = 0
   }
@@ -82,18 +82,22 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// - Parameters:
   ///   - eventCount: the number of events since the version before.
   ///   - additionCount: how many of them are known to add an entity.
-  func accept(_ version: Version<State>, eventCount: Int, additionCount: Int = 0) -> Version<State> {
+  ///   - byteCount: how many bytes their entries have, if that is known.
+  func accept(
+    _ version: Version<State>, eventCount: Int, additionCount: Int = 0, byteCount: Int = 0
+  ) -> Version<State> {
     waitForRoom()
     return accepted.withLock { accepted in
       accepted.eventCount += eventCount
       accepted.additionCount += additionCount
       guard policy.isAutomatic, accepted.isSupported, version.revision > 0 else { return version }
-      accepted.countBytes(of: version.state)
+      accepted.countBytes(of: version.state, entries: byteCount)
       if isFreezeDue(accepted) { return freeze(version, &accepted) }
       if policy.keepsPast, accepted.eventCount - accepted.knownCount >= policy.eventCount,
         let moment = chain.moment(version, eventCount: accepted.eventCount)
       {
         accepted.moments.append(moment)
+        accepted.countHeldBytes(by: moment)
         // Each holds what changed since, so there are few even if no layer can be written for long.
         if accepted.moments.count > policy.backlogCount / max(policy.eventCount, 1) {
           accepted.moments = accepted.moments.enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
@@ -128,14 +132,16 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     // The newest moment may be that of this very version.
     accepted.moments.removeAll { $0.checkpoint.revision == version.revision }
     guard let moment = chain.moment(version, eventCount: accepted.eventCount),
-      let frozen = chain.freeze(version, moment, earlier: accepted.moments)
+      let frozen = chain.freeze(
+        version, moment, earlier: accepted.moments,
+        byteCount: moment.parts.changedByteCount + accepted.heldByteCount)
     else {
       accepted.isSupported = false
       return version
     }
     accepted.frozenCount = accepted.eventCount
     accepted.additionCount = 0
-    accepted.byteCount = 0
+    accepted.forgetBytes()
     accepted.moments = []
     return Version(head: version.head, state: frozen.state)
   }
@@ -144,7 +150,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// come faster than layers are written, or many commits come during a long merge.
   private func waitForRoom() {
     guard policy.isAutomatic else { return }
-    let (eventCount, byteCount) = accepted.withLock { ($0.eventCount, $0.byteCount) }
+    let (eventCount, byteCount) = accepted.withLock { ($0.eventCount, $0.byteCount + $0.heldByteCount) }
     func isBehind() -> Bool {
       let isFull =
         eventCount - writtenCount.load(ordering: .acquiring) >= policy.backlogCount
@@ -167,6 +173,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       accepted.eventCount = eventCount
       accepted.frozenCount = LayerStack.backing(version.state)?.checkpoint.eventCount ?? 0
       accepted.additionCount = 0
+      accepted.forgetBytes()
       accepted.isByteCountOld = true
       accepted.moments.removeAll { $0.checkpoint.revision > version.revision }
     }
@@ -191,7 +198,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   private func startsIfDue(_ progress: inout Progress) -> Bool {
     guard policy.isAutomatic, !progress.isWriting, !progress.isClosed,
-      progress.eventCount >= progress.nextAttempt,
+      !isPutOff(progress),
       chain.hasPending(through: progress.published.revision) || accepted.withLock({ hasRest($0) })
     else { return false }
     progress.isWriting = true
@@ -262,7 +269,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     return nextPending != nil
   }
 
-  /// Nothing depends on layers, so the next attempt waits for as many events as make a layer due.
+  /// Nothing depends on layers, so the next attempt waits for as many events or bytes as make a layer due.
   private func putOff(because error: JournalError) {
     if error.code != .closed {
       chain.note(
@@ -273,7 +280,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   }
 
   private func putOff() {
-    progress.withLock { $0.nextAttempt = $0.eventCount + policy.eventCount }
+    let byteCount = unwrittenByteCount + policy.byteCount
+    progress.withLock { $0.nextAttempt = ($0.eventCount + policy.eventCount, byteCount) }
   }
 
   /// Merges layers. If that fails, for example because the disk has room only for small files, merges are put off, and
@@ -323,7 +331,12 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   /// Whether no layer is written now, because of a failure or because the journal is closing.
   private var isPutOff: Bool {
-    progress.withLock { $0.isClosed || $0.eventCount < $0.nextAttempt } || !policy.isAutomatic
+    progress.withLock { $0.isClosed || isPutOff($0) } || !policy.isAutomatic
+  }
+
+  private func isPutOff(_ progress: Progress) -> Bool {
+    progress.eventCount < progress.nextAttempt.eventCount
+      && unwrittenByteCount < progress.nextAttempt.byteCount
   }
 
   private var nextPending: Layer? { chain.pending(through: progress.withLock { $0.published.revision }) }
@@ -333,10 +346,14 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     progress.withLock { $0.eventCount } - writtenCount.load(ordering: .acquiring)
   }
 
+  /// About how many bytes the records have that are in no file.
+  private var unwrittenByteCount: Int {
+    accepted.withLock { $0.byteCount + $0.heldByteCount } + chain.pendingByteCount()
+  }
+
   /// Whether commits would soon wait (``waitForRoom()``).
   private var isBacklogLarge: Bool {
-    backlogCount >= policy.backlogCount / 4
-      || accepted.withLock { $0.byteCount } + chain.pendingByteCount() >= policy.backlogByteCount
+    backlogCount >= policy.backlogCount / 4 || unwrittenByteCount >= policy.backlogByteCount
   }
 
   /// Whether so many events are in no file that the next layer does not wait for merges.
@@ -360,6 +377,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       .info, "a layer of revisions \(layer.revisions) was written: \(facts.byteCount) bytes",
       revision: layer.top.revision)
     writtenCount.max(layer.top.eventCount, ordering: .releasing)
+    progress.withLock { $0.nextAttempt = (0, 0) }
     room.signal()
   }
 
@@ -714,10 +732,20 @@ private struct AcceptedEvents: Sendable {
   /// How many events in no layer are known to add an entity.
   var additionCount = 0
   /// About how many bytes the records have that are in no layer.
-  var byteCount = 0
+  private(set) var byteCount = 0
   /// Whether entries were withdrawn since these were counted.
   var isByteCountOld = true
-  var countedAt = 0
+  /// How many events there were when these were counted, and how many bytes the entries since then have.
+  private var counted = (eventCount: 0, byteCount: 0)
+  /// At most how many bytes the moments hold that later events have replaced.
+  private(set) var heldByteCount = 0
+  /// The bytes of records at the newest moment, and of those that were replaced before it.
+  private var momentByteCounts = (changed: 0, replaced: 0)
+
+  init(eventCount: Int, frozenCount: Int) {
+    self.eventCount = eventCount
+    self.frozenCount = frozenCount
+  }
   var isSupported = true
   /// The coming checkpoints of the next layer, in the order of time.
   var moments: [LayerMoment] = []
@@ -725,12 +753,30 @@ private struct AcceptedEvents: Sendable {
   /// How many events the newest checkpoint includes.
   var knownCount: Int { moments.last?.checkpoint.eventCount ?? frozenCount }
 
-  /// Counts the bytes of a state's changed records, after every eighth event.
-  mutating func countBytes(of state: some EventSourced) {
+  /// Counts the bytes of a state's changed records, after every eighth event and after large entries.
+  mutating func countBytes(of state: some EventSourced, entries entryByteCount: Int) {
+    counted.byteCount += entryByteCount
     // Asking a state for its parts takes longer than all else here.
-    guard isByteCountOld || eventCount - countedAt >= 8 else { return }
+    guard isByteCountOld || eventCount - counted.eventCount >= 8 || counted.byteCount >= 1 << 20 else {
+      return
+    }
     byteCount = state.changedByteCount
-    countedAt = eventCount
+    counted = (eventCount, 0)
     isByteCountOld = false
+  }
+
+  /// Counts what a moment holds that the one before has otherwise.
+  mutating func countHeldBytes(by moment: LayerMoment) {
+    let changed = moment.parts.changedByteCount
+    let replaced = moment.parts.replacedByteCount
+    // What was replaced since the moment before was there then, or was made since and is held by none.
+    heldByteCount += min(replaced - momentByteCounts.replaced, momentByteCounts.changed)
+    momentByteCounts = (changed, replaced)
+  }
+
+  mutating func forgetBytes() {
+    byteCount = 0
+    heldByteCount = 0
+    momentByteCounts = (0, 0)
   }
 }

@@ -1,9 +1,9 @@
 /// When a journal writes its changes to a layer, and how layers are merged and thinned.
 ///
 /// A layer is due after a fixed number of events or of bytes, so opening replays at most about that many, however large
-/// the journal is, and the memory is bounded. Additions count less, because replaying them takes less time. Layers of about
-/// the same size are merged, as in a log-structured merge tree: each event is written once for each size, and a lookup
-/// reads a few layers of each.
+/// the journal is, and the memory is bounded. Additions count less, because replaying them takes less time. Layers of
+/// about the same size are merged, as in a log-structured merge tree: each event is written once for each size, and a
+/// lookup reads a few layers of each.
 public struct SnapshotPolicy: Hashable, Sendable {
   /// Whether layers are written, merged and thinned automatically.
   public var isAutomatic: Bool

@@ -46,7 +46,7 @@ package struct Deletion: Hashable, Sendable {
 /// 2. A number is in `rows` or in `deletions` or in neither, never in both.
 /// 3. No number is above `highest`, not even in the base. A number up to `highest` that neither exists nor is deleted
 ///    was assigned in an entry that deleted the entity again, or that never reached the log.
-/// 4. `count` and `deletionCount` include the base; `rowByteCount` does not.
+/// 4. `count` and `deletionCount` include the base; `rowByteCount` and `replacedByteCount` do not.
 ///
 /// Below, *n* is the number of entities.
 public struct EntityTable: Sendable {
@@ -56,6 +56,8 @@ public struct EntityTable: Sendable {
   private(set) var rows = SortedTable<Int, EntityRow>()
   /// How many bytes the records of these have, which are in memory.
   private(set) var rowByteCount = 0
+  /// How many bytes the records had that were in `rows` and were replaced or removed. Copies of the table may hold them.
+  private(set) var replacedByteCount = 0
   /// The entities that were deleted or erased since.
   private(set) var deletions = SortedTable<Int, Deletion>()
 
@@ -186,10 +188,15 @@ extension EntityTable {
 
   private mutating func set(_ row: EntityRow, of number: Int) {
     rowByteCount &+= row.record.bytes.count
-    if let old = rows.updateValue(row, forKey: number) { rowByteCount &-= old.record.bytes.count }
+    if let old = rows.updateValue(row, forKey: number) { note(replaced: old) }
   }
 
   private mutating func removeRow(of number: Int) {
-    if let old = rows.removeValue(forKey: number) { rowByteCount &-= old.record.bytes.count }
+    if let old = rows.removeValue(forKey: number) { note(replaced: old) }
+  }
+
+  private mutating func note(replaced old: EntityRow) {
+    rowByteCount &-= old.record.bytes.count
+    replacedByteCount &+= old.record.bytes.count
   }
 }

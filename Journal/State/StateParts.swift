@@ -26,6 +26,9 @@ public struct StateParts: Sendable {
   /// How many bytes the changed records have that are in memory, because no layer backs them.
   var changedByteCount: Int { tables.reduce(0) { $0 + $1.rowByteCount } }
 
+  /// How many bytes records had that were changed since, and may be held by copies of the state.
+  var replacedByteCount: Int { tables.reduce(0) { $0 + $1.replacedByteCount } }
+
   /// The index of that name, nil if there is none.
   public func index(_ name: String) -> EntityIndex? { indexes.first { $0.name == name }?.index }
 

@@ -122,8 +122,9 @@ final class Follower<State: EventSourced>: Sendable {
   ) throws(JournalError) {
     try chain.load(through: newest, in: replay.log, isInUse: true)
     let start = chain.start(atOrBefore: newest)
-    // The rest from there is short.
-    if start.revision + Self.manyCount > published.version.revision {
+    let base = LayerStack.backing(published.version.state)?.checkpoint.revision ?? 0
+    // If it is newer than what backs the state now, and the rest from there is short.
+    if start.revision > base, start.revision + Self.manyCount > published.version.revision {
       let reached = max(start.revision, published.version.revision)
       published.publish(
         try replay.version(through: reached, from: start, checking: chain.faults).version)

@@ -109,19 +109,22 @@ extension EntityQuery.Condition {
       var isThere = condition
       isThere.ranges = [.missing]
       return [condition, isThere]
-    case ">=": condition.ranges = condition.values.map { .from($0) }
-    case "<=": condition.ranges = condition.values.map { .through($0) }
-    case ">": condition.ranges = condition.values.map { .above($0) }
-    case "<": condition.ranges = condition.values.map { .below($0) }
+    case ">=": condition.ranges = condition.meanings.map { .from($0.first) }
+    case "<=": condition.ranges = condition.meanings.map { .through($0.last) }
+    case ">": condition.ranges = condition.meanings.map { .above($0.last) }
+    case "<": condition.ranges = condition.meanings.map { .below($0.first) }
     default: condition.ranges = [.prefix(condition.value)]
     }
     return [condition]
   }
 
-  /// What the text of the value may mean.
-  private var values: [FieldValue] {
+  /// What the text of the value may mean in a comparison: the first and the last of the values that are equal to it.
+  private var meanings: [(first: FieldValue, last: FieldValue)] {
     let value = (try? FieldValue(json: value, decodingWrappers: true)) ?? .string(value)
-    return [value] + (timestamp.map { [.date($0.date)] } ?? [])
+    guard let date = timestamp?.date else { return [(value, value)] }
+    // Dates are equal if they are the same when they are rounded to microseconds.
+    let (first, last) = (date.addingTimeInterval(-0.000_000_5), date.addingTimeInterval(0.000_000_5))
+    return [(value, value), (.date(first), .date(last))]
   }
 
   /// The ranges of an index in which all matching values are, and maybe others; nil if no index helps.
@@ -140,6 +143,7 @@ extension EntityQuery.Condition {
 
   func holds(of record: EntityRecord, _ kind: EntityKind) -> Bool {
     let matches: Bool
+    // A name with dots may also be that of an attribute.
     if let ranges, let path, path.names.count == 1 {
       matches = ranges.contains { $0.contains(record, at: path) }
     } else {

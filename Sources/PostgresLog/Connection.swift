@@ -76,11 +76,13 @@ final class Connection: Sendable {
       unsafe PQfinish(handle)
       throw failure
     }
-    socket = fcntl(unsafe PQsocket(handle), F_DUPFD_CLOEXEC, 0)
+    let socket = fcntl(unsafe PQsocket(handle), F_DUPFD_CLOEXEC, 0)
+    // Before all properties are set, because `deinit` would run too.
     guard socket >= 0 else {
       unsafe PQfinish(handle)
       throw ServerFailure(.lost, "this process has too many open files")
     }
+    self.socket = socket
     unsafe PQsetnonblocking(handle, 1)
   }
 
@@ -89,6 +91,7 @@ final class Connection: Sendable {
   /// Of libpq's functions, only those that wait can leave an address that does not answer and try the next one. So one
   /// that waits replaces an attempt that takes long. It begins again, and keeps the receiver of warnings.
   private static func finishConnecting(_ handle: OpaquePointer) {
+    // Enough for a login. If the first of several addresses does not answer, this comes on top of its timeout.
     let deadline = DispatchTime.now() + 2
     var next = PGRES_POLLING_WRITING
     while unsafe PQstatus(handle) != CONNECTION_BAD {

@@ -95,13 +95,15 @@ function escaped(character) {
   return { "\t": "\\t", "\r": "\\r" }[character] ?? `\\u{${character.codePointAt(0).toString(16)}}`;
 }
 
-/** Whether two values look the same, such as data of one size or two spellings of a text. */
-export function looksSame(first, second) { return valueText(first).normalize() === valueText(second).normalize(); }
+/** Whether the shown parts of two values look the same, such as data of one size or two spellings of a text. */
+export function looksSame(first, second, limit = Infinity) {
+  return valueText(first).slice(0, limit).normalize() === valueText(second).slice(0, limit).normalize();
+}
 
 /** A value for people. If another value looks the same, what follows tells them apart, as on the command line. */
 export function distinctValue(value, other, limit = Infinity) {
   const shown = visibleText(valueText(value).slice(0, limit));
-  if (value === undefined || other === undefined || !looksSame(value, other)) return shown;
+  if (value === undefined || other === undefined || !looksSame(value, other, limit)) return shown;
   const is = (name, ...all) => all.every((one) => one !== null && typeof one === "object" && Object.keys(one).join() === name);
   if (is("$date", value)) return value.$date;
   if (is("$data", value, other)) return [shown, digestNote(Uint8Array.from(atob(value.$data), (character) => character.charCodeAt(0)))];
@@ -113,6 +115,7 @@ export function distinctValue(value, other, limit = Infinity) {
 function digestNote(bytes) {
   const note = h("span", {}, "");
   // It is missing if the page came over an insecure connection.
+  if (!crypto.subtle) note.textContent = " (differs)";
   crypto.subtle?.digest("SHA-256", bytes).then((digest) => {
     const digits = [...new Uint8Array(digest).slice(0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
     note.textContent = ` (SHA-256 ${digits}…)`;

@@ -114,9 +114,10 @@ export class ItemView {
     const values = this.history.history.filter((change) => field in change.changes)
       .map((change) => ({ ...change, value: change.changes[field].new }));
     const numbers = values.filter((step) => numberOf(step.value) !== null).reverse();
+    const shownLength = 400;
     const shown = (step, index) => {
-      const twin = [values[index + 1], values[index - 1]].find((near) => near?.value !== undefined && looksSame(near.value, step.value));
-      return distinctValue(step.value, twin?.value, 400);
+      const twin = [values[index + 1], values[index - 1]].find((near) => near?.value !== undefined && looksSame(near.value, step.value, shownLength));
+      return distinctValue(step.value, twin?.value, shownLength);
     };
     const dialog = openDialog(`${fieldName(field)} over time`, numbers.length > 1 ? plot(numbers) : null,
       h("table", { class: "over-time" }, h("tbody", {}, values.map((step, index) => h("tr", {},

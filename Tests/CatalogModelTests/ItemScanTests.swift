@@ -195,6 +195,26 @@ import Testing
     try journal.close()
   }
 
+  /// A date has more digits than people see of it.
+  @Test func comparisonsAgreeAboutDatesThatPrintTheSame() throws {
+    let journal = try CatalogJournal.inMemory()
+    let dates = (-4...4).map { Date(timeIntervalSince1970: 1_790_000_000.5 + Double($0) * 0.000_000_12) }
+    try journal.commit { draft in
+      for date in dates { try draft.addItem(kind: "day", attributes: ["d": .date(date)]) }
+    }
+    func answer(_ condition: String) throws -> [Int] {
+      self.answer(
+        ItemSearch(EntityQuery(conditions: try EntityQuery.Condition.conditions(condition))),
+        in: journal.state)
+    }
+    let shown = "2026-09-21T14:13:20.500000Z"
+    let equal = try answer("d=\(shown)")
+    #expect(equal.count == dates.count)
+    #expect(try answer("d<=\(shown)") == equal && answer("d>=\(shown)") == equal)
+    #expect(try answer("d<\(shown)") == [] && answer("d>\(shown)") == [])
+    try journal.close()
+  }
+
   @Test func unequalFindsExactlyWhatEqualDoesNot() throws {
     let journal = try CatalogJournal.inMemory()
     let values: [FieldValue?] = [

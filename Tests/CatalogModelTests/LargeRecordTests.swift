@@ -93,18 +93,9 @@ import Testing
   /// Commits wait while large records come faster than layers are written.
   @Test func commitsOfLargeRecordsWaitForLayers() throws {
     try withTemporaryFolder { folder in
-      let goesOn = DispatchSemaphore(value: 0)
-      let isHeld = Atomic<Bool>(true)
+      let layers = HeldLayers()
       var options = options
-      options.fileHook = { operation in
-        if operation.kind == .create, operation.path.hasSuffix(".plist.new"),
-          isHeld.load(ordering: .acquiring)
-        {
-          goesOn.wait()
-          isHeld.store(false, ordering: .releasing)
-        }
-        return .proceed
-      }
+      options.fileHook = { layers.hold($0) }
       let journal = try CatalogJournal.create(
         at: folder.url.appending(path: "Held.journal"), options: options)
       let committed = Atomic<Int>(0)
@@ -125,11 +116,98 @@ import Testing
       }
       let bytes = count * Self.recordByteCount
       #expect(bytes > 4 << 20 && bytes <= (6 << 20) + 24 * Self.recordByteCount, "\(bytes)")
-      goesOn.signal()
+      layers.release()
       hasCommitted.wait()
       #expect(journal.head.revision == 120)
       journal.waitForLayers()
       #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+      try journal.close()
+    }
+  }
+
+  /// While two layers wait for their files, a state is kept for each few events. Each holds the versions of that time.
+  @Test func versionsThatPastStatesHoldCount() throws {
+    try withTemporaryFolder { folder in
+      let layers = HeldLayers()
+      var options = options
+      options.snapshots.eventCount = 8
+      options.fileHook = { layers.hold($0) }
+      let journal = try CatalogJournal.create(
+        at: folder.url.appending(path: "Held.journal"), options: options)
+      let items = try journal.commit { draft in
+        try (1...20).map { _ in try draft.addItem(kind: "note") }
+      }.value
+      let committed = Atomic<Int>(0)
+      let hasCommitted = DispatchSemaphore(value: 0)
+      // All together the items have two megabytes.
+      Thread.detachNewThread {
+        for number in 1...200 {
+          _ = try? journal.commit { try $0.updateItem(items[number % 20], set: ["text": text(number)]) }
+          committed.add(1, ordering: .relaxed)
+        }
+        hasCommitted.signal()
+      }
+      var count = -1
+      let end = Date() + 60
+      while count != committed.load(ordering: .relaxed) || count < 30, Date() < end {
+        count = committed.load(ordering: .relaxed)
+        Thread.sleep(forTimeInterval: 0.5)
+      }
+      #expect(count < 110, "\(count)")
+      layers.release()
+      hasCommitted.wait()
+      #expect(journal.head.revision == 201)
+      journal.waitForLayers()
+      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+      try journal.close()
+    }
+  }
+
+  /// After a failure, the next attempt used to wait for 512 events, whatever their size.
+  @Test func aLayerThatFailedIsTriedAgainAfterFewLargeRecords() throws {
+    try withTemporaryFolder { folder in
+      let isFailing = Atomic<Bool>(true)
+      var options = options
+      options.fileHook = { operation in
+        let isLayer = operation.kind == .create && operation.path.hasSuffix(".plist.new")
+        return isLayer && isFailing.exchange(false, ordering: .relaxed) ? .fail(EIO) : .proceed
+      }
+      let journal = try CatalogJournal.create(
+        at: folder.url.appending(path: "Late.journal"), options: options)
+      for number in 1...60 {
+        try journal.commit { _ = try $0.addItem(kind: "note", attributes: ["text": text(number)]) }
+        journal.waitForLayers()
+      }
+      let hasFailed = !isFailing.load(ordering: .relaxed)
+      #expect(hasFailed)
+      let newest = try journal.statistics().newestCheckpoint
+      #expect(newest > 40, "\(newest) \(journal.snapshotProblems)")
+      try journal.close()
+    }
+  }
+
+  /// The bytes of withdrawn entries used to count, and made a layer without changes, which no opening could read.
+  @Test func withdrawnEntriesMakeNoLayerDue() throws {
+    try withTemporaryFolder { folder in
+      let layers = HeldLayers()
+      var options = options
+      options.fileHook = { layers.hold($0) }
+      let journal = try CatalogJournal.create(
+        at: folder.url.appending(path: "Held.journal"), options: options)
+      let keeper = try #require(journal.keeper)
+      var versions: [Version<Catalog>] = []
+      for _ in 1...3 {
+        try journal.commit { draft in
+          for number in 1...12 { try draft.addItem(kind: "note", attributes: ["text": text(number)]) }
+        }
+        versions.append(journal.published.version)
+      }
+      // Two layers wait, and the third entry is in none.
+      #expect(journal.chain.pendingCount() == 2 && versions[2].state.changedByteCount > 1 << 20)
+      keeper.withdraw(to: versions[0])
+      #expect(journal.chain.pendingCount() == 1)
+      #expect(keeper.freezeRest(of: versions[0]) == nil)
+      layers.release()
       try journal.close()
     }
   }
@@ -152,4 +230,44 @@ import Testing
       try journal.close()
     }
   }
+
+  /// It used to replay everything again after each 64 MiB.
+  @Test func aFollowerOfAWriterWithoutLayersReplaysNothingAgain() throws {
+    try withTemporaryFolder(inMemory: true) { folder in
+      let url = folder.url.appending(path: "Followed.journal")
+      let journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+      let read = Atomic<Int>(0)
+      var options = JournalOptions()
+      options.readHook = { path, byteCount in
+        if path.contains("/entries/") { read.add(byteCount, ordering: .relaxed) }
+        return .proceed
+      }
+      let follower = try CatalogJournal.open(at: url, mode: .follow, options: options)
+      let million = FieldValue.string(String(repeating: "x", count: 1_000_000))
+      for _ in 1...220 {
+        try journal.commit { _ = try $0.addItem(kind: "note", attributes: ["text": million]) }
+        try follower.catchUp()
+      }
+      let share = Double(read.load(ordering: .relaxed)) / 220e6
+      #expect(share < 2.5, "\(share)")
+      try follower.close()
+      try journal.close()
+    }
+  }
+}
+
+/// Holds the thread that writes layers before the first file.
+private final class HeldLayers: Sendable {
+  private let goesOn = DispatchSemaphore(value: 0)
+  private let isHeld = Atomic<Bool>(true)
+
+  func hold(_ operation: FileOperation) -> FileVerdict {
+    if operation.kind == .create, operation.path.hasSuffix(".plist.new"), isHeld.load(ordering: .acquiring) {
+      goesOn.wait()
+      isHeld.store(false, ordering: .releasing)
+    }
+    return .proceed
+  }
+
+  func release() { goesOn.signal() }
 }
