@@ -96,7 +96,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
   public var description: String {
     var text = message
     var places: [String] = []
-    if let revision { places.append("revision \(revision)") }
+    if let revision { places.append("in revision \(revision)") }
     if let path, !message.contains(path) { places.append(path) }
     if let offset { places.append("byte \(offset)") }
     if !places.isEmpty { text += " (\(places.joined(separator: ", ")))" }

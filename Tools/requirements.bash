@@ -20,10 +20,18 @@ missing_packages() {
   done
 }
 
-# A program may come from anywhere; the libraries must be Debian's packages.
-require_packages() {
-  local packages=(libleveldb-dev libssl-dev libsqlite3-dev libmicrohttpd-dev libpq-dev)
+# What building the command line needs. A program may come from anywhere; the libraries must be Debian's packages.
+require_build_packages() {
+  local packages=(libleveldb-dev libssl-dev libmicrohttpd-dev libpq-dev)
+  # Swift's package manager calls it.
   command -v git >/dev/null || packages+=(git)
+  install_packages "${packages[@]}"
+}
+
+# What the tests and the benchmarks need: the same and more.
+require_packages() {
+  require_build_packages
+  local packages=(libsqlite3-dev)
   command -v python3 >/dev/null || packages+=(python3)
   command -v xz >/dev/null || packages+=(xz-utils)
   command -v curl >/dev/null || packages+=(curl)

@@ -129,7 +129,7 @@ final class HistoryBase: Sendable {
   func pruned(_ what: String) -> JournalError {
     JournalError(
       .pruned,
-      "\(what): history before revision \(head.revision), of \(head.timestamp), was pruned; a backup that was made "
+      "\(what): history up to revision \(head.revision), of \(head.timestamp), was pruned; a backup that was made "
         + "before may have it", revision: head.revision)
   }
 }

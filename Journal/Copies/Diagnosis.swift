@@ -89,7 +89,7 @@ extension Journal {
         return diagnosis
       }
       diagnosis.note(source.problems)
-      diagnosis.note(error, error.path?.hasSuffix(HistoryBase.fileName) == true ? .base : .log)
+      diagnosis.note(error, Diagnosis.place(of: error))
       try diagnosis.note(provable: source, State.self, progress)
     }
     diagnosis.sort()
@@ -172,8 +172,15 @@ extension Diagnosis {
   /// Notes the problems of files. Reading the log reveals more.
   fileprivate mutating func note(_ problems: [JournalError]) {
     for problem in problems where !opens || problem.path?.hasSuffix("/entries") != true {
-      note(problem, problem.path?.hasSuffix(HistoryBase.fileName) == true ? .base : .log)
+      note(problem, Self.place(of: problem))
     }
+  }
+
+  /// What an error of reading the journal's files concerns. A foreign file in the log's folder is to be moved, and
+  /// nothing to be restored.
+  fileprivate static func place(of error: JournalError) -> Place {
+    if error.code == .notAJournal { return .folder }
+    return error.path?.hasSuffix(HistoryBase.fileName) == true ? .base : .log
   }
 
   fileprivate mutating func note<State: EventSourced>(

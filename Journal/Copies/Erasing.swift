@@ -11,7 +11,9 @@ public struct ErasureReport: Sendable {
   public let annotations: [Revision]
   /// How many images were removed.
   public let imageCount: Int
-  /// The entry that records what was erased, when and why.
+  /// Whether all of it had been erased before. Then nothing was written.
+  public let isEmpty: Bool
+  /// The newest entry: the one that records what was erased, when and why, unless nothing was.
   public let head: Head
 }
 
@@ -40,6 +42,8 @@ extension Journal {
   /// hold. A new entry records what was erased, when and why. Afterwards the erased bytes are nowhere in the folder:
   /// not in the log, the layers and snapshots, the images or temporary files. Backups keep them until their next run,
   /// and the file system may retain removed files.
+  ///
+  /// If no content is left to erase, nothing is written.
   ///
   /// The journal must be closed. After a crash either everything is erased, or nothing.
   /// - Parameters:
@@ -84,6 +88,12 @@ extension Journal {
     _ observer: CopyObserver
   ) throws -> ErasureReport {
     let scope = try erasureScope(of: entities, observer)
+    // Another entry would seem to say when and why the content was erased.
+    guard scope.hasContent || words && scope.hasWords else {
+      return ErasureReport(
+        entities: scope.entities.sorted(), eventCount: 0, annotations: [], imageCount: 0, isEmpty: true,
+        head: head)
+    }
     let isBaseErased = !scope.inBase.isEmpty
     let replacement = try LogReplacement(in: LogPlace(folder, format, options: options)) {
       [format] entries throws(JournalError) in
@@ -116,7 +126,7 @@ extension Journal {
     return ErasureReport(
       entities: scope.entities.sorted(), eventCount: scope.eventCount,
       annotations: words ? scope.touched.sorted() : [],
-      imageCount: scope.images.count, head: replacement.copy.head)
+      imageCount: scope.images.count, isEmpty: false, head: replacement.copy.head)
   }
 
   /// The scope of an erasure.
@@ -129,6 +139,11 @@ extension Journal {
     var eventCount = 0
     /// The entities in the base of a pruned history.
     var inBase: Set<EntityKey> = []
+    /// Whether one of the entries has an annotation that was not erased yet.
+    var hasWords = false
+
+    /// Whether there is any content that was not erased yet.
+    var hasContent: Bool { eventCount > 0 || !images.isEmpty || !inBase.isEmpty }
   }
 
   /// Finds the entities that belong to the given ones, transitively, and the images that only they name.
@@ -160,6 +175,11 @@ extension Journal {
           for event in try entry.decode({ entry throws(JournalError) in try entry.allEvents(upcast) }) {
             guard note(event.entity, event.change.applied(to: records[event.entity])) else { continue }
             scope.touched.insert(entry.revision)
+            if !scope.hasWords {
+              scope.hasWords = try entry.decode { entry throws(JournalError) in
+                try entry.annotation() != nil
+              }
+            }
             switch event.change {
             case .add, .update: scope.eventCount += 1
             case .delete, .erased: break
@@ -246,20 +266,24 @@ extension JournalCopy {
 }
 
 extension Journal {
-  /// The entry of the newest erasure of an entity, with date, author and reason; nil if it was not erased.
+  /// The entry of the erasure that removed the newest content of an entity, with date, author and reason; nil if it was
+  /// not erased. Later erasures that name the entity erased at most its words or what belongs to it.
   /// - Throws: ``JournalError`` if an entry can't be read.
-  /// - Complexity: O(n) in the entries after that one.
+  /// - Complexity: O(n) in the entries after the newest event of the entity.
   public func erasure(of entity: EntityKey) throws -> Entry? {
     let name = State.name(of: entity)
+    let newest = state.revision(of: entity)
     let cursor = entries(newestFirst: true)
+    var found: Entry?
     while let entry = try cursor.next() {
+      if found != nil, entry.revision <= newest { break }
       // A commit can have this metadata too, but always has events.
       if entry.events.isEmpty,
         entry.metadata[ErasureMetadata.erases]?.split(separator: " ").contains(Substring(name)) == true
       {
-        return entry
+        found = entry
       }
     }
-    return nil
+    return found
   }
 }

@@ -77,7 +77,7 @@ final class ExistingBackup {
     if let base = own.base, common < base.head.revision {
       throw JournalError(
         .conflict,
-        "history before revision \(base.head.revision) was pruned in the backup, and the journal ends with entry "
+        "history up to revision \(base.head.revision) was pruned in the backup, and the journal ends with entry "
           + "\(common): it was restored from an older backup. Nothing was changed; make a new backup under another "
           + "name",
         revision: common, path: folder.path)

@@ -26,6 +26,16 @@ enum PruningMetadata {
   static let vouchedBy = "journal.vouchedBy"
 }
 
+extension Entry {
+  /// What an entry without events did to the entries before it: `pruned` or `erased`; nil for any other entry.
+  package var rewriting: String? {
+    // A commit can have the same metadata, but always has events.
+    if !events.isEmpty { return nil }
+    if metadata[PruningMetadata.prunes] != nil { return "pruned" }
+    return metadata[ErasureMetadata.erases] == nil ? nil : "erased"
+  }
+}
+
 extension Journal {
   /// Removes the history before a point in time. The state at the point and all later entries are kept.
   ///

@@ -30,8 +30,7 @@ final class FolderLock: Sendable {
       guard try Self.lock(own) else {
         throw JournalError(
           .locked,
-          "another process has the journal open for writing; close it there first, or open it here to read or to "
-            + "follow", path: folder.path)
+          "another process has the journal open for writing; close it there first", path: folder.path)
       }
     } catch {
       Self.leave(identity)

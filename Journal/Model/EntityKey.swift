@@ -46,3 +46,8 @@ public struct EntityKey: Hashable, Comparable, Sendable {
     (left.kind.rawValue, left.number) < (right.kind.rawValue, right.number)
   }
 }
+
+extension EntityKey: CustomStringConvertible {
+  /// `kind1:42`. A key does not know the names of its model's kinds: ``EventSourced/name(of:)`` makes `item:42` of it.
+  public var description: String { "kind\(kind.rawValue):\(number)" }
+}

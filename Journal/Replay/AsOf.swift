@@ -23,6 +23,13 @@ extension Journal {
     }
   }
 
+  /// The revision after which the entries since a point begin. Unlike ``revision(at:)``, it accepts a date before the base
+  /// of a pruned history.
+  package func start(ofEntriesSince selector: RevisionSelector) throws -> Revision {
+    if selector.isOfState { return try revision(at: selector) }
+    return try PointFinder(log: log, format: format, newest: head.revision).start(ofEntriesSince: selector)
+  }
+
   /// The state at a point in time.
   /// - Throws: ``JournalError`` as ``revision(at:)`` does, or if the state can't be read.
   /// - Complexity: O(1) for the newest state, otherwise O(m) in the number of events since the checkpoint before it.

@@ -41,4 +41,9 @@ package final class EntryHistory<State: EventSourced>: Sendable {
   package func revision(at selector: RevisionSelector) throws -> Revision {
     try PointFinder(log: log, format: format, newest: head.revision).revision(at: selector)
   }
+
+  /// The revision after which the entries since such a point begin; see ``Journal/start(ofEntriesSince:)``.
+  package func start(ofEntriesSince selector: RevisionSelector) throws -> Revision {
+    try PointFinder(log: log, format: format, newest: head.revision).start(ofEntriesSince: selector)
+  }
 }

@@ -14,7 +14,9 @@ struct PointFinder {
       let atYear = try newestRevision(notAfter: year) ?? 0
       // A year before the first entry or in the future can't be meant.
       let isYear = atYear > 0 && year <= .now
-      if number > newest, isYear { return atYear }
+      if number > newest, try isYear || hasEntry(in: number, from: year) {
+        return try revision(at: RevisionSelector(form: .date(year)))
+      }
       if isYear, number != atYear, number > 0 {
         throw JournalError(
           .invalidSelector,
@@ -34,6 +36,27 @@ struct PointFinder {
         ?? JournalError(.notFound, "there is no entry before \(date)")
     case .tag(let name), .entity(let name, _): throw RevisionSelector.unknown(name)
     }
+  }
+
+  /// The revision after which the entries since a point begin. No state is asked for, so the point may be a date before
+  /// the base of a pruned history; the base is then where they begin.
+  func start(ofEntriesSince selector: RevisionSelector) throws -> Revision {
+    let date: Timestamp? =
+      switch selector.form {
+      case .date(let moment): moment
+      case .revisionOrYear(let number, let year): number > newest ? year : nil
+      default: nil
+      }
+    if let base = format.base, let date, date < base.head.timestamp { return base.head.revision }
+    return try revision(at: selector)
+  }
+
+  /// Whether a year that is not in the future has entries.
+  private func hasEntry(in number: Int, from year: Timestamp) throws -> Bool {
+    if year > .now { return false }
+    let isLeap = number % 4 == 0 && (number % 100 != 0 || number % 400 == 0)
+    let next = year.microseconds + (isLeap ? 366 : 365) * 86_400 * 1_000_000
+    return try (newestRevision(notAfter: Timestamp(microseconds: next - 1)) ?? 0) > 0
   }
 
   /// The revision, if the journal has it.

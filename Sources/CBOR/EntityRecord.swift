@@ -106,6 +106,16 @@ public struct EntityRecord: Hashable, Sendable {
   }
 }
 
+extension EntityRecord: CustomStringConvertible {
+  /// The parts for a person, in the order of the bytes: `{field 0: "book", "title": "Dune"}`.
+  /// - Complexity: O(n) in the number of bytes; decodes everything.
+  public var description: String {
+    var parts: [String] = []
+    visit { key, value in parts.append("\(key.label): \(value)") }
+    return "{\(parts.joined(separator: ", "))}"
+  }
+}
+
 /// The name of a part of a record. Names are compared byte by byte, as records compare them.
 public enum FieldKey: Sendable {
   /// A field that the model defines.
@@ -129,6 +139,24 @@ extension FieldKey: Hashable {
     switch self {
     case .field(let number): hasher.combine(number)
     case .attribute(let name): for byte in name.utf8 { hasher.combine(byte) }
+    }
+  }
+}
+
+extension FieldKey: CustomStringConvertible {
+  /// The name of an attribute, or `field 0`.
+  public var description: String {
+    switch self {
+    case .field(let number): "field \(number)"
+    case .attribute(let name): name
+    }
+  }
+
+  /// The key in the text of a record, where only the names of attributes have quotation marks.
+  fileprivate var label: String {
+    switch self {
+    case .field: description
+    case .attribute(let name): name.debugDescription
     }
   }
 }
@@ -188,5 +216,15 @@ public struct RecordChanges: Hashable, Sendable {
         body(key, goesAway ? nil : (try? reader.readValue()) ?? .null)
       }
     }
+  }
+}
+
+extension RecordChanges: CustomStringConvertible {
+  /// The changed parts for a person: `{"title": "Dune", "stars": removed}`.
+  /// - Complexity: O(n) in the number of bytes; decodes everything.
+  public var description: String {
+    var parts: [String] = []
+    visit { key, value in parts.append("\(key.label): \(value?.description ?? "removed")") }
+    return "{\(parts.joined(separator: ", "))}"
   }
 }

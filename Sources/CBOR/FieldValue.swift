@@ -24,6 +24,37 @@ public enum FieldValue: Hashable, Sendable {
   case dictionary([String: FieldValue])
 }
 
+extension FieldValue: CustomStringConvertible {
+  /// The value for a person, similar to JSON: `"Dune"`, `4`, `[1, 2]`, `{"a": null}`. A date is written as in RFC 3339,
+  /// and of data only the size.
+  public var description: String { text(depth: 0) }
+
+  /// A program can make a value that is nested too deeply for the stack, so the text ends at a depth that no journal
+  /// accepts.
+  private func text(depth: Int) -> String {
+    switch self {
+    case .null: return "null"
+    case .bool(let bool): return bool ? "true" : "false"
+    case .integer(let number): return number.description
+    case .unsigned(let number): return number.description
+    case .double(let number): return number.description
+    case .string(let string): return string.debugDescription
+    case .data(let data): return "<\(data.count) bytes>"
+    case .date(let date):
+      // Foundation's description of a date far away ends the process.
+      return Timestamp(date)?.description ?? "\(date.timeIntervalSinceReferenceDate) s after 2001"
+    case .array(let elements):
+      guard depth < 128 else { return "[…]" }
+      return "[\(elements.map { $0.text(depth: depth + 1) }.joined(separator: ", "))]"
+    case .dictionary(let members):
+      guard depth < 128 else { return "{…}" }
+      let parts = members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        .map { "\($0.key.debugDescription): \($0.value.text(depth: depth + 1))" }
+      return "{\(parts.joined(separator: ", "))}"
+    }
+  }
+}
+
 extension FieldValue {
   /// Whether the values are equal byte by byte. Swift's own equality compares strings by canonical equivalence, and NaN
   /// is never equal to itself.

@@ -93,7 +93,7 @@ extension Draft where State == Catalog {
     _ id: Catalog.Item.ID, as type: T.Type = T.self, _ body: (inout T) throws -> Void
   ) throws {
     let record = try state.presentRecord(of: id.entity)
-    var value = try ValueDecoder().decode(type, from: .dictionary(record.attributes))
+    var value = try record.decode(type, of: id.entity)
     let before = try Self.attributes(encoding: value, for: id.entity)
     try body(&value)
     let after = try Self.attributes(encoding: value, for: id.entity)

@@ -88,17 +88,22 @@ extension EntityQuery.Condition {
     let operators = ["!=", ">=", "<=", "^=", "=", ">", "<"]
     let places = operators.compactMap { sign in text.firstRange(of: sign).map { (sign, $0) } }
     // The first operator counts. If two begin at the same place, the longer one does.
-    guard
-      let (sign, place) = places.min(by: {
-        ($0.1.lowerBound, $1.0.count) < ($1.1.lowerBound, $0.0.count)
-      }), place.lowerBound > text.startIndex
-    else {
+    let first = places.min { ($0.1.lowerBound, $1.0.count) < ($1.1.lowerBound, $0.0.count) }
+    let field = first.map { text[..<$0.1.lowerBound].trimmingCharacters(in: .whitespaces) } ?? ""
+    guard let (sign, place) = first, !field.isEmpty else {
       throw JournalError(
         .wrongUse, "a condition is FIELD=VALUE, or with !=, <, <=, >, >= or ^= (begins with), not \"\(text)\""
       )
     }
-    var condition = EntityQuery.Condition(
-      String(text[..<place.lowerBound]), is: String(text[place.upperBound...]))
+    let value = text[place.upperBound...]
+    if value.hasPrefix("="), sign == "=" || sign == "!=" {
+      let rest = value.drop { $0 == "=" }
+      throw JournalError(
+        .wrongUse,
+        "a condition has one =: \(field)\(sign)\(rest) instead of \"\(text)\"; a text that begins with = is written "
+          + "in JSON, \(field)\(sign)\"\(value)\"")
+    }
+    var condition = EntityQuery.Condition(field, is: String(value))
     condition.timeZone = timeZone
     condition.isNegated = sign == "!="
     switch sign {

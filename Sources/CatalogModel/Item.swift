@@ -43,9 +43,45 @@ extension Catalog {
     /// struct Book: Codable { var title: String; var stars: Int? }
     /// let book = try catalog.item(7)?.decode(Book.self)
     /// ```
-    /// - Throws: `DecodingError`, which says which attribute is missing or of another type.
+    /// - Throws: `DecodingError`, which says of which item which attribute is missing or of another type.
     public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
-      try ValueDecoder().decode(type, from: .dictionary(attributes))
+      try record.decode(type, of: .item(id))
+    }
+  }
+}
+
+extension Catalog.Item: CustomStringConvertible {
+  /// The item for a person: `item:42 (book) {"title": "Dune"}`.
+  /// - Complexity: O(n) in the size of the item.
+  public var description: String { "item:\(id) (\(kind)) \(FieldValue.dictionary(attributes))" }
+}
+
+extension EntityRecord {
+  /// Decodes a value from the attributes of an item. An error names the item, because a list may have thousands.
+  func decode<T: Decodable>(_ type: T.Type, of item: EntityKey) throws -> T {
+    do {
+      return try ValueDecoder().decode(type, from: .dictionary(attributes))
+    } catch let error as DecodingError {
+      throw error.naming(item)
+    }
+  }
+}
+
+extension DecodingError {
+  /// The same error, with the name of an item before its description.
+  fileprivate func naming(_ item: EntityKey) -> DecodingError {
+    func named(_ context: Context) -> Context {
+      Context(
+        codingPath: context.codingPath,
+        debugDescription: "\(Catalog.name(of: item)): \(context.debugDescription)",
+        underlyingError: context.underlyingError)
+    }
+    switch self {
+    case .typeMismatch(let type, let context): return .typeMismatch(type, named(context))
+    case .valueNotFound(let type, let context): return .valueNotFound(type, named(context))
+    case .keyNotFound(let key, let context): return .keyNotFound(key, named(context))
+    case .dataCorrupted(let context): return .dataCorrupted(named(context))
+    @unknown default: return self
     }
   }
 }

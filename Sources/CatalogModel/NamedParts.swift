@@ -26,6 +26,17 @@ package struct NamedParts: Sendable {
   }
 }
 
+extension Catalog {
+  /// `; the catalog's own field is @kind` for the name `kind`, with which nothing was found; empty if no field has the
+  /// name.
+  package static func hint(forFieldWithoutSign name: String) -> String {
+    let isField = kindNames.indices.contains { number in
+      fieldNames(of: EntityKind(rawValue: UInt8(number))).contains(name)
+    }
+    return isField ? "; the catalog's own field is @\(name)" : ""
+  }
+}
+
 extension Journal where State == Catalog {
   /// Fails if nothing that is to be restored has one of the parts: neither now nor at a point for an attribute, and for a
   /// field because all are of other kinds.
@@ -59,6 +70,8 @@ extension Journal where State == Catalog {
     }
     guard let name = missing.first else { return }
     throw JournalError(
-      .notFound, "nothing that would be restored has the attribute \"\(name)\", now or at that point")
+      .notFound,
+      "nothing that would be restored has the attribute \"\(name)\", now or at that point"
+        + Catalog.hint(forFieldWithoutSign: name))
   }
 }

@@ -1,3 +1,4 @@
+import CatalogModel
 import Foundation
 import HTTPServer
 import Locks
@@ -24,11 +25,20 @@ final class AccessControl: Sendable {
   /// The maximum number of sessions, and of unused invitations.
   private static let mostKept = 1000
 
+  /// The minimum length of a permanent token. A shorter one could be guessed.
+  private static let leastTokenBytes = 16
+
   private let tokens: Set<ContentDigest>
   private let hostNames: Set<String>
   private let secrets = Lock(Secrets())
 
-  init(_ options: JournalServer.Options) {
+  /// - Throws: `JournalError` with code `wrongUse` if a token is too short.
+  init(_ options: JournalServer.Options) throws(JournalError) {
+    guard options.tokens.allSatisfy({ $0.utf8.count >= Self.leastTokenBytes }) else {
+      throw JournalError(
+        .wrongUse,
+        "a token needs at least \(Self.leastTokenBytes) characters; openssl rand -hex 32 makes one")
+    }
     tokens = Set(options.tokens.map { SHA256Hash.digest(Array($0.utf8)) })
     hostNames = Set(options.hostNames.map { $0.lowercased() })
   }

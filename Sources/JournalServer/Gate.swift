@@ -12,8 +12,8 @@ final class Gate: Sendable {
   /// The journal's path on the disk, which no response contains.
   private let path: String
 
-  init(_ options: JournalServer.Options, hiding url: URL) {
-    access = AccessControl(options)
+  init(_ options: JournalServer.Options, hiding url: URL) throws(JournalError) {
+    access = try AccessControl(options)
     path = url.path
   }
 

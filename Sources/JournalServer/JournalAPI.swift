@@ -25,7 +25,7 @@ final class JournalAPI: HTTPHandler {
   init(_ journal: CatalogJournal, _ options: JournalServer.Options) throws(JournalError) {
     self.journal = journal
     self.options = options
-    gate = Gate(options, hiding: journal.url)
+    gate = try Gate(options, hiding: journal.url)
     states = StateCache(journal)
     differences = DifferenceCache(journal, states)
     images = ImageCheck(journal.blobs)

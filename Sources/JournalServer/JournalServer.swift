@@ -18,7 +18,8 @@ public final class JournalServer: Sendable {
     public var isEditable = false
     /// The author of commits that name none.
     public var author = ""
-    /// Permanent secrets. A client that sends one as `Authorization: Bearer …` has full access.
+    /// Permanent secrets, of at least 16 characters each. A client that sends one as `Authorization: Bearer …` has full
+    /// access.
     public var tokens: [String] = []
     /// Additional host names, for a server behind a proxy. `127.0.0.1` and `localhost` are always accepted.
     public var hostNames: Set<String> = []
@@ -42,7 +43,8 @@ public final class JournalServer: Sendable {
 
   /// Starts serving a journal.
   /// - Throws: `JournalError` with code `io` if the port can't be used; `readOnly` if clients may commit but the
-  ///   journal is not open for writing; `outOfResources` if the system has no threads.
+  ///   journal is not open for writing; `wrongUse` if a token is shorter than 16 characters; `outOfResources` if the
+  ///   system has no threads.
   public convenience init(_ journal: CatalogJournal, options: Options = Options()) throws {
     if options.isEditable, !journal.isOpenForWriting {
       throw JournalError(
@@ -62,7 +64,7 @@ public final class JournalServer: Sendable {
   package convenience init(
     showing error: JournalError, of url: URL, options: Options = Options()
   ) throws(JournalError) {
-    let unopened = UnopenedJournal(error, at: url, options)
+    let unopened = try UnopenedJournal(error, at: url, options)
     try self.init(unopened, unopened.gate, options, nil)
   }
 

@@ -10,8 +10,8 @@ final class UnopenedJournal: HTTPHandler {
   private let error: JournalError
   private let path: String
 
-  init(_ error: JournalError, at url: URL, _ options: JournalServer.Options) {
-    gate = Gate(options, hiding: url)
+  init(_ error: JournalError, at url: URL, _ options: JournalServer.Options) throws(JournalError) {
+    gate = try Gate(options, hiding: url)
     self.error = error
     path = url.path
   }

@@ -20,6 +20,34 @@ import Testing
     #expect(record.attributes == ["name": .string("Café"), "stars": .integer(4), "none": .null])
   }
 
+  /// They printed the cases of the enumerations, and a record its bytes.
+  @Test func valuesAndRecordsAreDescribedForAPerson() {
+    #expect("\(FieldKey.attribute("title")) \(FieldKey.field(0))" == "title field 0")
+    let values: [(FieldValue, String)] = [
+      (.null, "null"), (.bool(true), "true"), (.integer(-4), "-4"), (.unsigned(.max), "\(UInt64.max)"),
+      (.double(1), "1.0"), (.string("a \"b\"\n"), #""a \"b\"\n""#), (.data(Data([1, 2])), "<2 bytes>"),
+      (.date(Date(timeIntervalSince1970: 1_785_578_400)), "2026-08-01T10:00:00.000000Z"),
+      (.array([.integer(1), .null]), "[1, null]"), (.array([]), "[]"), (.dictionary([:]), "{}"),
+      (.dictionary(["b": .integer(2), "a": .string("é")]), #"{"a": "é", "b": 2}"#),
+    ]
+    for (value, text) in values { #expect("\(value)" == text) }
+    // Foundation's description of such a date ends the process.
+    for seconds in [1e300, -.infinity, .nan] {
+      #expect(!FieldValue.date(Date(timeIntervalSinceReferenceDate: seconds)).description.isEmpty)
+    }
+    let before = EntityRecord(["stars": .integer(4), "title": .string("Dun")], fields: [0: .string("book")])
+    #expect("\(before)" == #"{field 0: "book", "stars": 4, "title": "Dun"}"#)
+    #expect("\(EntityRecord())" == "{}")
+    let changes = RecordChanges(set: ["title": .string("Dune")], remove: ["stars"])
+    #expect("\(changes)" == #"{"stars": removed, "title": "Dune"}"#)
+  }
+
+  @Test func aDeepValueIsDescribedUpToALimit() {
+    var value = FieldValue.null
+    for _ in 0..<1_000 { value = .array([value]) }
+    #expect(value.description.contains("[…]"))
+  }
+
   @Test func equalContentsHaveEqualBytes() {
     let one = EntityRecord(["a": .integer(1), "b": .integer(2), "aa": .integer(3)])
     let other = EntityRecord(["aa": .integer(3), "b": .integer(2), "a": .integer(1)])

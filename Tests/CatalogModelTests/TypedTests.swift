@@ -111,4 +111,45 @@ struct TypedTests {
     }
     #expect(key.stringValue == "binding")
   }
+
+  private struct Two: CatalogItem {
+    static let kind = "two"
+    var title: Int
+  }
+
+  /// An error of a list did not say which of its items it was about.
+  @Test func aDecodingErrorNamesTheItem() throws {
+    var history = CatalogHistory()
+    try history.commit { draft in
+      try draft.addItem(kind: "two", attributes: ["title": .integer(1)])
+      try draft.addItem(kind: "two", attributes: ["title": .string("Dune")])
+      try draft.addItem(kind: "two", attributes: ["title": .null])
+      try draft.addItem(kind: "two")
+    }
+    let state = history.state
+    func expectName(_ name: String, _ body: () throws -> Void) {
+      let error = #expect(throws: DecodingError.self) { try body() }
+      #expect("\(String(describing: error))".contains("\(name): "), "\(String(describing: error))")
+    }
+    expectName("item:2") { _ = try state.items(Two.self).values }
+    for number in 2...4 {
+      expectName("item:\(number)") { _ = try state.value(of: ItemID<Two>(number)) }
+      expectName("item:\(number)") { _ = try state.item(Catalog.Item.ID(number))?.decode(Two.self) }
+    }
+    expectName("item:2") { try history.commit { try $0.update(ItemID<Two>(2)) { $0.title = 1 } } }
+    expectName("item:2") { try history.commit { try $0.replace(ItemID<Two>(2), with: Two(title: 1)) } }
+    let error = #expect(throws: DecodingError.self) { try state.items(Two.self).values }
+    guard case .typeMismatch(_, let context)? = error else {
+      Issue.record("another error: \(String(describing: error))")
+      return
+    }
+    #expect(context.codingPath.map(\.stringValue) == ["title"])
+  }
+
+  @Test func itemsAndKeysAreDescribedForAPerson() throws {
+    var history = CatalogHistory()
+    try history.commit { try $0.addItem(kind: "book", attributes: ["title": .string("Dune")]) }
+    #expect(history.state.item(1)?.description == #"item:1 (book) {"title": "Dune"}"#)
+    #expect("\(EntityKey.item(2))" == "kind1:2")
+  }
 }

@@ -71,16 +71,16 @@ import Testing
       #expect(try journal("prune", path, "--before", "2").output.hasPrefix("nothing to prune"))
       #expect(try journal("replay", path, "--json", "--at", "2").output == state)
       let log = try journal("log", path).output
-      #expect(log.hasSuffix("history before revision 2, of 2026-08-02 11:30:00, was pruned\n"), "\(log)")
+      #expect(log.hasSuffix("history up to revision 2, of 2026-08-02 11:30:00, was pruned\n"), "\(log)")
       #expect(!log.contains("       2  ") && log.contains("room"))
-      #expect(try !journal("log", path, "-n", "1").output.contains("pruned"))
+      #expect(try !journal("log", path, "-n", "1").output.contains("was pruned"))
       for words in [
         ["show", "1"], ["show", "item:1@1"], ["diff", "1", "3"], ["replay", "--at", "2026-08-01"],
       ] {
         let gone = try run(journalPath, [words[0], path] + words.dropFirst())
         #expect(gone.code == 1, "\(words)")
         #expect(
-          String(decoding: gone.error, as: UTF8.self).contains("history before revision 2, of "), "\(words)")
+          String(decoding: gone.error, as: UTF8.self).contains("history up to revision 2, of "), "\(words)")
       }
       #expect(try journal("history", path, "category:1").output.contains("history before this was pruned"))
       #expect(try journal("history", path, "category:1", "--stat").output.contains("(pruned before)"))
@@ -92,11 +92,11 @@ import Testing
       #expect(try journal("history", path, "category:1", "--json").output.contains(#""pruned":true"#))
       #expect(try journal("blame", path, "category:1").output.contains("(history before this was pruned)"))
       #expect(try journal("blame", path, "category:1", "--json").output.contains(#""pruned":true"#))
-      #expect(try journal("stat", path).output.contains("pruned        before revision 2, of 2026-08-02"))
+      #expect(try journal("stat", path).output.contains("pruned        up to revision 2, of 2026-08-02"))
       #expect(try journal("stat", path, "--json").output.contains(#""base":2,"#))
       let verified = try journal("verify", path, "--deep").output
       #expect(
-        verified.contains("history before revision 2 was pruned; the state that it begins with is proven"))
+        verified.contains("history up to revision 2 was pruned; the state that it begins with is proven"))
       #expect(try journal("verify", path, "--json").output.contains(#""base":2,"baseProven":true"#))
       #expect(try journal("bisect", path, "item:1").output.contains("from the beginning"))
       #expect(try journal("doctor", path).code == 0)

@@ -33,6 +33,7 @@ import Testing
       #expect(
         withoutTime(first.output)
           == "imported scarybugs: entry 1; items: 2 added, 1 image change; 0 not read, <t> s\n")
+      #expect(try journal("log", path, "--json").output.contains("\"author\":\"\(NSUserName())\""))
       let again = try journal("import", path, "scarybugs", bugs)
       #expect(
         withoutTime(again.output)

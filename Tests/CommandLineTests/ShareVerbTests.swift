@@ -226,7 +226,7 @@ struct ShareVerbTests {
       try server.sql("UPDATE journal_logs SET revision = 2", at: address)
       #expect(try journal("tag", other, "d", "--by", "bob").code == 0)
       let stat = try journal("stat", one).output
-      #expect(stat.contains("problem       ") && stat.contains("(revision 3)"), "\(stat)")
+      #expect(stat.contains("problem       ") && stat.contains("(in revision 3)"), "\(stat)")
       let doctor = try journal("doctor", one)
       #expect(doctor.code == 1 && doctor.output.contains("from entry 3 on"), "\(doctor)")
       #expect(doctor.output.contains("shared log    revision 3\n"), "\(doctor)")

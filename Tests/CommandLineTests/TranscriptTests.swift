@@ -52,34 +52,9 @@ import Testing
 
   @Test func theSessionsAboutAuditAndRestorePrintWhatThePageSays() throws {
     try withTemporaryFolder { folder in
-      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
-      func date(_ text: String) -> Date? { Timestamp(text)?.date }
-      try journal.commit(by: "ana", note: "moving in", date: date("2026-08-01T10:00:00Z")) { draft in
-        let shelf = try draft.addCategory(name: "Novels", color: Catalog.Color(hex: "#2255AA"))
-        try draft.addItem(
-          kind: "book", category: shelf, attributes: ["title": .string("Dun"), "stars": .integer(3)])
-        try draft.addItem(kind: "book", category: shelf, attributes: ["title": .string("Emma")])
-      }
-      try journal.commit(by: "bob", note: "spelling", date: date("2026-08-02T09:00:00Z")) { draft in
-        try draft.updateItem(1, set: ["title": .string("Dune"), "stars": .integer(5)])
-      }
-      try journal.commit(by: "bob", note: "tidy up", date: date("2026-08-04T16:20:00Z")) { draft in
-        try draft.deleteItem(2)
-        try draft.deleteCategory(1)
-      }
-      try journal.commit(by: "eve", note: "new arrivals", date: date("2026-08-05T08:00:00Z")) { draft in
-        try draft.addItem(kind: "book", attributes: ["title": .string("Solaris")])
-        try draft.updateItem(1, set: ["stars": .integer(4)])
-      }
-      try journal.close()
+      try makeAuditedBooks(at: folder.url.appending(path: "Books.journal")).close()
       // An app keeps this journal open.
-      let shop = try CatalogJournal.create(at: folder.url.appending(path: "Shop.journal"))
-      try shop.commit(by: "till 1", note: "opening", date: date("2026-08-06T08:00:00Z")) { draft in
-        try draft.addItem(kind: "order", attributes: ["title": .string("2 × Dune")])
-      }
-      try shop.commit(by: "till 2", note: "paid in cash", date: date("2026-08-06T08:05:00Z")) { draft in
-        try draft.updateItem(1, set: ["paid": .bool(true)])
-      }
+      let shop = try makeShop(at: folder.url.appending(path: "Shop.journal"))
       try check("Documentation/AuditAndRestore.md", in: folder)
       try shop.close()
     }
@@ -87,18 +62,7 @@ import Testing
 
   @Test func theSessionsAboutCopiesPrintWhatThePageSays() throws {
     try withTemporaryFolder { folder in
-      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
-      func date(_ text: String) -> Date? { Timestamp(text)?.date }
-      let cover = try journal.blobs.add(Data("<svg/>".utf8))
-      try journal.commit(by: "ana", note: "moving in", date: date("2026-08-01T10:00:00Z")) { draft in
-        try draft.addItem(kind: "book", attributes: ["title": .string("Dun")])
-        try draft.addItem(kind: "book", attributes: ["title": .string("Emma")])
-        try draft.addImage(to: 1, name: "cover.svg", mediaType: "image/svg+xml", blob: cover)
-      }
-      try journal.commit(by: "bob", note: "spelling", date: date("2026-08-02T09:00:00Z")) { draft in
-        try draft.updateItem(1, set: ["title": .string("Dune")])
-      }
-      try journal.close()
+      try makeCopiedBooks(at: folder.url.appending(path: "Books.journal")).close()
       try check("Documentation/Copies.md", in: folder)
     }
   }

@@ -58,6 +58,7 @@ func viewer(_ journal: CatalogJournal, _ token: String) throws {
   options.isEditable = true
   options.tokens = [token]
   let server = try JournalServer(journal, options: options)
+  print("the API:", "http://127.0.0.1:\(server.port)/", "the page:", server.invitation())
   server.stop()
 }
 

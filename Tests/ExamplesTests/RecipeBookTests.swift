@@ -105,3 +105,10 @@ import Testing
     }
   }
 }
+
+/// The block about watching in Documentation/AppBackend.md. The test is that it compiles.
+private func printBestRecipes(_ journal: CatalogJournal) async throws {
+  for await update in journal.updates(of: { $0.bestRecipes }) {
+    print("revision \(update.revision):", try update.items.values.map(\.title))
+  }
+}

@@ -106,6 +106,24 @@ import Testing
     }
   }
 
+  /// A short token can be guessed. The command line refused it, and a program could use it.
+  @Test func aShortTokenIsRefused() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeBooks(folder)
+      for tokens in [["a"], [""], [ServedJournal.token, "fifteen-letters"]] {
+        let error = #expect(throws: JournalError.self) {
+          try ServedJournal(journal, editable: true, { $0.tokens = tokens })
+        }
+        #expect(error?.code == .wrongUse)
+        #expect(error?.message.contains("at least 16 characters") == true)
+      }
+      let served = try ServedJournal(journal, editable: true, { $0.tokens = ["sixteen-letters."] })
+      #expect(try served.get("/api/journal", ["Authorization": "Bearer sixteen-letters."]).status == 200)
+      served.server.stop()
+      try journal.close()
+    }
+  }
+
   @Test func noPathLeadsOutOfTheServer() throws {
     try withBooks { (served) throws in
       for path in [

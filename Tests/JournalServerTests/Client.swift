@@ -186,12 +186,17 @@ final class ServedJournal: Sendable {
 
 /// A journal with three entries, an image and a tag.
 func makeBooks(_ folder: TemporaryFolder) throws -> CatalogJournal {
-  let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
-  func date(_ text: String) -> Date? { Timestamp(text)?.date }
-  let cover = try journal.blobs.add(
-    Data(
-      "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='60'><script>parent.hacked=1</script><rect width='40' height='60' fill='teal'/></svg>"
-        .utf8))
+  try makeServedBooks(at: folder.url.appending(path: "Books.journal"))
+}
+
+/// The books of Documentation/Viewer.md, as Documentation/ExampleJournals.md shows them.
+func makeServedBooks(at url: URL) throws -> CatalogJournal {
+  func date(_ text: String) throws -> Date { try Date(text, strategy: .iso8601) }
+  let journal = try CatalogJournal.create(at: url)
+  let svg =
+    "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='60'><script>parent.hacked=1</script>"
+    + "<rect width='40' height='60' fill='teal'/></svg>"
+  let cover = try journal.blobs.add(Data(svg.utf8))
   try journal.commit(by: "ana", note: "moving in", date: date("2026-08-01T10:00:00Z")) { draft in
     let shelf = try draft.addCategory(name: "Novels", color: Catalog.Color(hex: "#2255AA"))
     try draft.addItem(kind: "book", category: shelf, attributes: ["title": "Dun", "stars": 3])

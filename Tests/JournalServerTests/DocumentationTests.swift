@@ -28,8 +28,7 @@ import Testing
         process.executableURL = URL(filePath: "/bin/bash")
         process.arguments = [
           "-c",
-          command.replacing("curl ", with: "curl -K curlrc ", maxReplacements: 1)
-            .replacing("127.0.0.1:8080", with: served.host) + " > output",
+          command.replacing("127.0.0.1:8080", with: served.host) + " > output",
         ]
         process.currentDirectoryURL = folder.url
         try process.run()

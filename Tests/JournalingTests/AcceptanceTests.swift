@@ -219,7 +219,7 @@ import Testing
 
   @Test func theLocalizedDescriptionOfAnErrorIsItsMessage() {
     let error: any Error = JournalError(.conflict, "item:1 was changed", revision: 2)
-    #expect(error.localizedDescription == "item:1 was changed (revision 2)")
+    #expect(error.localizedDescription == "item:1 was changed (in revision 2)")
   }
 }
 

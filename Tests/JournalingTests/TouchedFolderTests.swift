@@ -88,6 +88,23 @@ import Testing
     #expect(try Journal<Ledger>.open(at: url, mode: .readOnly).verify(deep: true).isSound)
   }
 
+  /// It also said to restore the journal from a backup, although nothing was missing.
+  @Test func aForeignFileInTheLogsFolderIsOnlyToBeMoved() throws {
+    try withClosedJournal { url, _ in
+      let foreign = url.appending(path: "entries/foo")
+      try Data().write(to: foreign)
+      let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url, mode: .readOnly) }
+      #expect(error?.code == .notAJournal && error?.message.contains("move it elsewhere") == true)
+      let diagnosis = try Journal<Ledger>.diagnose(url)
+      #expect(!diagnosis.opens && diagnosis.provenRevision == 2)
+      #expect(diagnosis.findings.count == 1)
+      #expect(diagnosis.findings.first?.path?.hasSuffix("/entries/foo") == true)
+      #expect(diagnosis.findings.allSatisfy { $0.advice.hasPrefix("Move foreign files elsewhere") })
+      try FileManager.default.removeItem(at: foreign)
+      try expectWhole(url)
+    }
+  }
+
   /// git keeps neither empty folders nor the permissions of files.
   @Test func aJournalThatIsCommittedToGitAndClonedIsWhole() throws {
     try withClosedJournal { url, folder in

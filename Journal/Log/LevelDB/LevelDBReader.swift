@@ -222,7 +222,7 @@ final class LevelDBReader: EntryLog {
       else { throw error }
       throw JournalError(
         .pruned,
-        "history before revision \(base.head.revision) was pruned since the journal was opened; open it again",
+        "history up to revision \(base.head.revision) was pruned since the journal was opened; open it again",
         revision: base.head.revision, path: place.folder.path)
     }
   }

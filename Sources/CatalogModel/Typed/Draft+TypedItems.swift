@@ -40,7 +40,7 @@ extension Draft where State == Catalog {
   public mutating func replace<Model: CatalogItem>(_ id: ItemID<Model>, with value: Model) throws {
     try checkKind(of: id)
     let record = try state.presentRecord(of: id.entity)
-    let old = try ValueDecoder().decode(Model.self, from: .dictionary(record.attributes))
+    let old = try record.decode(Model.self, of: id.entity)
     // Sets those too that the type reads as if they were there, which an update would not.
     try updateItem(
       id.item, set: Self.attributes(encoding: value, for: id.entity),

@@ -9,7 +9,7 @@ public struct StoredItem<Model: CatalogItem>: Identifiable, Hashable, Sendable {
   public var id: ItemID<Model> { ItemID(item.id.number) }
 
   /// The value.
-  /// - Throws: `DecodingError`, which says which attribute is missing or of another type.
+  /// - Throws: `DecodingError`, which says of which item which attribute is missing or of another type.
   /// - Complexity: O(n) in the size of the item, each time.
   public var value: Model {
     get throws { try item.decode(Model.self) }
@@ -34,7 +34,7 @@ extension Catalog {
   }
 
   /// The value of an item, or nil if there is none of that number or it is of another kind.
-  /// - Throws: `DecodingError`, which says which attribute is missing or of another type.
+  /// - Throws: `DecodingError`, which says of which item which attribute is missing or of another type.
   /// - Complexity: O(log n), and the size of the item.
   public func value<Model: CatalogItem>(of id: ItemID<Model>) throws -> Model? { try item(id)?.value }
 

@@ -45,7 +45,12 @@ struct Arguments {
   private mutating func assign(_ values: [String], of verb: String, syntax: Syntax) throws(Failure) {
     for (index, operand) in syntax.operands.enumerated() {
       if index < values.count {
-        operands[operand.name] = operand.isRepeated ? Array(values[index...]) : [values[index]]
+        let given = operand.isRepeated ? Array(values[index...]) : [values[index]]
+        // The empty path would be that of the current folder.
+        guard !operand.isPath || !given.contains("") else {
+          throw Self.failure(verb, "\(operand.name) is empty; a variable of the shell may not be set")
+        }
+        operands[operand.name] = given
       } else if !operand.isOptional {
         throw Self.failure(verb, "\(operand.name) is missing (\(operand.help))")
       }

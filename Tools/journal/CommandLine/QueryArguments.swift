@@ -30,6 +30,13 @@ extension Syntax {
   static let note = Option(name: "--note", value: "TEXT", help: "the note of the new entry")
 }
 
+extension EntityQuery {
+  /// What to say after nothing was found: that a condition may mean a field of the catalog, whose name begins with `@`.
+  var fieldHint: String {
+    conditions.map { Catalog.hint(forFieldWithoutSign: $0.field) }.first { !$0.isEmpty } ?? ""
+  }
+}
+
 extension Arguments {
   /// The query of these options and a text.
   /// - Throws: ``Failure`` if there is no such category, and ``JournalError`` if a condition has no operator.

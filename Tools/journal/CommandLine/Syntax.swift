@@ -7,6 +7,8 @@ struct Syntax {
     var isOptional = false
     /// Whether it takes all further arguments; only for the last operand.
     var isRepeated = false
+    /// Whether it names a file or a folder, and so can't be empty.
+    var isPath = false
   }
 
   /// An argument that is identified by its name.
@@ -42,7 +44,8 @@ struct Syntax {
   ]
 
   /// The path of the journal, the first operand of nearly every verb.
-  static let journal = Operand(name: "JOURNAL", help: "the journal's folder, such as Books.journal")
+  static let journal = Operand(
+    name: "JOURNAL", help: "the journal's folder, such as Books.journal", isPath: true)
   static let json = Option(name: "--json", help: "print JSON instead of a table")
 
   var allOptions: [Option] { options + Self.common }

@@ -28,7 +28,7 @@ enum LegacyImport {
     let journal = try CatalogJournal.openOrCreate(
       at: URL(fileURLWithPath: arguments.operand("JOURNAL")),
       options: arguments.journalOptions(snapshots: .automatic))
-    let report = try journal.importStore(store, by: arguments.value("--by") ?? "") { done, total in
+    let report = try journal.importStore(store, by: arguments.author) { done, total in
       terminal.progress.show { "importing: \(done.grouped) of \(total.grouped) images" }
     }
     try journal.close()

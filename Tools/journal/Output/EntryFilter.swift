@@ -9,6 +9,7 @@ struct EntryFilter {
   private let categories: Set<CategoryID>?
   private let operation: JournalEvent.Operation?
   private let field: String?
+  private let labels: Labels
   private let memberships: Memberships
 
   init(_ arguments: Arguments, entities: [EntityKey], _ labels: Labels) throws {
@@ -26,6 +27,7 @@ struct EntryFilter {
       }
     }
     field = arguments.value("--touched")
+    self.labels = labels
     memberships = Memberships(
       labels, isForward: arguments.has("--reverse") || arguments.has("--follow"))
   }
@@ -45,7 +47,7 @@ struct EntryFilter {
   private func matches(_ event: JournalEvent, in revision: Revision) throws -> Bool {
     if !entities.isEmpty, !entities.contains(event.entity) { return false }
     if let operation, event.operation != operation { return false }
-    if let field, !touches(event, field) { return false }
+    if let field, try !touches(event, field, in: revision) { return false }
     guard kind != nil || categories != nil else { return true }
     let entity = event.entity
     guard entity.kind != .item else {
@@ -64,13 +66,15 @@ struct EntryFilter {
     return membership.category.map { categories.contains($0) } ?? false
   }
 
-  private func touches(_ event: JournalEvent, _ name: String) -> Bool {
+  /// Whether an event adds, changes or removes a part. What was erased is not known.
+  private func touches(_ event: JournalEvent, _ name: String, in revision: Revision) throws -> Bool {
     guard let key = Catalog.key(named: name, of: event.entity.kind) else { return false }
     var isTouched = false
     switch event.change {
     case .add(let record): isTouched = record.value(of: key) != nil
     case .update(let changes): changes.visitKeys { if $0 == key { isTouched = true } }
-    case .delete, .erased: isTouched = true
+    case .delete: isTouched = try labels.record(of: event, in: revision)?.value(of: key) != nil
+    case .erased: break
     }
     return isTouched
   }

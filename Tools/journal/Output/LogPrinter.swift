@@ -90,8 +90,9 @@ final class LogPrinter {
 }
 
 extension Entry {
-  /// `+3 ~1 -2`: how many entities were added, updated and deleted.
+  /// `+3 ~1 -2`: how many entities were added, updated and deleted. `pruned` or `erased` for an entry that records that.
   var changeCounts: String {
+    if let rewriting { return rewriting }
     let counts = [JournalEvent.Operation.add, .update, .delete].map { operation in
       (operation.sign, events.count { $0.operation == operation })
     }

@@ -20,6 +20,13 @@ final class ProgressLine {
     StandardError.write("\r\u{1B}[K" + text())
   }
 
+  /// Prints a line that stays.
+  func printLine(_ text: String) {
+    guard isShown else { return }
+    clear()
+    StandardError.write(text + "\n")
+  }
+
   /// Clears the line.
   func clear() {
     guard isDirty else { return }

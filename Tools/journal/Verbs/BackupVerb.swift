@@ -21,7 +21,8 @@ enum BackupVerb: Verb {
     operands: [
       Syntax.journal,
       Syntax.Operand(
-        name: "DEST", help: "the folder of the backup; with --file a file, or - for standard output"),
+        name: "DEST", help: "the folder of the backup; with --file a file, or - for standard output",
+        isPath: true),
     ],
     options: [
       Syntax.Option(name: "--file", help: "write one file instead of a folder"),
@@ -75,7 +76,7 @@ enum BackupVerb: Verb {
     }
     if let base = report.keepsPruned {
       terminal.warn(
-        "history before revision \(base) was pruned in the journal, and the backup keeps it; a new backup under "
+        "history up to revision \(base) was pruned in the journal, and the backup keeps it; a new backup under "
           + "another name will not have it")
     }
     if arguments.has("--json") {

@@ -9,8 +9,8 @@ enum Bisect: Verb {
   static let explanation = """
     Tests a few states and finds the first revision since which some item, category or image matches --where, --kind,
     --category and TEXT. With --run, a command tests the state instead: it reads the state on standard input, as
-    journal replay --json prints it, and exits with 0 if the condition holds. Exits with 1 if the condition does not hold
-    at the last state.
+    journal replay --json prints it, and exits with 0 if the condition holds. What the command prints goes to standard
+    error. Exits with 1 if the condition does not hold at the last state.
     """
   static let syntax = Syntax(
     operands: [
@@ -56,7 +56,9 @@ enum Bisect: Verb {
       from: try arguments.selector(of: "--from", else: .start),
       through: try arguments.selector(of: "--to", else: .head())
     ) { version in
-      terminal.progress.show { "testing revision \(version.revision.grouped)" }
+      let step = "testing revision \(version.revision.grouped)"
+      // What the command prints begins on the next line.
+      if command == nil { terminal.progress.show { step } } else { terminal.progress.printLine(step) }
       let holds =
         if let command {
           try StateCommand(command).holds(of: version)
@@ -68,7 +70,8 @@ enum Bisect: Verb {
     terminal.progress.clear()
     guard let revision = found.revision else {
       let looked = found.looks.first?.revision ?? 0
-      throw Failure(.no, "the condition does not hold at revision \(looked), the last one tested")
+      throw Failure(
+        .no, "the condition does not hold at revision \(looked), the last one tested" + query.fieldHint)
     }
     let isStart = revision == (try journal.revision(at: .start))
     let entry = isStart ? nil : try journal.entry(at: revision)

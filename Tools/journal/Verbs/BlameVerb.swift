@@ -94,15 +94,18 @@ extension Failure {
           : "\(name) does not exist at revision \(revision): it was added later")
       return
     }
-    guard last.event.operation == .delete else {
+    let isDeleted = last.event.operation == .delete
+    // Before a deletion that was not pruned, the entity had a record.
+    guard isDeleted, last.isPruned || last.before != nil else {
       let erasure = try journal.erasure(of: entity).map { entry in
         "; entry \(entry.revision) erased it" + (entry.author.isEmpty ? "" : ", by \(entry.author)")
           + (entry.note.isEmpty ? "" : ": \(entry.note)")
       }
       self.init(
         .no,
-        "\(name) does not exist at revision \(revision): its content was erased; its newest event is in "
-          + "revision \(last.revision)\(erasure ?? "")")
+        "\(name) does not exist at revision \(revision): its content was erased; "
+          + (isDeleted ? "it was deleted by" : "its newest event is in")
+          + " revision \(last.revision)\(erasure ?? "")")
       return
     }
     if last.isPruned {

@@ -61,6 +61,12 @@ enum Diff: Verb {
       for difference in differences { try text.print(difference) }
     }
     if differences.isEmpty { terminal.warn("there are no differences") }
+    let first = arguments.operand("A")
+    if arguments.optionalOperand("B") == nil, first.wholeMatch(of: /[a-z]+:[0-9]+/) != nil {
+      terminal.warn(
+        "\(first) is the point of its newest change; history \(first) shows its changes, diff A B \(first) "
+          + "compares them")
+    }
     return .done
   }
 

@@ -9,7 +9,8 @@ enum Erase: Verb {
     Erases the content of all events of the entities, and the bytes of images that nothing else names. The images of an
     item are erased with it. This can't be undone: the bytes are nowhere in the folder afterwards, not in the log,
     the layers and snapshots, or temporary files. Dates, digests and the order of events stay, so the journal still
-    verifies, and earlier receipts still hold. A new entry records what was erased, when, by whom and why.
+    verifies, and earlier receipts still hold. A new entry records what was erased, when, by whom and why, unless nothing
+    was left to erase.
 
     All layers and snapshots are removed. Layers are written anew automatically; snapshots must be taken again.
 
@@ -43,8 +44,13 @@ enum Erase: Verb {
       includingWords: arguments.has("--notes"), options: arguments.journalOptions(snapshots: .manual)
     ) { terminal.showCopying($0) }
     terminal.progress.clear()
+    let names = report.entities.map(Catalog.name).joined(separator: ", ")
+    if report.isEmpty {
+      try terminal.output.line("nothing to erase: no content of \(names) is left")
+      return .done
+    }
     try terminal.output.line(
-      "erased \(report.entities.map(Catalog.name).joined(separator: ", ")): \(report.eventCount.counted("event")), "
+      "erased \(names): \(report.eventCount.counted("event")), "
         + report.imageCount.counted("image")
         + (report.annotations.isEmpty
           ? "" : ", the annotations of \(report.annotations.count.counted("entry", "entries"))"))

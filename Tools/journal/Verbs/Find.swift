@@ -81,6 +81,7 @@ enum Find: Verb {
     if count > 0 { return .done }
     throw Failure(
       .no,
-      isDeleted ? "no deleted entity matches" : "nothing found; --deleted searches deleted entities")
+      (isDeleted ? "no deleted entity matches" : "nothing found; --deleted searches deleted entities")
+        + query.fieldHint)
   }
 }

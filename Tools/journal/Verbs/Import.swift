@@ -30,7 +30,8 @@ enum Import: Verb {
     operands: [
       Syntax.journal,
       Syntax.Operand(name: "SOURCE", help: "what to import from: git, archive, defaults, plist or scarybugs"),
-      Syntax.Operand(name: "PATH", help: "the repository, file, files or folder", isRepeated: true),
+      Syntax.Operand(
+        name: "PATH", help: "the repository, file, files or folder", isRepeated: true, isPath: true),
     ],
     options: [
       Syntax.Option(name: "--branch", value: "B", help: "git: the branch to follow; by default HEAD"),
@@ -53,7 +54,8 @@ enum Import: Verb {
       Syntax.Option(
         name: "--store", value: "NAME",
         help: "the name of this store, to distinguish it from others of the same source"),
-      Syntax.Option(name: "--by", value: "AUTHOR", help: "the author of the entries"),
+      Syntax.Option(
+        name: "--by", value: "AUTHOR", help: "the author of the entries; by default your login name"),
       Syntax.Option(
         name: "--inspect", help: "show the contents of the files and what they would become; write nothing"),
       Syntax.json,

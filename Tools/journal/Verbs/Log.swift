@@ -36,7 +36,9 @@ enum Log: Verb {
           "only changes of this category, a number or its name now, and of items that were in it before or after"
       ),
       Syntax.Option(name: "--operation", value: "OP", help: "only this operation: add, update or delete"),
-      Syntax.Option(name: "--touched", value: "FIELD", help: "only changes of this attribute"),
+      Syntax.Option(
+        name: "--touched", value: "FIELD",
+        help: "only changes of this attribute, or of a field of the catalog such as @category or @kind"),
       Syntax.Option(name: "--patch", help: "show the old and the new value of each attribute"),
       Syntax.Option(name: "--stat", help: "show which entities and attributes were changed"), Syntax.full,
       Syntax.json,
@@ -75,7 +77,7 @@ enum Log: Verb {
   ) throws -> ExitCode {
     let history = try arguments.openHistory()
     defer { history.close() }
-    let since = try Failure.ofAbsence { try history.revision(at: point) }
+    let since = try Failure.ofAbsence { try history.start(ofEntriesSince: point) }
     let newest = history.head.revision
     let entries = since < newest ? NewestEntries(history.entries(since + 1...newest, newestFirst: true)) : nil
     let labels = Labels(try arguments.openJournal(terminal))
@@ -90,7 +92,7 @@ enum Log: Verb {
     _ entities: [EntityKey], after point: RevisionSelector, _ arguments: Arguments, _ terminal: Terminal
   ) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal)
-    let since = try journal.revision(point)
+    let since = try Failure.ofAbsence { try journal.start(ofEntriesSince: point) }
     let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))
     let newestFirst = !arguments.has("--reverse")
     var entries: (any EntrySource)?
@@ -119,7 +121,10 @@ enum Log: Verb {
       try printer.print(entry, events)
       count += 1
     }
-    if count == 0 { terminal.warn("no entry matches") }
+    if count == 0 {
+      let field = arguments.value("--touched") ?? ""
+      terminal.warn("no entry matches" + Catalog.hint(forFieldWithoutSign: field))
+    }
     if count < limit, entries != nil, since == base?.revision, !arguments.has("--json") {
       try terminal.print(base: base)
     }
@@ -135,7 +140,8 @@ enum Log: Verb {
     let journal = try arguments.openJournal(terminal, mode: .follow)
     let newest = journal.head.revision
     let first = max(newest - (try arguments.count("-n") ?? 0), journal.base?.revision ?? 0)
-    var last = try journal.revision(try arguments.selector(of: "--since", else: .revision(first)))
+    let since = try arguments.selector(of: "--since", else: .revision(first))
+    var last = try Failure.ofAbsence { try journal.start(ofEntriesSince: since) }
     let labels = Labels(journal)
     let filter = try EntryFilter(arguments, entities: entities, labels)
     let tags = journal.state.tagNames

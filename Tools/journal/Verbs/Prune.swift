@@ -5,19 +5,21 @@ import JSON
 /// `journal prune JOURNAL --before SELECTOR`
 enum Prune: Verb {
   static let name = "prune"
-  static let summary = "removes the history before a point in time"
+  static let summary = "removes the history up to a point in time"
   static let explanation = """
-    Removes the entries up to a point in time, and the bytes of images that nothing else names. History then begins with
-    the state at the point; every later entry and state stays. Digests and receipts of later revisions still hold, and a
-    new entry records what was pruned, when, by whom and why. This can't be undone: no file of the folder has the removed
-    bytes afterwards. Backups keep what they have. --dry-run only reports what would be removed.
+    Removes the entries up to and including a point in time, and the bytes of images that nothing else names: --before 2
+    removes the entries 1 and 2. History then begins with the state at the point, here that of revision 2; every later
+    entry and state stays. Digests and receipts of later revisions still hold, and a new entry records what was pruned,
+    when, by whom and why. This can't be undone: no file of the folder has the removed bytes afterwards. Backups keep
+    what they have. --dry-run only reports what would be removed.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
     options: [
       Syntax.Option(
         name: "--before", value: "SELECTOR",
-        help: "where history is to begin, such as 2025-01-01 or HEAD~1000", isRequired: true),
+        help: "the point with whose state history is to begin, such as 2025-01-01 or HEAD~1000",
+        isRequired: true),
       Syntax.Option(name: "--reason", value: "TEXT", help: "why; the note of the new entry"),
       Syntax.author,
       Syntax.Option(name: "--dry-run", help: "report what would be removed, and change nothing"), Syntax.json,
@@ -62,11 +64,14 @@ enum Prune: Verb {
     }
     guard report.entryCount > 0 else {
       try terminal.output.line(
-        "nothing to prune: there is no history before revision \(report.base.revision)")
+        "nothing to prune: there is no entry up to revision \(report.base.revision)")
       return .done
     }
+    let last = report.base.revision
+    let entries =
+      report.entryCount == 1 ? "entry \(last)" : "entries \(last - report.entryCount + 1) to \(last)"
     try terminal.output.line(
-      "\(isDryRun ? "would remove" : "removed") \(report.entryCount.counted("entry", "entries")) of "
+      "\(isDryRun ? "would remove" : "removed") \(entries) of "
         + "\(report.entryByteCount.counted("byte")) and \(report.imageCount.counted("image")) of "
         + report.imageByteCount.counted("byte"))
     if !isDryRun {
@@ -82,6 +87,6 @@ extension Terminal {
   func print(base: Head?) throws {
     guard let base else { return }
     try output.line(
-      styled(.faint, "history before revision \(base.revision), of \(text(of: base.date)), was pruned"))
+      styled(.faint, "history up to revision \(base.revision), of \(text(of: base.date)), was pruned"))
   }
 }

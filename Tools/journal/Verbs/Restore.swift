@@ -10,9 +10,10 @@ enum Restore: Verb {
     deleted since return under their old numbers, with their images, and with their category if it was deleted too.
     Attributes and entities that were added since are removed, unless --keep-new keeps them.
 
-    An entity may name its own point: item:42@yesterday. Without a point, a deleted entity returns as it was before it
-    was deleted. A day means its first moment, so --at today restores the end of yesterday. --dry-run shows what would
-    change and whose later edits that would undo.
+    An entity may name its own point: item:42@yesterday. Several entities have one point in time; restore those with
+    another one separately. Without a point, a deleted entity returns as it was before it was deleted. A day means its
+    first moment, so --at today restores the end of yesterday. --dry-run shows what would change and whose later edits
+    that would undo.
     """
   static let syntax = Syntax(
     operands: [
@@ -58,6 +59,13 @@ enum Restore: Verb {
     let points = Set(names.compactMap(\.point))
     guard points.count <= 1, points.isEmpty || !arguments.has("--at") else {
       throw Failure(.wrongUse, "a restore has one point in time; restore the others separately")
+    }
+    // The point of one entity is not meant for the others.
+    if !points.isEmpty, let other = names.first(where: { $0.point == nil }) {
+      throw Failure(
+        .wrongUse,
+        "--at is missing for \(Catalog.name(of: other.entity)); a restore has one point in time, so write --at for "
+          + "all, or restore the others separately")
     }
     let given = try arguments.value("--at").map { try arguments.selector($0) } ?? points.first
     let noPoint = Failure(.wrongUse, "--at is missing: the point in time, such as --at yesterday")

@@ -13,8 +13,8 @@ enum RestoreBackup: Verb {
     """
   static let syntax = Syntax(
     operands: [
-      Syntax.Operand(name: "FILE", help: "the file, or - for standard input"),
-      Syntax.Operand(name: "NEW", help: "the folder of the journal to create"),
+      Syntax.Operand(name: "FILE", help: "the file, or - for standard input", isPath: true),
+      Syntax.Operand(name: "NEW", help: "the folder of the journal to create", isPath: true),
     ])
   static let examples = [
     (command: "journal restore-backup Books.jbak Books.journal", does: "recreates the journal"),

@@ -8,7 +8,8 @@ enum Revert: Verb {
     Undoes exactly what one entry did: each attribute that it changed becomes what it was before, and everything else
     stays. If later entries changed the same fields, it names them and does nothing, unless --theirs keeps their changes
     or --force overrides them. Several entries, or those that --author, --since and --until select, are undone one after
-    the other, the newest first. An entry that only made a tag can't be reverted, because tags are not part of a state;
+    the other, the newest first. An entity such as item:42 names the newest entry that changed it, if that changed nothing
+    else. An entry that only made a tag can't be reverted, because tags are not part of a state;
     journal tag --delete deletes the tag.
     """
   static let syntax = Syntax(
@@ -49,7 +50,7 @@ enum Revert: Verb {
     let revisions =
       isChosen
       ? try chosen(arguments, journal)
-      : Set(try names.map { try journal.revision(try arguments.selector($0)) }).sorted(by: >)
+      : Set(try names.map { try revision(of: $0, arguments, journal) }).sorted(by: >)
     if revisions.isEmpty { throw Failure(.no, "no entry matches") }
     // All of them are checked before the first is undone.
     for revision in revisions {
@@ -77,6 +78,27 @@ enum Revert: Verb {
     try journal.close()
     return .done
   }
+
+  /// The entry that a text names. One that an entity names must have changed nothing else, because all of it is undone.
+  private static func revision(
+    of text: String, _ arguments: Arguments, _ journal: CatalogJournal
+  ) throws -> Revision {
+    let revision = try journal.revision(try arguments.selector(text))
+    guard revision > 0, let name = text.wholeMatch(of: /([a-z]+:[0-9]+)(?:@.+)?/)?.1 else { return revision }
+    let entity = try Catalog.entity(String(name))
+    let others = try journal.entry(at: revision).events.map(\.entity).filter { $0 != entity }.sorted()
+    if others.isEmpty { return revision }
+    let hidden = others.count - otherLimit
+    let list =
+      others.prefix(otherLimit).map { Catalog.name(of: $0) }.joined(separator: ", ")
+      + (hidden > 0 ? " and \(hidden.grouped) more" : "")
+    throw Failure(
+      .wrongUse,
+      "\(name) names entry \(revision), which also changed \(list); write \(revision) to revert it")
+  }
+
+  /// How many other entities a message names.
+  private static let otherLimit = 5
 
   /// The entries that the options select, newest first.
   private static func chosen(_ arguments: Arguments, _ journal: CatalogJournal) throws -> [Revision] {

@@ -16,7 +16,8 @@ enum SalvageVerb: Verb {
     """
   static let syntax = Syntax(
     operands: [
-      Syntax.Operand(name: "JOURNAL", help: "the damaged journal, and copies of it", isRepeated: true)
+      Syntax.Operand(
+        name: "JOURNAL", help: "the damaged journal, and copies of it", isRepeated: true, isPath: true)
     ],
     options: [
       Syntax.Option(name: "--to", value: "DIR", help: "the journal to create", isRequired: true), Syntax.json,

@@ -51,7 +51,8 @@ enum Join: Verb {
     """
   static let syntax = Syntax(
     operands: [
-      Share.address, Syntax.Operand(name: "JOURNAL", help: "the folder to create, or one that has joined"),
+      Share.address,
+      Syntax.Operand(name: "JOURNAL", help: "the folder to create, or one that has joined", isPath: true),
     ],
     options: [Syntax.Option(name: "--id", value: "ID", help: "which journal, if the database has several")])
   static let examples = [

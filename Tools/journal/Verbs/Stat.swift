@@ -99,7 +99,7 @@ enum Stat: Verb {
       lines.insert(
         (
           "pruned",
-          "before revision \(base.revision.grouped), of \(terminal.text(of: base.date, withZone: true))"
+          "up to revision \(base.revision.grouped), of \(terminal.text(of: base.date, withZone: true))"
         ), at: 2)
     }
     if let sharing {

@@ -38,7 +38,7 @@ enum Verify: Verb {
           + (result.isSound ? terminal.styled(.green, "all is well") : terminal.styled(.red, "not sound")))
       if let base = result.base {
         try terminal.output.line(
-          "history before revision \(base.revision) was pruned; "
+          "history up to revision \(base.revision) was pruned; "
             + (result.isBaseProven
               ? "the state that it begins with is proven"
               : "no entry here has the digest of the state that it begins with"))

@@ -1,0 +1,167 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+/// Commands that could be meant in two ways, or whose answer could be misunderstood.
+@Suite struct ClearAnswerTests {
+  private func withFixedJournal(_ body: (_ path: String) throws -> Void) throws {
+    try withTemporaryFolder { folder in try body(try makeFixedJournal(folder)) }
+  }
+
+  /// The point of one entity was applied to the others.
+  @Test func aRestoreOfSeveralEntitiesNeedsAPointForAll() throws {
+    try withFixedJournal { path in
+      for words in [["item:1@1", "item:2"], ["item:2", "item:1@1"]] {
+        let mixed = try journal("restore", path, words[0], words[1], "--dry-run")
+        #expect(mixed.code == 2 && mixed.error.contains("--at is missing for item:2;"), "\(mixed)")
+      }
+      #expect(try journal("restore", path, "item:1@1", "item:2@1", "--dry-run").code == 0)
+    }
+  }
+
+  /// The whole entry was reverted.
+  @Test func anEntityNamesAnEntryToRevertOnlyIfThatChangedNothingElse() throws {
+    try withFixedJournal { path in
+      let refused = try journal("revert", path, "item:1", "--dry-run")
+      #expect(refused.code == 2, "\(refused)")
+      #expect(
+        refused.error.contains("item:1 names entry 3, which also changed item:2; write 3 to revert it"),
+        "\(refused)")
+      #expect(try journal("revert", path, "3", "--dry-run").code == 0)
+      let app = try CatalogJournal.open(at: URL(filePath: path))
+      try app.commit { try $0.updateItem(1, set: ["age": 7]) }
+      try app.close()
+      #expect(try journal("revert", path, "item:1", "--dry-run").code == 0)
+    }
+  }
+
+  /// Another entry replaced the reason and the author, and a deleted entity was said to be there at an earlier point.
+  @Test func whatIsErasedAlreadyIsNotErasedAgain() throws {
+    try withFixedJournal { path in
+      #expect(try journal("erase", path, "item:2", "--reason", "by law", "--by", "eve").code == 0)
+      let again = try journal("erase", path, "item:2", "--reason", "again", "--by", "bob")
+      #expect(
+        again == Outcome(code: 0, output: "nothing to erase: no content of item:2 is left\n", error: ""))
+      let words = try journal("erase", path, "item:2", "--reason", "words", "--by", "bob", "--notes")
+      #expect(words.output.contains("the annotations of 2 entries\nentry 5 records this"), "\(words)")
+      let none = try journal("erase", path, "item:2", "--reason", "words", "--by", "bob", "--notes")
+      #expect(none.output.hasPrefix("nothing to erase"), "\(none)")
+      for verb in ["show", "blame"] {
+        let shown = try journal(verb, path, "item:2")
+        #expect(shown.code == 1 && shown.error.contains("its content was erased"), "\(shown)")
+        #expect(shown.error.contains("entry 4 erased it, by eve: by law"), "\(shown)")
+        #expect(!shown.error.contains("what it was before"), "\(shown)")
+      }
+      let log = try journal("log", path).output
+      #expect(log.contains(#/ 4 .* eve +erased +by law/#), "\(log)")
+    }
+  }
+
+  /// Each deletion was found.
+  @Test func aDeletionTouchesOnlyWhatTheItemHad() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      let made = try CatalogJournal.create(at: URL(filePath: path))
+      try made.commit { draft in
+        try draft.addItem(kind: "book", attributes: ["title": "Dune"])
+        try draft.addItem(kind: "person", attributes: ["name": "Ana"])
+      }
+      try made.commit { try $0.deleteItem(1) }
+      try made.commit { try $0.deleteItem(2) }
+      try made.close()
+      for (field, revisions) in [("title", [2, 1]), ("name", [3, 1]), ("@kind", [3, 2, 1]), ("stars", [])]
+        as [(String, [Int])]
+      {
+        let output = try journal("log", path, "--json", "--touched", field).output
+        let found = output.matches(of: /"revision":([0-9]+),"date"/).compactMap { Int($0.output.1) }
+        #expect(found == revisions, "\(field): \(output)")
+      }
+    }
+  }
+
+  @Test func aFieldWithoutItsSignIsNamedWithIt() throws {
+    try withFixedJournal { path in
+      let hint = "; the catalog's own field is @kind\n"
+      let touched = try journal("log", path, "--touched", "kind")
+      #expect(touched == Outcome(code: 0, output: "", error: "no entry matches" + hint))
+      let found = try journal("find", path, "--where", "kind=find")
+      #expect(found.code == 1 && found.error.hasSuffix(hint), "\(found)")
+      let restored = try journal("restore", path, "item:1", "--at", "1", "--fields", "kind")
+      #expect(restored.code == 1 && restored.error.contains("own field is @kind"), "\(restored)")
+      #expect(try journal("find", path, "--where", "@kind=find").code == 0)
+    }
+  }
+
+  /// Without a revision of that number, the year of the entries was not found.
+  @Test func aYearOfTheEntriesIsAPoint() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      let made = try CatalogJournal.create(at: URL(filePath: path))
+      try made.commit(note: "the first", date: Timestamp("2025-06-01T00:00:00Z")?.date) {
+        _ = try $0.addItem(kind: "book")
+      }
+      try made.close()
+      let year = try journal("log", path, "--since", "2025")
+      #expect(year.code == 0 && year.output.contains("the first"), "\(year)")
+      let before = try journal("log", path, "--since", "2024")
+      #expect(before.code == 1 && before.error.contains("there is no revision 2024"), "\(before)")
+    }
+  }
+
+  /// No state was asked for, but the error was that it can't be made.
+  @Test func aLogSinceADateBeforeThePruningBeginsThere() throws {
+    try withFixedJournal { path in
+      let dry = try journal("prune", path, "--before", "2", "--dry-run").output
+      #expect(dry.hasPrefix("would remove entries 1 to 2 of "), "\(dry)")
+      #expect(try journal("prune", path, "--before", "2", "--reason", "room", "--by", "eve").code == 0)
+      for point in ["2026-08-01", "2020"] {
+        for words in [[], ["--reverse"]] {
+          let result = try run(journalPath, ["log", path, "--since", point] + words)
+          let output = String(decoding: result.output, as: UTF8.self)
+          #expect(result.code == 0 && output.contains("no place after all"), "\(output)")
+          #expect(
+            output.contains("history up to revision 2, of 2026-08-02 11:30:00, was pruned"), "\(output)")
+          #expect(output.contains(/eve +pruned +room/), "\(output)")
+        }
+      }
+      let state = try journal("replay", path, "--at", "2026-08-01")
+      #expect(state.code == 1 && state.error.contains("can't be made any more"), "\(state)")
+    }
+  }
+
+  @Test func aConditionWithTwoSignsIsRefusedAndBlanksAroundTheFieldAreNot() throws {
+    try withFixedJournal { path in
+      let doubled = try journal("find", path, "--where", "age==212.5")
+      #expect(doubled.code == 2 && doubled.error.contains("age=212.5 instead of"), "\(doubled)")
+      #expect(try journal("find", path, "--where", "age = 212.5").code == 0)
+      #expect(try journal("find", path, "--where", " = 212.5").code == 2)
+    }
+  }
+
+  /// It said only that there are no differences.
+  @Test func aDiffFromAnEntitySaysWhatThatMeans() throws {
+    try withFixedJournal { path in
+      let alone = try journal("diff", path, "item:1")
+      #expect(alone.code == 0 && alone.error.contains("item:1 is the point of its newest change"), "\(alone)")
+      #expect(try journal("diff", path, "1", "item:1").error == "")
+    }
+  }
+
+  @Test func whatTheCommandOfABisectionPrintsIsNoResult() throws {
+    try withFixedJournal { path in
+      let found = try journal("bisect", path, "--run", "echo noise; grep -q cup.png")
+      #expect(found.code == 0 && found.output.contains("first held at revision 2"), "\(found)")
+      #expect(!found.output.contains("noise") && found.error.contains("noise"), "\(found)")
+    }
+  }
+
+  /// The journal of a variable that is not set was looked for in the current folder.
+  @Test func anEmptyPathIsWrongUse() throws {
+    for words in [["log", ""], ["salvage", "", "--to", "x"], ["import", "", "plist", "x"]] {
+      let result = try run(journalPath, words)
+      let error = String(decoding: result.error, as: UTF8.self)
+      #expect(result.code == 2 && error.hasPrefix("journal: JOURNAL is empty; "), "\(words): \(error)")
+    }
+  }
+}
