@@ -659,7 +659,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     guard let parts = version.state.parts, let shape = chain.shape else {
       throw JournalError(.wrongUse, "\(State.schema) has no snapshots: its model has no parts")
     }
-    try removeStrays()
+    do throws(JournalError) { try removeStrays() } catch {
+      // The snapshot does not depend on what was to be removed.
+      chain.note(error, "files that are no longer needed could not be removed; this is tried again later")
+    }
     let name = LayerName(from: nil, to: version.revision)
     let facts = try write(
       [WholeState(parts: parts, revision: version.revision)], name, from: .start(shape),

@@ -242,7 +242,7 @@ struct LayerPaceTests {
     }
     // Other tests can slow the thread that writes layers, and then it is behind with small items too.
     var (large, small) = (Int.max, 0)
-    for _ in 0..<3 where large > max(2_000, 4 * small) {
+    for _ in 0..<6 where large > max(2_000, 4 * small) {
       large = try mostEventsInNoFile(noteByteCount: 4_000)
       small = try mostEventsInNoFile(noteByteCount: 40)
     }

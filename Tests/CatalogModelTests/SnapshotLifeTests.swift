@@ -64,6 +64,27 @@ struct SnapshotLifeTests {
     }
   }
 
+  @Test func aSnapshotIsTakenThoughAnotherFileCanNotBeRemoved() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Stray.journal")
+      var options = JournalOptions(snapshots: .manual)
+      options.fileHook = { operation in
+        operation.kind == .remove && operation.path.hasSuffix("-0000000000000002.plist")
+          ? .fail(EIO) : .proceed
+      }
+      let journal = try CatalogJournal.create(at: url, options: options)
+      try journal.commit { _ = try $0.addItem(kind: "one") }
+      try journal.takeSnapshot()
+      // As a crash leaves it.
+      let stray = url.appending(path: "snapshots/0000000000000001-0000000000000002.plist")
+      try Data([1]).write(to: stray)
+      try journal.commit { _ = try $0.addItem(kind: "one") }
+      #expect(try journal.takeSnapshot().revision == 2)
+      #expect(FileManager.default.fileExists(atPath: stray.path) && journal.snapshotProblems.count == 1)
+      try journal.close()
+    }
+  }
+
   @Test func readersThatMeetTheSameDamageAtOnceGetTheSameRightAnswer() throws {
     try withTemporaryFolder { folder in
       let garden = try Garden(folder)
