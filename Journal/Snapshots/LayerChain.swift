@@ -294,13 +294,13 @@ final class LayerChain<State: EventSourced>: Sendable {
   ///   - moment: the changes of the version.
   ///   - earlier: earlier moments since the layer below, which also become checkpoints.
   ///   - byteCount: about how many bytes the records of all of them have.
-  /// - Returns: the same state, backed by that layer too; nil for a model without parts, and without changes.
+  /// - Returns: the same state, backed by that layer too; nil for a model without parts.
   func freeze(
     _ version: Version<State>, _ moment: LayerMoment, earlier: [LayerMoment] = [], byteCount: Int
   ) -> ReplayStart<State>? {
+    guard let shape else { return nil }
     let base = LayerStack.backing(version.state)
     let checkpoint = moment.checkpoint
-    guard let shape, checkpoint.revision > base?.checkpoint.revision ?? 0 else { return nil }
     let layer = Layer(
       earlier, top: moment, byteCount: byteCount, from: base?.checkpoint ?? .start(shape),
       entryDigest: version.digest,

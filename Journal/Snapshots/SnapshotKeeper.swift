@@ -174,7 +174,6 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       accepted.frozenCount = LayerStack.backing(version.state)?.checkpoint.eventCount ?? 0
       accepted.additionCount = 0
       accepted.forgetBytes()
-      accepted.isByteCountOld = true
       accepted.moments.removeAll { $0.checkpoint.revision > version.revision }
     }
   }
@@ -237,7 +236,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
             putOff()
             break
           }
-          try removeStrays()
+          removeStrays()
           try write(layer)
         } else if !isMergePutOff, let run = runWithoutIndexes() {
           try mergeIfPossible(run)
@@ -621,8 +620,15 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   }
 
   /// Removes files that a crash left unfinished or kept from being removed, and unusable layers: those that were
-  /// replaced, that are damaged, or that are another model's. Requested snapshots stay.
-  private func removeStrays() throws(JournalError) {
+  /// replaced, that are damaged, or that are another model's. Requested snapshots stay. No new file depends on the
+  /// removal, so a failure is only noted.
+  private func removeStrays() {
+    do throws(JournalError) { try removeAllStrays() } catch {
+      chain.note(error, "files that are no longer needed could not be removed; this is tried again later")
+    }
+  }
+
+  private func removeAllStrays() throws(JournalError) {
     guard let snapshots = try folder.openSnapshots() else { return }
     let layers = chain.layers
     let useless = layers.filter { layer in
@@ -659,10 +665,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     guard let parts = version.state.parts, let shape = chain.shape else {
       throw JournalError(.wrongUse, "\(State.schema) has no snapshots: its model has no parts")
     }
-    do throws(JournalError) { try removeStrays() } catch {
-      // The snapshot does not depend on what was to be removed.
-      chain.note(error, "files that are no longer needed could not be removed; this is tried again later")
-    }
+    removeStrays()
     let name = LayerName(from: nil, to: version.revision)
     let facts = try write(
       [WholeState(parts: parts, revision: version.revision)], name, from: .start(shape),
@@ -736,10 +739,8 @@ private struct AcceptedEvents: Sendable {
   var additionCount = 0
   /// About how many bytes the records have that are in no layer.
   private(set) var byteCount = 0
-  /// Whether entries were withdrawn since these were counted.
-  var isByteCountOld = true
   /// How many events there were when these were counted, and how many bytes the entries since then have.
-  private var counted = (eventCount: 0, byteCount: 0)
+  private var counted: (eventCount: Int, byteCount: Int)?
   /// At most how many bytes the moments hold that later events have replaced.
   private(set) var heldByteCount = 0
   /// The bytes of records at the newest moment, and of those that were replaced before it.
@@ -758,14 +759,13 @@ private struct AcceptedEvents: Sendable {
 
   /// Counts the bytes of a state's changed records, after every eighth event and after large entries.
   mutating func countBytes(of state: some EventSourced, entries entryByteCount: Int) {
-    counted.byteCount += entryByteCount
     // Asking a state for its parts takes longer than all else here.
-    guard isByteCountOld || eventCount - counted.eventCount >= 8 || counted.byteCount >= 1 << 20 else {
+    if let counted, eventCount - counted.eventCount < 8, counted.byteCount + entryByteCount < 1 << 20 {
+      self.counted = (counted.eventCount, counted.byteCount + entryByteCount)
       return
     }
     byteCount = state.changedByteCount
     counted = (eventCount, 0)
-    isByteCountOld = false
   }
 
   /// Counts what a moment holds that the one before has otherwise.
@@ -779,6 +779,7 @@ private struct AcceptedEvents: Sendable {
 
   mutating func forgetBytes() {
     byteCount = 0
+    counted = nil
     heldByteCount = 0
     momentByteCounts = (0, 0)
   }

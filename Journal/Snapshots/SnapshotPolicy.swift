@@ -56,7 +56,7 @@ public struct SnapshotPolicy: Hashable, Sendable {
   ///   - byteCount: how many bytes the records have that they made.
   func isLayerDue(_ eventCount: Int, additionCount: Int, byteCount: Int) -> Bool {
     eventCount - additionCount + additionCount / additionsPerEvent >= self.eventCount
-      || byteCount >= self.byteCount
+      || byteCount >= self.byteCount && eventCount > 0
   }
 
   /// How many bytes layers may take.

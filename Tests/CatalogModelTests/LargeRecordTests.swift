@@ -98,26 +98,11 @@ import Testing
       options.fileHook = { layers.hold($0) }
       let journal = try CatalogJournal.create(
         at: folder.url.appending(path: "Held.journal"), options: options)
-      let committed = Atomic<Int>(0)
-      let hasCommitted = DispatchSemaphore(value: 0)
-      Thread.detachNewThread {
-        for number in 1...120 {
-          _ = try? journal.commit { _ = try $0.addItem(kind: "note", attributes: ["text": text(number)]) }
-          committed.add(1, ordering: .relaxed)
-        }
-        hasCommitted.signal()
-      }
-      // They get as far as the bound, and no further.
-      var count = -1
-      let end = Date() + 60
-      while count != committed.load(ordering: .relaxed) || count < 40, Date() < end {
-        count = committed.load(ordering: .relaxed)
-        Thread.sleep(forTimeInterval: 0.5)
+      let count = layers.commitsBeforeWaiting(120, atLeast: 40) { number in
+        _ = try? journal.commit { _ = try $0.addItem(kind: "note", attributes: ["text": text(number)]) }
       }
       let bytes = count * Self.recordByteCount
       #expect(bytes > 4 << 20 && bytes <= (6 << 20) + 24 * Self.recordByteCount, "\(bytes)")
-      layers.release()
-      hasCommitted.wait()
       #expect(journal.head.revision == 120)
       journal.waitForLayers()
       #expect(try journal.verify(deep: true).problems.map(\.description) == [])
@@ -137,25 +122,11 @@ import Testing
       let items = try journal.commit { draft in
         try (1...20).map { _ in try draft.addItem(kind: "note") }
       }.value
-      let committed = Atomic<Int>(0)
-      let hasCommitted = DispatchSemaphore(value: 0)
       // All together the items have two megabytes.
-      Thread.detachNewThread {
-        for number in 1...200 {
-          _ = try? journal.commit { try $0.updateItem(items[number % 20], set: ["text": text(number)]) }
-          committed.add(1, ordering: .relaxed)
-        }
-        hasCommitted.signal()
-      }
-      var count = -1
-      let end = Date() + 60
-      while count != committed.load(ordering: .relaxed) || count < 30, Date() < end {
-        count = committed.load(ordering: .relaxed)
-        Thread.sleep(forTimeInterval: 0.5)
+      let count = layers.commitsBeforeWaiting(200, atLeast: 30) { number in
+        _ = try? journal.commit { try $0.updateItem(items[number % 20], set: ["text": text(number)]) }
       }
       #expect(count < 110, "\(count)")
-      layers.release()
-      hasCommitted.wait()
       #expect(journal.head.revision == 201)
       journal.waitForLayers()
       #expect(try journal.verify(deep: true).problems.map(\.description) == [])
@@ -270,4 +241,29 @@ private final class HeldLayers: Sendable {
   }
 
   func release() { goesOn.signal() }
+
+  /// Commits on another thread until commits wait for layers. Then it releases these, and waits for the other commits.
+  /// - Returns: how many commits were made before they waited.
+  func commitsBeforeWaiting(
+    _ total: Int, atLeast least: Int, _ commit: @escaping @Sendable (_ number: Int) -> Void
+  ) -> Int {
+    let committed = Atomic<Int>(0)
+    let hasCommitted = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      for number in 1...total {
+        commit(number)
+        committed.add(1, ordering: .relaxed)
+      }
+      hasCommitted.signal()
+    }
+    var count = -1
+    let end = Date() + 60
+    while count != committed.load(ordering: .relaxed) || count < least, Date() < end {
+      count = committed.load(ordering: .relaxed)
+      Thread.sleep(forTimeInterval: 0.5)
+    }
+    release()
+    hasCommitted.wait()
+    return count
+  }
 }

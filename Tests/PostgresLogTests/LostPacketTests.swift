@@ -54,7 +54,7 @@ struct LostPacketTests: SharedLogbook {
       let (error, time) = late.end()
       #expect(error == nil && time < .seconds(40), "\(time), \(String(describing: error))")
       #expect(try pair.revisions(by: "late").count == 1)
-      // The connection that listens was lost too. Nobody calls the far node now.
+      // The far node also lost its connection for notifications. It must see the next commit without a call.
       let revision = try pair.near.commit(by: "near") { try $0.write(3, "again") }.revision
       for _ in 0..<4000 where pair.far.head.revision < revision { usleep(10_000) }
       #expect(pair.far.head == pair.near.head && revision == 5)
