@@ -189,6 +189,14 @@ func makeBooks(_ folder: TemporaryFolder) throws -> CatalogJournal {
   try makeServedBooks(at: folder.url.appending(path: "Books.journal"))
 }
 
+/// The same journal after the category of its books was erased, which leaves their references.
+func makeBooksOfErasedCategory(_ folder: TemporaryFolder) throws -> CatalogJournal {
+  let books = try makeBooks(folder)
+  try books.close()
+  try CatalogJournal.erase([.category(1)], at: books.url, reason: "by law")
+  return try CatalogJournal.open(at: books.url)
+}
+
 /// The books of Documentation/Viewer.md, as Documentation/ExampleJournals.md shows them.
 func makeServedBooks(at url: URL) throws -> CatalogJournal {
   func date(_ text: String) throws -> Date { try Date(text, strategy: .iso8601) }

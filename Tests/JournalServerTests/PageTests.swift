@@ -663,10 +663,7 @@ struct PageTests {
   /// The server ended when the item was opened.
   @Test func anItemOfAnErasedCategoryShowsItsReference() throws {
     try withTemporaryFolder { folder in
-      let made = try makeBooks(folder)
-      try made.close()
-      try CatalogJournal.erase([.category(1)], at: made.url, reason: "by law")
-      let journal = try CatalogJournal.open(at: made.url)
+      let journal = try makeBooksOfErasedCategory(folder)
       let served = try ServedJournal(journal)
       let browser = try Browser()
       try browser.open(served.server.invitation().absoluteString)

@@ -309,10 +309,7 @@ import Testing
   /// The server ended.
   @Test func anItemOfAnErasedCategoryIsAnsweredWithItsReference() throws {
     try withTemporaryFolder { folder in
-      let made = try makeBooks(folder)
-      try made.close()
-      try CatalogJournal.erase([.category(1)], at: made.url, reason: "by law")
-      let journal = try CatalogJournal.open(at: made.url)
+      let journal = try makeBooksOfErasedCategory(folder)
       let served = try ServedJournal(journal)
       let answer = try served.get("/api/entities/item:1")
       #expect(answer.status == 200)
