@@ -4,14 +4,14 @@ import Synchronization
 
 /// The commits that one flush makes durable together, and the threads that wait for them.
 ///
-/// The first commit is the leader: it waits for the previous batch, closes this one, writes, and wakes the others.
-/// Commits that arrive during a flush join the next batch: group commit. The entries to write are in the committer's
-/// queue.
+/// One thread leads it: it waits for the previous batch, closes this one, writes, and wakes the others. Commits that
+/// arrive during a flush join the next batch: group commit. The entries to write are in the committer's queue.
 ///
 /// Safe to use from any thread.
 final class CommitBatch: Sendable {
   /// Signaled when the previous batch is done.
   private let turn = DispatchSemaphore(value: 0)
+  private let isTurnGiven = Atomic<Bool>(false)
   /// Left when this batch is done. A group, because any number of threads can wait for it without a lock.
   private let done = DispatchGroup()
   private let outcome = Lock<Outcome>(Outcome())
@@ -30,9 +30,15 @@ final class CommitBatch: Sendable {
   func begin() { done.enter() }
 
   /// Lets the leader of this batch write. Called once.
-  func giveTurn() { turn.signal() }
+  func giveTurn() {
+    isTurnGiven.store(true, ordering: .relaxed)
+    turn.signal()
+  }
 
-  /// Called by the leader of this batch, once.
+  /// Whether no earlier batch is in progress any more.
+  var hasTurn: Bool { isTurnGiven.load(ordering: .relaxed) }
+
+  /// Called by the leader, once.
   /// - Returns: false if there is nothing to write any more, because the previous batch failed, and this one with it.
   func waitForTurn() -> Bool {
     turn.wait()

@@ -1,7 +1,7 @@
 /// The accepted entries that are not yet written, in batches.
 ///
 /// 1. There is always a last batch, which new entries join; the batches before it were closed because they are large.
-/// 2. The first commit in a batch leads it.
+/// 2. The first commit in a batch leads it, or has it led by another thread.
 ///
 /// Guarded by the committer's lock.
 struct CommitQueue: Sendable {

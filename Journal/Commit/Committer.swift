@@ -8,8 +8,8 @@ import Locks
 /// 2. An entry is sealed under the same lock, so the chain of digests is in the order of bodies.
 /// 3. Entries wait in the queue; a batch of them becomes one append and one flush (``CommitQueue``).
 /// 4. Readers see a state after its entry is durable, and never before.
-/// 5. The leader of a batch is a running thread: the caller's, or for tasks one that was started earlier. Nothing waits
-///    for a thread that the system may refuse.
+/// 5. The leader of a batch is a running thread: the caller's or, for tasks and while another batch is written, one that
+///    leads all such batches. If the system refuses to start that one, it is the caller's.
 /// 6. If nothing of a batch was written because of a shortage, everything accepted is withdrawn, and the next body
 ///    starts from the durable state. After any other failed write, nothing more is written, unless a
 ///    shared log could not be reached: then the append is repeated later.
@@ -73,7 +73,7 @@ final class Committer<State: EventSourced>: Sendable {
   /// Whether the last attempt to append lost its revisions to another node.
   private let isContended = Lock(false)
   private let published: Published<State>
-  /// Leads batches whose first commit is a task's.
+  /// Leads batches whose first commit is a task's, or waits for another batch.
   private let leader = Worker()
 
   init(
@@ -102,7 +102,10 @@ final class Committer<State: EventSourced>: Sendable {
     var runs = Runs()
     while true {
       let prepared = try writeLock.take { accepted in
-        try prepare(request, body, on: &accepted, &runs)
+        let prepared = try prepare(request, body, on: &accepted, &runs)
+        // While another batch is written, this thread would only sleep until its turn, and then compete with all threads
+        // that the other batch has woken. With 64 callers, that took a fifth of the time.
+        return prepared.batch?.hasTurn == false ? prepared.ledInBackground(by: leadInBackground) : prepared
       }
       if prepared.leads, let batch = prepared.batch { lead(batch) }
       do throws(JournalError) { try prepared.batch?.wait() } catch {
@@ -543,12 +546,13 @@ final class Committer<State: EventSourced>: Sendable {
       let next = min(last, first + step.entryCount - 1)
       var state = accepted.version.state
       let byteCount = state.changedByteCount
-      let eventCount = try keeper.faults.checking { () throws(JournalError) in
+      let (eventCount, additionCount) = try keeper.faults.checking { () throws(JournalError) in
         try replay.apply(first, through: next, to: &state)
       }
       step.adapt(toByteCount: state.changedByteCount - byteCount)
       let version = keeper.accept(
-        Version(head: try replay.head(at: next), state: state), eventCount: eventCount)
+        Version(head: try replay.head(at: next), state: state), eventCount: eventCount,
+        additionCount: additionCount)
       accepted.version = version
       accepted.batch = nil
       publish(version, eventCount: eventCount)

@@ -12,7 +12,7 @@ struct Replay<State: EventSourced>: Sendable {
     through revision: Revision, from start: ReplayStart<State> = .empty
   ) throws(JournalError) -> (version: Version<State>, eventCount: Int) {
     var state = start.state
-    let eventCount = try apply(start.revision + 1, through: revision, to: &state)
+    let (eventCount, _) = try apply(start.revision + 1, through: revision, to: &state)
     return (Version(head: try head(at: revision), state: state), start.eventCount + eventCount)
   }
 
@@ -24,27 +24,31 @@ struct Replay<State: EventSourced>: Sendable {
     try faults.checking { () throws(JournalError) in try version(through: revision, from: start) }
   }
 
-  /// Applies the events of some entries, and returns their number. Pruned entries are replaced by events that make the
-  /// base.
-  func apply(_ first: Revision, through last: Revision, to state: inout State) throws(JournalError) -> Int {
-    guard first <= last else { return 0 }
-    var (first, eventCount) = (first, 0)
+  /// Applies the events of some entries. Pruned entries are replaced by events that make the base.
+  /// - Returns: the number of events, and how many of them add an entity.
+  func apply(
+    _ first: Revision, through last: Revision, to state: inout State
+  ) throws(JournalError) -> (eventCount: Int, additionCount: Int) {
+    guard first <= last else { return (0, 0) }
+    var (first, eventCount, additionCount) = (first, 0, 0)
     if let base = format.base, first <= base.head.revision {
       guard last >= base.head.revision else {
         throw base.pruned("the state of revision \(last) can't be made")
       }
       // Only the empty state leads here.
       eventCount = try base.contents().load(into: &state)
+      additionCount = eventCount
       first = base.head.revision + 1
-      guard first <= last else { return eventCount }
+      guard first <= last else { return (eventCount, additionCount) }
     }
     let upcast = try EventUpcast(State.self)
     let bases = state.parts?.tables.map(\.base) ?? []
     try EventPipeline.run(log, first...last, upcast, over: bases) { event, revision throws(JournalError) in
       try state.apply(event, at: revision)
       eventCount += 1
+      if event.operation == .add { additionCount += 1 }
     }
-    return eventCount
+    return (eventCount, additionCount)
   }
 
   /// The number, date and digest of an entry.

@@ -49,6 +49,37 @@ import Testing
     }
   }
 
+  /// Replaying additions reads no entities, so it takes eight of them to count as one event.
+  @Test func additionsOfOtherNodesMakeAsFewLayersAsOwnOnes() throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(.memory, in: folder)
+      try nodes.share()
+      try nodes.join(1)
+      var options = nodes.options
+      options.snapshots.eventCount = 8
+      let (one, other) = (
+        try nodes.open(0), try Journal<Ledger>.open(at: nodes.url(1), options: options)
+      )
+      func layers() throws -> [String] {
+        other.waitForLayers()
+        return try FileManager.default.contentsOfDirectory(
+          atPath: nodes.url(1).appending(path: "snapshots").path)
+      }
+      for turn in 1...40 {
+        try one.commit { _ = try $0.open(owner: "\(turn)", balance: 1) }
+        try other.catchUp()
+      }
+      #expect(try layers().isEmpty)
+      for _ in 1...8 {
+        try one.commit { try $0.deposit(1, on: 1) }
+        try other.catchUp()
+      }
+      #expect(try !layers().isEmpty)
+      try one.close()
+      try other.close()
+    }
+  }
+
   /// Each transfer reads and writes two accounts, so only their sum is known.
   @Test(arguments: SharedKind.all) func theSumOfABankStaysTheSameAndEachAcknowledgedEntryIsThereOnce(
     _ kind: SharedKind
