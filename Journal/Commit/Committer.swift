@@ -498,7 +498,8 @@ final class Committer<State: EventSourced>: Sendable {
     if duration > Self.slowAppend {
       options.note(
         .warning,
-        "the drive took \(duration) to store \(work.entries.count) entries of \(work.byteCount) bytes",
+        "the \(node == nil ? "drive" : "shared log") took \(duration) to store \(work.entries.count) entries of "
+          + "\(work.byteCount) bytes",
         revision: last.revision)
     }
     work.publish(work.eventCount)

@@ -712,14 +712,31 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   // MARK: Closing
 
-  /// Cancels the write in progress. After that, no file of a layer or snapshot is changed. Layers in memory are not
-  /// written: the next opening replays their events instead.
+  /// Cancels the write in progress. After that, only ``writeOverdueLayers()`` changes a file of a layer or snapshot.
   func close() {
     isCancelled.store(true, ordering: .relaxed)
     progress.withLock { $0.isClosed = true }
     background.wait()
     fileLock.lock()
     fileLock.unlock()
+  }
+
+  /// Writes what is in no file of a layer, if it is twice as much as makes a layer due. Less is replayed by the next
+  /// opening.
+  ///
+  /// Called after ``close()``, when all commits have ended. Without it, sessions that are too short for the thread would
+  /// never write a layer, and each opening would take longer than the one before.
+  func writeOverdueLayers() {
+    isCancelled.store(false, ordering: .relaxed)
+    do throws(JournalError) {
+      while policy.isAutomatic, backlogCount >= 2 * policy.eventCount, nextPending != nil || freezesRest(),
+        let layer = nextPending
+      {
+        try write(layer)
+      }
+    } catch {
+      putOff(because: error)
+    }
   }
 
   var isClosed: Bool { progress.withLock { $0.isClosed } }

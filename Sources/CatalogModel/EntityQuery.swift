@@ -9,8 +9,8 @@ public struct EntityQuery: Hashable, Sendable {
     /// An attribute, a path inside one such as `name.common`, or one of the catalog's fields such as `@category`.
     public var field: String { didSet { path = Self.path(of: field) } }
     /// The value in JSON, or a plain text. Texts are equal if their UTF-8 bytes are. A date may be written as the command
-    /// line prints it, `2026-08-01 10:00:00`, in UTC unless it names another zone.
-    public var value: String
+    /// line prints it, `2026-08-01 10:00:00`, in UTC unless it names another zone. A part that is missing is `null`.
+    public var value: String { didSet { isNull = Self.isNull(value) } }
     /// The zone of a date that names none.
     var timeZone = TimeZone.gmt
     /// The values that match, if not only ``value`` does.
@@ -19,12 +19,15 @@ public struct EntityQuery: Hashable, Sendable {
     var isNegated = false
     /// The field as it is found without decoding other parts; nil for a field that has to be interpreted.
     private(set) var path: AttributePath?
+    /// Whether the value is null.
+    private var isNull: Bool
 
     /// The condition that the part with that name has that value.
     public init(_ field: String, is value: String) {
       self.field = field
       self.value = value
       path = Self.path(of: field)
+      isNull = Self.isNull(value)
     }
   }
 
@@ -79,12 +82,13 @@ public struct EntityQuery: Hashable, Sendable {
 }
 
 extension EntityQuery.Condition {
-  /// The conditions that a text states as people write it: `stars>=4`, `title^=Du`, `author!=ana`, `title=Dune`.
+  /// The condition that a text states as people write it: `stars>=4`, `title^=Du`, `author!=ana`, `title=Dune`, or
+  /// `stars=null` for what has no stars.
   /// - Parameter timeZone: the zone of a date that names none.
   /// - Throws: ``JournalError`` with code `wrongUse` if the text has another form.
-  package static func conditions(
+  package static func condition(
     _ text: String, timeZone: TimeZone = .gmt
-  ) throws(JournalError) -> [EntityQuery.Condition] {
+  ) throws(JournalError) -> EntityQuery.Condition {
     let operators = ["!=", ">=", "<=", "^=", "=", ">", "<"]
     let places = operators.compactMap { sign in text.firstRange(of: sign).map { (sign, $0) } }
     // The first operator counts. If two begin at the same place, the longer one does.
@@ -107,20 +111,14 @@ extension EntityQuery.Condition {
     condition.timeZone = timeZone
     condition.isNegated = sign == "!="
     switch sign {
-    case "=": return [condition]
-    case "!=":
-      if condition.value != "null" { return [condition] }
-      // A part that is missing has no value either.
-      var isThere = condition
-      isThere.ranges = [.missing]
-      return [condition, isThere]
+    case "=", "!=": break
     case ">=": condition.ranges = condition.meanings.map { .from($0.first) }
     case "<=": condition.ranges = condition.meanings.map { .through($0.last) }
     case ">": condition.ranges = condition.meanings.map { .above($0.last) }
     case "<": condition.ranges = condition.meanings.map { .below($0.first) }
     default: condition.ranges = [.prefix(condition.value)]
     }
-    return [condition]
+    return condition
   }
 
   /// What the text of the value may mean in a comparison: the first and the last of the values that are equal to it.
@@ -167,11 +165,14 @@ extension EntityQuery.Condition {
     return AttributePath(steps)
   }
 
+  private static func isNull(_ value: String) -> Bool { (try? FieldValue(json: value))?.isNull == true }
+
   /// The value as a date, if it is one.
   private var timestamp: Timestamp? { Timestamp(shown: value, in: timeZone) }
 
   private func equals(_ found: FieldValue?) -> Bool {
-    guard let found else { return false }
+    // As in an index, null and missing are the same.
+    guard let found else { return isNull }
     // Values compare as in an index, so that a search finds the same with and without one.
     if case .string(let text) = found, text.utf8.elementsEqual(value.utf8) { return true }
     if case .date(let date) = found, let wanted = timestamp { return Timestamp(date) == wanted }

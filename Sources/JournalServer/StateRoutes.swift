@@ -69,7 +69,7 @@ extension JournalAPI {
       search.query.categories = try categories(named: category, in: catalog)
     }
     for condition in request.values("where") {
-      search.query.conditions += try EntityQuery.Condition.conditions(condition)
+      search.query.conditions.append(try EntityQuery.Condition.condition(condition))
     }
     for order in (parameters.text("sort") ?? "").split(separator: ",") {
       try search.add(order: String(order))

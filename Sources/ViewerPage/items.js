@@ -27,7 +27,7 @@ export class ItemsView {
     this.kind = h("select", { "aria-label": "Kind", onchange: set("kind") });
     this.category = h("select", { "aria-label": "Category", onchange: set("category") });
     this.sort = h("select", { "aria-label": "Sort", onchange: set("sort") });
-    this.filter = h("input", { type: "text", class: "filter", id: "filter", placeholder: "stars>=4", "aria-label": "Filter: field, sign, value", title: "FIELD=VALUE, also != < <= > >= and ^= (begins with)", onchange: () => this.set("where", this.filter.value) });
+    this.filter = h("input", { type: "text", class: "filter", id: "filter", placeholder: "stars>=4", "aria-label": "Filter: field, sign, value", title: "FIELD=VALUE, also != < <= > >= and ^= (begins with); FIELD=null if it is missing", onchange: () => this.set("where", this.filter.value) });
     this.layout = h("button", { type: "button", onclick: () => this.set("layout", this.query.layout === "cards" ? "rows" : "cards") });
     this.deleted = h("input", { type: "checkbox", id: "deleted", onchange: () => this.set("deleted", this.deleted.checked ? "1" : "") });
     this.select = h("button", { type: "button", id: "select", hidden: !this.app.isEditable, onclick: () => this.setSelection(this.selection ? null : []) });

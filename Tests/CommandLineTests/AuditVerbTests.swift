@@ -48,6 +48,15 @@ import Testing
         ["find", "item:1", "--where", "age=212.5", "--where", "@category=1", "--json"], in: path,
         prints: #"{"entity":"item:1","label":"blue cup","kind":"find"}"#)
       try expect(
+        ["find", "--kind", "place", "--at", "1", "--where", "age=null", "--json"], in: path,
+        prints: #"{"entity":"item:2","label":"the \u001b[31mred\nfield","kind":"place"}"#)
+      try expect(
+        ["find", "--where", "age!=null", "--json"], in: path,
+        prints: #"{"entity":"item:1","label":"blue cup","kind":"find"}"#)
+      try expect(
+        ["find", "--kind", "find", "--where", "age=null"], in: path, prints: "",
+        says: "journal: nothing found; --deleted searches deleted entities", code: 1)
+      try expect(
         ["find", "--category", "Cups", "--where", "age=200"], in: path, prints: "",
         says: "journal: nothing found; --deleted searches deleted entities", code: 1)
       try expect(
@@ -105,11 +114,11 @@ import Testing
       try expect(
         ["blame", "item:1"], in: path,
         prints: """
-          FIELD     VALUE       REVISION  DATE (UTC)           AUTHOR  NOTE
-          kind      find               1  2026-08-01 10:00:00  ana     first find
-          category  category:1         1  2026-08-01 10:00:00  ana     first find
-          age       212.5              2  2026-08-02 11:30:00  ben     a photo
-          name      "blue cup"         1  2026-08-01 10:00:00  ana     first find
+          FIELD     VALUE              REVISION  DATE (UTC)           AUTHOR  NOTE
+          kind      find                      1  2026-08-01 10:00:00  ana     first find
+          category  category:1 (Cups)         1  2026-08-01 10:00:00  ana     first find
+          age       212.5                     2  2026-08-02 11:30:00  ben     a photo
+          name      "blue cup"                1  2026-08-01 10:00:00  ana     first find
           """)
       try expect(
         ["blame", "item:2@1", "--json"], in: path,
@@ -335,7 +344,7 @@ import Testing
           entry 6 restored everything as of revision 1: 1 entity changed
 
           - image:1  cup.png
-              item: item:1
+              item: item:1 (blue cup)
               name: cup.png
               mediaType: image/png
               sha256: 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824
@@ -437,7 +446,7 @@ import Testing
           ~ item:1  blue cup
               age: 212.5 → 200
           - image:1  cup.png
-              item: item:1
+              item: item:1 (blue cup)
               name: cup.png
               mediaType: image/png
               sha256: 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824

@@ -196,7 +196,11 @@ import Testing
       let name = folder.path("Finds.jbak")
       #expect(try journal("backup", path, name, "--file").code == 0)
       #expect(try journal("backup", path, name, "--file").code == 0)
-      #expect(try journal("restore-backup", name, folder.path("Third.journal")).code == 0)
+      let third = folder.path("Third.journal")
+      let created = #"{"path":"\#(third)","journal":"<id>","revision":3,"digest":"<digest>"}"#
+      #expect(
+        try journal("restore-backup", name, third, "--json").output.withoutChance
+          == created.withoutChance + "\n")
       #expect(try journal("restore-backup", path + "/FORMAT", folder.path("Fourth.journal")).code == 3)
     }
   }
@@ -349,10 +353,28 @@ import Testing
       #expect(try journal("doctor", path).output.contains("note: no entry names an image of 11 bytes"))
       #expect(try journal("doctor", path).code == 0)
       #expect(try journal("gc", path, "--dry-run").output == "would remove 1 image of 11 bytes\n")
+      #expect(
+        try journal("gc", path, "--dry-run", "--json").output
+          == #"{"dryRun":true,"images":1,"imageByteCount":11}"# + "\n")
       #expect(try journal("gc", path).output == "removed 1 image of 11 bytes\n")
       #expect(try journal("gc", path).output == "removed 0 images of 0 bytes\n")
       #expect(try journal("cat", path, "image:1@3").output == "hello")
       #expect(try journal("verify", path).code == 0)
+    }
+  }
+
+  @Test func eraseReportsInJSONWhatItErased() throws {
+    try withFixedJournal { path, _ in
+      let reason = ["--reason", "by law", "--by", "eve", "--notes", "--json"]
+      func erase(_ entity: String) throws -> String {
+        let result = try run(journalPath, ["erase", path, entity] + reason)
+        #expect(result.code == 0)
+        return String(decoding: result.output, as: UTF8.self).withoutChance
+      }
+      let end = #""revision":4,"digest":"<digest>"}"# + "\n"
+      let (first, second) = (try erase("item:1"), try erase("item:1"))
+      #expect(first == #"{"entities":["item:1","image:1"],"events":4,"images":1,"annotations":3,"# + end)
+      #expect(second == #"{"entities":["item:1"],"events":0,"images":0,"annotations":0,"# + end)
     }
   }
 

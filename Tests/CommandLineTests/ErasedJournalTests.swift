@@ -91,8 +91,11 @@ import Testing
       #expect(state.contains(#""categories":[\#(open)],"items":[\#(item)"#), "\(state)")
       #expect(!state.contains("Secret"), "\(state)")
       #expect(try journal("blame", path, "item:1", "--json").output.contains(#""@category","value":1,"#))
+      let history = try journal("history", path, "item:1").output
+      #expect(history.contains("\n    category: category:1 (erased)\n"), "\(history)")
       // One that exists is not marked.
-      #expect(try journal("show", path, "item:3").output.contains("\n  category      category:2\n"))
+      let other = try journal("show", path, "item:3").output
+      #expect(other.contains("\n  category      category:2 (Open)\n"), "\(other)")
     }
   }
 

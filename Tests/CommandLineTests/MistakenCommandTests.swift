@@ -180,6 +180,40 @@ import Testing
     }
   }
 
+  /// Only its number was shown.
+  @Test func aCategoryIsNamedAsItWasNamedThen() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      let made = try CatalogJournal.create(at: URL(filePath: path))
+      try made.commit { draft in
+        let shelf = try draft.addCategory(name: "Novels")
+        try draft.addItem(kind: "book", category: shelf, attributes: ["title": "Dune"])
+      }
+      try made.commit { try $0.setName(ofCategory: 1, to: "Stories") }
+      try made.commit { try $0.setCategory(ofItem: 1, to: nil) }
+      try made.commit { try $0.deleteCategory(1) }
+      try made.close()
+      let (first, second) = ("category: category:1 (Novels)", "category: category:1 (Stories) → (none)")
+      for (words, texts) in [
+        (["show", "item:1@1"], ["category      category:1 (Novels)"]),
+        (["show", "item:1@2"], ["category      category:1 (Stories)"]),
+        (["blame", "item:1@1"], ["category:1 (Novels)"]), (["blame", "item:1@2"], ["category:1 (Stories)"]),
+        (["history", "item:1"], [first, second]), (["log", "--patch"], [first, second]),
+        (["show", "1"], [first]), (["show", "3"], [second]), (["diff", "2", "3"], [second]),
+        (["diff", "1", "3", "item:1"], ["category: category:1 (Novels) → (none)"]),
+        (["diff", "3", "1", "item:1"], ["category: (none) → category:1 (Novels)"]),
+        (["restore", "item:1", "--at", "1", "--dry-run"], ["category: (none) → category:1 (Novels)"]),
+        (["restore", "item:1", "--at", "1"], ["category: (none) → category:1 (Novels)"]),
+      ] as [([String], [String])] {
+        let result = try run(journalPath, [words[0], path] + words.dropFirst())
+        let output = String(decoding: result.output, as: UTF8.self)
+        #expect(result.code == 0 && texts.allSatisfy { output.contains($0) }, "\(words): \(output)")
+      }
+      let json = try journal("history", path, "item:1@3", "--json").output
+      #expect(json.contains(#""@category":{"old":1}"#) && !json.contains("Stories"), "\(json)")
+    }
+  }
+
   /// Only those entries were found whose items are of the kind, or in the category, now.
   @Test func logFiltersItemsByWhatTheyWereThen() throws {
     try withTemporaryFolder { folder in
@@ -251,6 +285,45 @@ import Testing
       #expect(found.hasPrefix("ENTITY      KIND         CHANGED  LABEL\n"), "\(found.prefix(100))")
       #expect(found.count < 400 && found.hasSuffix("x…\n"))
       #expect(try journal("find", path, "--json").output.count > 100_000)
+    }
+  }
+
+  /// Only the last column was cut, and none in the tables of `replay`.
+  @Test func tablesFitTheTerminalHoweverLongTheirTextsAre() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Finds.journal")
+      let made = try CatalogJournal.create(at: URL(filePath: path))
+      func long(_ word: String) -> String { String(repeating: word, count: 12) }
+      try made.commit(by: long("author"), note: long("note")) { draft in
+        let shelf = try draft.addCategory(name: long("shelf"))
+        let attributes: [String: FieldValue] = [
+          "title": .string(long("title")), long("first"): 1, long("second"): 2,
+        ]
+        try draft.addItem(kind: long("kind"), category: shelf, attributes: attributes)
+      }
+      try made.commit(by: long("author"), note: long("note")) {
+        try $0.updateItem(1, set: [long("first"): 2, long("second"): 3])
+      }
+      try made.tag(long("tag"), by: long("author"))
+      try made.close()
+      for words in [
+        ["log"], ["find"], ["replay"], ["history", "item:1", "--stat"], ["blame", "item:1"], ["tag"],
+        ["diff", "1", "2", "--stat"], ["restore", "item:1", "--at", "1", "--dry-run"],
+      ] {
+        let result = try run(
+          journalPath, [words[0], path] + words.dropFirst(), environment: ["COLUMNS": "80"])
+        let output = String(decoding: result.output, as: UTF8.self)
+        // What a restore changes is no table.
+        let table = output.components(separatedBy: "Later edits that it would undo:\n").last ?? ""
+        #expect(result.code == 0 && table.contains("…"), "\(words): \(output)")
+        #expect(table.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(words): \(output)")
+      }
+      #expect(try journal("replay", path).output.contains(long("kind")))
+      // Counts are not cut.
+      let narrow = try journal("replay", path, environment: ["COLUMNS": "40"]).output
+      #expect(narrow.contains("  1\n\nITEM"), "\(narrow)")
+      #expect(try journal("history", path, "item:1", "--stat").output.contains(long("second")))
+      #expect(try journal("tag", path).output.contains(long("tag")))
     }
   }
 

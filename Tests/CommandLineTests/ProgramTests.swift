@@ -40,6 +40,32 @@ import Testing
     try expect(["import", "J", "git", "/nowhere/at/all"], says: "there is no folder /nowhere/at/all")
   }
 
+  /// The error named no option, and `export --to ""` wrote to the current folder.
+  @Test func anEmptyPointOrPathOfAnOptionIsNamed() throws {
+    var options = Syntax.common.map { (verb: "log", option: $0) }
+    for verb in Verbs.all { options += verb.syntax.options.map { (verb: verb.name, option: $0) } }
+    var count = 0
+    for (verb, option) in options {
+      let advice: String
+      switch option.value {
+      case "SELECTOR"?: advice = "write a point in time, such as 120, HEAD~3, 2026-08-01 or yesterday"
+      case "DIR"?, "FILE"?, "FOLDER"?: advice = "write a path; a variable of the shell may not be set"
+      default: continue
+      }
+      let outcome = try journal(verb, option.name, "")
+      let error = "journal: \(option.name) is empty: \(advice); see journal help \(verb)\n"
+      #expect(outcome == Outcome(code: 2, output: "", error: error))
+      count += 1
+    }
+    #expect(count > 15)
+    // An empty text may be an author or a note.
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      #expect(try journal("tag", path, "first", "--by", "", "--note", "").code == 0)
+      #expect(try journal("log", path, "--author", "").code == 0)
+    }
+  }
+
   @Test func missingEntitiesExitWithOne() throws {
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
@@ -59,6 +85,42 @@ import Testing
       )
       #expect(try journal("replay", path, "--at", "then").code == 2)
       #expect(try journal("show", path, "thing:1").code == 2)
+    }
+  }
+
+  /// `diff` said of an entity that never existed that there are no differences, and `log` with `--since HEAD` that no
+  /// entry matches.
+  @Test func aSearchThatFindsNothingExitsWithOneAndAnEmptyListWithZero() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      func expect(_ code: Int32, _ commands: [[String]]) throws {
+        for words in commands {
+          let result = try run(journalPath, [words[0], path] + words.dropFirst())
+          #expect(result.code == code && !result.error.isEmpty, "\(words): \(result.code)")
+          #expect(result.output.isEmpty, "\(words)")
+        }
+      }
+      try expect(
+        1,
+        [
+          ["find", "nothing"], ["find", "--deleted", "nothing"], ["find", "--category", "none"],
+          ["bisect", "nothing"], ["log", "item:9"], ["log", "item:9", "--since", "HEAD"],
+          ["log", "--category", "none"], ["history", "item:9"], ["blame", "item:9"], ["show", "item:9"],
+          ["show", "9"], ["cat", "item:9.name"], ["diff", "1", "2", "item:9"],
+        ])
+      try expect(
+        0,
+        [
+          ["log", "--author", "zoe"], ["log", "--kind", "none"], ["log", "--since", "HEAD"],
+          ["log", "item:1", "--until", "0"], ["diff", "2", "2"], ["diff", "1", "2", "category:1"],
+          ["diff", "1", "2", "--kind", "none"], ["tag"],
+        ])
+      #expect(try journal("snapshot", path, "list").code == 0)
+    }
+    let codes = "find and bisect exit with 1 if they find nothing."
+    for words in [["help"], ["man"]] {
+      let text = String(decoding: try run(journalPath, words).output, as: UTF8.self)
+      #expect(text.replacing("\n", with: " ").contains(codes))
     }
   }
 

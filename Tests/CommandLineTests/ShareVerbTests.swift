@@ -111,6 +111,26 @@ struct ShareVerbTests {
     }
   }
 
+  /// It was said to be another journal.
+  @Test func joiningTheFolderOfAnInterruptedSharingSaysHowToCompleteIt() throws {
+    let address = try PostgresServer.shared.get().makeDatabase()
+    try withTemporaryFolder { folder in
+      let (one, other) = (try make("One.journal", in: folder), try make("Other.journal", in: folder))
+      #expect(try journal("share", one, address).code == 0)
+      // As if the process had ended before its last step.
+      try FileManager.default.removeItem(atPath: "\(one)/SHARED")
+      let refused = try journal("join", address, one)
+      #expect(refused.code == 1 && refused.error.contains("was not completed"), "\(refused)")
+      #expect(refused.error.contains("journal share \(one) \(address) completes it"), "\(refused)")
+      #expect(try !journal("stat", one).output.contains("shared at"))
+      let foreign = try journal("join", address, other)
+      #expect(foreign.code == 1 && foreign.error.contains("is another journal already"), "\(foreign)")
+      #expect(try journal("share", one, address).code == 0)
+      let joined = try journal("join", address, one)
+      #expect(joined.code == 0 && joined.output.contains("has revision 1: 0 new entries"), "\(joined)")
+    }
+  }
+
   // MARK: Erasing
 
   /// The steps of Documentation/Shared.md. An erased entry keeps its digest, so the old rows of the server, and the old

@@ -78,7 +78,7 @@ import Testing
             and its age
 
         + image:1  cup.png
-            item: item:1
+            item: item:1 (blue cup)
             name: cup.png
             mediaType: image/png
             sha256: 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824
@@ -102,7 +102,7 @@ import Testing
             color: #FF8000FF
         + item:1  blue cup
             kind: find
-            category: category:1
+            category: category:1 (Cups)
             age: 200
             name: "blue cup"
         + item:2  the \u{1b}[31mred\nfield
@@ -117,7 +117,7 @@ import Testing
       prints: """
         item:1 at revision 3, 2026-08-03 00:00:00 UTC
           kind          find
-          category      category:1
+          category      category:1 (Cups)
           age           212.5
           name          "blue cup"
           image:1       cup.png, image/png, 5 bytes
@@ -128,7 +128,7 @@ import Testing
       prints: """
         item:1 at revision 1, 2026-08-01 10:00:00 UTC
           kind          find
-          category      category:1
+          category      category:1 (Cups)
           age           200
           name          "blue cup"
           last changed  revision 1
@@ -143,7 +143,7 @@ import Testing
       ["show", "image:1@HEAD~1"],
       prints: """
         image:1 at revision 2, 2026-08-02 11:30:00 UTC
-          item          item:1
+          item          item:1 (blue cup)
           name          cup.png
           mediaType     image/png
           sha256        2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824
@@ -166,7 +166,7 @@ import Testing
         revision 1  2026-08-01 10:00:00  ana  first find
         + item:1  blue cup
             kind: find
-            category: category:1
+            category: category:1 (Cups)
             age: 200
             name: "blue cup"
         """)
@@ -210,7 +210,7 @@ import Testing
         """#)
     try expect(
       ["replay", "--at", "0"],
-      prints: "revision 0, 1970-01-01 00:00:00 UTC, digest <digest>\n"
+      prints: "revision 0, digest <digest>\n"
         + "0 items, 0 categories, 0 images")
   }
 

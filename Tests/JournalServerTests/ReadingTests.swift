@@ -90,6 +90,9 @@ import Testing
       #expect(try titles("?where=stars%3E%3D5") == ["Dune"])
       #expect(try titles("?where=stars%3C5&where=title%5E%3DEm") == ["Emma"])
       #expect(try titles("?where=stars!%3D5&kind=book") == ["Emma"])
+      #expect(try titles("?where=stars!%3Dnull") == ["Dune", "Emma"])
+      #expect(try served.get("/api/items?where=stars%3Dnull").json()["total"] == 1)
+      #expect(try served.get("/api/items?where=@category%3Dnull").json()["total"] == 1)
       for novels in ["Novels", "1", "category:1"] {
         #expect(try titles("?category=\(novels)") == ["Dune", "Emma"])
       }

@@ -33,6 +33,9 @@ struct Arguments {
         guard let value = attached ?? rest.popFirst() else {
           throw Self.failure(verb, "\(name) needs a value: \(name) \(placeholder)")
         }
+        if value.isEmpty, let advice = option.insteadOfEmpty {
+          throw Self.failure(verb, "\(name) is empty: \(advice)")
+        }
         options[name, default: []].append(value)
       } else {
         guard attached == nil else { throw Self.failure(verb, "\(name) takes no value") }

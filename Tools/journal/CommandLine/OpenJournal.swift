@@ -109,6 +109,13 @@ extension Failure {
 }
 
 extension Journal where State == Catalog {
+  /// Fails if an entity never existed.
+  /// - Throws: ``Failure`` with ``ExitCode/no``.
+  func checkEverExisted(_ entity: EntityKey) throws(Failure) {
+    guard state.revision(of: entity) == 0 else { return }
+    throw Failure(.no, "\(Catalog.name(of: entity)) never existed in this journal")
+  }
+
   /// The categories with a number (`3`, `category:3`) or a name, now or at a point in time.
   /// - Throws: ``Failure`` with ``ExitCode/no`` if there is none.
   func categories(named text: String, asOf point: RevisionSelector = .head()) throws -> Set<CategoryID> {

@@ -8,9 +8,10 @@ extension Syntax {
     Option(
       name: "--where", value: "FIELD=VALUE",
       help:
-        "only with this value, or with !=, <, <=, >, >= or ^= (begins with) instead of =; FIELD is an attribute, a path "
-        + "such as name.common, or @category; a date is 2026-08-01 or \"2026-08-01 10:00:00\", in UTC or with --local in "
-        + "the zone of this machine, unless it names another; may be repeated",
+        "only with this value, or with !=, <, <=, >, >= or ^= (begins with) instead of =; FIELD=null finds what has no "
+        + "value, FIELD!=null what has one; FIELD is an attribute, a path such as name.common, or @category; a date is "
+        + "2026-08-01 or \"2026-08-01 10:00:00\", in UTC or with --local in the zone of this machine, unless it names "
+        + "another; may be repeated",
       isRepeated: true),
   ]
 
@@ -41,8 +42,8 @@ extension Arguments {
   /// The query of these options and a text.
   /// - Throws: ``Failure`` if there is no such category, and ``JournalError`` if a condition has no operator.
   func query(_ journal: CatalogJournal, text: String? = nil) throws -> EntityQuery {
-    let conditions = try values("--where").flatMap {
-      try EntityQuery.Condition.conditions($0, timeZone: timeZone)
+    let conditions = try values("--where").map {
+      try EntityQuery.Condition.condition($0, timeZone: timeZone)
     }
     return EntityQuery(
       text: text, kind: value("--kind"),

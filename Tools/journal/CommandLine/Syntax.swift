@@ -22,6 +22,16 @@ struct Syntax {
     var isRepeated = false
     /// Whether the verb fails without it.
     var isRequired = false
+
+    /// What to write instead of an empty value; nil if the value may be empty.
+    var insteadOfEmpty: String? {
+      switch value {
+      case "SELECTOR"?: "write a point in time, such as 120, HEAD~3, 2026-08-01 or yesterday"
+      // The empty path would be that of the current folder.
+      case "DIR"?, "FILE"?, "FOLDER"?: "write a path; a variable of the shell may not be set"
+      default: nil
+      }
+    }
   }
 
   var operands: [Operand] = []

@@ -1,6 +1,22 @@
 import CatalogModel
 import JSON
 
+/// The texts of entities to which values refer, such as `category:1 (Novels)`.
+struct ReferenceTexts {
+  /// Of the values before the changes.
+  let old: (EntityKey) throws -> String
+  /// Of the values after them.
+  let new: (EntityKey) throws -> String
+}
+
+extension ReferenceTexts {
+  /// Those of changes between two revisions.
+  init(_ labels: Labels, from old: Revision, to new: Revision) {
+    self.init(
+      old: { try labels.reference(to: $0, at: old) }, new: { try labels.reference(to: $0, at: new) })
+  }
+}
+
 /// Changes as text for people: a line for each part, long texts line by line, nested values by path.
 struct ChangeText {
   let terminal: Terminal
@@ -8,9 +24,9 @@ struct ChangeText {
   let isFull: Bool
 
   /// Prints an entity's changes under a heading.
-  func print(_ difference: EntityDifference) throws {
+  func print(_ difference: EntityDifference, _ references: ReferenceTexts) throws {
     try printHeading(difference.entity, difference.operation, difference.new ?? difference.old)
-    try print(difference.parts, of: difference.entity.kind, difference.operation)
+    try print(difference.parts, of: difference.entity.kind, difference.operation, references)
   }
 
   /// Prints `~ item:1  Dune`.
@@ -27,29 +43,38 @@ struct ChangeText {
     try terminal.output.line(terminal.styled(operation.style, heading) + terminal.styled(.faint, text))
   }
 
-  /// Prints the parts that an event changed.
-  func print(_ event: JournalEvent, _ parts: [PartChange]) throws {
+  /// Prints the parts that an event of an entry changed.
+  func print(
+    _ event: JournalEvent, _ parts: [PartChange], in revision: Revision, _ labels: Labels
+  ) throws {
     if case .erased = event.change { return try line("content", erasedText) }
-    try print(parts, of: event.entity.kind, event.operation)
+    let references = ReferenceTexts(labels, from: revision - 1, to: revision)
+    try print(parts, of: event.entity.kind, event.operation, references)
   }
 
   /// Prints the parts of an entity that differ.
-  func print(_ parts: [PartChange], of kind: EntityKind, _ operation: JournalEvent.Operation) throws {
+  private func print(
+    _ parts: [PartChange], of kind: EntityKind, _ operation: JournalEvent.Operation,
+    _ references: ReferenceTexts
+  ) throws {
     for part in parts {
       let name = EntityPart.name(of: part.key, of: kind).printable
       switch (part.old, part.new) {
-      case (let old?, let new?): try print(name, part.key, old, new, of: kind)
+      case (let old?, let new?): try print(name, part.key, old, new, of: kind, references)
       case (nil, let new?):
-        try line(name, (operation == .update ? "(none) → " : "") + text(new, part.key, kind))
+        let text = try text(new, part.key, kind, references.new)
+        try line(name, (operation == .update ? "(none) → " : "") + text)
       case (let old?, nil):
-        try line(name, text(old, part.key, kind) + (operation == .update ? " → (none)" : ""))
+        let text = try text(old, part.key, kind, references.old)
+        try line(name, text + (operation == .update ? " → (none)" : ""))
       case (nil, nil): break
       }
     }
   }
 
   private func print(
-    _ name: String, _ key: FieldKey, _ old: FieldValue, _ new: FieldValue, of kind: EntityKind
+    _ name: String, _ key: FieldKey, _ old: FieldValue, _ new: FieldValue, of kind: EntityKind,
+    _ references: ReferenceTexts
   ) throws {
     switch (key, old, new) {
     case (.attribute, .dictionary, .dictionary), (.attribute, .array, .array):
@@ -57,7 +82,9 @@ struct ChangeText {
         try printLeaf(path.printable, old, new)
       }
     case (.attribute, _, _): try printLeaf(name, old, new)
-    default: try printPair(name, text(old, key, kind), text(new, key, kind), old, new)
+    default:
+      let texts = (try text(old, key, kind, references.old), try text(new, key, kind, references.new))
+      try printPair(name, texts.0, texts.1, old, new)
     }
   }
 
@@ -100,12 +127,14 @@ struct ChangeText {
     }
   }
 
-  private func text(_ value: FieldValue, _ key: FieldKey, _ kind: EntityKind) -> String {
+  private func text(
+    _ value: FieldValue, _ key: FieldKey, _ kind: EntityKind, _ reference: (EntityKey) throws -> String
+  ) throws -> String {
     if case .attribute = key {
       let text = json(value).printable
       return isFull ? text : text.shortened(to: 120)
     }
-    return EntityPart(key, value, of: kind, terminal).value
+    return try EntityPart(key, value, of: kind, terminal, reference: reference).value
   }
 
   private func line(_ name: String, _ text: String) throws {

@@ -12,11 +12,12 @@ struct EntryPage {
     let tags = journal.state.tags.filter { $0.revision == entry.revision }.map(\.name)
     try Self.printHead(entry, tags: tags, isShort: false, terminal)
     let text = ChangeText(terminal: terminal, isFull: isFull)
+    let labels = Labels(journal)
     for event in entry.events {
       let record = try journal.entity(
         event.entity, asOf: .revision(event.operation == .delete ? entry.revision - 1 : entry.revision))
       try text.printHeading(event.entity, event.operation, record?.record)
-      try text.print(event, try journal.parts(changedBy: event))
+      try text.print(event, try journal.parts(changedBy: event), in: entry.revision, labels)
     }
   }
 

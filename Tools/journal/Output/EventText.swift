@@ -8,27 +8,30 @@ struct EntityPart {
 
 extension EntityRecord {
   /// All parts, in the order of the record.
-  /// - Parameter state: the state of the record, which knows what was erased.
+  /// - Parameter state: the state of the record, which names what it refers to.
   func parts(of kind: EntityKind, in state: Catalog, _ terminal: Terminal) -> [EntityPart] {
-    let erased = Set(Catalog.references(in: self, of: kind).filter { state.isErased($0) })
     var parts: [EntityPart] = []
-    visit { key, value in parts.append(EntityPart(key, value, of: kind, erased: erased, terminal)) }
+    visit { key, value in
+      parts.append(EntityPart(key, value, of: kind, terminal) { state.reference(to: $0) })
+    }
     return parts
   }
 }
 
 extension EntityPart {
-  /// - Parameter erased: the erased entities among those to which the part may refer.
+  /// - Parameter reference: the text of an entity to which the part refers.
   init(
-    _ key: FieldKey, _ value: FieldValue, of kind: EntityKind, erased: Set<EntityKey> = [],
-    _ terminal: Terminal
-  ) {
+    _ key: FieldKey, _ value: FieldValue, of kind: EntityKind, _ terminal: Terminal,
+    reference: (EntityKey) throws -> String
+  ) rethrows {
     name = Self.name(of: key, of: kind)
     switch key {
     case .field(let number):
-      let text = value.fieldText(number, of: kind, terminal)
-      let isErased = value.integer != nil && erased.contains { Catalog.name(of: $0) == text }
-      self.value = isErased ? "\(text) \(erasedText)" : text
+      if let entity = value.entity(number, of: kind) {
+        self.value = try reference(entity)
+      } else {
+        self.value = value.fieldText(number, of: kind, terminal)
+      }
     case .attribute: self.value = terminal.text(of: value)
     }
   }
@@ -49,11 +52,18 @@ extension EntityPart {
 }
 
 extension FieldValue {
+  /// The entity to which a field of the catalog with this value refers; nil if it refers to none.
+  fileprivate func entity(_ number: UInt8, of kind: EntityKind) -> EntityKey? {
+    switch (kind, number, self) {
+    case (.item, 1, .integer(let id)): EntityKey.category(Int(id))
+    case (.image, 0, .integer(let id)): EntityKey.item(Int(id))
+    default: nil
+    }
+  }
+
   fileprivate func fieldText(_ number: UInt8, of kind: EntityKind, _ terminal: Terminal) -> String {
     switch (kind, number, self) {
     case (.category, 1, .array(let parts)): Catalog.Color(components: parts)?.hex ?? terminal.text(of: self)
-    case (.item, 1, .integer(let id)): "category:\(id)"
-    case (.image, 0, .integer(let id)): "item:\(id)"
     case (.image, 3, .data(let bytes)): ContentDigest(bytes: Array(bytes))?.hex ?? terminal.text(of: self)
     case (_, _, .string(let text)): text.printable
     default: terminal.text(of: self)

@@ -9,6 +9,7 @@ final class Labels {
   private var byteCount = 0
   private var revision: Revision = 0
   private var past = PastValues<Label>()
+  private var references = PastValues<String>()
   private static let limit = 10_000
   private static let byteLimit = 32 << 20
 
@@ -72,8 +73,22 @@ final class Labels {
 
   /// `item:42 (Dune)`.
   func name(of entity: EntityKey) throws -> String {
-    let label = try label(of: entity)
-    return Catalog.name(of: entity) + (label.isEmpty ? "" : " (\(label))")
+    Catalog.name(of: entity, labeled: try label(of: entity))
+  }
+
+  /// `category:1 (Novels)`, as of a revision: an entity to which a value refers.
+  func reference(to entity: EntityKey, at revision: Revision) throws -> String {
+    let journal = try journal()
+    let state = journal.state
+    // The state has the label if no later event changed the entity. What was erased is erased at every revision.
+    if state.isErased(entity) || state.revision(of: entity) <= revision { return state.reference(to: entity) }
+    if let known = references.value(of: entity, at: revision) { return known }
+    let row: EntityRow? =
+      try journal.readable { try journal.entity(entity, asOf: .revision(revision)) } ?? nil
+    guard let row else { return Catalog.name(of: entity) }
+    let name = Catalog.name(of: entity, labeled: Catalog.label(of: row.record, of: entity.kind))
+    references.note(name, of: entity, in: min(row.modified, revision)...revision)
+    return name
   }
 
   /// The label of an entity after an event, or before its deletion.
@@ -100,8 +115,22 @@ final class Labels {
 
   /// `item:42 (Dune)`, as of an event.
   func name(of event: JournalEvent, in revision: Revision) throws -> String {
-    let label = try label(of: event, in: revision)?.printable.shortened(to: 40) ?? ""
-    return Catalog.name(of: event.entity) + (label.isEmpty ? "" : " (\(label))")
+    Catalog.name(of: event.entity, labeled: try label(of: event, in: revision))
+  }
+}
+
+extension Catalog {
+  /// `item:42 (Dune)`, or only the name if there is no label.
+  static func name(of entity: EntityKey, labeled label: String?) -> String {
+    let label = label?.printable.shortened(to: 40) ?? ""
+    return name(of: entity) + (label.isEmpty ? "" : " (\(label))")
+  }
+
+  /// `category:1 (Novels)`, or `category:1 (erased)`: an entity to which a value of this state refers.
+  func reference(to entity: EntityKey) -> String {
+    if isErased(entity) { return "\(Self.name(of: entity)) \(erasedText)" }
+    let label = record(of: entity).flatMap { Self.label(of: $0, of: entity.kind) }
+    return Self.name(of: entity, labeled: label)
   }
 }
 

@@ -70,7 +70,7 @@ final class LogPrinter {
     for event in events {
       try text.printHeading(
         event.entity, event.operation, label: try labels.label(of: event, in: entry.revision))
-      try text.print(event, try labels.journal().parts(changedBy: event))
+      try text.print(event, try labels.journal().parts(changedBy: event), in: entry.revision, labels)
     }
   }
 

@@ -41,12 +41,28 @@ struct RestoreReport {
       try output.line(terminal.styled(.bold, head))
       try output.line()
       let text = ChangeText(terminal: terminal, isFull: isFull)
-      for change in plan.changes.prefix(isFull ? .max : Self.shownChanges) { try text.print(change) }
+      let references = references
+      for change in plan.changes.prefix(isFull ? .max : Self.shownChanges) {
+        try text.print(change, references)
+      }
       let hidden = plan.changes.count - Self.shownChanges
       if hidden > 0, !isFull { try output.line("… and \(hidden.grouped) more; --full prints all") }
     }
     try printTable(plan.undoes, isDryRun ? "Later edits that it would undo:" : "Later edits that it undid:")
     try printTable(plan.conflicts, "Conflicting later edits:")
+  }
+
+  /// What values refer to may be restored by the same plan.
+  private var references: ReferenceTexts {
+    let labels = Labels(journal)
+    let records = Dictionary(
+      uniqueKeysWithValues: plan.changes.compactMap { change in change.new.map { (change.entity, $0) } })
+    return ReferenceTexts(
+      old: { try labels.reference(to: $0, at: plan.basis) },
+      new: { entity in
+        guard let record = records[entity] else { return try labels.reference(to: entity, at: plan.basis) }
+        return Catalog.name(of: entity, labeled: Catalog.label(of: record, of: entity.kind))
+      })
   }
 
   private func printTable(_ edits: [LaterEdit], _ title: String) throws {
@@ -62,9 +78,9 @@ struct RestoreReport {
     }
     let columns = [
       TextTable.Column(title: "REVISION", alignment: .right, style: .yellow),
-      TextTable.Column(title: terminal.dateTitle), TextTable.Column(title: "AUTHOR"),
-      TextTable.Column(title: "ENTITY"),
-      TextTable.Column(title: "CHANGE"), TextTable.Column(title: "NOTE"),
+      TextTable.Column(title: terminal.dateTitle), TextTable.Column(title: "AUTHOR", isFlexible: true),
+      TextTable.Column(title: "ENTITY", isFlexible: true),
+      TextTable.Column(title: "CHANGE", isFlexible: true), TextTable.Column(title: "NOTE"),
     ]
     try terminal.output.line()
     try terminal.output.line(title)

@@ -44,15 +44,12 @@ enum BlameVerb: Verb {
       try terminal.output.write(writer.bytes)
       return .done
     }
-    // What an entity refers to exists unless it was erased.
-    let references = try journal.entity(entity, asOf: .revision(revision)).map {
-      Catalog.references(in: $0.record, of: entity.kind)
-    }
-    let erased = try Set(
-      (references ?? []).filter { try journal.entity($0, asOf: .revision(revision)) == nil })
+    let labels = Labels(journal)
     let isFull = arguments.has("--full")
-    let rows = blame.map { line in
-      let part = EntityPart(line.key, line.value, of: entity.kind, erased: erased, terminal)
+    let rows = try blame.map { line in
+      let part = try EntityPart(line.key, line.value, of: entity.kind, terminal) {
+        try labels.reference(to: $0, at: revision)
+      }
       // The printable value is cut too.
       let value =
         if isFull, case .attribute = line.key { fullText(of: line.value, terminal) } else {
@@ -65,9 +62,9 @@ enum BlameVerb: Verb {
       ]
     }
     let columns = [
-      TextTable.Column(title: "FIELD"), TextTable.Column(title: "VALUE"),
+      TextTable.Column(title: "FIELD", isFlexible: true), TextTable.Column(title: "VALUE", isFlexible: true),
       TextTable.Column(title: "REVISION", alignment: .right, style: .yellow),
-      TextTable.Column(title: terminal.dateTitle), TextTable.Column(title: "AUTHOR"),
+      TextTable.Column(title: terminal.dateTitle), TextTable.Column(title: "AUTHOR", isFlexible: true),
       TextTable.Column(title: "NOTE"),
     ]
     try TextTable.print(columns, rows, isCut: !isFull, terminal)

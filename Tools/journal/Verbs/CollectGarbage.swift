@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import JSON
 
 /// `journal gc JOURNAL`
 enum CollectGarbage: Verb {
@@ -11,7 +12,9 @@ enum CollectGarbage: Verb {
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
-    options: [Syntax.Option(name: "--dry-run", help: "report what would be removed, and remove nothing")])
+    options: [
+      Syntax.Option(name: "--dry-run", help: "report what would be removed, and remove nothing"), Syntax.json,
+    ])
   static let examples = [
     (command: "journal gc Books.journal --dry-run", does: "how much would be removed"),
     (command: "journal gc Books.journal", does: "removes it"),
@@ -26,6 +29,14 @@ enum CollectGarbage: Verb {
       terminal.progress.show { "reading: \(state.done.grouped) of \(state.all.grouped) entries" }
     }
     terminal.progress.clear()
+    if arguments.has("--json") {
+      try terminal.printJSON { writer in
+        writer.member("dryRun", isDryRun)
+        writer.member("images", report.imageCount)
+        writer.member("imageByteCount", report.byteCount)
+      }
+      return .done
+    }
     try terminal.output.line(
       "\(isDryRun ? "would remove" : "removed") \(report.imageCount.counted("image")) of "
         + report.byteCount.counted("byte"))

@@ -42,12 +42,14 @@ enum Diff: Verb {
         second = try arguments.selector(text)
       }
     }
-    let from = RevisionSelector.revision(try journal.revision(arguments.selector(arguments.operand("A"))))
-    let to = RevisionSelector.revision(try journal.revision(second))
+    let old = try journal.revision(arguments.selector(arguments.operand("A")))
+    let new = try journal.revision(second)
+    let keys = try entities.map { try Catalog.entity($0) }
+    for key in keys { try journal.checkEverExisted(key) }
     var differences =
-      entities.isEmpty
-      ? try journal.diff(from: from, to: to)
-      : try journal.diff(of: entities.map { try Catalog.entity($0) }, from: from, to: to)
+      keys.isEmpty
+      ? try journal.diff(from: .revision(old), to: .revision(new))
+      : try journal.diff(of: keys, from: .revision(old), to: .revision(new))
     if let kind = arguments.value("--kind") {
       let query = EntityQuery(kind: kind)
       differences.removeAll { !query.matches($0.entity, $0.new ?? $0.old ?? EntityRecord()) }
@@ -58,7 +60,8 @@ enum Diff: Verb {
       try printStat(differences, terminal)
     } else {
       let text = ChangeText(terminal: terminal, isFull: arguments.has("--full"))
-      for difference in differences { try text.print(difference) }
+      let references = ReferenceTexts(Labels(journal), from: old, to: new)
+      for difference in differences { try text.print(difference, references) }
     }
     if differences.isEmpty { terminal.warn("there are no differences") }
     let first = arguments.operand("A")
@@ -86,7 +89,7 @@ enum Diff: Verb {
     }
     let columns = [
       TextTable.Column(title: ""), TextTable.Column(title: "ENTITY", style: .yellow),
-      TextTable.Column(title: "LABEL"),
+      TextTable.Column(title: "LABEL", isFlexible: true),
       TextTable.Column(title: "CHANGED"),
     ]
     try TextTable.print(columns, rows, isCut: true, terminal)

@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import JSON
 
 /// `journal erase JOURNAL ENTITY… --reason TEXT`
 enum Erase: Verb {
@@ -24,7 +25,7 @@ enum Erase: Verb {
         name: "--reason", value: "TEXT", help: "why; becomes the note of the new entry", isRequired: true),
       Syntax.Option(
         name: "--notes", help: "also erase author, note and metadata of the entries that changed them"),
-      Syntax.author,
+      Syntax.author, Syntax.json,
     ])
   static let examples = [
     (
@@ -44,13 +45,28 @@ enum Erase: Verb {
       includingWords: arguments.has("--notes"), options: arguments.journalOptions(snapshots: .manual)
     ) { terminal.showCopying($0) }
     terminal.progress.clear()
-    let names = report.entities.map(Catalog.name).joined(separator: ", ")
+    let names = report.entities.map { Catalog.name(of: $0) }
+    if arguments.has("--json") {
+      try terminal.printJSON { writer in
+        writer.key("entities")
+        writer.beginArray()
+        for name in names { writer.string(name) }
+        writer.endArray()
+        writer.member("events", report.eventCount)
+        writer.member("images", report.imageCount)
+        writer.member("annotations", report.annotations.count)
+        writer.member("revision", report.head.revision)
+        writer.member("digest", report.head.digest.hex)
+      }
+      return .done
+    }
+    let list = names.joined(separator: ", ")
     if report.isEmpty {
-      try terminal.output.line("nothing to erase: no content of \(names) is left")
+      try terminal.output.line("nothing to erase: no content of \(list) is left")
       return .done
     }
     try terminal.output.line(
-      "erased \(names): \(report.eventCount.counted("event")), "
+      "erased \(list): \(report.eventCount.counted("event")), "
         + report.imageCount.counted("image")
         + (report.annotations.isEmpty
           ? "" : ", the annotations of \(report.annotations.count.counted("entry", "entries"))"))

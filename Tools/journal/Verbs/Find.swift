@@ -43,7 +43,7 @@ enum Find: Verb {
     var writer = JSONWriter()
     let columns = [
       TextTable.Column(title: "ENTITY", width: 10, style: .yellow),
-      TextTable.Column(title: "KIND", width: 10),
+      TextTable.Column(title: "KIND", width: 10, isFlexible: true),
       TextTable.Column(title: isDeleted ? "DELETED" : "CHANGED", alignment: .right),
       TextTable.Column(title: "LABEL"),
     ]
@@ -51,8 +51,7 @@ enum Find: Verb {
     var rows: [[String]] = []
     func printRows() throws {
       if table == nil {
-        table = TextTable(columns, fitting: rows)
-        table?.isCut = true
+        table = TextTable(columns, fitting: rows, isCut: true, terminal)
         try table?.printTitles(terminal)
       }
       for row in rows { try table?.printRow(row, terminal) }

@@ -34,6 +34,7 @@ enum History: Verb {
     let limit = try arguments.count("-n") ?? Int.max
     let journal = try arguments.openJournal(terminal)
     let revision = try journal.revision(point ?? .head())
+    let labels = Labels(journal)
     var table: TextTable?
     func print(_ part: some Collection<EntityChange>) throws {
       if arguments.has("--json") {
@@ -41,7 +42,7 @@ enum History: Verb {
       } else if arguments.has("--stat") {
         try printRows(part, &table, terminal)
       } else {
-        try Self.print(part, isFull: arguments.has("--full"), terminal)
+        try Self.print(part, labels, isFull: arguments.has("--full"), terminal)
       }
     }
     let hasChanges =
@@ -104,7 +105,7 @@ enum History: Verb {
   private static let partByteCount = 16 << 20
 
   private static func print(
-    _ changes: some Collection<EntityChange>, isFull: Bool, _ terminal: Terminal
+    _ changes: some Collection<EntityChange>, _ labels: Labels, isFull: Bool, _ terminal: Terminal
   ) throws {
     let text = ChangeText(terminal: terminal, isFull: isFull)
     for change in changes {
@@ -113,7 +114,7 @@ enum History: Verb {
           terminal.styled(.yellow, "revision \(change.revision)  \(terminal.text(of: change.date))")
             + "  history before this was pruned")
         try text.printHeading(change.event.entity, change.event.operation, change.labelRecord)
-        try text.print(change.event, change.parts)
+        try text.print(change.event, change.parts, in: change.revision, labels)
         continue
       }
       let head = "revision \(change.revision)  \(terminal.text(of: change.date))  \(change.authorText)"
@@ -121,7 +122,7 @@ enum History: Verb {
       try terminal.output.line(terminal.styled(.yellow, head) + (note.isEmpty ? "" : "  \(note)"))
       let event = change.event
       try text.printHeading(event.entity, event.operation, change.labelRecord)
-      try text.print(event, change.parts)
+      try text.print(event, change.parts, in: change.revision, labels)
     }
   }
 
@@ -131,8 +132,8 @@ enum History: Verb {
   ) throws {
     let columns = [
       TextTable.Column(title: "REVISION", alignment: .right, style: .yellow),
-      TextTable.Column(title: terminal.dateTitle), TextTable.Column(title: "AUTHOR"),
-      TextTable.Column(title: "CHANGE"),
+      TextTable.Column(title: terminal.dateTitle), TextTable.Column(title: "AUTHOR", isFlexible: true),
+      TextTable.Column(title: "CHANGE", isFlexible: true),
       TextTable.Column(title: "NOTE"),
     ]
     let rows = changes.map { change in
@@ -142,8 +143,7 @@ enum History: Verb {
       ]
     }
     if table == nil {
-      table = TextTable(columns, fitting: rows)
-      table?.isCut = true
+      table = TextTable(columns, fitting: rows, isCut: true, terminal)
       try table?.printTitles(terminal)
     }
     for row in rows { try table?.printRow(row, terminal) }

@@ -94,6 +94,7 @@ enum Log: Verb {
     let journal = try arguments.openJournal(terminal)
     let since = try Failure.ofAbsence { try journal.start(ofEntriesSince: point) }
     let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))
+    for entity in entities { try journal.checkEverExisted(entity) }
     let newestFirst = !arguments.has("--reverse")
     var entries: (any EntrySource)?
     if since < until {
@@ -214,9 +215,6 @@ private final class EntityEntries: EntrySource {
     first = range.lowerBound
     for entity in entities {
       let selector = RevisionSelector.entity(Catalog.name(of: entity), upTo: range.upperBound)
-      if journal.state.revision(of: entity) == 0 {
-        throw Failure(.no, "\(Catalog.name(of: entity)) never existed in this journal")
-      }
       do {
         open.insert(try journal.revision(at: selector))
       } catch let error as JournalError where [.notFound, .pruned].contains(error.code) {

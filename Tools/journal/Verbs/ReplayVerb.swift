@@ -112,10 +112,11 @@ enum ReplayVerb: Verb {
   private static func printSummary(_ version: Version<Catalog>, _ terminal: Terminal) throws {
     let catalog = version.state
     let output = terminal.output
+    // No entry made revision 0, so it has no date.
+    let date = version.revision == 0 ? "" : ", \(terminal.text(of: version.date, withZone: true))"
     try output.line(
       terminal.styled(.bold, "revision \(version.revision)")
-        + ", \(terminal.text(of: version.date, withZone: true)), digest "
-        + String(version.digest.hex.prefix(16)))
+        + "\(date), digest \(version.digest.hex.prefix(16))")
     try output.line(
       "\(catalog.itemCount.counted("item")), \(catalog.categoryCount.counted("category", "categories")), "
         + catalog.imageCount.counted("image"))
@@ -130,11 +131,12 @@ enum ReplayVerb: Verb {
       ]
     }
     let columns = [
-      TextTable.Column(title: "ITEM"), TextTable.Column(title: "KIND"), TextTable.Column(title: "CATEGORY"),
+      TextTable.Column(title: "ITEM"), TextTable.Column(title: "KIND", isFlexible: true),
+      TextTable.Column(title: "CATEGORY", isFlexible: true),
       TextTable.Column(title: "CHANGED", alignment: .right, style: .yellow),
       TextTable.Column(title: "ATTRIBUTES"),
     ]
-    try TextTable.print(columns, rows, terminal)
+    try TextTable.print(columns, rows, isCut: true, terminal)
     let hidden = catalog.itemCount - rows.count
     if hidden > 0 { try output.line("… and \(hidden.counted("more item")); --json prints all") }
   }
@@ -159,9 +161,9 @@ enum ReplayVerb: Verb {
     try terminal.output.line()
     try TextTable.print(
       [
-        TextTable.Column(title: "OF"), TextTable.Column(title: "NAME"),
+        TextTable.Column(title: "OF"), TextTable.Column(title: "NAME", isFlexible: true),
         TextTable.Column(title: "ITEMS", alignment: .right),
-      ], rows, terminal)
+      ], rows, isCut: true, terminal)
   }
 }
 

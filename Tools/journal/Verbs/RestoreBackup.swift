@@ -15,7 +15,8 @@ enum RestoreBackup: Verb {
     operands: [
       Syntax.Operand(name: "FILE", help: "the file, or - for standard input", isPath: true),
       Syntax.Operand(name: "NEW", help: "the folder of the journal to create", isPath: true),
-    ])
+    ],
+    options: [Syntax.json])
   static let examples = [
     (command: "journal restore-backup Books.jbak Books.journal", does: "recreates the journal"),
     (
@@ -39,6 +40,15 @@ enum RestoreBackup: Verb {
         backupFile: URL(fileURLWithPath: file), to: url, options: options, progress: show)
     }
     terminal.progress.clear()
+    if arguments.has("--json") {
+      try terminal.printJSON { writer in
+        writer.member("path", name)
+        writer.member("journal", receipt.journal.description)
+        writer.member("revision", receipt.revision)
+        writer.member("digest", receipt.digest.hex)
+      }
+      return .done
+    }
     try terminal.output.line("created \(name.printable) with revision \(receipt.revision)")
     try terminal.output.line("digest \(receipt.digest.hex)")
     return .done

@@ -76,7 +76,14 @@ enum Join: Verb {
     if let found = try existing(url, options) {
       let address = try found.sharingAddress()
       try found.close()
-      guard address == arguments.operand("ADDRESS"), id == nil || id == found.id else {
+      let (wanted, isWanted) = (arguments.operand("ADDRESS"), id == nil || id == found.id)
+      guard address == wanted, isWanted else {
+        if address == nil, isWanted, has(wanted, found.id) {
+          throw Failure(
+            .no,
+            "the sharing of \(path.printable) was not completed, or unshare ended it, so the journal is local; "
+              + "journal share \(path.printable) \(wanted.printable) completes it")
+        }
         throw Failure(
           .no,
           "\(path.printable) is another journal already, not a node of the shared one; choose another name")
@@ -99,6 +106,11 @@ enum Join: Verb {
     try terminal.output.line("created \(path.printable) with revision \(head.revision)")
     try terminal.output.line("digest \(head.digest.hex)")
     return .done
+  }
+
+  /// Whether a database is known to have a journal.
+  private static func has(_ address: String, _ journal: JournalID) -> Bool {
+    (try? PostgresStorage(address).journals().contains(journal)) == true
   }
 
   /// The journal in a folder; nil if there is none yet.

@@ -89,9 +89,10 @@ enum TagVerb: Verb {
       return row + [terminal.text(of: entry.date), entry.authorCell(), terminal.note(of: entry)]
     }
     let columns = [
-      TextTable.Column(title: "TAG"), TextTable.Column(title: "REVISION", alignment: .right, style: .yellow),
+      TextTable.Column(title: "TAG", isFlexible: true),
+      TextTable.Column(title: "REVISION", alignment: .right, style: .yellow),
       TextTable.Column(title: terminal.dateTitle.replacing("DATE", with: "MADE")),
-      TextTable.Column(title: "AUTHOR"),
+      TextTable.Column(title: "AUTHOR", isFlexible: true),
       TextTable.Column(title: "NOTE"),
     ]
     try TextTable.print(columns, rows, isCut: true, terminal)
