@@ -119,7 +119,9 @@ struct LayerTests {
         isOver.withLock { $0 = false }
         let journal = try CatalogJournal.open(at: url, options: options)
         most = max(most, try journal.statistics().replayedEventCount)
-        try journal.commit { _ = try $0.addItem(kind: "tool", attributes: ["number": .integer(Int64(session))]) }
+        try journal.commit {
+          _ = try $0.addItem(kind: "tool", attributes: ["number": .integer(Int64(session))])
+        }
         #expect(journal.state.itemCount == session)
         let ending = DispatchGroup()
         ending.enter()
