@@ -15,6 +15,8 @@ public struct BackupReport: Sendable {
   public internal(set) var copiedImageByteCount = 0
   /// How many images are shared with the journal by a hard link.
   public internal(set) var sharedImageCount = 0
+  /// How many of these images the backup had before, but had lost or had in another size.
+  public internal(set) var restoredImageCount = 0
   /// Whether the backup was rewritten because of an erasure in the journal.
   public internal(set) var isRebuilt = false
   /// The revision before which the journal's history was pruned, if the backup still has the earlier history; otherwise
@@ -27,9 +29,11 @@ extension Journal {
   /// name.
   ///
   /// Commits can continue; the backup has everything that was acknowledged when this began. A later backup to the same
-  /// place reads and writes only what is new. Everything written is read back and compared before this returns. A
-  /// backup is a sound journal at every moment: if it is interrupted, it has what it had before and possibly a part of
-  /// the new entries.
+  /// place reads and writes only what is new. Everything written is read back and compared before this returns. Of what
+  /// the backup has from earlier runs, only the names and sizes of the images are compared with the journal's, and those
+  /// that the backup has lost are copied again; ``verify(deep:progress:)`` of the backup reads all of it. A backup is a
+  /// sound journal at every moment: if it is interrupted, it has what it had before and possibly a part of the new
+  /// entries.
   ///
   /// ```swift
   /// try journal.backup(to: URL(filePath: "/media/stick/Books.backup"))
@@ -42,7 +46,8 @@ extension Journal {
   /// - Throws: ``JournalError``: `locked` while another process has the backup open for writing; `alreadyExists` if
   ///   something else is there, such as a journal that is no backup; `conflict` if the backup has another history, and
   ///   then it is not changed; `damaged` if this journal or the backup is damaged; `io` if the disk is full.
-  /// - Complexity: O(n) in the bytes of entries and images that are new in the backup.
+  /// - Complexity: O(n) in the bytes of entries and images that are new in the backup, and in the number of all images.
+  ///   If this journal has images that the backup lacks and no new entry names, also in the bytes of all entries.
   @discardableResult
   public func backup(
     to url: URL, sharesImages: Bool = true, progress: (CopyProgress) throws -> Void = { _ in }
@@ -142,16 +147,24 @@ extension Journal {
     try backup.place.folder.prepareForWriting()
     // An interrupted run may have left a part of an image that was erased since.
     if let images = try backup.place.folder.openImages() { try BlobNames.removeUnfinished(in: images) }
+    // Before the entries, because an app that adds images in the meantime makes this list longer.
+    var missing = try imagesThatDiffer(in: backup.place.folder)
     var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
     if try hasErasures(after: head, through: last, observer) {
       try rebuild(backup, through: last, sharesImages: sharesImages, &report, observer)
     } else if head.revision < last.revision {
       let copy = try JournalCopy(backup.log, in: backup.place, head: head)
-      try append(to: copy, through: last, sharesImages: sharesImages, &report, observer)
+      try append(to: copy, through: last, sharesImages: sharesImages, &report, observer) {
+        missing.remove($0.digest)
+      }
       try copy.close()
     } else {
       // An interrupted run may have ended before it.
       try backup.markNewest()
+    }
+    if !report.isRebuilt {
+      try copyAgain(
+        missing, to: backup.place.folder, through: last, sharesImages: sharesImages, &report, observer)
     }
     try report.receipt.write(in: backup.place.folder)
     if let base = format.base?.head, !report.isRebuilt, backup.place.format.head.revision < base.revision {
@@ -225,7 +238,7 @@ extension Journal {
     try readPieces(after: copy.head, through: last, observer) { piece, blobs, head in
       for blob in blobs {
         sees(blob)
-        try images.bring(blob)
+        if let error = try images.take(blob) { throw explained(error, of: blob, in: piece) }
       }
       try images.flush()
       try copy.append(piece, head: head)

@@ -1,3 +1,5 @@
+import Files
+
 /// The format of a backup in one file, as Documentation/Format.md describes it: `JRNLBKUP`, the version, and records,
 /// each with its kind and the number of its bytes.
 enum BackupFile {
@@ -5,6 +7,8 @@ enum BackupFile {
   static let version: UInt8 = 1
   /// Files and pipes are written and read in pieces of this size.
   static let pieceByteCount = 1 << 20
+  /// How many bytes precede the content of a record: its kind and its size.
+  private static let headByteCount = 9
 
   /// The kind of a record.
   enum Kind: UInt8 {
@@ -42,5 +46,41 @@ enum BackupFile {
     // A forged entry can name any size, and the bytes are read after this.
     let digest = blob.digest.bytes
     return head(.blob, byteCount: [digest.count, blob.byteCount].sum(of: \.self)) + digest
+  }
+
+  /// The receipt at the end of a backup; nil if nothing has that name. Only the beginning and the end of the file are
+  /// read.
+  /// - Throws: ``JournalError``: `alreadyExists` if the file is no backup, `newerFormat`, or `damaged` if the backup has
+  ///   no receipt at its end.
+  static func receipt(of name: String, in parent: Folder) throws(JournalError) -> JournalReceipt? {
+    guard try parent.status(of: name) != nil else { return nil }
+    let path = parent.path(of: name)
+    let other = JournalError(
+      .alreadyExists, "something is there that is not a backup; choose another name", path: path)
+    let file: File
+    do throws(JournalError) { file = try parent.file(name, .reading) } catch {
+      throw error.code == .notAJournal ? other : error
+    }
+    let start = try file.piece(at: 0, byteCount: magic.count + 1)
+    guard start.starts(with: magic) else { throw other }
+    if start.count > magic.count, start[magic.count] != version {
+      throw JournalError(
+        .newerFormat,
+        "a backup of version \(start[magic.count]) is there, and this library reads version \(version); use a newer "
+          + "library, or choose another name", path: path)
+    }
+    let byteCount = try file.byteCount()
+    let end = try file.piece(
+      at: max(byteCount - headByteCount - JournalReceipt.byteLimit, 0),
+      byteCount: headByteCount + JournalReceipt.byteLimit)
+    for index in end.indices.reversed() where end[index] == Kind.receipt.rawValue {
+      let text = end[index...].dropFirst(headByteCount)
+      guard end[index...].starts(with: head(.receipt, byteCount: text.count)) else { continue }
+      if let receipt = JournalReceipt(String(decoding: text, as: UTF8.self)) { return receipt }
+    }
+    throw JournalError(
+      .damaged,
+      "the backup that is there is cut short or altered: it does not end with a receipt. Remove it, or choose another "
+        + "name", path: path)
   }
 }

@@ -2,13 +2,14 @@ import Files
 public import Foundation
 
 extension Journal {
-  /// Writes a backup as one file, for ``restore(backupFile:to:options:progress:)``. It replaces a backup of that name
-  /// when it is complete.
+  /// Writes a backup as one file, for ``restore(backupFile:to:options:progress:)``. When it is complete, it replaces an
+  /// older backup of this journal that has the same name.
   /// - Parameters:
   ///   - url: the file; its folder must exist.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the backup.
-  /// - Throws: ``JournalError``: `alreadyExists` if the file is not a backup, `damaged` if this journal is, `io` if the
-  ///   disk is full. The previous file is then unchanged.
+  /// - Throws: ``JournalError``: `alreadyExists` if the file is not a backup of this journal; `conflict` if it has
+  ///   another history, or entries that this journal lacks; `damaged` if this journal or the file is; `io` if the disk
+  ///   is full. The previous file is then unchanged.
   /// - Complexity: O(n) in the bytes of the entries and their images.
   @discardableResult
   public func backup(
@@ -18,7 +19,7 @@ extension Journal {
     try checkIsOutside(path)
     let name = URL(fileURLWithPath: path).lastPathComponent
     let parent = try JournalFolder.parent(ofPath: path, hook: options.fileHook)
-    try checkIsBackup(name, in: parent)
+    try checkMayReplace(name, in: parent, through: head.revision)
     try parent.require(try byteCountOfEntries(through: head.revision), for: "the entries")
     UnfinishedFile.removeLeftovers(of: name, in: parent)
     let unfinished = try UnfinishedFile(of: name, in: parent)
@@ -30,6 +31,8 @@ extension Journal {
         unfinished.file.beginFlush()
       }
       try unfinished.file.flush()
+      // Another run may have finished in the meantime.
+      try checkMayReplace(name, in: parent, through: report.receipt.revision)
       try parent.rename(unfinished.name, to: name)
       try parent.flush()
       return report
@@ -39,14 +42,37 @@ extension Journal {
     }
   }
 
-  private func checkIsBackup(_ name: String, in parent: Folder) throws(JournalError) {
-    guard try parent.status(of: name) != nil else { return }
-    let file = try? parent.file(name, .reading)
-    let start = try file?.piece(at: 0, byteCount: BackupFile.magic.count)
-    guard start == BackupFile.magic else {
+  /// Fails unless all that a backup of that name has is also in a backup up to `last`, or nothing has the name.
+  private func checkMayReplace(_ name: String, in parent: Folder, through last: Revision) throws {
+    guard let receipt = try BackupFile.receipt(of: name, in: parent) else { return }
+    let path = parent.path(of: name)
+    guard receipt.journal == id else {
       throw JournalError(
-        .alreadyExists, "something is there that is not a backup; choose another name",
-        path: parent.path(of: name))
+        .alreadyExists,
+        "a backup of another journal, \(receipt.journal), is there, not one of \(id); choose another name",
+        path: path)
+    }
+    func conflict(_ what: String, at revision: Revision) -> JournalError {
+      JournalError(
+        .conflict, "\(what). Nothing was changed; make the backup under another name", revision: revision,
+        path: path)
+    }
+    guard receipt.revision <= last else {
+      let count = receipt.revision - last
+      throw conflict(
+        "the backup has \(count) \(count == 1 ? "entry" : "entries") more than the journal, from entry "
+          + "\(last + 1) on: the journal was restored from an older backup, or another run has just written the file",
+        at: last + 1)
+    }
+    if let base = format.base, receipt.revision < base.head.revision {
+      throw conflict(
+        "the backup ends with entry \(receipt.revision), and the journal has no entries up to \(base.head.revision) "
+          + "any more: history before that revision was pruned", at: receipt.revision)
+    }
+    guard try fulfills(receipt) else {
+      throw conflict(
+        "the backup has another history: its entry \(receipt.revision) differs from the journal's, because the journal "
+          + "or a copy of it was written to after one was restored from the other", at: receipt.revision)
     }
   }
 
@@ -83,10 +109,14 @@ extension Journal {
           try put(BackupFile.head(of: blob))
           try shared.read(blob) { try put($0) }
         } else {
-          // Opened first, because its error is the most precise.
-          let file = try BlobFile(blob, in: images, at: folder.images)
-          try put(BackupFile.head(of: blob))
-          try file.read { piece, _ in try put(piece) }
+          do {
+            // Opened first, because its error is the most precise.
+            let file = try BlobFile(blob, in: images, at: folder.images)
+            try put(BackupFile.head(of: blob))
+            try file.read { piece, _ in try put(piece) }
+          } catch let error as JournalError {
+            throw explained(error, of: blob, in: piece)
+          }
         }
         report.copiedImageCount += 1
         report.copiedImageByteCount += blob.byteCount

@@ -31,13 +31,8 @@ struct BlobCopying {
   }
 
   /// Copies a blob if it is missing.
-  /// - Throws: ``JournalError`` with code `damaged` if the source lacks it or its bytes are altered.
-  mutating func bring(_ blob: Blob) throws {
-    if let error = try take(blob) { throw error }
-  }
-
-  /// Copies a blob if it is missing.
-  /// - Returns: why the source can't give it, as ``bring(_:)`` throws it; nil if the target has it now.
+  /// - Returns: why the source can't give it, with code `damaged` if it lacks the blob or has it with other bytes; nil if
+  ///   the target has it now.
   /// - Throws: an error of the target, or of a cancelled task.
   mutating func take(_ blob: Blob) throws -> JournalError? {
     let name = blob.digest.hex
@@ -190,8 +185,10 @@ extension Files.Folder where Failure == JournalError {
     let free = try freeByteCount()
     // A damaged or forged file can name any size, so nothing is added to it.
     guard free - Self.reserve < byteCount else { return }
+    let needed = Self.reserve + min(byteCount, Int.max - Self.reserve)
     throw JournalError(
-      .io, "there is no room for \(what) of \(byteCount) bytes: the disk has \(free) left; make room",
-      path: path)
+      .io,
+      "there is no room for \(what) of \(byteCount) bytes: \(needed) must be free, including a reserve of "
+        + "\(Self.reserve), and the disk has \(free) left; make room", path: path)
   }
 }

@@ -125,7 +125,9 @@ extension Diagnosis {
       case .base:
         "Restore the file BASE from a backup of the pruned journal, or make a journal with salvage from this one and "
           + "such a backup."
-      case .image: "Restore the file from a backup, or add the same image again."
+      case .image:
+        "Restore the file from a backup, or add the same image again. Without its bytes, erase the image: a journal that "
+          + "lacks one can't be backed up."
       case .snapshot:
         "This costs time, but no data. The journal replaces a layer automatically; snapshot drop removes a snapshot."
       case .receipt: "Make the backup again."
@@ -193,7 +195,7 @@ extension Diagnosis {
           .base
         } else if path.hasPrefix(journal.folder.images) {
           .image
-        } else if path.hasPrefix(journal.folder.snapshots) {
+        } else if !problem.isDamage {
           .snapshot
         } else {
           path.hasSuffix(JournalReceipt.fileName) ? .receipt : .log

@@ -46,6 +46,20 @@ struct NamedBlobs<State: EventSourced> {
   /// The blobs in the records of an entry's entities after it.
   mutating func blobs(in entry: EntryDecoder) throws(JournalError) -> [Blob] {
     var blobs: [Blob] = []
+    try forEach(in: entry) { blobs += $1 }
+    return blobs
+  }
+
+  /// Calls `body` with the entities of an entry, and the blobs in their records after it.
+  mutating func forEach(
+    in entry: SealedEntry, _ body: (EntityKey, [Blob]) -> Void
+  ) throws(JournalError) {
+    try entry.decode { entry throws(JournalError) in try forEach(in: entry, body) }
+  }
+
+  private mutating func forEach(
+    in entry: EntryDecoder, _ body: (EntityKey, [Blob]) -> Void
+  ) throws(JournalError) {
     var events = try entry.events()
     while let event = try events.next(upcast) {
       let record = try record(after: event)
@@ -53,9 +67,8 @@ struct NamedBlobs<State: EventSourced> {
       useCount += 1
       byteCount += cached.byteCount
       byteCount -= records.updateValue(cached, forKey: event.entity)?.byteCount ?? 0
-      if let record { blobs += State.blobs(in: record, of: event.entity.kind) }
+      if let record { body(event.entity, State.blobs(in: record, of: event.entity.kind)) }
     }
-    return blobs
   }
 
   private func record(after event: JournalEvent) throws(JournalError) -> EntityRecord? {

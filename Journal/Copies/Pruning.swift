@@ -55,8 +55,8 @@ extension Journal {
   ///   - options: whose log receives the notices.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work, and
   ///     nothing is pruned.
-  /// - Throws: ``JournalError`` as `open` and ``revision(at:)`` do; `wrongUse` for a shared journal, and for a model
-  ///   without ``EventSourced/parts``; `io` if the disk is full.
+  /// - Throws: ``JournalError`` as `open` and ``revision(at:)`` do, but not `pruned`; `wrongUse` for a shared journal,
+  ///   and for a model without ``EventSourced/parts``; `io` if the disk is full.
   /// - Complexity: O(n) in the bytes of the entries, because the log is rewritten.
   @discardableResult
   public static func prune(
@@ -68,7 +68,7 @@ extension Journal {
     if isDryRun {
       let journal = try open(at: url, mode: .readOnly, options: options)
       defer { try? journal.close() }
-      return try journal.pruningScope(try journal.revision(at: selector), progress).report(journal.head)
+      return try journal.pruningScope(try journal.pruningPoint(selector), progress).report(journal.head)
     }
     return try replacingLog(at: url, options: options) {
       try prune(before: selector, opening: url, reason, author, options, progress)
@@ -81,9 +81,17 @@ extension Journal {
   ) throws -> PruningReport {
     let journal = try openExclusively(at: url, options: options)
     defer { try? journal.close() }
-    let scope = try journal.pruningScope(try journal.revision(at: selector), observer)
+    let scope = try journal.pruningScope(try journal.pruningPoint(selector), observer)
     guard scope.entryCount > 0 else { return scope.report(journal.head) }
     return try journal.prune(scope, reason, author, options, observer)
+  }
+
+  /// The revision of a point. An earlier pruning may have removed it; then history begins later already, with the base.
+  private func pruningPoint(_ selector: RevisionSelector) throws -> Revision {
+    do { return try revision(at: selector) } catch let error as JournalError {
+      guard error.code == .pruned, let base else { throw error }
+      return base.revision
+    }
   }
 
   /// The scope of a pruning.

@@ -37,7 +37,7 @@ extension Journal {
   ///   - options: whose log receives the notices.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
   /// - Throws: ``JournalError``: `alreadyExists`, `locked`, `otherModel`, `io`; `wrongUse` for copies of different
-  ///   journals; `damaged` if not even the first entry can be proven.
+  ///   journals; `damaged` if not even the first entry can be proven, unless HEAD shows that there was none.
   /// - Complexity: O(n) in the bytes of the entries and their images.
   public static func salvage(
     _ sources: [URL], to url: URL, options: JournalOptions = JournalOptions(),
@@ -50,6 +50,12 @@ extension Journal {
     }
     var history = try ProvableHistory(found, State.self)
     let last = try found.map { source throws(JournalError) in try source.log.lastRevision() }.max() ?? 0
+    // A log that has lost all entries looks like an empty one, and only HEAD can tell them apart.
+    let isEmpty =
+      last == 0
+      && found.allSatisfy { source in
+        source.acknowledged.map { $0.revision == 0 } ?? source.problems.isEmpty
+      }
     var (missing, problems): ([Blob], [JournalError]) = ([], [])
     var isBaseProven = false
     try JournalFolder.create(at: url, copying: history.format, options: options) {
@@ -57,8 +63,11 @@ extension Journal {
       let copy = try JournalCopy(making: place)
       do {
         (missing, problems) = try fill(copy, &history, through: last, progress)
-        guard copy.head.revision > 0 || last == 0 else {
-          throw history.end ?? JournalError(.damaged, "no entry can be proven", revision: 1)
+        guard copy.head.revision > 0 || isEmpty else {
+          throw JournalError(
+            .damaged,
+            "not even the first entry can be proven, so no journal was created; restore the journal from a backup, or "
+              + "name another copy of it too", revision: 1, cause: history.isWhole ? nil : history.end)
         }
         try copy.prove(progress)
         let voucher = try place.format.base?.voucher(

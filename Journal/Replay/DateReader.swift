@@ -89,6 +89,15 @@ struct DateReader {
 }
 
 extension Timestamp {
+  /// Reads a date in digits, with or without a day, a time and a zone, as selectors do: `2026-08`, `2026-08-01 10:00`.
+  /// Nil for words, and for times without a date, which mean another moment each day.
+  package init?(calendarDate text: String, in timeZone: TimeZone) {
+    guard text.prefixMatch(of: /[0-9]{4}-[0-9]{2}/) != nil,
+      let date = DateReader(timeZone: timeZone).read(text)
+    else { return nil }
+    self = date
+  }
+
   /// The time at which a clock in a zone shows what a clock in UTC shows at this time.
   package func asShown(in timeZone: TimeZone) -> Timestamp {
     // The offset depends on the time, which depends on the offset: two iterations are enough, except within an hour

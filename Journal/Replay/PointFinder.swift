@@ -12,12 +12,11 @@ struct PointFinder {
     case .revision(let revision): return try existing(revision)
     case .revisionOrYear(let number, let year):
       let atYear = try newestRevision(notAfter: year) ?? 0
-      // A year before the first entry or in the future can't be meant.
-      let isYear = atYear > 0 && year <= .now
-      if number > newest, try isYear || hasEntry(in: number, from: year) {
+      if number > newest, Self.isNear(year), try atYear > 0 || hasEntry(in: number, from: year) {
         return try revision(at: RevisionSelector(form: .date(year)))
       }
-      if isYear, number != atYear, number > 0 {
+      // If there is such a revision, a year before the first entry or in the future can't be meant.
+      if atYear > 0, year <= .now, number != atYear, number > 0 {
         throw JournalError(
           .invalidSelector,
           "\(number) could be the revision or the year; write r\(number) for the revision, or \(number)-01-01 "
@@ -51,9 +50,13 @@ struct PointFinder {
     return try revision(at: selector)
   }
 
-  /// Whether a year that is not in the future has entries.
+  /// Whether a year is at most a hundred years ahead. A later one is more likely a revision that does not exist.
+  private static func isNear(_ year: Timestamp) -> Bool {
+    year.microseconds - Timestamp.now.microseconds < 36_525 * 86_400 * 1_000_000
+  }
+
+  /// Whether a year has entries.
   private func hasEntry(in number: Int, from year: Timestamp) throws -> Bool {
-    if year > .now { return false }
     let isLeap = number % 4 == 0 && (number % 100 != 0 || number % 400 == 0)
     let next = year.microseconds + (isLeap ? 366 : 365) * 86_400 * 1_000_000
     return try (newestRevision(notAfter: Timestamp(microseconds: next - 1)) ?? 0) > 0

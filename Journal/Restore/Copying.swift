@@ -68,7 +68,9 @@ extension Journal {
     for (index, event) in added.enumerated() {
       guard case .add(let record) = event.change else { continue }
       let blobs = State.blobs(in: record, of: event.entity.kind)
-      for blob in blobs { try copying.bring(blob) }
+      for blob in blobs {
+        if let error = try copying.take(blob) { throw error.naming([State.name(of: event.entity)]) }
+      }
       guard !blobs.isEmpty || index % 1000 == 0 else { continue }
       try Task.checkCancellation()
       try observer(CopyProgress(phase: .copying, done: index, all: added.count))

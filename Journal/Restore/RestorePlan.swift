@@ -72,16 +72,18 @@ extension Journal {
   ///   - author: who commits it.
   ///   - note: why; by default the plan's ``RestorePlan/note``.
   ///   - date: the date of the entry, by default now.
-  /// - Throws: ``JournalError`` with code `conflict` if the plan has conflicts, or a later entry changed one of its
-  ///   entities, and then nothing was written; otherwise as `commit` does.
+  ///   - expecting: conditions that must still hold.
+  /// - Throws: ``JournalError`` with code `conflict` if the plan has conflicts, a condition does not hold, or a later
+  ///   entry changed one of its entities, and then nothing was written; otherwise as `commit` does.
   @discardableResult
   public func commit(
-    _ plan: RestorePlan, by author: String = "", note: String? = nil, date: Date? = nil
+    _ plan: RestorePlan, by author: String = "", note: String? = nil, date: Date? = nil,
+    expecting: [Expectation] = []
   ) throws -> Commit<Void> {
     try explaining(plan) {
-      try commit(by: author, note: note ?? plan.note, metadata: plan.metadata, date: date) { draft in
-        try draft.make(plan)
-      }
+      try commit(
+        by: author, note: note ?? plan.note, metadata: plan.metadata, date: date, expecting: expecting
+      ) { draft in try draft.make(plan) }
     }
   }
 
@@ -89,11 +91,12 @@ extension Journal {
   /// Parameters and errors are those of the blocking `commit`.
   @discardableResult
   public func commit(
-    _ plan: RestorePlan, by author: String = "", note: String? = nil, date: Date? = nil
+    _ plan: RestorePlan, by author: String = "", note: String? = nil, date: Date? = nil,
+    expecting: [Expectation] = []
   ) async throws -> Commit<Void> {
     do {
       return try await commit(
-        by: author, note: note ?? plan.note, metadata: plan.metadata, date: date
+        by: author, note: note ?? plan.note, metadata: plan.metadata, date: date, expecting: expecting
       ) { draft in try draft.make(plan) }
     } catch {
       throw explained(error, plan)

@@ -96,7 +96,7 @@ extension Journal {
 
   /// Reads everything, and throws at the first revision that is missing or altered.
   func requireSoundness() throws {
-    let problems = try verify().problems.filter { $0.path?.hasPrefix(folder.snapshots) != true }
+    let problems = try verify().problems.filter(\.isDamage)
     guard let first = problems.min(by: { $0.revision ?? .max < $1.revision ?? .max }) else { return }
     throw JournalError(first.code, first.message, revision: first.revision, path: first.path)
   }

@@ -13,6 +13,8 @@ public struct Verification: Sendable {
     public let path: String?
     /// What is wrong, in a sentence.
     public let message: String
+    /// Whether a part of the journal is missing or altered. A problem of a layer or a snapshot costs time, but no data.
+    public let isDamage: Bool
 
     /// What is wrong and where, in one line.
     public var description: String {
@@ -72,7 +74,7 @@ extension Journal {
     deep: Bool = false, progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
   ) throws -> Verification {
     let expected = version
-    var verifier = Verifier<State>(format: format, upcast: upcast)
+    var verifier = Verifier<State>(format: format, upcast: upcast, snapshots: folder.snapshots)
     // A state whose reads have failed is not sound, whatever the log says.
     if let failure = chain.faults.failure { verifier.note(failure) }
     var snapshots = SnapshotVerifier<State>(chain, isDeep: deep)
@@ -186,6 +188,8 @@ extension Journal {
 private struct Verifier<State: EventSourced> {
   let format: JournalFormat
   let upcast: EventUpcast
+  /// The path of the layers and snapshots.
+  private let snapshots: String
   var result: Verification
   private(set) var blobs: Set<Blob> = []
   private(set) var state = State()
@@ -199,7 +203,8 @@ private struct Verifier<State: EventSourced> {
   /// The newest entry whose header says that it has the digest of the base.
   private var voucher: Revision?
 
-  init(format: JournalFormat, upcast: EventUpcast) {
+  init(format: JournalFormat, upcast: EventUpcast, snapshots: String) {
+    self.snapshots = snapshots
     self.format = format
     self.upcast = upcast
     result = Verification(head: format.head)
@@ -269,7 +274,8 @@ private struct Verifier<State: EventSourced> {
     result.problems.append(
       Verification.Problem(
         code: error.code, revision: error.revision, path: error.path,
-        message: error.message + (error.cause.map { ": \($0)" } ?? "")))
+        message: error.message + (error.cause.map { ": \($0)" } ?? ""),
+        isDamage: error.path?.hasPrefix(snapshots) != true))
   }
 
   /// - Throws: ``JournalError`` if nothing after this entry can be checked.

@@ -38,7 +38,7 @@ extension Timestamp {
   /// Seconds from the start of 1970 to the start of 2001, from which Foundation counts.
   private static let referenceSeconds: Int64 = 978_307_200
 
-  /// The microsecond nearest to a date; nil for dates outside of ±292,000 years and for NaN.
+  /// The microsecond nearest to a date, in the same second; nil for dates outside of ±292,000 years and for NaN.
   package init?(_ date: Date) {
     let interval = date.timeIntervalSinceReferenceDate
     // Converted separately, neither the whole seconds nor the fraction lose precision.
@@ -46,18 +46,21 @@ extension Timestamp {
     guard let seconds = Int64(exactly: whole) else { return nil }
     let (sum, sumOverflow) = seconds.addingReportingOverflow(Self.referenceSeconds)
     let (product, productOverflow) = sum.multipliedReportingOverflow(by: 1_000_000)
-    let fraction = Int64(((interval - whole) * 1_000_000).rounded())
+    // Rounded up into the next second, the last moment of a year would be in the next year.
+    let fraction = min(Int64(((interval - whole) * 1_000_000).rounded()), 999_999)
     let (total, totalOverflow) = product.addingReportingOverflow(fraction)
     guard !sumOverflow, !productOverflow, !totalOverflow else { return nil }
     microseconds = total
   }
 
-  /// The date nearest to the timestamp. From 1729 to 2273, `Timestamp(timestamp.date)` is the same again; further
-  /// away a `Date` is coarser than a microsecond.
+  /// The date nearest to the timestamp, in the same second. From 1729 to 2273, `Timestamp(timestamp.date)` is the same
+  /// again; further away a `Date` is coarser than a microsecond.
   package var date: Date {
     let (seconds, fraction) = Self.floorDivide(microseconds, by: 1_000_000)
-    return Date(
-      timeIntervalSinceReferenceDate: Double(seconds - Self.referenceSeconds) + Double(fraction) / 1_000_000)
+    let start = Double(seconds - Self.referenceSeconds)
+    let nearest = start + Double(fraction) / 1_000_000
+    // Further away, the nearest date of a second's last microseconds may be in the next second.
+    return Date(timeIntervalSinceReferenceDate: min(nearest, (start + 1).nextDown))
   }
 
   fileprivate static func floorDivide(_ number: Int64, by divisor: Int64) -> (

@@ -9,10 +9,16 @@ public struct EntityQuery: Hashable, Sendable {
     /// An attribute, a path inside one such as `name.common`, or one of the catalog's fields such as `@category`.
     public var field: String { didSet { path = Self.path(of: field) } }
     /// The value in JSON, or a plain text. Texts are equal if their UTF-8 bytes are. A date may be written as the command
-    /// line prints it, `2026-08-01 10:00:00`, in UTC unless it names another zone. A part that is missing is `null`.
-    public var value: String { didSet { isNull = Self.isNull(value) } }
+    /// line prints it, `2026-08-01 10:00:00`, or shorter, `2026-08-01 10:00`, `2026-08-01` or `2026-08`, in UTC unless
+    /// it names another zone. A part that is missing is `null`.
+    public var value: String {
+      didSet {
+        isNull = Self.isNull(value)
+        timestamp = Timestamp(shown: value, in: timeZone)
+      }
+    }
     /// The zone of a date that names none.
-    var timeZone = TimeZone.gmt
+    var timeZone = TimeZone.gmt { didSet { timestamp = Timestamp(shown: value, in: timeZone) } }
     /// The values that match, if not only ``value`` does.
     var ranges: [ValueRange]?
     /// Whether it must not hold.
@@ -21,6 +27,8 @@ public struct EntityQuery: Hashable, Sendable {
     private(set) var path: AttributePath?
     /// Whether the value is null.
     private var isNull: Bool
+    /// The value as a date, if it is one.
+    private var timestamp: Timestamp?
 
     /// The condition that the part with that name has that value.
     public init(_ field: String, is value: String) {
@@ -28,10 +36,13 @@ public struct EntityQuery: Hashable, Sendable {
       self.value = value
       path = Self.path(of: field)
       isNull = Self.isNull(value)
+      timestamp = Timestamp(shown: value, in: timeZone)
     }
   }
 
-  /// An entity's name, such as `item:42`, or a text that is part of the label or of a text attribute, ignoring case.
+  /// An entity's name, such as `item:42`, or a text that is part of the label or of a text in the entity, ignoring
+  /// case. The texts are those of the attributes, also inside arrays and dictionaries (but not their keys), the kind of
+  /// an item, and the name and the media type of an image.
   public var text: String?
   /// The kind of items. `category`, `image` and `tag` stand for the other kinds of entities.
   public var kind: String?
@@ -75,7 +86,7 @@ public struct EntityQuery: Hashable, Sendable {
     }
     var found = false
     record.visit { _, value in
-      if case .string(let value) = value, value.containsIgnoringCase(text) { found = true }
+      if !found, value.hasText(text) { found = true }
     }
     return found
   }
@@ -167,9 +178,6 @@ extension EntityQuery.Condition {
 
   private static func isNull(_ value: String) -> Bool { (try? FieldValue(json: value))?.isNull == true }
 
-  /// The value as a date, if it is one.
-  private var timestamp: Timestamp? { Timestamp(shown: value, in: timeZone) }
-
   private func equals(_ found: FieldValue?) -> Bool {
     // As in an index, null and missing are the same.
     guard let found else { return isNull }
@@ -205,13 +213,17 @@ extension EntityQuery.Condition {
 }
 
 extension Timestamp {
-  /// Reads a date as the command line prints it. A date without a zone is in this one, and a day is its first moment.
+  /// Reads a date as the command line prints it, or a shorter one as selectors have it. A date without a zone is in
+  /// this one, and a day or a month is its first moment.
   init?(shown text: String, in timeZone: TimeZone) {
+    let text = text.trimmingCharacters(in: .whitespaces)
     let hasTime = text.utf8.contains(UInt8(ascii: ":"))
     if let exact = Timestamp(text), hasTime {
       self = exact
     } else if let shown = Timestamp(hasTime ? text + "Z" : text) {
       self = shown.asShown(in: timeZone)
+    } else if let date = Timestamp(calendarDate: text, in: timeZone) {
+      self = date
     } else {
       return nil
     }
@@ -304,6 +316,14 @@ extension Catalog {
     return Int(kind.rawValue) < kindNames.count ? kindNames[Int(kind.rawValue)] : ""
   }
 
+  /// The entities that would exist if their content had not been erased, in the order of kinds and numbers, without
+  /// tags, which no restore touches.
+  package var erasedEntities: [EntityKey] {
+    zip(0..., tables).flatMap { kind, table in
+      table.erasedNumbers.map { EntityKey(kind: EntityKind(rawValue: kind), number: $0) }
+    }.filter { Self.isRestored($0.kind) }
+  }
+
   /// The deleted entities, with the revision that deleted each.
   fileprivate var deletedEntities: some Sequence<(EntityKey, Revision)> {
     zip(0..., tables).lazy.flatMap { kind, table in
@@ -328,6 +348,18 @@ extension Catalog {
       zip(0..., tables).lazy.flatMap { kind, table in
         table.lazy.map { (EntityKey(kind: EntityKind(rawValue: kind), number: $0.number), $0.row.record) }
       })
+  }
+}
+
+extension FieldValue {
+  /// Whether that is part of a text in the value. Keys are not searched. A record's values are nested at most 127 deep.
+  fileprivate func hasText(_ text: String) -> Bool {
+    switch self {
+    case .string(let value): value.containsIgnoringCase(text)
+    case .array(let elements): elements.contains { $0.hasText(text) }
+    case .dictionary(let members): members.values.contains { $0.hasText(text) }
+    default: false
+    }
   }
 }
 

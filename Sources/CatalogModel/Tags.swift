@@ -48,7 +48,7 @@ extension Draft where State == Catalog {
   /// - Parameters:
   ///   - name: begins with a letter and has letters, digits, `.`, `_`, `-` and `/`. It must not be another selector,
   ///     such as a date.
-  ///   - revision: the revision of an existing entry.
+  ///   - revision: that of an entry before this one, or 0 for the empty journal.
   /// - Returns: the new tag's number.
   /// - Throws: ``JournalError`` with code `rejected` if the name is invalid or in use, or there is no such revision.
   @discardableResult

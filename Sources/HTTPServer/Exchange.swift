@@ -9,7 +9,7 @@ final class Exchange {
   /// - Parameter request: the request, or nil if it is not valid UTF-8.
   init(_ request: HTTPRequest?, _ handler: any HTTPHandler) {
     guard let request else {
-      reception = .answer(HTTPResponse(400))
+      reception = .answer(handler.answerToInvalidText)
       isAnsweredEarly = true
       return
     }

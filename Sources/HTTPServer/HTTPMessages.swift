@@ -82,4 +82,6 @@ package enum HTTPReception {
 package protocol HTTPHandler: Sendable {
   /// Decides how to continue with a request after its head.
   func receive(_ request: HTTPRequest) -> HTTPReception
+  /// The response to a request that is not valid UTF-8.
+  var answerToInvalidText: HTTPResponse { get }
 }

@@ -11,7 +11,7 @@ import Foundation
 /// | a double that is NaN or infinite | `{"$double":"nan"}`, `"inf"`, `"-inf"` |
 /// | a dictionary that looks like one of these | `{"$$date":…}`: with another `$` |
 ///
-/// Dates of the years 0001 to 9999 are rounded to microseconds.
+/// Dates of the years 0001 to 9999 are rounded to microseconds, but never into the next second.
 enum JSONWrapper {
   case date
   case data

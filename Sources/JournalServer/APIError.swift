@@ -32,7 +32,7 @@ struct APIError: Error {
       self.init(
         Self.status(of: error.code), error.code.rawValue,
         // Messages don't contain the path, unless they repeat the message of a cause.
-        error.message.replacing(path, with: "the journal"))
+        error.messageForClients.replacing(path, with: "the journal"))
       revision = error.revision
       if error.code == .damaged {
         advice =
@@ -78,6 +78,40 @@ struct APIError: Error {
     response.headers += headers
     if status == 401 { response.headers.append(("WWW-Authenticate", "Bearer")) }
     return response
+  }
+}
+
+extension JournalError {
+  /// Whether the journal takes no more commits after a commit with this error, until it is opened again. A shared
+  /// journal takes some again when its server can be reached.
+  var endsCommits: Bool {
+    switch code {
+    case .poisoned: return true
+    case .outcomeUnknown:
+      let reason = (cause as? JournalError)?.code
+      return reason != .unreachable && reason != .diverged
+    default: return false
+    }
+  }
+
+  /// The message for a client, which can't open the journal again.
+  fileprivate var messageForClients: String {
+    guard endsCommits else { return message }
+    let advice = "the journal takes no more commits: its server must be started again"
+    let start = code == .poisoned ? "" : "writing failed: the commit is wholly there or wholly absent, and "
+    let end = code == .poisoned ? "" : ", and then shows which"
+    let reasons = causes.isEmpty ? "" : "; the cause: \(causes.joined(separator: ": "))"
+    return start + advice + end + reasons
+  }
+
+  /// The messages of the causes, with the names of files instead of their paths.
+  private var causes: [String] {
+    guard let cause = cause as? JournalError else { return [] }
+    var message = cause.message
+    if let path = cause.path, let name = path.split(separator: "/").last {
+      message = message.replacing(path, with: name)
+    }
+    return [message] + cause.causes
   }
 }
 

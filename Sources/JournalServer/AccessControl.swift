@@ -32,12 +32,19 @@ final class AccessControl: Sendable {
   private let hostNames: Set<String>
   private let secrets = Lock(Secrets())
 
-  /// - Throws: `JournalError` with code `wrongUse` if a token is too short.
+  /// - Throws: `JournalError` with code `wrongUse` if a token is too short, or a host name is none.
   init(_ options: JournalServer.Options) throws(JournalError) {
     guard options.tokens.allSatisfy({ $0.utf8.count >= Self.leastTokenBytes }) else {
       throw JournalError(
         .wrongUse,
         "a token needs at least \(Self.leastTokenBytes) characters; openssl rand -hex 32 makes one")
+    }
+    // An empty name would admit clients that send none. No client sends the others.
+    let isName = { (name: String) in !name.isEmpty && !name.contains { $0 == "/" || $0.isWhitespace } }
+    if let name = options.hostNames.first(where: { !isName($0) }) {
+      throw JournalError(
+        .wrongUse,
+        "\"\(name)\" is not a host name; write the one that clients use, such as books.example.org")
     }
     tokens = Set(options.tokens.map { SHA256Hash.digest(Array($0.utf8)) })
     hostNames = Set(options.hostNames.map { $0.lowercased() })

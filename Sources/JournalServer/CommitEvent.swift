@@ -16,8 +16,12 @@ struct CommitEvent {
   private let target: Target
   private let operation: String
   private let changes: Members
+  /// The names of the attributes that an update removes.
+  private let removed: [String]
   /// The name of an added entity.
   private let name: String?
+  /// The revision that must have changed the entity last; nil if any may have.
+  private let previous: Revision?
 
   init(_ value: FieldValue) throws {
     let event = try Members(
@@ -40,6 +44,10 @@ struct CommitEvent {
     if self.name != nil, operation != "add" {
       throw APIError.wrongUse("as gives a name to an added entity, but operation is not add")
     }
+    previous = try event.integer("previous")
+    if let previous, operation == "add", previous != 0 {
+      throw APIError.wrongUse("an added entity has no previous revision, so previous is 0 or left out")
+    }
     let kind =
       switch target {
       case .new(let kind): kind
@@ -53,10 +61,28 @@ struct CommitEvent {
       throw APIError.wrongUse("a tag can't be changed; delete it and add another")
     }
     let names = (operation == "add" ? Self.namesOfAdd : Self.namesOfUpdate)[kind] ?? []
-    changes = try Members(given, of: "changes", allowing: names)
+    let changes = try Members(given, of: "changes", allowing: names)
     if let name = names.first(where: { changes.value($0)?.isNull == true && !Self.removable.contains($0) }) {
       throw APIError.wrongUse("\(name) of changes is null, but it can't be removed")
     }
+    let set = try changes.object("attributes")
+    let removed = try changes.array("removed").map { value throws(APIError) in
+      try Members.string(value, "removed")
+    }
+    // Another spelling of a name is another attribute.
+    if let name = removed.first(where: { name in
+      set.index(forKey: name).map { set[$0].key.utf8.elementsEqual(name.utf8) } ?? false
+    }) {
+      throw APIError.wrongUse("the attribute \"\(name)\" is both in attributes and in removed")
+    }
+    self.changes = changes
+    self.removed = removed
+  }
+
+  /// What `previous` says about an entity that exists.
+  var expectation: (entity: EntityKey, revision: Revision)? {
+    guard case .known(let entity) = target, let previous else { return nil }
+    return (entity, previous)
   }
 
   /// What an add of each kind can set.
@@ -127,9 +153,6 @@ struct CommitEvent {
       if let kind = try changes.string("kind") { try draft.setKind(ofItem: id, to: kind) }
       if changes.has("category") { try draft.setCategory(ofItem: id, to: try category(names)) }
       if changes.has("attributes") || changes.has("removed") {
-        let removed = try changes.array("removed").map { value throws(APIError) in
-          try Members.string(value, "removed")
-        }
         try draft.updateItem(id, set: try changes.object("attributes"), remove: removed)
       }
     case .category:
@@ -178,11 +201,12 @@ struct CommitEvent {
   }
 }
 
-/// The expectations of an `If-Match` header: `"item:42@17"` for an entity, `"journal@120"` for the newest entry, or a
-/// list of these.
+/// The expectations of a request: those of the `If-Match` header, `"item:42@17"` for an entity, `"journal@120"` for the
+/// newest entry, or a list of these; and those of the events' `previous`.
 struct Expectations {
   private(set) var all: [Expectation] = []
-  private(set) var entities: [(entity: EntityKey, revision: Revision)] = []
+  /// The oldest revision of each entity that the client has seen.
+  private(set) var entities: [EntityKey: Revision] = [:]
 
   init(_ header: String?) throws {
     guard let header else { return }
@@ -195,10 +219,13 @@ struct Expectations {
       if match.1 == "journal" {
         all.append(.journal(at: revision))
       } else {
-        let entity = try Catalog.entity(named: String(match.1))
-        all.append(.entity(entity, at: revision))
-        entities.append((entity, revision))
+        expect(try Catalog.entity(named: String(match.1)), at: revision)
       }
     }
+  }
+
+  mutating func expect(_ entity: EntityKey, at revision: Revision) {
+    all.append(.entity(entity, at: revision))
+    entities[entity] = min(revision, entities[entity] ?? revision)
   }
 }

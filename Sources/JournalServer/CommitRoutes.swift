@@ -2,6 +2,7 @@ import CatalogModel
 import Foundation
 import HTTPServer
 import JSON
+import Locks
 import SHA256
 
 // Routes that change the journal. Each request makes at most one entry.
@@ -12,10 +13,10 @@ extension JournalAPI {
     let work: (FieldValue) throws -> HTTPResponse
     switch request.path {
     case "/api/commits": work = { [self] in try commit($0, request) }
-    case "/api/restore": work = { [self] in try restore($0) }
-    case "/api/revert": work = { [self] in try revert($0) }
-    case "/api/undo": work = { [self] in try undo($0, isRedo: false) }
-    case "/api/redo": work = { [self] in try undo($0, isRedo: true) }
+    case "/api/restore": work = { [self] in try restore($0, request) }
+    case "/api/revert": work = { [self] in try revert($0, request) }
+    case "/api/undo": work = { [self] in try undo($0, request, isRedo: false) }
+    case "/api/redo": work = { [self] in try undo($0, request, isRedo: true) }
     case "/api/blobs":
       try checkIsEditable()
       if let count = request.contentLength, count > options.imageByteLimit {
@@ -70,20 +71,18 @@ extension JournalAPI {
   /// `POST /api/commits`: an entry in the form that `log --json` prints.
   private func commit(_ value: FieldValue, _ request: HTTPRequest) throws -> HTTPResponse {
     let body = try Members(value, of: "the body", allowing: ["author", "note", "metadata", "events"])
-    let expected = try Expectations(request.headers["if-match"])
+    var expected = try Expectations(request.headers["if-match"])
     let events = try body.array("events").map { try CommitEvent($0) }
     guard !events.isEmpty else { throw APIError.wrongUse("events is empty; there is nothing to commit") }
-    let commit: Commit<Void>
-    do {
-      commit = try journal.commit(
+    for (entity, revision) in events.compactMap(\.expectation) { expected.expect(entity, at: revision) }
+    let commit = try committing(expected) { expectations in
+      try journal.commit(
         by: body.string("author") ?? options.author, note: body.string("note") ?? "",
-        metadata: try body.texts("metadata"), expecting: expected.all
+        metadata: try body.texts("metadata"), expecting: expectations
       ) { draft in
         var names: CommitEvent.Names = [:]
         for event in events { try event.apply(to: &draft, &names) }
       }
-    } catch let error as JournalError where error.code == .conflict {
-      throw try conflict(error, expected)
     }
     if commit.isEmpty {
       return .json { writer in
@@ -97,10 +96,30 @@ extension JournalAPI {
     return HTTPResponse.json(201) { entry.write(to: &$0) }
   }
 
-  /// Adds to the error the changes since the version that the client has seen.
+  /// Commits for any route, if all expectations hold, and notes why the journal takes no more commits.
+  private func committing(
+    _ expected: Expectations, _ body: ([Expectation]) throws -> Commit<Void>
+  ) throws -> Commit<Void> {
+    do {
+      return try body(expected.all)
+    } catch let error as JournalError where error.code == .conflict {
+      throw try conflict(error, expected)
+    } catch let error as JournalError where error.endsCommits {
+      // Later errors have the same cause.
+      refusal.withLock { refusal in
+        if refusal == nil { refusal = JournalError(.poisoned, error.message, cause: error.cause) }
+      }
+      throw error
+    }
+  }
+
+  /// Adds to the error the changes since the version that the client has seen, of at most a hundred entities.
   private func conflict(_ conflict: JournalError, _ expected: Expectations) throws -> APIError {
     var error = APIError(conflict, hiding: journal.url.path)
-    let since = try expected.entities.map { entity, revision in
+    let state = journal.state
+    let outdated = expected.entities.filter { state.revision(of: $0.key) > $0.value }
+      .sorted { $0.key < $1.key }.prefix(100)
+    let since = try outdated.map { entity, revision in
       try journal.history(of: entity, asOf: .head(), limit: 100, byteLimit: Self.listByteLimit)
         .prefix { $0.revision > revision }
     }.flatMap { $0 }.sorted { $0.revision > $1.revision }
@@ -116,7 +135,7 @@ extension JournalAPI {
   // MARK: Restoring
 
   /// `POST /api/restore`
-  private func restore(_ value: FieldValue) throws -> HTTPResponse {
+  private func restore(_ value: FieldValue, _ request: HTTPRequest) throws -> HTTPResponse {
     let body = try Members(
       value, of: "the body",
       allowing: ["entities", "kind", "category", "all", "at", "fields", "keepNew"] + Members.ofPlans)
@@ -151,7 +170,7 @@ extension JournalAPI {
     if plan.isEmpty, let absent = names.first(where: { journal.state.record(of: $0) == nil }) {
       throw try absence(of: absent, at: try journal.revision(at: point))
     }
-    return try carryOut(plan, body)
+    return try carryOut(plan, body, request)
   }
 
   private func parts(_ body: Members) throws -> NamedParts? {
@@ -162,12 +181,12 @@ extension JournalAPI {
   }
 
   /// `POST /api/revert`
-  private func revert(_ value: FieldValue) throws -> HTTPResponse {
+  private func revert(_ value: FieldValue, _ request: HTTPRequest) throws -> HTTPResponse {
     let body = try Members(value, of: "the body", allowing: ["revision", "later"] + Members.ofPlans)
     guard let revision = try body.integer("revision"), revision > 0 else {
       throw APIError.wrongUse("revision is missing: the entry to revert")
     }
-    return try carryOut(try journal.planRevert(of: revision, later: try later(body)), body)
+    return try carryOut(try journal.planRevert(of: revision, later: try later(body)), body, request)
   }
 
   private func later(_ body: Members) throws -> LaterEdits {
@@ -180,7 +199,7 @@ extension JournalAPI {
   }
 
   /// `POST /api/undo` and `POST /api/redo`
-  private func undo(_ value: FieldValue, isRedo: Bool) throws -> HTTPResponse {
+  private func undo(_ value: FieldValue, _ request: HTTPRequest, isRedo: Bool) throws -> HTTPResponse {
     let body = try Members(value, of: "the body", allowing: ["later"] + Members.ofPlans)
     let author = try body.string("author") ?? options.author
     let later = try later(body)
@@ -191,11 +210,12 @@ extension JournalAPI {
         404, "notFound",
         "there is nothing for \(author.isEmpty ? "the empty author" : author) to \(isRedo ? "redo" : "undo")")
     }
-    return try carryOut(plan, body)
+    return try carryOut(plan, body, request)
   }
 
   /// Commits a plan, unless it is a dry run, has conflicts, or differs from the previewed plan.
-  private func carryOut(_ plan: RestorePlan, _ body: Members) throws -> HTTPResponse {
+  private func carryOut(_ plan: RestorePlan, _ body: Members, _ request: HTTPRequest) throws -> HTTPResponse {
+    let expected = try Expectations(request.headers["if-match"])
     let isDryRun = try body.flag("dryRun")
     let digest = plan.digest
     func response(_ status: Int, _ revision: Revision?, _ details: (inout JSONWriter) -> Void = { _ in })
@@ -230,10 +250,13 @@ extension JournalAPI {
         writer.endObject()
       }
     }
-    if plan.isEmpty { return response(200, nil) }
-    let commit = try journal.commit(
-      plan, by: body.string("author") ?? options.author, note: try body.string("note"))
-    return response(201, commit.isEmpty ? nil : commit.revision)
+    if plan.isEmpty, expected.all.isEmpty { return response(200, nil) }
+    let commit = try committing(expected) { expectations in
+      try journal.commit(
+        plan, by: body.string("author") ?? options.author, note: try body.string("note"),
+        expecting: expectations)
+    }
+    return commit.isEmpty ? response(200, nil) : response(201, commit.revision)
   }
 }
 

@@ -49,6 +49,11 @@ final class Gate: Sendable {
       ? secured(Self.page(error), isPage: true) : secured(error.response)
   }
 
+  /// The response to a request of which not even the path is known.
+  var answerToInvalidText: HTTPResponse {
+    secured(APIError.wrongUse("the request is not valid UTF-8, or its percent escapes are not").response)
+  }
+
   private func openSession(_ request: HTTPRequest) throws -> HTTPResponse {
     guard let parts = request.headers["authorization"]?.split(separator: " ", maxSplits: 1), parts.count == 2,
       parts[0].lowercased() == "bearer", let session = access.session(for: String(parts[1]))

@@ -19,6 +19,8 @@ final class JournalAPI: HTTPHandler {
   let timeline: Timeline
   let feed: EntryFeed
   let images: ImageCheck
+  /// Why the journal takes no more commits; nil if it does.
+  let refusal = Lock<JournalError?>(nil)
   /// Limits the requests in progress, because more of them would only take more memory.
   private let turns = TimedSemaphore(value: 8)
 
@@ -47,6 +49,8 @@ final class JournalAPI: HTTPHandler {
         ? .read(try body(request)) : .answer(gate.secured(try inTurn { try wholeAnswer(request) }))
     }
   }
+
+  var answerToInvalidText: HTTPResponse { gate.answerToInvalidText }
 
   /// Handles a request when not too many others are in progress.
   private func inTurn(_ body: () throws -> HTTPResponse) throws -> HTTPResponse {

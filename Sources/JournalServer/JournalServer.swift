@@ -43,8 +43,8 @@ public final class JournalServer: Sendable {
 
   /// Starts serving a journal.
   /// - Throws: `JournalError` with code `io` if the port can't be used; `readOnly` if clients may commit but the
-  ///   journal is not open for writing; `wrongUse` if a token is shorter than 16 characters; `outOfResources` if the
-  ///   system has no threads.
+  ///   journal is not open for writing; `wrongUse` if a token is shorter than 16 characters, or a name is not that
+  ///   of a host; `outOfResources` if the system has no threads.
   public convenience init(_ journal: CatalogJournal, options: Options = Options()) throws {
     if options.isEditable, !journal.isOpenForWriting {
       throw JournalError(

@@ -2,6 +2,7 @@ import CatalogModel
 import Foundation
 import HTTPServer
 import JSON
+import Locks
 
 // Routes of states: facts about the journal, items and entities.
 
@@ -16,11 +17,12 @@ extension JournalAPI {
     let version = journal.version
     let catalog = version.state
     let health = journal.health
+    let refusal = refusal.withLock { $0 }
     return try .json { writer in
       writer.beginObject()
       writer.member("name", journal.url.lastPathComponent)
       try journal.writeCounts(of: version, to: &writer)
-      writer.member("editable", options.isEditable)
+      writer.member("editable", options.isEditable && refusal == nil)
       writer.member("author", options.author)
       writer.key("tags")
       writer.beginArray()
@@ -34,8 +36,9 @@ extension JournalAPI {
       writer.member("lastRevision", health.lastRevision)
       writer.member("endsAtDamage", journal.damage != nil)
       writer.key("problem")
-      if let problem = options.problem ?? journal.damage ?? health.problem ?? feed.problem ?? catalog.failure
-      {
+      let problem =
+        options.problem ?? journal.damage ?? health.problem ?? feed.problem ?? catalog.failure ?? refusal
+      if let problem {
         APIError(problem, hiding: journal.url.path).write(to: &writer)
       } else {
         writer.null()

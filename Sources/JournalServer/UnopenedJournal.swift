@@ -23,4 +23,6 @@ final class UnopenedJournal: HTTPHandler {
       throw error
     }
   }
+
+  var answerToInvalidText: HTTPResponse { gate.answerToInvalidText }
 }

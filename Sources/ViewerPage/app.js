@@ -148,8 +148,9 @@ function showHealth() {
   shownProblem = JSON.stringify(problem);
   alarm.hidden = !problem;
   if (!problem) return;
-  replace(alarm, h("p", {}, h("strong", {}, problem.code === "damaged" ? "This journal is damaged." : "This journal can’t be read completely."), " ",
-    sentence(problem.message), problem.revision ? ` This concerns entry ${problem.revision.toLocaleString("en")}.` : "", endsAtDamage ? ` What is shown ends with revision ${facts.revision.toLocaleString("en")}: all entries up to there can be proven, and nothing can be changed.` : " All that can be read is shown.",
+  const title = { damaged: "This journal is damaged.", poisoned: "This journal can’t be changed." }[problem.code] ?? "This journal can’t be read completely.";
+  replace(alarm, h("p", {}, h("strong", {}, title), " ",
+    sentence(problem.message), problem.revision ? ` This concerns entry ${problem.revision.toLocaleString("en")}.` : "", endsAtDamage ? ` What is shown ends with revision ${facts.revision.toLocaleString("en")}: all entries up to there can be proven, and nothing can be changed.` : problem.code === "poisoned" ? "" : " All that can be read is shown.",
     problem.advice ? " " + problem.advice : ""));
 }
 

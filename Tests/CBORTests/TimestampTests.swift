@@ -77,6 +77,20 @@ import Testing
     #expect(Timestamp(microseconds: -1_500_000).date == Date(timeIntervalSince1970: -1.5))
   }
 
+  /// A date is coarser than a microsecond there, and the nearest one was in the next second.
+  @Test(arguments: [
+    "9999-12-31T23:59:59", "5000-06-30T23:59:59", "0001-01-01T00:00:00", "1969-12-31T23:59:59",
+  ])
+  func theLastMicrosecondOfASecondStaysInIt(second: String) throws {
+    let date = try #require(Timestamp("\(second).999999Z")).date
+    #expect(Timestamp(date)?.description.hasPrefix("\(second).9999") == true)
+    let next = try #require(Timestamp("\(second)Z")).date + 1
+    #expect(date < next)
+    // So does a part of the last microsecond.
+    let last = Date(timeIntervalSinceReferenceDate: next.timeIntervalSinceReferenceDate.nextDown)
+    #expect(Timestamp(last)?.description.hasPrefix("\(second).9999") == true)
+  }
+
   @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300, 9.3e12, -9.3e12])
   func datesBeyondTheRangeOfTimestampsHaveNone(interval: Double) {
     #expect(Timestamp(Date(timeIntervalSinceReferenceDate: interval)) == nil)

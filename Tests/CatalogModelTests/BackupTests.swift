@@ -484,6 +484,29 @@ import Testing
     }
   }
 
+  @Test(arguments: [nil, "longer than it was"] as [String?])
+  func anImageThatTheBackupHasLostIsCopiedAgain(_ content: String?) throws {
+    try withJournal { journal, url in
+      try journal.backup(to: url, sharesImages: false)
+      // No entry names this one, so it stays where it is.
+      _ = try journal.blobs.add(Data("never named".utf8))
+      let image = url.appending(path: "images/\(ContentDigest.hex(of: "red"))")
+      for hasNewEntries in [false, true] {
+        try FileManager.default.removeItem(at: image)
+        if let content { try Data(content.utf8).write(to: image) }
+        if hasNewEntries { try journal.addPicture("blue") }
+        let report = try journal.backup(to: url, sharesImages: false)
+        #expect(report.restoredImageCount == 1)
+        #expect(report.copiedImageCount == (hasNewEntries ? 2 : 1))
+        try check(url, against: journal)
+        let names = try FileManager.default.contentsOfDirectory(
+          atPath: url.appending(path: "images").path)
+        #expect(names.count == (hasNewEntries ? 2 : 1))
+        #expect(try journal.backup(to: url).restoredImageCount == 0)
+      }
+    }
+  }
+
   @Test func aBackupThatIsCancelledKeepsWhatItHad() throws {
     struct Enough: Error {}
     try withJournal { journal, url in
@@ -539,6 +562,61 @@ import Testing
         try CatalogJournal.restore(backupFile: url, to: newer)
       }
       #expect(error?.code == .alreadyExists)
+    }
+  }
+
+  @Test func aBackupFileIsReplacedOnlyIfTheJournalHasAllOfIt() throws {
+    try withJournal { journal, url in
+      let folder = url.deletingLastPathComponent()
+      func expect(
+        _ code: JournalError.Code, _ words: String, from journal: CatalogJournal, to file: URL,
+        location: SourceLocation = #_sourceLocation
+      ) throws {
+        let bytes = try Data(contentsOf: file)
+        let error = #expect(throws: JournalError.self, sourceLocation: location) {
+          try journal.backup(toFile: file)
+        }
+        #expect(error?.code == code, sourceLocation: location)
+        #expect(
+          error?.message.contains(words) == true, "\(String(describing: error))", sourceLocation: location)
+        #expect(try Data(contentsOf: file) == bytes, sourceLocation: location)
+      }
+      try journal.backup(toFile: url)
+      let whole = try Data(contentsOf: url)
+      let other = try CatalogJournal.create(at: folder.appending(path: "Other.journal"))
+      try expect(.alreadyExists, "another journal", from: other, to: url)
+      try other.close()
+      try journal.copy(to: folder.appending(path: "Older.journal"), through: .revision(1))
+      let older = try CatalogJournal.open(at: folder.appending(path: "Older.journal"))
+      try expect(.conflict, "1 entry more", from: older, to: url)
+      // A run that ends while another one is in progress.
+      let raced = folder.appending(path: "Raced.jbak")
+      let error = #expect(throws: JournalError.self) {
+        try older.backup(toFile: raced) { _ in try journal.backup(toFile: raced) }
+      }
+      #expect(error?.code == .conflict)
+      #expect(try Data(contentsOf: raced).count == whole.count)
+      let early = folder.appending(path: "Early.jbak")
+      try older.backup(toFile: early)
+      for _ in 0..<2 { try older.commit { try $0.addItem(kind: "place") } }
+      try expect(.conflict, "another history", from: older, to: url)
+      try older.close()
+      // Damaged ones.
+      try whole.dropLast(3).write(to: url)
+      try expect(.damaged, "Remove it, or choose another name", from: journal, to: url)
+      var newer = whole
+      newer[8] = 9
+      try newer.write(to: url)
+      try expect(.newerFormat, "version 9", from: journal, to: url)
+      try whole.write(to: url)
+      try journal.close()
+      try CatalogJournal.prune(before: .revision(2), at: journal.url)
+      let pruned = try CatalogJournal.open(at: journal.url)
+      defer { try? pruned.close() }
+      try expect(.conflict, "was pruned", from: pruned, to: early)
+      try pruned.backup(toFile: url)
+      let again = folder.appending(path: "Again.journal")
+      #expect(try CatalogJournal.restore(backupFile: url, to: again).revision == 3)
     }
   }
 

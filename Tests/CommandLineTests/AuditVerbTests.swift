@@ -25,6 +25,27 @@ import Testing
     try withTemporaryFolder { folder in try body(try makeFixedJournal(folder)) }
   }
 
+  /// They were not found.
+  @Test func findSearchesTextsInsideListsAndObjects() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Tools.journal")
+      let tools = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+      try tools.commit { draft in
+        _ = try draft.addItem(
+          kind: "tool", attributes: ["name": "Kettle", "tags": ["hot"], "place": ["name": "Kitchen"]])
+      }
+      try tools.close()
+      for text in ["HOT", "kitch", "kettle", "tool"] {
+        try expect(
+          ["find", text, "--json"], in: path,
+          prints: #"{"entity":"item:1","label":"Kettle","kind":"tool"}"#)
+      }
+      try expect(
+        ["find", "tags"], in: path, prints: "",
+        says: "journal: nothing found; --deleted searches deleted entities", code: 1)
+    }
+  }
+
   @Test func findListsEntitiesByTextKindAndCondition() throws {
     try withFixedJournal { path in
       try expect(
@@ -556,6 +577,23 @@ import Testing
       let day = try journal(
         "show", path, "item:2@2026-08-02 20:00", "--local", environment: ["TZ": "America/New_York"])
       #expect(day.code == 1 && day.error.contains("revision 3"))
+    }
+  }
+
+  /// Dates in UTC were printed under the title DATE (LOCAL), and restores took another point.
+  @Test func aZoneThatCanNotBeReadIsAnErrorOfLocal() throws {
+    try withFixedJournal { path in
+      for zone in ["<+0330>-3:30", "Amerca/New_York", ":Europe/Berlin", "GMT+3"] {
+        let refused = try journal("log", path, "--local", environment: ["TZ": zone])
+        #expect(refused.code == 2 && refused.output.isEmpty, "\(refused)")
+        #expect(
+          refused.error.contains("TZ=\(zone); set TZ to a name of the time zone database"), "\(refused)")
+        #expect(try journal("log", path, environment: ["TZ": zone]).code == 0)
+      }
+      for zone in ["UTC", "UTC0", "Europe/Berlin", ":/etc/localtime", ""] {
+        let read = try journal("log", path, "--local", environment: ["TZ": zone])
+        #expect(read.code == 0, "\(zone): \(read)")
+      }
     }
   }
 

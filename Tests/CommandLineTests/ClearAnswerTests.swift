@@ -106,6 +106,84 @@ import Testing
       #expect(year.code == 0 && year.output.contains("the first"), "\(year)")
       let before = try journal("log", path, "--since", "2024")
       #expect(before.code == 1 && before.error.contains("there is no revision 2024"), "\(before)")
+      // A year that has not begun was a revision.
+      let future = try journal("log", path, "--until", "2099")
+      #expect(future.code == 0 && future.output.contains("the first"), "\(future)")
+      let far = try journal("log", path, "--until", "9999")
+      #expect(far.code == 1 && far.error.contains("there is no revision 9999"), "\(far)")
+    }
+  }
+
+  /// The category that has the name now was deleted with its items, the one that had it then was not restored, and find
+  /// and bisect looked for items of the wrong one.
+  @Test func theNameOfACategoryIsTheOneThatItHadThen() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      let made = try CatalogJournal.create(at: URL(filePath: path))
+      func add(_ title: String) throws {
+        try made.commit { draft in
+          let novels = try draft.addCategory(name: "Novels")
+          try draft.addItem(kind: "book", category: novels, attributes: ["title": .string(title)])
+        }
+      }
+      try add("Dune")
+      try made.commit { draft in
+        try draft.deleteItem(1)
+        try draft.deleteCategory(1)
+      }
+      try add("Solaris")
+      try made.close()
+      let then = try journal("find", path, "--category", "Novels", "--at", "1").output
+      #expect(then.contains("Dune") && !then.contains("Solaris"), "\(then)")
+      let now = try journal("find", path, "--category", "Novels").output
+      #expect(now.contains("Solaris") && !now.contains("Dune"), "\(now)")
+      let first = try journal("bisect", path, "--category", "Novels", "--where", "title=Dune", "--to", "1")
+      #expect(first.code == 0, "\(first)")
+      let log = try journal("log", path, "--category", "Novels", "--until", "1", "--json").output
+      #expect(log.contains(#"{"revision":1,"#), "\(log)")
+
+      let refused = try journal("restore", path, "--category", "Novels", "--at", "1")
+      #expect(refused.code == 2, "\(refused)")
+      #expect(
+        refused.error.contains(
+          "\"Novels\" was the name of category:1 at revision 1, and is that of category:2 now; write the one to "
+            + "restore, such as --category category:1"), "\(refused)")
+      let restored = try journal("restore", path, "--category", "category:1", "--at", "1")
+      #expect(restored.code == 0 && restored.output.contains("+ item:1  Dune"), "\(restored)")
+      #expect(!restored.output.contains("category:2") && !restored.output.contains("item:2"), "\(restored)")
+
+      let app = try CatalogJournal.open(at: URL(filePath: path))
+      try app.commit { draft in
+        try draft.setName(ofCategory: 1, to: "Old")
+        try draft.setName(ofCategory: 2, to: "New")
+      }
+      try app.close()
+      let past = try journal("restore", path, "--category", "Novels", "--at", "1", "--dry-run").output
+      #expect(past.contains("name: Old → Novels") && !past.contains("category:2"), "\(past)")
+      // No category had this name then.
+      let newer = try journal("restore", path, "--category", "New", "--at", "1", "--dry-run").output
+      #expect(newer.contains("- category:2  New") && newer.contains("- item:2  Solaris"), "\(newer)")
+    }
+  }
+
+  /// Without a hint, it seemed that the author that log finds had made no entry.
+  @Test func anAuthorThatIsNotFoundIsNamedAsItIsWritten() throws {
+    try withFixedJournal { path in
+      #expect(try journal("log", path, "--author", "BE").output.contains("a photo"))
+      let part = try journal("revert", path, "--author", "BE", "--dry-run")
+      #expect(part.code == 1, "\(part)")
+      #expect(
+        part.error.contains("no author is named \"BE\"; log --author also finds parts of names: ben"),
+        "\(part)")
+      for verb in ["undo", "redo"] {
+        let other = try journal(verb, path, "--by", "ANA", "--dry-run")
+        #expect(other.code == 1, "\(other)")
+        #expect(
+          other.error.contains("there is nothing for ANA to \(verb) (did you mean ana?)"), "\(other)")
+      }
+      // The name is right, so nothing else is suggested.
+      let right = try journal("redo", path, "--by", "ana").error
+      #expect(right == "journal: there is nothing for ana to redo\n", "\(right)")
     }
   }
 

@@ -68,7 +68,10 @@ import Testing
       let result = try journal("prune", path, "--before", "2", "--reason", "room", "--by", "eve")
       #expect(
         result.output.contains("history begins with the state of revision 2\nentry 4 records this; digest "))
-      #expect(try journal("prune", path, "--before", "2").output.hasPrefix("nothing to prune"))
+      for point in ["2", "1", "2026-08-01"] {
+        let again = try journal("prune", path, "--before", point)
+        #expect(again.code == 0 && again.output.hasPrefix("nothing to prune"), "\(point) \(again)")
+      }
       #expect(try journal("replay", path, "--json", "--at", "2").output == state)
       let log = try journal("log", path).output
       #expect(log.hasSuffix("history up to revision 2, of 2026-08-02 11:30:00, was pruned\n"), "\(log)")
@@ -205,6 +208,82 @@ import Testing
     }
   }
 
+  /// It replaced any file that began as a backup does.
+  @Test func aBackupFileIsNotReplacedByOneOfAnotherJournalOrAnOlderCopy() throws {
+    try withFixedJournal { path, folder in
+      let file = folder.path("Finds.jbak")
+      #expect(try journal("backup", path, file, "--file").code == 0)
+      let bytes = try Data(contentsOf: URL(filePath: file))
+      let other = folder.path("Other.journal")
+      #expect(try journal("init", other).code == 0)
+      var result = try journal("backup", other, file, "--file")
+      #expect(result.code == 3 && result.error.contains("a backup of another journal, "), "\(result)")
+      let older = folder.path("Older.journal")
+      #expect(try journal("replay", path, "--at", "1", "--to", older).code == 0)
+      result = try journal("backup", older, file, "--file")
+      #expect(result.code == 1 && result.error.contains("2 entries more than the journal"), "\(result)")
+      #expect(try Data(contentsOf: URL(filePath: file)) == bytes)
+    }
+  }
+
+  /// It said that the backup was up to date, although verify said that it was not sound.
+  @Test func anImageThatABackupHasLostIsCopiedAgain() throws {
+    try withFixedJournal { path, folder in
+      let backup = folder.path("Finds.backup")
+      #expect(try journal("backup", path, backup, "--copy-images").code == 0)
+      let images = "\(backup)/images"
+      for name in try FileManager.default.contentsOfDirectory(atPath: images) {
+        try FileManager.default.removeItem(atPath: "\(images)/\(name)")
+      }
+      #expect(try journal("verify", backup).code == 1)
+      let result = try journal("backup", path, backup)
+      #expect(result.code == 0 && result.error.contains("the backup had lost 1 image"), "\(result)")
+      #expect(try journal("verify", backup).code == 0)
+      #expect(try journal("backup", path, backup).error == "")
+    }
+  }
+
+  /// The error named only the hash of the image, and no way to back up the rest.
+  @Test func aLostImageIsNamedAndAfterItsErasureTheRestIsBackedUp() throws {
+    try withFixedJournal { path, folder in
+      let hash = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+      try FileManager.default.removeItem(atPath: "\(path)/images/\(hash)")
+      for words in [
+        ["backup", path, folder.path("Finds.backup")], ["backup", path, folder.path("Finds.jbak"), "--file"],
+        ["replay", path, "--at", "3", "--to", folder.path("Fork.journal")],
+        ["replay", path, "--at", "3", "--no-history", "--to", folder.path("State.journal")],
+      ] {
+        let result = try run(journalPath, words)
+        let error = String(decoding: result.error, as: UTF8.self)
+        #expect(result.code == 3 && error.contains("or erase image:1, so that the rest"), "\(words) \(error)")
+      }
+      #expect(try journal("erase", path, "image:1", "--reason", "lost").code == 0)
+      #expect(try journal("backup", path, folder.path("Finds.backup")).code == 0)
+      #expect(try journal("verify", folder.path("Finds.backup")).code == 0)
+    }
+  }
+
+  /// It made an empty journal with the same identity, which took commits.
+  @Test func aJournalWhoseLogIsGoneIsNotSalvagedAsAnEmptyOne() throws {
+    try withFixedJournal { path, folder in
+      let entries = "\(path)/entries"
+      for name in try FileManager.default.contentsOfDirectory(atPath: entries)
+      where name.hasSuffix(".log") || name.hasSuffix(".ldb") {
+        try FileManager.default.removeItem(atPath: "\(entries)/\(name)")
+      }
+      let saved = folder.path("Saved.journal")
+      for isHeadGone in [false, true] {
+        if isHeadGone { try FileManager.default.removeItem(atPath: "\(path)/HEAD") }
+        let result = try journal("salvage", path, "--to", saved)
+        #expect(result.code == 3 && result.error.contains("not even the first entry"), "\(result)")
+        #expect(!FileManager.default.fileExists(atPath: saved))
+      }
+      let empty = folder.path("Empty.journal")
+      #expect(try journal("init", empty).code == 0)
+      #expect(try journal("salvage", empty, "--to", saved).code == 0)
+    }
+  }
+
   /// The records of a backup in one file.
   private struct BackupRecords {
     struct Record {
@@ -279,7 +358,7 @@ import Testing
       for kind in ["B", "S"] as [Character] {
         var forged = whole
         forged.records[try #require(whole.index(kind))].byteCount = UInt64(Int.max)
-        try expectRefused(forged, "there is no room for", in: folder)
+        try expectRefused(forged, "must be free, including a reserve of 1048576", in: folder)
       }
       var forged = whole
       let index = try #require(whole.index("S"))
@@ -305,7 +384,7 @@ import Testing
       #expect(
         result.output == """
           damage: the bytes of an image are altered; restore the file from a backup (\(image))
-              Restore the file from a backup, or add the same image again.
+              Restore the file from a backup, or add the same image again. Without its bytes, erase the image: a journal that lacks one can't be backed up.
           the journal opens
 
           """)

@@ -62,6 +62,36 @@ import Testing
     }
   }
 
+  /// It said that everything was as requested already, or left the erased item out and did not say so.
+  @Test func aRestoreOfAGroupNamesWhatWasErased() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("J.journal")
+      let app = try CatalogJournal.create(at: URL(filePath: path))
+      for name in ["Ana", "Bob"] {
+        try app.commit { _ = try $0.addItem(kind: "person", attributes: ["name": .string(name)]) }
+      }
+      try app.close()
+      #expect(try journal("erase", path, "item:2", "--reason", "by law").code == 0)
+      let note = "journal: these can't be restored, because their content at revision 2 was erased: item:2"
+      let nothing = "nothing to do: everything else is as requested already\n"
+      for (words, rest) in [
+        (["--all"], ""), (["--kind", "person"], "; whether they had this kind is not known"),
+      ] {
+        let result = try run(journalPath, ["restore", path, "--at", "2"] + words)
+        let (output, error) = (
+          String(decoding: result.output, as: UTF8.self), String(decoding: result.error, as: UTF8.self)
+        )
+        #expect(result.code == 0 && output == nothing && error == note + rest + "\n", "\(words): \(error)")
+      }
+      let none = try journal("restore", path, "--kind", "place", "--at", "2")
+      #expect(none.code == 1 && none.error.contains(note), "\(none)")
+      // It did not exist yet.
+      let earlier = try journal("restore", path, "--all", "--at", "1")
+      #expect(earlier.output == "nothing to do: everything is as requested already\n", "\(earlier)")
+      #expect(earlier.error.isEmpty, "\(earlier)")
+    }
+  }
+
   /// It looked like an item of a category that exists, or of none.
   @Test func anItemOfAnErasedCategoryIsShownWithItsReference() throws {
     try withTemporaryFolder { folder in

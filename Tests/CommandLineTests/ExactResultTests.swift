@@ -146,6 +146,32 @@ import Testing
     }
   }
 
+  /// They were texts, though --at and --since read them as dates, and nothing was found.
+  @Test func conditionsReadDatesWithoutSecondsOrADay() throws {
+    try withJournal { path, made in
+      let date = Date(timeIntervalSinceReferenceDate: 788_918_400)
+      try made.commit {
+        _ = try $0.addItem(kind: "book", attributes: ["title": "Dune", "d": .date(date)])
+        _ = try $0.addItem(kind: "book", attributes: ["title": "2026-01", "age": "5 minutes ago"])
+      }
+      try made.close()
+      for (condition, isLocal, items) in [
+        ("d>2025-12-31 23:59", false, ["item:1"]), ("d<2026-01-01 00:01", false, ["item:1"]),
+        ("d=2026-01-01 00:00", false, ["item:1"]), ("d=2026-01-01T00:00", false, ["item:1"]),
+        ("d=2026-01", false, ["item:1"]), ("d>=2026-01", false, ["item:1"]), ("d<2026-01", false, []),
+        ("d > 2025-12", false, ["item:1"]), ("d=2025-12-31 19:00", true, ["item:1"]),
+        ("d>=2026-01", true, []), ("title=2026-01", false, ["item:2"]),
+        ("age=5 minutes ago", false, ["item:2"]),
+      ] as [(String, Bool, [String])] {
+        let words = ["find", path, "--where", condition] + (isLocal ? ["--local"] : [])
+        let found = try run(journalPath, words, environment: ["TZ": "America/New_York"])
+        let output = String(decoding: found.output, as: UTF8.self)
+        let names = output.matches(of: /item:[0-9]/).map { String($0.output) }
+        #expect(names == items, "\(condition): \(output)")
+      }
+    }
+  }
+
   /// They were read in UTC and printed in the local zone, so what was printed was not found.
   @Test func conditionsReadDatesInTheZoneInWhichTheyArePrinted() throws {
     try withJournal { path, made in

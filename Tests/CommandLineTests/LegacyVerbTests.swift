@@ -188,6 +188,58 @@ import Testing
     }
   }
 
+  /// Each round added the to-do once more.
+  @Test func whatWasAddedInTheJournalAndExportedIsNotAddedAgain() throws {
+    try withTemporaryFolder { folder in
+      let (path, documents) = (folder.path("J.journal"), folder.path("Documents"))
+      try FileManager.default.createDirectory(atPath: documents, withIntermediateDirectories: true)
+      try PropertyListSerialization.data(
+        fromPropertyList: [["titleKey": "Nap"], ["titleKey": "Rise"]], format: .xml, options: 0
+      ).write(to: URL(filePath: "\(documents)/toDoItems.plist"))
+      #expect(try journal("import", path, "plist", documents).code == 0)
+      let app = try CatalogJournal.open(at: URL(filePath: path))
+      // One has the same text as an imported one, on purpose.
+      try app.commit { draft in
+        for title in ["new", "Nap"] {
+          try draft.addItem(kind: "toDo", attributes: ["title": .string(title), "timestamp": 5])
+        }
+        try draft.addItem(kind: "toDo", attributes: ["title": "Nap", "done": false])
+      }
+      try app.close()
+      for _ in 1...3 {
+        #expect(try journal("export", path, "plist", "--to", documents, "--force").code == 0)
+        let again = try journal("import", path, "plist", documents)
+        #expect(again.code == 0 && again.error == "", "\(again)")
+        #expect(again.output.contains("items: 5 as before"), "\(again)")
+      }
+      let state = try CatalogJournal.open(at: URL(filePath: path), mode: .readOnly).state
+      let titles = state.items(ofKind: "toDo").compactMap { $0["title"]?.string }
+      #expect(titles == ["Nap", "Rise", "new", "Nap", "Nap"])
+    }
+  }
+
+  /// Without the importer's record, an import added every item once more.
+  @Test func anErasedPersonLeavesNoTraceIfTheImportersRecordIsErasedToo() throws {
+    try withTemporaryFolder { folder in
+      func archive(_ names: [String]) throws {
+        let persons = names.map {
+          ArchiveNode(ArchivedClass("JSPerson"), ["name": .string($0), "number": .string("555 0100")])
+        }
+        try Data(ArchiveNode.array(persons.map { .node($0) }).archived()).write(
+          to: URL(filePath: folder.path("people")))
+      }
+      let path = folder.path("J.journal")
+      try archive(["Al", "Ben"])
+      #expect(try journal("import", path, "archive", folder.path("people")).code == 0)
+      #expect(try journal("find", path, "--kind", "legacyStore").output.contains("item:3"))
+      #expect(try journal("erase", path, "item:1", "item:3", "--reason", "by law").code == 0)
+      try archive(["Ben"])
+      let again = try journal("import", path, "archive", folder.path("people"))
+      #expect(again.code == 0 && again.error == "" && again.output.contains("items: 1 as before"), "\(again)")
+      #expect(try journal("verify", path).code == 0)
+    }
+  }
+
   @Test func wrongUseIsExplained() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("J.journal")

@@ -69,6 +69,38 @@ import Testing
     }
   }
 
+  /// The error told a program what to do: to close the journal and open it again.
+  @Test(.enabled(if: Mount.isPossible, "only the superuser can mount a small disk"))
+  func anImportThatAFullDiskStoppedSaysWhatIsKeptAndContinues() throws {
+    var generator = SeededGenerator()
+    try withTemporaryFolder { folder in
+      var repository = try MadeRepository(folder.path("repository"))
+      for number in 1...100 {
+        let bytes = (0..<45_000).map { _ in UInt8.random(in: 0x20...0x7E, using: &generator) }
+        repository.commit("\(number)", [.file("f", Data(bytes))])
+      }
+      try repository.write()
+      let disk = try Mount.point(in: folder.path)
+      try Mount.with(["-t", "tmpfs", "-o", "size=24m", "none"], at: disk) {
+        let (path, ballast) = ("\(disk)/J.journal", URL(fileURLWithPath: "\(disk)/ballast"))
+        try Data(count: 21 << 20).write(to: ballast)
+        let stopped = try journal("import", path, "git", repository.path)
+        #expect(stopped.code == 3 && stopped.output == "", "\(stopped)")
+        let kept = try CatalogJournal.open(at: URL(fileURLWithPath: path), mode: .readOnly).head.revision
+        #expect(
+          stopped.error.hasPrefix(
+            "journal: the import stopped, and everything up to revision \(kept) is kept; run it again to "
+              + "continue, after mending this: "),
+          "\(stopped)")
+        #expect(stopped.error.hasSuffix("the disk is full; free some space\n"), "\(stopped)")
+        try FileManager.default.removeItem(at: ballast)
+        let continued = try journal("import", path, "git", repository.path)
+        #expect(continued.code == 0, "\(continued)")
+        #expect(continued.output.hasPrefix("imported \(100 - kept) commits "), "\(continued)")
+      }
+    }
+  }
+
   @Test func aSecondRunWithNothingNewMakesNoEntry() throws {
     try withTemporaryFolder { folder in
       var repository = try MadeRepository(folder.path("repository"))
@@ -79,6 +111,88 @@ import Testing
       _ = try journal("import", path, "git", repository.path)
       let again = try journal("import", path, "git", repository.path)
       #expect(again.output.hasPrefix("imported 1 commit of \(repository.path): 0 entries, 0 events, "))
+    }
+  }
+
+  /// A repository of three commits, the last of which removes the first one's file, and its import.
+  private func importThreeCommits(
+    _ folder: TemporaryFolder
+  ) throws -> (repository: MadeRepository, path: String) {
+    var repository = try MadeRepository(folder.path("repository"))
+    repository.commit("one", [.file("a", Data("1"))])
+    repository.commit("two", [.file("b", Data("2"))])
+    repository.commit("three", [.delete("a"), .file("b", Data("3"))])
+    try repository.write()
+    let path = folder.path("J.journal")
+    #expect(try journal("import", path, "git", repository.path).code == 0)
+    return (repository, path)
+  }
+
+  /// It imported all commits again: "a" came back, and was deleted again.
+  @Test func anImportDoesNotBeginAgainAfterItsHistoryWasPruned() throws {
+    try withTemporaryFolder { folder in
+      let (imported, path) = try importThreeCommits(folder)
+      var repository = imported
+      let newest = try #require(GitOracle(path: repository.path).commits().last)
+      #expect(try journal("prune", path, "--before", "HEAD", "--reason", "old").code == 0)
+      repository.commit("four", [.file("c", Data("4"))])
+      try repository.write()
+      let refused = try journal("import", path, "git", repository.path)
+      #expect(
+        refused
+          == Outcome(
+            code: 2, output: "",
+            error: "journal: history up to revision 3 was pruned, so the journal may no longer name the "
+              + "newest commit that was imported; name it with --after COMMIT, or import into a new journal\n"
+          ))
+      let unknown = try journal("import", path, "git", repository.path, "--after", "five")
+      #expect(unknown.code == 2 && unknown.error.contains("no branch or commit \"five\""), "\(unknown)")
+      let continued = try journal("import", path, "git", repository.path, "--after", newest)
+      #expect(continued.code == 0 && continued.output.hasPrefix("imported 1 commit "), "\(continued)")
+      // From now on, the journal names the newest commit again.
+      #expect(try journal("import", path, "git", repository.path).output.hasPrefix("imported 0 commits "))
+      let state = try CatalogJournal.open(at: URL(fileURLWithPath: path), mode: .readOnly).state
+      #expect(state.items.compactMap { $0["path"]?.string } == ["b", "c"])
+    }
+  }
+
+  /// It imported the commits again whose names were erased.
+  @Test func anImportDoesNotBeginAtAnOlderCommitAfterANewerOneWasErased() throws {
+    try withTemporaryFolder { folder in
+      let (repository, path) = try importThreeCommits(folder)
+      let commits = try GitOracle(path: repository.path).commits()
+      // The second and the third commit changed it.
+      #expect(try journal("erase", path, "item:2", "--notes", "--reason", "by law").code == 0)
+      let refused = try journal("import", path, "git", repository.path)
+      #expect(refused.code == 2, "\(refused)")
+      #expect(refused.error.contains("the metadata of revision 3 were erased"), "\(refused)")
+      #expect(refused.error.contains(", which is \(commits[0]) or a later one; name it"), "\(refused)")
+      let continued = try journal("import", path, "git", repository.path, "--after", commits[2])
+      #expect(continued.code == 0 && continued.output.hasPrefix("imported 0 commits "), "\(continued)")
+      #expect(try journal("find", path).code == 1)
+    }
+  }
+
+  @Test func anImportIntoACopyWithoutHistoryDoesNotBeginAgain() throws {
+    try withTemporaryFolder { folder in
+      let (repository, path) = try importThreeCommits(folder)
+      let copy = folder.path("Copy.journal")
+      #expect(try journal("replay", path, "--no-history", "--to", copy).code == 0)
+      let refused = try journal("import", copy, "git", repository.path)
+      #expect(refused.code == 2 && refused.error.contains("copied without its history"), "\(refused)")
+    }
+  }
+
+  @Test func aCommitToContinueAfterIsOnlyTakenIfTheJournalNamesNone() throws {
+    try withTemporaryFolder { folder in
+      let (repository, path) = try importThreeCommits(folder)
+      let commits = try GitOracle(path: repository.path).commits()
+      let refused = try journal("import", path, "git", repository.path, "--after", commits[0])
+      #expect(refused.code == 2, "\(refused)")
+      #expect(refused.error.contains("the newest imported commit is \(commits[2])"), "\(refused)")
+      let new = folder.path("New.journal")
+      let empty = try journal("import", new, "git", repository.path, "--after", commits[0])
+      #expect(empty.code == 2 && empty.error.contains("no commit was imported"), "\(empty)")
     }
   }
 

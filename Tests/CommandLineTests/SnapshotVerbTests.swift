@@ -90,6 +90,8 @@ import Testing
       let verified = try journal("verify", path)
       #expect(verified.code == 1)
       #expect(verified.output.contains("0000000000000003.plist"))
+      #expect(verified.output.contains("1 snapshot read: no data is missing or altered"))
+      #expect(verified.error.contains("That costs time, but no data"), "\(verified.error)")
       #expect(try journal("snapshot", path, "drop", "3").code == 0)
       #expect(try journal("verify", path).code == 0)
     }

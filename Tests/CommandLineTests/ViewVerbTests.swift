@@ -7,16 +7,18 @@ import Testing
 /// `journal view` and `journal serve` as people start them.
 @Suite struct ViewVerbTests {
   /// Starts a verb, gives its first line to `body`, and interrupts it.
+  /// - Parameter preparation: what a shell does first, such as setting a limit.
   /// - Returns: its exit code and what it said on standard error.
   private func serving(
-    _ folder: URL, _ words: [String], environment: [String: String] = [:],
+    _ folder: URL, _ words: [String], environment: [String: String] = [:], after preparation: String? = nil,
     _ body: (String) throws -> Void
   ) throws -> (code: Int32, error: String) {
     let names = ["output-\(UUID())", "error-\(UUID())"].map { folder.appending(path: $0) }
     for name in names { try Data().write(to: name) }
     let process = Process()
-    process.executableURL = URL(filePath: journalPath)
-    process.arguments = words
+    process.executableURL = URL(filePath: preparation == nil ? journalPath : "/bin/bash")
+    process.arguments =
+      preparation.map { ["-c", "\($0); exec \"$0\" \"$@\"", journalPath] + words } ?? words
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardOutput = try FileHandle(forWritingTo: names[0])
     process.standardError = try FileHandle(forWritingTo: names[1])
@@ -200,6 +202,42 @@ import Testing
     }
   }
 
+  /// It printed nothing, reported no problem, and told its clients to open the journal again.
+  @Test func serveSaysWhyItTakesNoMoreCommits() throws {
+    try withTemporaryFolder { folder in
+      let path = try makeFixedJournal(folder)
+      let tokens = folder.path("tokens")
+      try "a-token-of-the-file\n".write(toFile: tokens, atomically: true, encoding: .utf8)
+      let title = String(repeating: "x", count: 200_000)
+      let event =
+        #"{"operation":"update","entity":"item:1","changes":{"attributes":{"title":"\#(title)"}}}"#
+      try "{\"events\":[\(event)]}".write(toFile: folder.path("body"), atomically: true, encoding: .utf8)
+      // No file may have more than 64 KiB, as if the disk were full.
+      let outcome = try serving(
+        folder.url, ["serve", path, "--edit", "--token-file", tokens], after: "trap '' XFSZ; ulimit -f 64"
+      ) { (line) throws in
+        let token = "Authorization: Bearer a-token-of-the-file"
+        func commit() throws -> String {
+          try curl(line + "api/commits", "-H", token, "--json", "@" + folder.path("body"))
+        }
+        let first = try commit()
+        #expect(first.contains("\"outcomeUnknown\"") && first.contains("and then shows which"), "\(first)")
+        let second = try commit()
+        #expect(second.contains("\"poisoned\""), "\(second)")
+        let facts = try curl(line + "api/journal", "-H", token)
+        #expect(facts.contains("\"editable\":false"), "\(facts)")
+        #expect(facts.contains("\"problem\":{\"code\":\"poisoned\""), "\(facts)")
+        for text in [first, second, facts] {
+          #expect(text.contains("its server must be started again"), "\(text)")
+          #expect(text.contains("; the cause: ") && text.contains("File too large"), "\(text)")
+          #expect(!text.contains(path), "\(text)")
+        }
+      }
+      #expect(outcome.error.components(separatedBy: "takes no more commits").count == 2, "\(outcome.error)")
+      #expect(outcome.error.contains("File too large"), "\(outcome.error)")
+    }
+  }
+
   @Test func serveAcceptsTheTokensInAFile() throws {
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)
@@ -226,6 +264,8 @@ import Testing
       #expect(refused.code == 2)
       #expect(refused.error.contains("at least 16 characters"))
       #expect(try journal("serve", path, "--port", "70000").code == 2)
+      let nameless = try journal("serve", path, "--host", "")
+      #expect(nameless.code == 2 && nameless.error.contains("is not a host name"), "\(nameless.error)")
       #expect(try journal("view", folder.path("None.journal"), "--no-browser").code == 3)
     }
   }

@@ -111,6 +111,8 @@ extension Battery {
       try withTemporaryFolder { folder in
         let source = folder.url.appending(path: "Log.journal")
         let journal = try Journal<Logbook>.create(at: source)
+        let early = folder.url.appending(path: "Early.jbak")
+        try journal.backup(toFile: early)
         let blob = try journal.blobs.add(Data((0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 / 7) }))
         for turn in 1...20 {
           try journal.commit { try $0.write(turn, String(repeating: "x", count: 100_000), blob: blob) }
@@ -121,12 +123,8 @@ extension Battery {
         let point = try Mount.point(in: folder.path)
         try Mount.with(["-t", "tmpfs", "-o", "size=2m", "none"], at: point) {
           let target = URL(fileURLWithPath: "\(point)/Copy")
-          // An earlier good copy, of another journal.
-          if kind == .file {
-            let small = try Journal<Logbook>.create(at: folder.url.appending(path: "Small.journal"))
-            try small.backup(toFile: target)
-            try small.close()
-          }
+          // An earlier good copy.
+          if kind == .file { try FileManager.default.copyItem(at: early, to: target) }
           let last = try? Data(contentsOf: target)
           let error = #expect(throws: JournalError.self) { try kind.make(of: source, at: target) }
           #expect(error?.code == .io)

@@ -40,6 +40,18 @@ import Testing
     #expect(date.timeIntervalSinceReferenceDate.isNaN)
   }
 
+  /// The first was written as seconds, because it was rounded into the year 10000.
+  @Test func datesAreNotRoundedIntoTheNextSecond() throws {
+    for (json, text) in [
+      (#"{"$date":"9999-12-31T23:59:59.999999Z"}"#, #"{"$date":"9999-12-31T23:59:59.999969Z"}"#),
+      (#"{"$date":"-1e-07"}"#, #"{"$date":"2000-12-31T23:59:59.999999Z"}"#),
+    ] {
+      let value = try FieldValue(json: json, decodingWrappers: true)
+      #expect(value.json == text)
+      #expect(try FieldValue(json: text, decodingWrappers: true).json == text)
+    }
+  }
+
   @Test func keysAreSortedByTheirBytes() {
     let keys = ["b", "a", "", "Z", "é", "ab", "\u{FFFF}", "😀", "10", "9"]
     let value = FieldValue.dictionary(Dictionary(uniqueKeysWithValues: keys.map { ($0, .null) }))

@@ -106,6 +106,21 @@ import Testing
     }
   }
 
+  /// The server started. With an empty name, it answered clients that send none.
+  @Test func aHostNameThatIsNoneIsRefused() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeBooks(folder)
+      for name in ["", " ", "https://books.example.org"] {
+        let error = #expect(throws: JournalError.self) {
+          try ServedJournal(journal, editable: true, { $0.hostNames = ["books.example.org", name] })
+        }
+        #expect(error?.code == .wrongUse)
+        #expect(error?.message.contains("\"\(name)\" is not a host name") == true)
+      }
+      try journal.close()
+    }
+  }
+
   /// A short token can be guessed. The command line refused it, and a program could use it.
   @Test func aShortTokenIsRefused() throws {
     try withTemporaryFolder { folder in

@@ -95,6 +95,87 @@ import Testing
     }
   }
 
+  /// `previous` was ignored, so the change of another client was lost.
+  @Test func aCommitChecksThePreviousRevisionsOfItsEvents() throws {
+    try withBooks { (served) throws in
+      func commit(_ event: String) throws -> Answer {
+        try served.post("/api/commits", "{\"events\":[{\(event)}]}")
+      }
+      let update =
+        #""operation":"update","entity":"item:1","changes":{"attributes":{"stars":1}},"previous":"#
+      try served.journal.commit(by: "eve", note: "meanwhile") { try $0.updateItem(1, set: ["stars": 2]) }
+      for (previous, count) in [(2, 1), (999, 0)] {
+        let refused = try commit("\(update)\(previous)")
+        #expect(refused.status == 409 && refused.code == "conflict", "\(refused.text)")
+        #expect(try refused.json()["since"]?.array?.count == count, "\(refused.text)")
+      }
+      #expect(try commit(#""operation":"delete","entity":"item:2","previous":4"#).status == 409)
+      #expect(try commit(#""operation":"delete","entity":"item:2","previous":"1""#).status == 400)
+      #expect(try commit(#""operation":"add","previous":4,"changes":{"kind":"book"}"#).status == 400)
+      #expect(served.journal.head.revision == 4 && served.journal.state.item(1)!["stars"] == 2)
+      #expect(try commit("\(update)4").status == 201)
+      #expect(try commit(#""operation":"delete","entity":"item:2","previous":1"#).status == 201)
+      #expect(try commit(#""operation":"delete","entity":"item:3","previous":null"#).status == 201)
+      #expect(try commit(#""operation":"add","previous":null,"changes":{"kind":"book"}"#).status == 201)
+    }
+  }
+
+  /// The header was ignored.
+  @Test(
+    arguments: [
+      ("restore", #"{"entities":["item:1"],"at":"r1"}"#),
+      ("restore", #"{"entities":["item:1"],"at":"HEAD"}"#),
+      ("revert", #"{"revision":2}"#), ("undo", "{}"), ("redo", "{}"),
+    ] as [(String, String)])
+  func aPlanIsCommittedOnlyIfTheVersionsOfIfMatchAreCurrent(verb: String, body: String) throws {
+    try withBooks { (served) throws in
+      try served.journal.commit(by: "ana") { try $0.updateItem(2, set: ["stars": 1]) }
+      if verb == "redo" { #expect(try served.post("/api/undo", "{}").status == 201) }
+      let head = served.journal.head
+      let refused = try served.post("/api/\(verb)", body, ["If-Match": "\"item:1@1\""])
+      #expect(refused.status == 409 && refused.code == "conflict", "\(refused.text)")
+      #expect(try refused.json()["since"]?[0]?["author"] == "bob", "\(refused.text)")
+      #expect(try served.post("/api/\(verb)", body, ["If-Match": "item:1"]).status == 400)
+      #expect(served.journal.head == head)
+      let done = try served.post("/api/\(verb)", body, ["If-Match": "\"item:1@2\""])
+      #expect(done.status == (body.contains("HEAD") ? 200 : 201), "\(done.text)")
+    }
+  }
+
+  /// The attribute was set.
+  @Test func anAttributeThatIsBothSetAndRemovedIsRefused() throws {
+    try withBooks { (served) throws in
+      func commit(_ changes: String) throws -> Answer {
+        try served.post(
+          "/api/commits", #"{"events":[{"operation":"update","entity":"item:1","changes":\#(changes)}]}"#)
+      }
+      let refused = try commit(#"{"attributes":{"stars":1,"title":"X"},"removed":["shelf","stars"]}"#)
+      #expect(refused.status == 400)
+      let message = try refused.json()["error"]?["message"]?.string
+      #expect(message?.contains("\"stars\" is both in attributes and in removed") == true, "\(refused.text)")
+      #expect(served.journal.head.revision == 3)
+      // Two spellings are two names.
+      #expect(try commit(#"{"attributes":{"caf\u00e9":1},"removed":["cafe\u0301"]}"#).status == 201)
+    }
+  }
+
+  /// The date was shown as the start of the year 10000, and written as seconds.
+  @Test func theLastMomentOfTheYear9999StaysInIt() throws {
+    try withBooks { (served) throws in
+      func commit(_ date: String) throws -> Answer {
+        try served.post(
+          "/api/commits",
+          #"{"events":[{"operation":"update","entity":"item:1","changes":{"attributes":{"due":\#(date)}}}]}"#)
+      }
+      #expect(try commit(#"{"$date":"9999-12-31T23:59:59.999999Z"}"#).status == 201)
+      let item = try served.get("/api/entities/item:1")
+      let date = #"{"$date":"9999-12-31T23:59:59.999969Z"}"#
+      #expect(item.text.contains(date), "\(item.text)")
+      // What was read is the same date.
+      #expect(try commit(date).status == 200)
+    }
+  }
+
   @Test func aRestoreDoesWhatWasPreviewedOrIsRefused() throws {
     try withBooks { (served) throws in
       let request = "\"entities\":[\"item:1\"],\"fields\":[\"title\"],\"at\":\"r1\""

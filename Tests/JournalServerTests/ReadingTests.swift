@@ -210,6 +210,34 @@ import Testing
     }
   }
 
+  /// They were not found.
+  @Test func textsInsideArraysAndDictionariesAreFound() throws {
+    try withBooks { (served) throws in
+      try served.journal.commit { draft in
+        try draft.updateItem(2, set: ["tags": ["wit", ["Regency"]], "place": ["name": "Highbury"]])
+      }
+      for text in ["regency", "WIT", "highb"] {
+        #expect(try titles(served, "?text=\(text)") == ["Emma"], "\(text)")
+        let found = try served.get("/api/find?text=\(text)").json()["found"]?.array
+        #expect(found?.compactMap { $0["entity"]?.string } == ["item:2"], "\(text)")
+      }
+      // Keys are not texts.
+      #expect(try titles(served, "?text=tags") == [])
+    }
+  }
+
+  /// The answer had no body.
+  @Test func aRequestThatIsNotUTF8IsRefusedInJSON() throws {
+    try withBooks { (served) throws in
+      for path in ["/api/items?at=%ff", "/api/items?%ff=1", "/api/entities/%ff"] {
+        let answer = try served.get(path)
+        #expect(answer.status == 400 && answer.code == "wrongUse", "\(path): \(answer.text)")
+        #expect(answer.headers["content-type"] == "application/json")
+        #expect(answer.headers["x-content-type-options"] == "nosniff")
+      }
+    }
+  }
+
   @Test func listsThatHadAnySizeEndAtFourMebibytesAndContinue() throws {
     try withBooks { (served) throws in
       let text = FieldValue.string(String(repeating: "x", count: 150_000))

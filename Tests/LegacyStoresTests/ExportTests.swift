@@ -114,6 +114,40 @@ import Testing
     }
   }
 
+  /// They were added once more, and one was said to be a deleted item that has changed in the file.
+  @Test func exportedBugsAreRecognizedByTheirContents() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeJournal(folder)
+      let blob = try journal.blobs.add(Made.png)
+      try journal.importStore(.scaryBugs(in: export(journal, folder, "first")))
+      // An export gives the new bug the number of the deleted one.
+      try journal.commit { draft in
+        try draft.deleteItem(1)
+        let bug = try draft.addItem(kind: "bug", attributes: ["title": "New", "rating": 2])
+        try draft.addImage(to: bug, name: "thumbnail", mediaType: "image/png", blob: blob)
+        try draft.addItem(kind: "bug", attributes: ["title": "Other", "rating": 3])
+      }
+      let before = journal.state.contents
+      let out = try export(journal, folder, "second")
+      let report = try journal.importStore(.scaryBugs(in: out))
+      #expect(report.problems.isEmpty && report.added == 0 && report.updated == 0 && report.deleted == 0)
+      #expect(journal.state.contents == before)
+      #expect(try journal.importStore(.scaryBugs(in: out)).revisions.isEmpty)
+      // From now on, the app can delete them.
+      let last = try export(journal, folder, "third")
+      let newest = try #require(FileManager.default.contentsOfDirectory(atPath: last.path).max())
+      try FileManager.default.removeItem(at: last.appending(path: newest))
+      let removal = try journal.importStore(.scaryBugs(in: last))
+      #expect(removal.problems.isEmpty && removal.deleted == 1)
+    }
+  }
+
+  private func export(_ journal: CatalogJournal, _ folder: TemporaryFolder, _ name: String) throws -> URL {
+    let out = folder.url.appending(path: name)
+    try journal.exportStore(.scarybugs, to: out)
+    return out
+  }
+
   @Test func aLinkInTheFolderIsNotWrittenThrough() throws {
     try withTemporaryFolder { folder in
       let journal = try makeJournal(folder)

@@ -143,6 +143,29 @@ import Testing
     }
   }
 
+  /// It was added once more at each import.
+  @Test func aPlaceThatWasAddedInTheJournalAndExportedIsRecognized() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      try journal.importStore(.archives([KeyedCorpus.url("synthetic/blocspot_annotations_cyclic.plist")]))
+      let food = try #require(journal.state.item(1)?.category)
+      try journal.commit { draft in
+        try draft.addItem(
+          kind: "place", category: food,
+          attributes: ["name": "New place", "latitude": 1, "longitude": 2, "stars": 0])
+      }
+      let before = journal.state.contents
+      for round in 1...3 {
+        let out = folder.url.appending(path: "\(round)")
+        try journal.exportStore(.archive, to: out)
+        let report = try journal.importStore(
+          .archives([out.appending(path: "blocspot_annotations_cyclic.plist")]))
+        #expect(report.added == 0 && report.updated == 0, "round \(round)")
+        #expect(journal.state.contents == before, "round \(round)")
+      }
+    }
+  }
+
   @Test func theKeysOfOtherAppsAreGuessed() throws {
     try withTemporaryFolder { folder in
       let category = ArchiveNode(

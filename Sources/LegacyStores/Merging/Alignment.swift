@@ -6,14 +6,17 @@ import Foundation
 /// Elements of most files have no identity, so they are matched by contents and position:
 /// 1. by key, if they have one;
 /// 2. by equal contents; equal elements are matched in order;
-/// 3. by an identifier or a name that is unique on both sides;
-/// 4. by position between two matched elements, if they share some content or there is only one on each side;
-/// 5. by similarity among the rest.
+/// 3. with items that were added in the journal and exported; see ``ExportedElements``;
+/// 4. by an identifier or a name that is unique on both sides;
+/// 5. by position between two matched elements, if they share some content or there is only one on each side;
+/// 6. by similarity among the rest.
 ///
 /// So inserting, moving or removing an element does not change others, and an edited element stays the same item.
 struct Alignment {
   /// The index of the row for each item of the store, or nil for a new item.
   private(set) var rows: [Int?]
+  /// The items of elements that an export wrote and no import has read. Such an element has no row.
+  private(set) var exported: [Int: Catalog.Item.ID] = [:]
   /// For each row, whether the store has its element if the files still have it.
   private(set) var areCovered: [Bool] = []
   /// The unmatched rows among them.
@@ -23,10 +26,13 @@ struct Alignment {
   private let memory: ImportMemory
   private var taken: [Bool]
 
-  /// - Parameter attributes: the earlier contents of a row in the file.
+  /// - Parameters:
+  ///   - blobs: the blobs of each item's images.
+  ///   - catalog: the state before the import.
+  ///   - attributes: the earlier contents of a row in the file.
   init(
-    _ store: LegacyStore, fingerprints: [Data], _ memory: ImportMemory,
-    attributes: (ImportMemory.Element) -> [String: FieldValue]
+    _ store: LegacyStore, fingerprints: [Data], _ blobs: [[Blob?]], _ catalog: Catalog,
+    _ memory: ImportMemory, attributes: (ImportMemory.Element) -> [String: FieldValue]
   ) {
     self.store = store
     self.memory = memory
@@ -34,6 +40,13 @@ struct Alignment {
     taken = Array(repeating: false, count: memory.rows.count)
     matchKeys()
     matchContents(fingerprints)
+    // An export may give a new item the key of a deleted one.
+    let unknown = store.items.indices.filter { index in
+      guard let row = rows[index].map({ memory.rows[$0] }) else { return true }
+      return row.fingerprint != fingerprints[index] && catalog.item(row.item) == nil
+    }
+    exported = ExportedElements.items(of: unknown, in: store, blobs, catalog, memory)
+    for index in exported.keys { rows[index] = nil }
     if rows.contains(where: { $0 == nil }), taken.contains(false) {
       var known: [Int: [String: FieldValue]] = [:]
       for (index, row) in memory.rows.enumerated() where !taken[index] && row.key == nil {
@@ -62,7 +75,7 @@ struct Alignment {
 
   /// The items that have no row yet, and no key.
   private func unmatchedItems() -> [Int] {
-    store.items.indices.filter { rows[$0] == nil && store.items[$0].key == nil }
+    store.items.indices.filter { rows[$0] == nil && exported[$0] == nil && store.items[$0].key == nil }
   }
 
   private func mayBe(_ item: Int, _ row: Int) -> Bool {
@@ -127,7 +140,8 @@ struct Alignment {
   }
 
   private mutating func matchPlaces(_ known: [Int: [String: FieldValue]]) {
-    let itemsByList = Dictionary(grouping: store.items.indices) { store.items[$0].list }
+    let others = store.items.indices.filter { exported[$0] == nil }
+    let itemsByList = Dictionary(grouping: others) { store.items[$0].list }
     let rowsByList = Dictionary(grouping: memory.rows.indices) { memory.rows[$0].list }
     for (list, items) in itemsByList.sorted(by: { $0.key < $1.key }) {
       // The rows that an item may still be: all of them, and by class and part.

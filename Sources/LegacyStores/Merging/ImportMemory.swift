@@ -90,6 +90,12 @@ struct ImportMemory {
     Set(items(catalog, source).map(name)).sorted()
   }
 
+  /// The items of the elements of all stores of this source. Other items were added in the journal.
+  func itemsOfAllStores(_ catalog: Catalog) -> Set<Catalog.Item.ID> {
+    let others = Self.names(catalog, source).filter { $0 != name }
+    return Set((rows + others.flatMap { ImportMemory(catalog, source, name: $0).rows }).map(\.item))
+  }
+
   /// Updates the items of the memory. Unchanged items get no event.
   mutating func write(to draft: inout Draft<Catalog>) throws {
     let chunks = stride(from: 0, to: max(rows.count, 1), by: Self.partSize).map {

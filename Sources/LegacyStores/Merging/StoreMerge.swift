@@ -6,7 +6,8 @@ import Foundation
 /// The files are compared with their contents at the previous import, not with the items. So a change in the journal
 /// stays until the files change the same part. Then the files win: the report says so, and the journal's history has
 /// the other value. An item that was deleted in the journal stays deleted unless the files have changed it. An item
-/// that was removed from the files is deleted unless the journal has changed it.
+/// that was removed from the files is deleted unless the journal has changed it. An element that an export wrote for an
+/// item that was added in the journal is matched with that item.
 ///
 /// The result depends only on the store and the catalog, so running an interrupted import again continues it.
 struct StoreMerge {
@@ -50,13 +51,16 @@ struct StoreMerge {
     // Items that refer to each other are added in one entry, so that no state has only some of them.
     budget = hasReferences ? Budget() : limit
     let before = draft.state
-    let alignment = Alignment(store, fingerprints: fingerprints, memory) { baseAttributes($0, before) }
+    let alignment = Alignment(store, fingerprints: fingerprints, blobs, before, memory) {
+      baseAttributes($0, before)
+    }
     try mergeCategories(&draft)
     var rows = memory.rows.indices.filter { !alignment.areCovered[$0] }.map { memory.rows[$0] }
     let untouched = Dictionary(rows.enumerated().map { ($1.item, $0) }) { first, _ in first }
     numbers = alignment.rows.map { row in
       row.map { memory.rows[$0].item }.flatMap { before.item($0) == nil ? nil : $0 }
     }
+    for (index, item) in alignment.exported { numbers[index] = item }
     var isComplete = true
     var newRows: [ImportMemory.Element?] = Array(repeating: nil, count: store.items.count)
     for index in store.items.indices {
@@ -64,6 +68,8 @@ struct StoreMerge {
       if budget.isSpent, old == nil || isChanged(index, old) {
         newRows[index] = old
         isComplete = false
+      } else if let item = alignment.exported[index] {
+        newRows[index] = try adopt(item, as: index, &draft)
       } else {
         newRows[index] = try merge(index, old, &draft)
       }
@@ -222,6 +228,36 @@ struct StoreMerge {
     return row
   }
 
+  /// Records that an element is an item that was added in the journal. If the app has moved it to another list or
+  /// category, the item follows; nothing else of it changes.
+  mutating func adopt(
+    _ number: Catalog.Item.ID, as index: Int, _ draft: inout Draft<Catalog>
+  ) throws -> ImportMemory.Element {
+    let item = store.items[index]
+    let category = categoryNumber(of: item)
+    let before = draft.state.item(number)
+    if let category { try draft.setCategory(ofItem: number, to: category) }
+    if let isDone = item.isDone, isDone != before?.isDone {
+      try draft.updateItem(number, set: ["done": .bool(isDone)])
+    }
+    var row = ImportMemory.Element(
+      item: number, revision: draft.revision, fingerprint: fingerprints[index], list: item.list,
+      key: item.key, className: item.className, category: category)
+    // In the file its images may have other names.
+    let images = Dictionary(draft.state.images(of: number).map { ($0.blob, $0.id) }) { first, _ in first }
+    for (image, blob) in zip(item.images, blobs[index]) {
+      guard let blob, let there = images[blob] else { continue }
+      row.images[image.name] = ImportMemory.Picture(image: there, blob: blob)
+    }
+    agree(&row, index, draft.state, at: draft.revision)
+    if draft.state.item(number)?.record == before?.record {
+      report.unchanged += 1
+    } else {
+      report.updated += 1
+    }
+    return row
+  }
+
   mutating func change(
     _ index: Int, _ row: inout ImportMemory.Element, _ current: Catalog.Item, _ draft: inout Draft<Catalog>
   ) throws {
@@ -298,8 +334,11 @@ struct StoreMerge {
   mutating func delete(_ row: ImportMemory.Element, _ draft: inout Draft<Catalog>) throws -> Bool {
     let catalog = draft.state
     guard let item = catalog.item(row.item) else { return false }
+    let differs = row.kept.contains { name, value in
+      (value ?? .null).content() != (item[name] ?? .null).content()
+    }
     let isOurs =
-      item.modified > row.revision || !row.kept.isEmpty || item.category != row.category
+      item.modified > row.revision || differs || item.category != row.category
       || catalog.images(of: item.id).contains { image in
         !row.images.values.contains { $0.image == image.id && $0.blob == image.blob }
       }

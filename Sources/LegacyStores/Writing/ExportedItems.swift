@@ -54,10 +54,7 @@ struct ExportedItems {
   private mutating func addNewItems() {
     let kinds = Set(classes.values.map(\.kind) + [DefaultLayouts.kind(of: memory.source)])
       .subtracting(["", LegacyClass.categories, ImportMemory.kind])
-    var taken = Set(memory.rows.map(\.item))
-    for name in ImportMemory.names(catalog, memory.source) where name != memory.name {
-      taken.formUnion(ImportMemory(catalog, memory.source, name: name).rows.map(\.item))
-    }
+    let taken = memory.itemsOfAllStores(catalog)
     let known = Layout.lists(in: files)
     for kind in kinds.sorted() {
       let used = lists.filter { _, items in items.contains { catalog.item($0)?.kind == kind } }.keys
@@ -94,9 +91,8 @@ struct ExportedItems {
     for (list, items) in lists where items.contains(where: { catalog.item($0)?.kind == kind }) {
       for id in items {
         guard let item = catalog.item(id), item.kind == kind else { continue }
-        let isDone = item["done"] == .bool(true)
-        let isRight = list.lowercased().hasPrefix("done") == isDone
-        sorted[isRight ? list : name(isDone), default: []].append((item["order"]?.integer ?? -1, id))
+        let isRight = list.lowercased().hasPrefix("done") == item.isDone
+        sorted[isRight ? list : name(item.isDone), default: []].append((item["order"]?.integer ?? -1, id))
       }
       lists[list]?.removeAll { catalog.item($0)?.kind == kind }
     }

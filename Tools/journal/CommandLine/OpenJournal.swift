@@ -34,12 +34,16 @@ extension Arguments {
 
   /// The options of a verb's journal. With `--verbose`, all notices are printed at once. Otherwise only a warning that
   /// the clock is far ahead is, once, because no later entry can have an earlier date.
+  /// - Parameter showsErrors: whether notices of errors are printed too: a server's clients can't see them.
   /// - Throws: ``Failure`` if `--shared-images` names a folder in a journal.
-  func journalOptions(snapshots: SnapshotPolicy) throws(Failure) -> JournalOptions {
+  func journalOptions(
+    snapshots: SnapshotPolicy, showsErrors: Bool = false
+  ) throws(Failure) -> JournalOptions {
     let isVerbose = has("--verbose")
     let hasWarned = Lock(false)
     let options = JournalOptions(snapshots: snapshots) { notice in
-      guard isVerbose || notice.isFirstOfClockAhead(hasWarned) else { return }
+      let isShown = isVerbose || showsErrors && notice.level == .error
+      guard isShown || notice.isFirstOfClockAhead(hasWarned) else { return }
       StandardError.write("journal: \(notice.description.printable)\n")
     }
     return options.sharingThroughPostgres(
@@ -116,11 +120,12 @@ extension Journal where State == Catalog {
     throw Failure(.no, "\(Catalog.name(of: entity)) never existed in this journal")
   }
 
-  /// The categories with a number (`3`, `category:3`) or a name, now or at a point in time.
+  /// The categories with a number (`3`, `category:3`) or a name: those that have it at a point in time or, if none has
+  /// it then, those that have it now.
   /// - Throws: ``Failure`` with ``ExitCode/no`` if there is none.
-  func categories(named text: String, asOf point: RevisionSelector = .head()) throws -> Set<CategoryID> {
-    for catalog in [state, try state(asOf: point)] {
-      let found = catalog.categories(named: text)
+  func categories(named text: String, asOf point: RevisionSelector) throws -> Set<CategoryID> {
+    for selector in [point, .head()] {
+      let found = try state(asOf: selector).categories(named: text)
       if !found.isEmpty { return found }
     }
     throw Failure(.no, "there is no category \"\(text)\"; journal find JOURNAL --kind category lists them")

@@ -64,6 +64,7 @@ enum Program {
     let arguments = try Arguments(Array(words.dropFirst()), of: first, syntax: verb.syntax)
     if arguments.has("--help") { return try Help.printHelp(of: verb, terminal) }
     terminal.isLocal = arguments.has("--local")
+    if terminal.isLocal { try LocalZone.check() }
     // Any other verb does its work and exits with its code even if nothing reads its results.
     terminal.output.isEssential = verb.endsWithReader
     // JSON is for programs, and --follow prints without an end, so neither goes to a pager.

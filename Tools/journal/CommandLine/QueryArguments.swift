@@ -4,14 +4,18 @@ extension Syntax {
   /// The options of a query for entities.
   static let query = [
     Option(name: "--kind", value: "KIND", help: "only items of this kind; or category, image or tag"),
-    Option(name: "--category", value: "C", help: "only items of this category: 3, category:3 or its name"),
+    Option(
+      name: "--category", value: "C",
+      help:
+        "only items of this category: 3, category:3, or its name at the point in time or, if none has that name then, "
+        + "now"),
     Option(
       name: "--where", value: "FIELD=VALUE",
       help:
         "only with this value, or with !=, <, <=, >, >= or ^= (begins with) instead of =; FIELD=null finds what has no "
         + "value, FIELD!=null what has one; FIELD is an attribute, a path such as name.common, or @category; a date is "
-        + "2026-08-01 or \"2026-08-01 10:00:00\", in UTC or with --local in the zone of this machine, unless it names "
-        + "another; may be repeated",
+        + "2026-08, 2026-08-01 or \"2026-08-01 10:00\", also with seconds, in UTC or with --local in the zone of this "
+        + "machine, unless it names another; words such as yesterday are only texts; may be repeated",
       isRepeated: true),
   ]
 
@@ -40,16 +44,17 @@ extension EntityQuery {
 
 extension Arguments {
   /// The query of these options and a text.
+  /// - Parameter point: the point in time at which a category has its name.
   /// - Throws: ``Failure`` if there is no such category, and ``JournalError`` if a condition has no operator.
-  func query(_ journal: CatalogJournal, text: String? = nil) throws -> EntityQuery {
+  func query(
+    _ journal: CatalogJournal, text: String? = nil, asOf point: RevisionSelector
+  ) throws -> EntityQuery {
     let conditions = try values("--where").map {
       try EntityQuery.Condition.condition($0, timeZone: timeZone)
     }
     return EntityQuery(
       text: text, kind: value("--kind"),
-      categories: try value("--category").map {
-        try journal.categories(named: $0, asOf: try selector(of: "--at", else: .head()))
-      },
+      categories: try value("--category").map { try journal.categories(named: $0, asOf: point) },
       conditions: conditions)
   }
 

@@ -1,8 +1,9 @@
 /// Suggests a known word for a misspelled one.
 enum Suggestion {
-  /// ` (did you mean --reverse?)`, or nothing if no known word is near.
+  /// ` (did you mean --reverse?)`, or nothing if no known word is near. Case is ignored.
   static func text(for word: String, among known: [String]) -> String {
-    let near = known.map { (word: $0, distance: distance(word, $0)) }.min { $0.distance < $1.distance }
+    let near = known.map { (word: $0, distance: distance(word.lowercased(), $0.lowercased())) }
+      .min { $0.distance < $1.distance }
     guard let near, near.distance <= max(1, word.count / 3) else { return "" }
     return " (did you mean \(near.word)?)"
   }

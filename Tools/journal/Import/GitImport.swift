@@ -14,24 +14,56 @@ struct GitImport {
   struct ImportedCommit {
     let commit: String
     let source: String?
-    let revision: Revision
+    /// Nil if the entry no longer names the commit.
+    let revision: Revision?
   }
 
   enum Key {
     static let commit = "git.commit"
     static let date = "git.date"
     static let source = "import.source"
+    /// In the first entry of a journal that was copied without its history.
+    static let copy = "journal.copyOf"
   }
 
   /// The newest entry that was made of a commit.
+  /// - Parameter given: the commit that the user names, in case the journal no longer does.
+  /// - Throws: ``Failure`` if the journal may have lost the name of the newest one and none was given, because the
+  ///   import would begin again at an older one.
   /// - Complexity: O(n) in the number of entries since.
-  func newestImportedCommit() throws -> ImportedCommit? {
+  func newestImportedCommit(given: String?) throws -> ImportedCommit? {
+    var loss: String?
+    var known: ImportedCommit?
     let cursor = journal.entries(newestFirst: true)
-    while let entry = try cursor.next() {
-      guard let commit = entry.metadata[Key.commit] else { continue }
-      return ImportedCommit(commit: commit, source: entry.metadata[Key.source], revision: entry.revision)
+    while known == nil, let entry = try cursor.next() {
+      if let commit = entry.metadata[Key.commit] {
+        known = ImportedCommit(
+          commit: commit, source: entry.metadata[Key.source], revision: entry.revision)
+      } else if entry.isAnnotationErased, loss == nil {
+        loss = "the metadata of revision \(entry.revision) were erased"
+      } else if entry.metadata[Key.copy] != nil, loss == nil {
+        loss = "the journal was copied without its history"
+      }
     }
-    return nil
+    if known == nil, loss == nil, let base = journal.base {
+      loss = "history up to revision \(base.revision) was pruned"
+    }
+    guard let loss else {
+      if let given, given != known?.commit {
+        let newest = known.map { "the newest imported commit is \($0.commit)" } ?? "no commit was imported"
+        throw Failure(
+          .wrongUse,
+          "\(newest), so the import can't continue after \(given); leave --after out, or import into a new "
+            + "journal")
+      }
+      return known
+    }
+    if let given { return ImportedCommit(commit: given, source: source, revision: nil) }
+    let older = known.map { ", which is \($0.commit) or a later one" } ?? ""
+    throw Failure(
+      .wrongUse,
+      "\(loss), so the journal may no longer name the newest commit that was imported\(older); name it with "
+        + "--after COMMIT, or import into a new journal")
   }
 
   /// How many commits are left to import after the newest imported one.
@@ -44,9 +76,10 @@ struct GitImport {
           + "\"\(source)\"; use the same options, or another journal")
     }
     guard let total = try repository.count(to: tip, after: newest?.commit) else {
+      let place = newest?.revision.map { " (revision \($0))" } ?? ""
       throw Failure(
         .wrongUse,
-        "the newest imported commit \(newest?.commit ?? "") (revision \(newest?.revision ?? 0)) is "
+        "the newest imported commit \(newest?.commit ?? "")\(place) is "
           + "not on this branch's first-parent line; name its branch with --branch, or import into a new journal"
       )
     }

@@ -5,7 +5,7 @@ import JSON
 /// `journal import JOURNAL git REPO`
 enum GitSource: ImportSource {
   static let name = "git"
-  static let options = ["--branch", "--records", "--key", "--category", "--images"]
+  static let options = ["--branch", "--after", "--records", "--key", "--category", "--images"]
   static let takesSeveral = false
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -13,6 +13,7 @@ enum GitSource: ImportSource {
     let path = arguments.operand("PATH")
     let repository = try GitRepository(path)
     let tip = try repository.tip(of: arguments.value("--branch") ?? "HEAD")
+    let given = try arguments.value("--after").map { try repository.tip(of: $0) }
     if let form, try !repository.has(form.file, upTo: tip) {
       throw Failure(.wrongUse, "no commit of \(path.printable) has a file \(form.file.printable)")
     }
@@ -24,16 +25,16 @@ enum GitSource: ImportSource {
     let git = GitImport(
       repository: repository, tip: tip, source: form?.source ?? FilesImporter.source, journal: journal,
       terminal: terminal)
-    let newest = try git.newestImportedCommit()
+    let newest = try git.newestImportedCommit(given: given)
     let total = try git.total(after: newest)
-    let report =
+    let report = try Import.storing(in: journal) {
       if let form {
-        try git.run(
+        return try git.run(
           after: newest, total: total,
           RecordsImporter(form, repository, journal, after: newest?.commit))
-      } else {
-        try git.run(after: newest, total: total, FilesImporter(repository, journal))
       }
+      return try git.run(after: newest, total: total, FilesImporter(repository, journal))
+    }
     try journal.close()
     try printSummary(report, (clock.now - start) / .seconds(1), path, arguments.has("--json"), terminal)
     return .done

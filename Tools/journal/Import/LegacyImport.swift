@@ -28,8 +28,10 @@ enum LegacyImport {
     let journal = try CatalogJournal.openOrCreate(
       at: URL(fileURLWithPath: arguments.operand("JOURNAL")),
       options: arguments.journalOptions(snapshots: .automatic))
-    let report = try journal.importStore(store, by: arguments.author) { done, total in
-      terminal.progress.show { "importing: \(done.grouped) of \(total.grouped) images" }
+    let report = try Import.storing(in: journal) {
+      try journal.importStore(store, by: arguments.author) { done, total in
+        terminal.progress.show { "importing: \(done.grouped) of \(total.grouped) images" }
+      }
     }
     try journal.close()
     terminal.progress.clear()

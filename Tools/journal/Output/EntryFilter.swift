@@ -17,7 +17,10 @@ struct EntryFilter {
     note = arguments.value("--note")?.lowercased()
     self.entities = Set(entities)
     kind = arguments.value("--kind")
-    categories = try arguments.value("--category").map { try labels.journal().categories(named: $0) }
+    let until = try arguments.selector(of: "--until", else: .head())
+    categories = try arguments.value("--category").map {
+      try labels.journal().categories(named: $0, asOf: until)
+    }
     operation = try arguments.value("--operation").map { name throws(Failure) in
       switch name {
       case "add": .add

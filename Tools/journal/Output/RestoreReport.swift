@@ -8,6 +8,8 @@ struct RestoreReport {
   let journal: CatalogJournal
   let isDryRun: Bool
   let isFull: Bool
+  /// Whether the plan covers all that was asked for.
+  let isWhole: Bool
   let terminal: Terminal
 
   private static let shownChanges = 50
@@ -30,7 +32,9 @@ struct RestoreReport {
   private func printText(_ revision: Revision?) throws {
     let output = terminal.output
     if plan.isEmpty {
-      if plan.conflicts.isEmpty { try output.line("nothing to do: everything is as requested already") }
+      if plan.conflicts.isEmpty {
+        try output.line("nothing to do: everything\(isWhole ? "" : " else") is as requested already")
+      }
     } else {
       let count = plan.changes.count.counted("entity", "entities")
       let head =
@@ -92,13 +96,15 @@ struct RestoreReport {
 
 extension Arguments {
   /// Commits a plan, unless it is a dry run or has conflicts, and reports the result.
-  func carryOut(_ plan: RestorePlan, in journal: CatalogJournal, by author: String, _ terminal: Terminal)
-    throws
-    -> ExitCode
-  {
+  /// - Parameter isWhole: whether the plan covers all that was asked for.
+  func carryOut(
+    _ plan: RestorePlan, in journal: CatalogJournal, by author: String, isWhole: Bool = true,
+    _ terminal: Terminal
+  ) throws -> ExitCode {
     let isDryRun = has("--dry-run")
     let report = RestoreReport(
-      plan: plan, journal: journal, isDryRun: isDryRun, isFull: has("--full"), terminal: terminal)
+      plan: plan, journal: journal, isDryRun: isDryRun, isFull: has("--full"), isWhole: isWhole,
+      terminal: terminal)
     var revision: Revision?
     if !isDryRun, plan.conflicts.isEmpty, !plan.isEmpty {
       let note = value("--note")

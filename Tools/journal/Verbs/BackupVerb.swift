@@ -15,7 +15,11 @@ enum BackupVerb: Verb {
     If DEST is on the same file system, images are hard links to the journal's files. --copy-images copies them instead,
     so that damage to one does not affect the other.
 
-    With --file, DEST is one file, or - for standard output. restore-backup creates a journal from it.
+    Of earlier runs, only the presence and size of images are checked; an image that the backup has lost is copied
+    again. verify reads the whole backup.
+
+    With --file, DEST is one file, or - for standard output. restore-backup creates a journal from it. A file of that
+    name is replaced only if it is an older backup of the same journal.
     """
   static let syntax = Syntax(
     operands: [
@@ -74,6 +78,11 @@ enum BackupVerb: Verb {
     if report.isRebuilt {
       terminal.warn("the journal had an erasure, so the backup was rewritten without the erased content")
     }
+    if report.restoredImageCount > 0 {
+      terminal.warn(
+        "the backup had lost \(report.restoredImageCount.counted("image")), which the journal still has and which it has "
+          + "again now; check its drive, and run verify on the backup")
+    }
     if let base = report.keepsPruned {
       terminal.warn(
         "history up to revision \(base) was pruned in the journal, and the backup keeps it; a new backup under "
@@ -104,6 +113,7 @@ enum BackupVerb: Verb {
     writer.member("copiedImages", report.copiedImageCount)
     writer.member("copiedImageByteCount", report.copiedImageByteCount)
     writer.member("sharedImages", report.sharedImageCount)
+    if report.restoredImageCount > 0 { writer.member("restoredImages", report.restoredImageCount) }
     if report.isRebuilt { writer.member("rebuilt", true) }
     if let base = report.keepsPruned { writer.member("keepsPruned", base) }
     writer.endObject()

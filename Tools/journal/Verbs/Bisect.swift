@@ -8,9 +8,10 @@ enum Bisect: Verb {
   static let summary = "finds the entry at which a condition began to hold"
   static let explanation = """
     Tests a few states and finds the first revision since which some item, category or image matches --where, --kind,
-    --category and TEXT. With --run, a command tests the state instead: it reads the state on standard input, as
-    journal replay --json prints it, and exits with 0 if the condition holds. What the command prints goes to standard
-    error. Exits with 1 if the condition does not hold at the last state.
+    --category and TEXT. A category's name is the one that it has at the last state. With --run, a command tests the state
+    instead: it reads the state on standard input, as journal replay --json prints it, and exits with 0 if the
+    condition holds. What the command prints goes to standard error. Exits with 1 if the condition does not hold at the
+    last state.
     """
   static let syntax = Syntax(
     operands: [
@@ -41,7 +42,8 @@ enum Bisect: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal)
-    let query = try arguments.query(journal, text: arguments.optionalOperand("TEXT"))
+    let last = try arguments.selector(of: "--to", else: .head())
+    let query = try arguments.query(journal, text: arguments.optionalOperand("TEXT"), asOf: last)
     let command = arguments.value("--run")
     guard command?.allSatisfy(\.isWhitespace) != true else {
       throw Failure(.wrongUse, "--run needs a command; see journal help bisect")
@@ -53,8 +55,7 @@ enum Bisect: Verb {
     }
     let isNegated = arguments.has("--not")
     let found = try journal.bisect(
-      from: try arguments.selector(of: "--from", else: .start),
-      through: try arguments.selector(of: "--to", else: .head())
+      from: try arguments.selector(of: "--from", else: .start), through: last
     ) { version in
       let step = "testing revision \(version.revision.grouped)"
       // What the command prints begins on the next line.

@@ -7,8 +7,9 @@ enum Find: Verb {
   static let summary = "finds items, categories and images, deleted ones too"
   static let explanation = """
     Finds entities and prints their numbers, which the other verbs take. It searches labels and texts for TEXT and ignores
-    case. An entity's name, such as item:42, finds that entity. --at searches the entities of that point. --deleted
-    searches the entities that had been deleted by then, as they last were. Exits with 1 if nothing is found.
+    case. Texts inside lists and objects count too, as do the kind of an item and the media type of an image. An entity's
+    name, such as item:42, finds that entity. --at searches the entities of that point. --deleted searches the entities
+    that had been deleted by then, as they last were. Exits with 1 if nothing is found.
     """
   static let syntax = Syntax(
     operands: [
@@ -38,7 +39,7 @@ enum Find: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal)
     let point = try arguments.selector(of: "--at", else: .head())
-    let query = try arguments.query(journal, text: arguments.optionalOperand("TEXT"))
+    let query = try arguments.query(journal, text: arguments.optionalOperand("TEXT"), asOf: point)
     let isDeleted = arguments.has("--deleted")
     var writer = JSONWriter()
     let columns = [

@@ -12,7 +12,8 @@ enum Import: Verb {
     the commit's hash as git.commit in its metadata. Each file is an item of kind "file" with the attributes path,
     mode and blob, and text if it is UTF-8 of up to 65,536 bytes; other bytes are the item's image. Its folder is
     its category. With --records, each object of the JSON array in FILE is an item instead, and its fields are the
-    item's attributes. Objects without a key, or with the key of a later object, are skipped and reported.
+    item's attributes. Objects without a key, or with the key of a later object, are skipped and reported. The next
+    run continues after the newest git.commit. If that may have been pruned or erased, name the commit with --after.
 
     archive FILE…: files of a keyed archiver (NSKeyedArchiver): objects of the app's classes become items, and their
     category becomes the category of the items. Name files that belong together in one call.
@@ -35,6 +36,9 @@ enum Import: Verb {
     ],
     options: [
       Syntax.Option(name: "--branch", value: "B", help: "git: the branch to follow; by default HEAD"),
+      Syntax.Option(
+        name: "--after", value: "COMMIT",
+        help: "git: the newest commit that was imported, if pruning or erasing has removed its name"),
       Syntax.Option(name: "--records", value: "FILE", help: "git: import the objects of this JSON file"),
       Syntax.Option(
         name: "--key", value: "KEY",
@@ -55,7 +59,8 @@ enum Import: Verb {
         name: "--store", value: "NAME",
         help: "the name of this store, to distinguish it from others of the same source"),
       Syntax.Option(
-        name: "--by", value: "AUTHOR", help: "the author of the entries; by default your login name"),
+        name: "--by", value: "AUTHOR",
+        help: "archive, defaults, plist and scarybugs: the author of the entries; by default your login name"),
       Syntax.Option(
         name: "--inspect", help: "show the contents of the files and what they would become; write nothing"),
       Syntax.json,
@@ -111,6 +116,22 @@ enum Import: Verb {
         .wrongUse, "there is one argument too many: \(paths[1].printable); see journal help import")
     }
     return try source.run(arguments, terminal)
+  }
+
+  /// Stores what is imported. If the journal can't store it, the error says what is kept, and how to continue.
+  static func storing<Result>(in journal: CatalogJournal, _ body: () throws -> Result) throws -> Result {
+    let codes: [JournalError.Code] = [.io, .outcomeUnknown, .poisoned, .outOfResources, .unreachable]
+    do {
+      return try body()
+    } catch let error as JournalError where codes.contains(error.code) {
+      // The outer errors tell a program to open the journal again, as the next run does.
+      var cause: any Error = error
+      while let inner = (cause as? JournalError)?.cause { cause = inner }
+      throw Failure(
+        .unreadable,
+        "the import stopped, and everything up to revision \(journal.head.revision) is kept; run it again to "
+          + "continue, after mending this: \(cause)")
+    }
   }
 }
 

@@ -25,15 +25,18 @@ enum Log: Verb {
       Syntax.Option(name: "--since", value: "SELECTOR", help: "only entries after this point"),
       Syntax.Option(
         name: "--until", value: "SELECTOR", help: "only entries up to and including this point"),
-      Syntax.Option(name: "--author", value: "TEXT", help: "only entries whose author contains TEXT"),
-      Syntax.Option(name: "--note", value: "TEXT", help: "only entries whose note contains TEXT"),
+      Syntax.Option(
+        name: "--author", value: "TEXT", help: "only entries whose author contains TEXT; case is ignored"),
+      Syntax.Option(
+        name: "--note", value: "TEXT", help: "only entries whose note contains TEXT; case is ignored"),
       Syntax.Option(
         name: "--kind", value: "KIND",
         help: "only changes of items that were of this kind before or after, or of category, image or tag"),
       Syntax.Option(
         name: "--category", value: "C",
         help:
-          "only changes of this category, a number or its name now, and of items that were in it before or after"
+          "only changes of this category, and of items that were in it before or after; a number, or its name at the "
+          + "point of --until or, if none has that name then, now"
       ),
       Syntax.Option(name: "--operation", value: "OP", help: "only this operation: add, update or delete"),
       Syntax.Option(

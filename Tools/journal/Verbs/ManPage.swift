@@ -33,7 +33,8 @@ enum ManPage: Verb {
     try output.line(
       ".SH ENVIRONMENT\n.TP\n.B PAGER\nreads long results; less if not set\n.TP\n.B NO_COLOR\nif set, nothing is "
         + "colored"
-        + "\n.TP\n.B TZ\nthe zone that \\-\\-local means")
+        + "\n.TP\n.B TZ\nthe zone that \\-\\-local means, by its name in the time zone database, such as Europe/Berlin"
+    )
     return .done
   }
 

@@ -14,6 +14,9 @@ enum Restore: Verb {
     another one separately. Without a point, a deleted entity returns as it was before it was deleted. A day means its
     first moment, so --at today restores the end of yesterday. --dry-run shows what would change and whose later edits
     that would undo.
+
+    What was erased can't be restored. --all, --category and --kind restore the rest, and name on standard error what they
+    leave out.
     """
   static let syntax = Syntax(
     operands: [
@@ -25,7 +28,9 @@ enum Restore: Verb {
       Syntax.Option(name: "--all", help: "restore everything"),
       Syntax.Option(
         name: "--category", value: "C",
-        help: "a category, by number or name, and the items in it, now or then"),
+        help:
+          "a category, and the items in it, now or then: 3, category:3, or its name at the point in time or, if none "
+          + "had that name then, now; a name that means another category now than then is refused"),
       Syntax.Option(name: "--kind", value: "KIND", help: "all items of a kind, now or then"),
       Syntax.Option(
         name: "--fields", value: "A,B", help: "only these attributes, or @category or @kind"),
@@ -75,9 +80,15 @@ enum Restore: Verb {
     guard let point = try given ?? journal.pointBeforeDeletion(of: names[0].entity) else { throw noPoint }
     let revision = RevisionSelector.revision(try journal.revision(point))
     let parts = try arguments.parts("--fields")
+    let erased = names.isEmpty ? try journal.state(asOf: revision).erasedEntities : []
+    let leftOut = arguments.has("--all") ? erased : erased.filter { $0.kind == .item }
+    if !leftOut.isEmpty {
+      let note = Self.note(leavingOut: leftOut, at: try journal.revision(revision), arguments)
+      terminal.sayAtEnd { [note] }
+    }
     var entities: [EntityKey]?
     if let category = arguments.value("--category") {
-      let ids = try journal.categories(named: category, asOf: revision)
+      let ids = try journal.categories(restoredBy: category, asOf: revision)
       entities = try ids.sorted().flatMap { try journal.entities(ofCategory: $0, asOf: revision) }
     } else if let kind = arguments.value("--kind") {
       let items = try journal.entities(ofKind: kind, asOf: revision)
@@ -95,13 +106,48 @@ enum Restore: Verb {
     if plan.isEmpty, let absent = names.first(where: { journal.state.record(of: $0.entity) == nil }) {
       throw try Failure(absent: absent.entity, at: try journal.revision(revision), journal)
     }
-    let code = try arguments.carryOut(plan, in: journal, by: arguments.author, terminal)
+    let code = try arguments.carryOut(
+      plan, in: journal, by: arguments.author, isWhole: leftOut.isEmpty, terminal)
     try journal.close()
     return code
+  }
+
+  /// How many entities that are left out are named.
+  private static let namedCount = 5
+
+  /// What to say about erased entities, which a group leaves out. Nothing tells which kind and category an erased item
+  /// had, so it may not belong to the group.
+  private static func note(
+    leavingOut erased: [EntityKey], at revision: Revision, _ arguments: Arguments
+  ) -> String {
+    let hidden = erased.count - namedCount
+    let list =
+      erased.prefix(namedCount).map { Catalog.name(of: $0) }.joined(separator: ", ")
+      + (hidden > 0 ? " and \(hidden.grouped) more" : "")
+    return "these can't be restored, because their content at revision \(revision) was erased: \(list)"
+      + (arguments.has("--kind") ? "; whether they had this kind is not known" : "")
+      + (arguments.has("--category") ? "; whether they were in this category is not known" : "")
   }
 }
 
 extension Journal where State == Catalog {
+  /// The categories with a number or a name that a restore is for.
+  /// - Throws: ``Failure`` if there is none, or if the name means other categories now than at the point.
+  fileprivate func categories(
+    restoredBy text: String, asOf point: RevisionSelector
+  ) throws -> Set<CategoryID> {
+    let found = try categories(named: text, asOf: point)
+    let now = state.categories(named: text)
+    if now.isEmpty || now == found { return found }
+    let names = [found, now].map { ids in ids.sorted().map { Catalog.name(of: $0.entity) } }
+    let revision = try revision(at: point)
+    throw Failure(
+      .wrongUse,
+      "\"\(text)\" was the name of \(names[0].joined(separator: ", ")) at revision \(revision), and is that of "
+        + "\(names[1].joined(separator: ", ")) now; write the one to restore, such as --category \(names[0][0])"
+    )
+  }
+
   /// The last revision at which a deleted entity existed; nil if the entity is not deleted.
   fileprivate func pointBeforeDeletion(of entity: EntityKey) throws -> RevisionSelector? {
     guard let last = try history(of: entity, limit: 1).first, last.event.operation == .delete else {

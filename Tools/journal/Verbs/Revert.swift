@@ -21,7 +21,9 @@ enum Revert: Verb {
     options: [
       Syntax.Option(
         name: "--author", value: "NAME",
-        help: "all entries of this author in the given time; case is ignored"),
+        help:
+          "all entries of this author in the given time; the whole name, unlike log --author; case is ignored"
+      ),
       Syntax.Option(name: "--since", value: "SELECTOR", help: "only entries after this point"),
       Syntax.Option(
         name: "--until", value: "SELECTOR", help: "only entries up to and including this point"),
@@ -97,7 +99,7 @@ enum Revert: Verb {
       "\(name) names entry \(revision), which also changed \(list); write \(revision) to revert it")
   }
 
-  /// How many other entities a message names.
+  /// How many other entities or authors a message names.
   private static let otherLimit = 5
 
   /// The entries that the options select, newest first.
@@ -105,14 +107,28 @@ enum Revert: Verb {
     let since = try journal.revision(try arguments.selector(of: "--since", else: .start))
     let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))
     guard since < until else { return [] }
-    let author = arguments.value("--author")?.lowercased()
+    let wanted = arguments.value("--author")
+    let author = wanted?.lowercased()
+    // The authors whose entries log --author finds as well.
+    var longer: Set<String> = []
+    var isNamed = false
     func isSelected(_ entry: Entry) -> Bool {
-      author == nil || (!entry.isAnnotationErased && entry.author.lowercased() == author)
+      guard let author else { return true }
+      if entry.isAnnotationErased { return false }
+      let name = entry.author.lowercased()
+      if name == author { isNamed = true } else if name.contains(author) { longer.insert(entry.author) }
+      return name == author
     }
     var revisions: [Revision] = []
     let entries = journal.entries((since + 1)...until, newestFirst: true)
     while let entry = try entries.next() {
       if isSelected(entry), entry.isUndoable(Catalog.self) { revisions.append(entry.revision) }
+    }
+    if let wanted, !isNamed, !longer.isEmpty {
+      throw Failure(
+        .no,
+        "no entry matches: no author is named \"\(wanted)\"; log --author also finds parts of names: "
+          + longer.sorted().prefix(otherLimit).joined(separator: ", "))
     }
     return revisions
   }

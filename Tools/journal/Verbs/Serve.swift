@@ -10,6 +10,7 @@ enum Serve: Verb {
     Serves the HTTP API of a journal, and the page of journal view, on the loopback interface until it is interrupted.
     Each line of --token-file is a token, which programs send as Authorization: Bearer …. Without that option, the
     printed address has a token for one session. With --edit clients may commit. GET /api/openapi.json describes the API.
+    If an entry can't be written, the server prints why, and takes no more commits until it is started again.
 
     To serve other machines, put a TLS proxy in front. --host is the name by which clients know the proxy.
     """
@@ -56,7 +57,7 @@ enum Serve: Verb {
     // A server runs for long, so it writes layers as an app does.
     return try CatalogJournal.open(
       at: URL(fileURLWithPath: arguments.operand("JOURNAL")), mode: .readWrite,
-      options: arguments.journalOptions(snapshots: .automatic))
+      options: arguments.journalOptions(snapshots: .automatic, showsErrors: true))
   }
 
   static func options(_ arguments: Arguments) throws(Failure) -> JournalServer.Options {

@@ -13,7 +13,8 @@ enum Undo: Verb {
   static let syntax = Syntax(
     operands: [Syntax.journal],
     options: [
-      Syntax.Option(name: "--by", value: "AUTHOR", help: "whose entry; by default your login name"),
+      Syntax.Option(
+        name: "--by", value: "AUTHOR", help: "whose entry, the exact name; by default your login name"),
       Syntax.theirs, Syntax.force, Syntax.dryRun, Syntax.note, Syntax.full, Syntax.json,
     ])
   static let examples = [
@@ -36,11 +37,27 @@ enum Undo: Verb {
     let journal = try arguments.openJournal(
       terminal, mode: arguments.has("--dry-run") ? .readOnly : .readWrite)
     guard let plan = try makePlan(journal, arguments.author, later) else {
-      throw Failure(.no, "there is nothing for \(arguments.author.printable) to \(verb)")
+      throw Failure(
+        .no,
+        "there is nothing for \(arguments.author.printable) to \(verb)"
+          + (try journal.suggestion(forAuthor: arguments.author)))
     }
     let code = try arguments.carryOut(plan, in: journal, by: arguments.author, terminal)
     try journal.close()
     return code
+  }
+}
+
+extension Journal where State == Catalog {
+  /// The author that one without entries may be meant for, such as bob for Bob.
+  fileprivate func suggestion(forAuthor author: String) throws -> String {
+    let first = (base?.revision ?? 0) + 1
+    guard first <= head.revision else { return "" }
+    var authors: Set<String> = []
+    try forEachHead(first...head.revision) { _, name in
+      if let name, !name.isEmpty { authors.insert(name) }
+    }
+    return authors.contains(author) ? "" : Suggestion.text(for: author, among: authors.sorted())
   }
 }
 

@@ -8,7 +8,8 @@ enum Verify: Verb {
   static let explanation = """
     Reads the whole journal and checks the chain of digests, the links of every history, the dates, HEAD, the rules of
     the catalog, and the bytes of every image, layer and snapshot. --deep also replays all entries and compares each
-    layer, snapshot and checkpoint with the result. Exits with 1 if something is wrong.
+    layer, snapshot and checkpoint with the result. Exits with 1 if something is wrong, even if only a layer or a
+    snapshot is: that costs time, but no data.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
@@ -27,15 +28,23 @@ enum Verify: Verb {
       terminal.progress.show { "verifying: \(done.grouped) of \(all.grouped) entries" }
     }
     terminal.progress.clear()
+    let isDamaged = result.problems.contains(where: \.isDamage)
     if arguments.has("--json") {
       try printJSON(result, terminal)
     } else {
+      let outcome =
+        if result.isSound {
+          terminal.styled(.green, "all is well")
+        } else if isDamaged {
+          terminal.styled(.red, "not sound")
+        } else {
+          terminal.styled(.yellow, "no data is missing or altered")
+        }
       for problem in result.problems { try terminal.output.line("\(problem)".printable) }
       try terminal.output.line(
         "\(result.entryCount.counted("entry", "entries")), \(result.eventCount.counted("event")), "
           + "\(result.blobCount.counted("blob")), \(result.layerCount.counted("layer")) and "
-          + "\(result.snapshotCount.counted("snapshot")) read: "
-          + (result.isSound ? terminal.styled(.green, "all is well") : terminal.styled(.red, "not sound")))
+          + "\(result.snapshotCount.counted("snapshot")) read: \(outcome)")
       if let base = result.base {
         try terminal.output.line(
           "history up to revision \(base.revision) was pruned; "
@@ -53,10 +62,13 @@ enum Verify: Verb {
       if result.entryCount > 0 { try terminal.output.line("digest \(result.head.digest.hex)") }
     }
     if result.isSound { return .done }
+    let problems = result.problems.count.counted("problem")
     throw Failure(
       .no,
-      "the journal has \(result.problems.count.counted("problem")); run journal doctor, or restore it from a backup"
-    )
+      isDamaged
+        ? "the journal has \(problems); run journal doctor, or restore it from a backup"
+        : "the journal has \(problems) in layers or snapshots. That costs time, but no data: the journal replaces layers "
+          + "automatically, and snapshot drop removes a snapshot")
   }
 
   private static func printJSON(_ result: Verification, _ terminal: Terminal) throws {
