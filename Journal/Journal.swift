@@ -198,7 +198,7 @@ public final class Journal<State: EventSourced>: Sendable {
   /// allowed: a later call waits for the first one and has the same outcome.
   ///
   /// A snapshot or layer that is being written is cancelled. But if the next opening would have to replay more than about
-  /// a thousand events, a layer is written first, which takes some milliseconds, and at worst a few tenths of a second.
+  /// a thousand events or 32 MiB, these are written to a layer first.
   /// - Throws: ``JournalError`` if HEAD can't be flushed; the journal is closed nevertheless. With code `wrongUse`
   ///   inside the body of a commit; the journal then stays open.
   public func close() throws {

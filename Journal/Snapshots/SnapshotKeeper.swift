@@ -721,19 +721,18 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     fileLock.unlock()
   }
 
-  /// Writes what is in no file of a layer, if it is twice as much as makes a layer due. Less is replayed by the next
-  /// opening.
+  /// Writes what is in no file of a layer, if it is twice as many events or bytes as make a layer due. Less is replayed
+  /// by the next opening.
   ///
   /// Called after ``close()``, when all commits have ended. Without it, sessions that are too short for the thread would
   /// never write a layer, and each opening would take longer than the one before.
   func writeOverdueLayers() {
     isCancelled.store(false, ordering: .relaxed)
     do throws(JournalError) {
-      while policy.isAutomatic, backlogCount >= 2 * policy.eventCount, nextPending != nil || freezesRest(),
-        let layer = nextPending
-      {
-        try write(layer)
-      }
+      while policy.isAutomatic,
+        backlogCount >= 2 * policy.eventCount || unwrittenByteCount >= 2 * policy.byteCount,
+        nextPending != nil || freezesRest(), let layer = nextPending
+      { try write(layer) }
     } catch {
       putOff(because: error)
     }

@@ -101,11 +101,13 @@ struct LayerTests {
   }
 
   /// Such sessions are those of a command line, or of an app that people open for a moment.
-  @Test func hundredShortSessionsReplayFewEvents() throws {
+  @Test(arguments: [false, true]) func hundredShortSessionsReplayFewEvents(_ areLarge: Bool) throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Short.journal")
       let isOver = Lock(false)
       var options = JournalOptions(snapshots: .often(8))
+      if areLarge { (options.snapshots.eventCount, options.snapshots.byteCount) = (1_000, 10_000) }
+      let text = String(repeating: "a", count: areLarge ? 2_000 : 10)
       // The thread has not written its layer when the session is over.
       options.fileHook = { operation in
         if operation.kind == .create, operation.path.hasSuffix(".plist.new") {
@@ -120,7 +122,7 @@ struct LayerTests {
         let journal = try CatalogJournal.open(at: url, options: options)
         most = max(most, try journal.statistics().replayedEventCount)
         try journal.commit {
-          _ = try $0.addItem(kind: "tool", attributes: ["number": .integer(Int64(session))])
+          _ = try $0.addItem(kind: "tool", attributes: ["text": .string(text)])
         }
         #expect(journal.state.itemCount == session)
         let ending = DispatchGroup()
