@@ -100,7 +100,7 @@ struct LayerTests {
     }
   }
 
-  /// Such sessions are those of a command line, or of an app that people open for a moment.
+  /// Such sessions are those of an app that people open for a moment.
   @Test(arguments: [false, true]) func hundredShortSessionsReplayFewEvents(_ areLarge: Bool) throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Short.journal")
@@ -137,6 +137,34 @@ struct LayerTests {
       }
       #expect(most <= 16, "\(most)")
       #expect(try CatalogJournal.open(at: url, mode: .readOnly).verify(deep: true).isSound)
+    }
+  }
+
+  @Test(arguments: [ENOSPC, EMFILE]) func closingSucceedsIfAnOverdueLayerCanNotBeWritten(_ code: Int32) throws
+  {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Short.journal")
+      try CatalogJournal.create(at: url).close()
+      let failures = Atomic<Int>(0)
+      var options = JournalOptions(snapshots: .often(8))
+      options.fileHook = { operation in
+        guard operation.kind == .create, operation.path.hasSuffix(".plist.new") else { return .proceed }
+        failures.add(1, ordering: .relaxed)
+        return .fail(code)
+      }
+      for _ in 1...40 {
+        let journal = try CatalogJournal.open(at: url, options: options)
+        try journal.commit { _ = try $0.addItem(kind: "tool") }
+        try journal.close()
+      }
+      let failureCount = failures.load(ordering: .relaxed)
+      #expect(failureCount >= 20)
+      // As soon as one can be written, openings replay few events again.
+      try CatalogJournal.open(at: url, options: JournalOptions(snapshots: .often(8))).close()
+      let reader = try CatalogJournal.open(at: url, mode: .readOnly)
+      #expect(reader.state.itemCount == 40)
+      #expect(try reader.statistics().replayedEventCount < 16)
+      #expect(try reader.verify(deep: true).isSound)
     }
   }
 
