@@ -92,16 +92,16 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     self.cause = cause
   }
 
-  /// The message, the places that it does not name in parentheses, and the underlying error.
+  /// The message, the places in parentheses, and the underlying error. Each place is named once.
   public var description: String {
-    var text = message
+    let reason = cause.map { ": \($0)" } ?? ""
     var places: [String] = []
-    if let revision { places.append("in revision \(revision)") }
-    if let path, !message.contains(path) { places.append(path) }
+    if let revision, (cause as? JournalError)?.revision != revision {
+      places.append("in revision \(revision)")
+    }
+    if let path, !message.contains(path), !reason.contains(path) { places.append(path) }
     if let offset { places.append("byte \(offset)") }
-    if !places.isEmpty { text += " (\(places.joined(separator: ", ")))" }
-    if let cause { text += ": \(cause)" }
-    return text
+    return message + (places.isEmpty ? "" : " (\(places.joined(separator: ", ")))") + reason
   }
 }
 

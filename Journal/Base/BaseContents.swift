@@ -14,24 +14,25 @@ struct BaseContents: Sendable {
   /// A deleted entity: its number and the revision of its newest event.
   private static let goneByteCount = 16
 
-  private struct Section: Sendable {
-    let kind: EntityKind
-    var rowCount = 0
-    var samples: [(number: Int, offset: Int)] = []
-    var goneOffset = 0
-    var goneCount = 0
-    var erased: Set<Int> = []
+  /// The entities of a kind.
+  struct Section: Sendable {
+    fileprivate let kind: EntityKind
+    fileprivate var rowCount = 0
+    fileprivate var samples: [(number: Int, offset: Int)] = []
+    fileprivate var goneOffset = 0
+    fileprivate var goneCount = 0
+    fileprivate var erased: Set<Int> = []
   }
 
-  private let base: HistoryBase
-  private var sections: [Section] = []
+  let base: HistoryBase
+  let sections: [Section]
 
   /// The minimum number of events: one for each existing or deleted entity.
   var entityCount: Int { sections.reduce(0) { $0 + $1.rowCount + $1.goneCount } }
 
   /// Reads all bytes, which have been compared with their digest.
-  init(_ base: HistoryBase) throws(JournalError) {
-    self.base = base
+  static func sections(of base: HistoryBase) throws(JournalError) -> [Section] {
+    var sections: [Section] = []
     var cursor = BaseCursor(base, at: base.contentStart)
     let schema = try cursor.bytes(try cursor.number())
     guard schema == Array(base.schema.description.utf8) else { throw base.damaged }
@@ -43,16 +44,17 @@ struct BaseContents: Sendable {
       for index in 0..<section.rowCount {
         let offset = cursor.offset
         let number = try cursor.number()
-        if index % Self.sampleStep == 0 { section.samples.append((number, offset)) }
+        if index % sampleStep == 0 { section.samples.append((number, offset)) }
         try cursor.skip(16)
         try cursor.skip(try cursor.number())
       }
       section.goneCount = try cursor.number()
       section.goneOffset = cursor.offset
-      try cursor.skip(try base.product(section.goneCount, Self.goneByteCount))
+      try cursor.skip(try base.product(section.goneCount, goneByteCount))
       for _ in 0..<(try cursor.number()) { section.erased.insert(try cursor.number()) }
       sections.append(section)
     }
+    return sections
   }
 
   /// An entity in the base; nil if it did not exist yet.

@@ -31,7 +31,8 @@ final class HistoryBase: Sendable {
   /// The offset of the state, whose bytes the digest is computed from.
   let contentStart: Int
   let file: File
-  private let checked = Lock<BaseContents?>(nil)
+  /// The sections of the contents, once they were compared with their digest. Not the contents, which hold this object.
+  private let checked = Lock<[BaseContents.Section]?>(nil)
 
   /// Opens the base in the folder of a log; nil if there is none.
   /// - Parameter format: the journal's FORMAT; nil for the base of any journal, which salvage compares itself.
@@ -64,11 +65,11 @@ final class HistoryBase: Sendable {
   /// - Throws: ``JournalError`` with code `damaged` if the bytes do not have the digest.
   /// - Complexity: O(n) in the bytes of the state the first time.
   func contents() throws(JournalError) -> BaseContents {
-    if let contents = checked.withLock({ $0 }) { return contents }
+    if let sections = checked.withLock({ $0 }) { return BaseContents(base: self, sections: sections) }
     try check()
-    let contents = try BaseContents(self)
-    checked.withLock { $0 = contents }
-    return contents
+    let sections = try BaseContents.sections(of: self)
+    checked.withLock { $0 = sections }
+    return BaseContents(base: self, sections: sections)
   }
 
   /// Compares all bytes of the state with its digest.

@@ -29,13 +29,16 @@ final class FollowProbe {
 
   /// The processor time that the process has used so far, in seconds.
   func processorSeconds() throws -> Double {
-    let text = try String(contentsOfFile: "/proc/\(child.processIdentifier)/stat", encoding: .utf8)
-    // After the name, which is in parentheses, the 12th and 13th fields are the times in user mode and in the kernel.
-    let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
-    guard fields.count > 13, let own = Double(fields[12]), let system = Double(fields[13]) else {
-      throw PeerFailure(description: "The system does not report the processor time of a process.")
+    // The first field of each thread's file is its time in nanoseconds. The process's own file counts in hundredths of a
+    // second.
+    let threads = "/proc/\(child.processIdentifier)/task"
+    return try FileManager.default.contentsOfDirectory(atPath: threads).reduce(0) { sum, thread in
+      let text = try String(contentsOfFile: "\(threads)/\(thread)/schedstat", encoding: .utf8)
+      guard let nanoseconds = text.split(separator: " ").first.flatMap({ Double($0) }) else {
+        throw PeerFailure(description: "The system does not report the processor time of a process.")
+      }
+      return sum + nanoseconds / 1e9
     }
-    return (own + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
   }
 
   func end() {

@@ -26,6 +26,17 @@ extension Arguments {
     return journal
   }
 
+  /// Opens the journal for a verb that commits, or with `--dry-run` for reading.
+  ///
+  /// The verb plans its commit for the newest state, so a node of a shared journal first fetches what other nodes have
+  /// committed.
+  func openForCommit(_ terminal: Terminal) throws -> CatalogJournal {
+    if has("--dry-run") { return try openJournal(terminal) }
+    let journal = try openJournal(terminal, mode: .readWrite)
+    try journal.catchUp()
+    return journal
+  }
+
   /// Opens the entries of the journal on the command line without building a state.
   func openHistory() throws -> EntryHistory<Catalog> {
     try EntryHistory(

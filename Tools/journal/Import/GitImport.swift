@@ -68,14 +68,14 @@ struct GitImport {
 
   /// How many commits are left to import after the newest imported one.
   /// - Throws: ``Failure`` if an import can't continue from there in this form.
-  func total(after newest: ImportedCommit?) throws -> Int {
+  private func remaining(after newest: ImportedCommit?) throws -> Int {
     if let newest, newest.source != source {
       throw Failure(
         .wrongUse,
         "the journal was imported as \"\(newest.source ?? "unknown")\", and this import would continue as "
           + "\"\(source)\"; use the same options, or another journal")
     }
-    guard let total = try repository.count(to: tip, after: newest?.commit) else {
+    guard let count = try repository.count(to: tip, after: newest?.commit) else {
       let place = newest?.revision.map { " (revision \($0))" } ?? ""
       throw Failure(
         .wrongUse,
@@ -83,50 +83,95 @@ struct GitImport {
           + "not on this branch's first-parent line; name its branch with --branch, or import into a new journal"
       )
     }
-    return total
+    return count
   }
 
   /// Imports the commits after the newest imported one.
+  ///
+  /// An importer knows the items that it has made, and which of them a commit changes. If another node of a shared
+  /// journal commits meanwhile, that may no longer be true, so the import continues with a new importer.
+  /// - Parameters:
+  ///   - given: the newest imported commit according to the user.
+  ///   - makeImporter: makes an importer that continues after a commit.
   func run(
-    after newest: ImportedCommit?, total: Int, _ importer: consuming some CommitImporter
-  ) throws -> ImportReport {
-    let report = ImportReport(terminal)
-    var reading = GitImportReading(
-      log: try GitLog(repository, to: tip, after: newest?.commit), importer: importer)
-    var newestDate = journal.head.date
+    given: String?, _ report: ImportReport, _ makeImporter: (_ after: String?) throws -> any CommitImporter
+  ) throws {
     let clock = ContinuousClock()
     let start = clock.now
+    var total: Int?
+    var (attempts, reached) = (0, -1)
+    while true {
+      let head = journal.head
+      let newest = try newestImportedCommit(given: given)
+      let remaining = try remaining(after: newest)
+      let all = total ?? remaining
+      total = all
+      report.restart(commits: all - remaining)
+      do {
+        try run(after: newest?.commit, on: head, try makeImporter(newest?.commit), report) {
+          let seconds = max(0.001, (clock.now - start) / .seconds(1))
+          return "importing: \(report.commits.grouped) of \(all.grouped) commits, "
+            + "\(Int(Double(report.commits) / seconds).grouped)/s"
+        }
+        return terminal.progress.clear()
+      } catch let error as JournalError where error.code == .conflict {
+        attempts = report.entries > reached ? 1 : attempts + 1
+        reached = report.entries
+        if attempts == Self.attemptLimit {
+          throw Failure(
+            .unreadable,
+            "other nodes commit all the time, so the import stopped; everything up to revision "
+              + "\(journal.head.revision) is kept; run it again to continue when they commit less")
+        }
+        try journal.catchUp()
+      }
+    }
+  }
+
+  /// How often an import starts again without having made an entry.
+  private static var attemptLimit: Int { 20 }
+
+  /// - Parameter head: the state that the importer knows, or an earlier one.
+  /// - Throws: ``JournalError`` with code `conflict` if another node has committed since.
+  private func run(
+    after newest: String?, on head: Head, _ importer: consuming some CommitImporter, _ report: ImportReport,
+    _ progress: () -> String
+  ) throws {
+    var reading = GitImportReading(
+      log: try GitLog(repository, to: tip, after: newest), importer: importer)
+    var newestDate = head.date
+    var newestRevision = head.revision
     try journal.withPipeline { pipeline in
       while let (commit, change) = try reading.next(report) {
         if let change {
-          let made = try make(commit, change, &reading.importer, report, newestDate, in: &pipeline)
+          let made = try make(
+            commit, change, &reading.importer, report, newestDate, after: newestRevision, in: &pipeline)
           if !made.isEmpty {
             newestDate = max(newestDate, commit.date ?? newestDate)
+            newestRevision = made.revision
             report.count(made.value)
           }
         }
-        report.countCommit()
-        terminal.progress.show {
-          let seconds = max(0.001, (clock.now - start) / .seconds(1))
-          return "importing: \(report.commits.grouped) of \(total.grouped) commits, "
-            + "\(Int(Double(report.commits) / seconds).grouped)/s"
-        }
+        report.finish(commit.hash)
+        terminal.progress.show(progress)
       }
     }
-    terminal.progress.clear()
-    return report
   }
 
   private func make<Importer: CommitImporter>(
     _ commit: GitCommit, _ change: Importer.Change, _ importer: inout Importer, _ report: ImportReport,
-    _ newestDate: Date, in pipeline: inout CommitPipeline<Catalog>
+    _ newestDate: Date, after newestRevision: Revision, in pipeline: inout CommitPipeline<Catalog>
   ) throws -> Commit<Set<EntityKey>> {
     var metadata = [Key.commit: commit.hash, Key.source: source]
     let date = commit.date ?? newestDate
     // Dates in a journal never decrease, but those in git can.
     if date < newestDate { metadata[Key.date] = Timestamp(date)?.description }
-    return try pipeline.commit(by: commit.author, note: commit.message, metadata: metadata, date: date) {
-      draft in
+    return try pipeline.commit(
+      by: commit.author, note: commit.message, metadata: metadata, date: date, runsOnce: true
+    ) { draft in
+      guard draft.revision == newestRevision + 1 else {
+        throw JournalError(.conflict, "another node has committed meanwhile", revision: newestRevision + 1)
+      }
       let touched = try importer.apply(change, of: commit, to: &draft, report)
       return touched.filter { draft.state.revision(of: $0) == draft.revision }
     }

@@ -25,15 +25,14 @@ enum GitSource: ImportSource {
     let git = GitImport(
       repository: repository, tip: tip, source: form?.source ?? FilesImporter.source, journal: journal,
       terminal: terminal)
-    let newest = try git.newestImportedCommit(given: given)
-    let total = try git.total(after: newest)
-    let report = try Import.storing(in: journal) {
-      if let form {
-        return try git.run(
-          after: newest, total: total,
-          RecordsImporter(form, repository, journal, after: newest?.commit))
+    let report = ImportReport(terminal)
+    try Import.storing(in: journal) {
+      // Otherwise a node would import again what other nodes have imported.
+      try journal.catchUp()
+      try git.run(given: given, report) { commit in
+        if let form { return try RecordsImporter(form, repository, journal, after: commit) }
+        return try FilesImporter(repository, journal)
       }
-      return try git.run(after: newest, total: total, FilesImporter(repository, journal))
     }
     try journal.close()
     try printSummary(report, (clock.now - start) / .seconds(1), path, arguments.has("--json"), terminal)

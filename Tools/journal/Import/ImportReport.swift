@@ -10,14 +10,28 @@ final class ImportReport {
   private(set) var events = 0
   private(set) var images = 0
   private(set) var notes = 0
+  /// The notes about commits that are not finished.
+  private var pending: [(commit: String, message: String)] = []
 
   init(_ terminal: Terminal) { self.terminal = terminal }
 
-  /// Counts a finished commit.
-  func countCommit() { commits += 1 }
+  /// Begins again after some finished commits.
+  func restart(commits: Int) {
+    self.commits = commits
+    pending = []
+  }
+
+  /// Counts a finished commit, and prints the notes about it.
+  func finish(_ commit: String) {
+    commits += 1
+    for note in pending where note.commit == commit { print(note.commit, note.message) }
+    pending.removeAll { $0.commit == commit }
+  }
 
   /// Notes a part of a commit that was not imported.
-  func note(_ commit: String, _ message: String) {
+  func note(_ commit: String, _ message: String) { pending.append((commit, message)) }
+
+  private func print(_ commit: String, _ message: String) {
     notes += 1
     if notes <= Self.lineLimit {
       terminal.warn("commit \(commit.prefix(12)): \(message.printable)")

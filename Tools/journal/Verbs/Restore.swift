@@ -75,8 +75,7 @@ enum Restore: Verb {
     let given = try arguments.value("--at").map { try arguments.selector($0) } ?? points.first
     let noPoint = Failure(.wrongUse, "--at is missing: the point in time, such as --at yesterday")
     guard given != nil || names.count == 1 else { throw noPoint }
-    let journal = try arguments.openJournal(
-      terminal, mode: arguments.has("--dry-run") ? .readOnly : .readWrite)
+    let journal = try arguments.openForCommit(terminal)
     guard let point = try given ?? journal.pointBeforeDeletion(of: names[0].entity) else { throw noPoint }
     let revision = RevisionSelector.revision(try journal.revision(point))
     let parts = try arguments.parts("--fields")

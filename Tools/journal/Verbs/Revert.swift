@@ -48,7 +48,7 @@ enum Revert: Verb {
     }
     let later = try arguments.laterEdits()
     let isDryRun = arguments.has("--dry-run")
-    let journal = try arguments.openJournal(terminal, mode: isDryRun ? .readOnly : .readWrite)
+    let journal = try arguments.openForCommit(terminal)
     let revisions =
       isChosen
       ? try chosen(arguments, journal)

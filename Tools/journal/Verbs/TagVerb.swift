@@ -39,7 +39,7 @@ enum TagVerb: Verb {
     if arguments.has("--delete"), let point = arguments.optionalOperand("SELECTOR") {
       throw Failure(.wrongUse, "--delete takes no SELECTOR: \(point.printable); see journal help tag")
     }
-    let journal = try arguments.openJournal(terminal, mode: .readWrite)
+    let journal = try arguments.openForCommit(terminal)
     if arguments.has("--delete") {
       let commit = try journal.commit(
         by: arguments.author, note: arguments.value("--note") ?? "deleted the tag \(name)"

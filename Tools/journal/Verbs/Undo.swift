@@ -34,8 +34,7 @@ enum Undo: Verb {
     _ makePlan: (CatalogJournal, String, LaterEdits) throws -> RestorePlan?
   ) throws -> ExitCode {
     let later = try arguments.laterEdits()
-    let journal = try arguments.openJournal(
-      terminal, mode: arguments.has("--dry-run") ? .readOnly : .readWrite)
+    let journal = try arguments.openForCommit(terminal)
     guard let plan = try makePlan(journal, arguments.author, later) else {
       throw Failure(
         .no,
