@@ -25,7 +25,7 @@ import Testing
   /// An item with large attributes has few but large events. The replay held 512 of them at a time, whatever their size,
   /// and the history 500 versions. Even the smaller journal is read in several parts.
   @Test func theMemoryThatLargeEventsTakeDoesNotGrowWithTheirNumber() throws {
-    let counts = [90, 240]
+    let counts = [60, 130]
     try compare(counts.map { try peaks(largeEvents: $0) }, of: counts, "large events", allowance: 40 << 20)
   }
 
