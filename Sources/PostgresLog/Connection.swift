@@ -72,7 +72,7 @@ final class Connection: Sendable {
       Unmanaged.passUnretained(warnings).toOpaque())
     unsafe Self.finishConnecting(handle)
     guard unsafe PQstatus(handle) == CONNECTION_OK else {
-      let failure = ServerFailure(.lost, unsafe Self.message(handle))
+      let failure = ServerFailure(connecting: unsafe Self.message(handle))
       unsafe PQfinish(handle)
       throw failure
     }

@@ -72,8 +72,7 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
   package func begin(_ journal: JournalID) throws(JournalError) {
     _ = try JournalError.translating {
       try connectMakingTables().run(
-        Schema.newLogIfMissing, [.uuid(journal.bytes), .bytes([]), .integer(0)],
-        within: ServerAddress.patience)
+        Schema.newLogIfMissing, [.uuid(journal.bytes), .bytes([])], within: ServerAddress.patience)
     }
   }
 
@@ -114,20 +113,30 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
     }
   }
 
-  /// Creates only the missing tables, so that a role that may not create tables can use existing ones.
-  private static func makeTables(_ connection: Connection) throws(ServerFailure) {
-    for table in Schema.tables {
-      do throws(ServerFailure) {
-        try connection.run("SELECT 1 FROM \(table.name) WHERE 1 = 0", within: ServerAddress.patience)
-      } catch {
-        guard error.state == "42P01" else { throw error }
-        do throws(ServerFailure) {
-          try connection.run(table.definition, within: ServerAddress.patience)
-        } catch {
-          // Another node has created it at the same time.
-          guard error.state == "23505" || error.state == "42P07" else { throw error }
-        }
+  /// Creates only the missing tables, so that a role that may not create tables can use existing ones. Nothing is created
+  /// if one of those is unsuitable.
+  private static func makeTables(_ connection: Connection) throws {
+    for table in try Schema.tables.filter({ try !exists($0, connection) }) {
+      do {
+        try connection.run(table.definition, within: ServerAddress.patience)
+      } catch let error as ServerFailure where ["23505", "42P07"].contains(error.state) {
+        // Another node has created it at the same time.
       }
+    }
+  }
+
+  private static func exists(_ table: Schema.Table, _ connection: Connection) throws -> Bool {
+    do throws(ServerFailure) {
+      try connection.run(table.check, within: ServerAddress.patience)
+      return true
+    } catch {
+      if error.state == "42P01" { return false }
+      // Another column, another type of a column, no such key, and not a table.
+      guard ["42703", "42804", "42P10", "42809"].contains(error.state) else { throw error }
+      throw JournalError(
+        .alreadyExists,
+        "the database has another table \(table.name), which can't store journals; use another database or schema, or "
+          + "have an administrator rename or correct that table: \(error.message)")
     }
   }
 }

@@ -6,58 +6,58 @@ import Journaling
 /// serializes appends, and an append that does not follow the newest entry changes nothing. `journal_entries` has a row
 /// for each entry, `journal_images` one for each image, and `journal_image_pieces` the bytes of images.
 enum Schema {
+  struct Table: Sendable {
+    let name: String
+    let columns: [(name: String, type: String)]
+    /// The columns of the primary key.
+    let key: String
+
+    var definition: String {
+      let columns = columns.map { "  \($0.name) \($0.type) NOT NULL,\n" }.joined()
+      return "CREATE TABLE IF NOT EXISTS \(name) (\n\(columns)  PRIMARY KEY (\(key)))"
+    }
+
+    /// Fails if the table is missing, has other columns, or lacks the key. `EXPLAIN` changes nothing and runs no trigger.
+    var check: String {
+      let names = columns.map(\.name).joined(separator: ", ")
+      let nulls = columns.map { "CAST(NULL AS \($0.type))" }.joined(separator: ", ")
+      return """
+        EXPLAIN INSERT INTO \(name) (\(names)) SELECT \(names) FROM \(name) UNION ALL SELECT \(nulls)
+        ON CONFLICT (\(key)) DO NOTHING
+        """
+    }
+  }
+
   /// The tables, in the order of creation.
-  static let tables: [(name: String, definition: String)] = [
-    (
-      "journal_logs",
-      """
-      CREATE TABLE IF NOT EXISTS journal_logs (
-        journal uuid PRIMARY KEY,
-        format bytea NOT NULL,
-        revision bigint NOT NULL)
-      """
-    ),
-    (
-      "journal_entries",
-      """
-      CREATE TABLE IF NOT EXISTS journal_entries (
-        journal uuid NOT NULL,
-        revision bigint NOT NULL,
-        digest bytea NOT NULL,
-        bytes bytea NOT NULL,
-        PRIMARY KEY (journal, revision))
-      """
-    ),
-    (
-      "journal_images",
-      """
-      CREATE TABLE IF NOT EXISTS journal_images (
-        journal uuid NOT NULL,
-        digest bytea NOT NULL,
-        byte_count bigint NOT NULL,
-        PRIMARY KEY (journal, digest))
-      """
-    ),
-    (
-      "journal_image_pieces",
-      """
-      CREATE TABLE IF NOT EXISTS journal_image_pieces (
-        journal uuid NOT NULL,
-        digest bytea NOT NULL,
-        piece bigint NOT NULL,
-        bytes bytea NOT NULL,
-        PRIMARY KEY (journal, digest, piece))
-      """
-    ),
+  static let tables = [
+    Table(
+      name: "journal_logs", columns: [("journal", "uuid"), ("format", "bytea"), ("revision", "bigint")],
+      key: "journal"),
+    Table(
+      name: "journal_entries",
+      columns: [("journal", "uuid"), ("revision", "bigint"), ("digest", "bytea"), ("bytes", "bytea")],
+      key: "journal, revision"),
+    Table(
+      name: "journal_images",
+      columns: [("journal", "uuid"), ("digest", "bytea"), ("byte_count", "bigint")],
+      key: "journal, digest"),
+    Table(
+      name: "journal_image_pieces",
+      columns: [("journal", "uuid"), ("digest", "bytea"), ("piece", "bigint"), ("bytes", "bytea")],
+      key: "journal, digest, piece"),
   ]
 
   static let newLog = statement(
     "new_log", "INSERT INTO journal_logs (journal, format, revision) VALUES ($1, $2, $3)")
 
+  /// If only the journal's row was lost, the entries say where it was.
   static let newLogIfMissing = statement(
     "new_log_if_missing",
-    "INSERT INTO journal_logs (journal, format, revision) VALUES ($1, $2, $3) ON CONFLICT (journal) DO NOTHING"
-  )
+    """
+    INSERT INTO journal_logs (journal, format, revision)
+    SELECT $1, $2, coalesce(max(revision), 0) FROM journal_entries WHERE journal = $1
+    ON CONFLICT (journal) DO NOTHING
+    """)
 
   static let finishLog = statement("finish_log", "UPDATE journal_logs SET format = $2 WHERE journal = $1")
 
@@ -65,9 +65,19 @@ enum Schema {
 
   static let newest = statement("newest", "SELECT revision FROM journal_logs WHERE journal = $1")
 
+  /// The newest revision according to the journal's row, and according to its entries; the latter is null if there are
+  /// none.
+  static let newestInBoth = statement(
+    "newest_in_both",
+    """
+    SELECT revision, (SELECT max(revision) FROM journal_entries WHERE journal = $1)
+    FROM journal_logs WHERE journal = $1
+    """)
+
   /// Appends entries to a journal ($1) after a revision ($2), up to another ($3): numbers ($4), digests ($5), bytes
   /// ($6). One statement is one transaction and one round trip. No row is returned if the newest entry is not $2 with
-  /// the digest $8. That digest is not compared if it is not known, or if $2 comes before the first entry ($9).
+  /// the digest $8. That digest is not compared if it is not known, or if $2 comes before the first entry ($9). If the
+  /// table has not taken all entries, the statement divides by zero, so that nothing of it is done.
   static let append = statement("append", append(notifying: "pg_notify($7, $3::text)"))
 
   /// The same for engines without notifications.
@@ -89,8 +99,9 @@ enum Schema {
     added AS (
       INSERT INTO journal_entries (journal, revision, digest, bytes)
       SELECT moved.journal, new.revision, new.digest, new.bytes
-      FROM moved, unnest($4::bigint[], $5::bytea[], $6::bytea[]) AS new (revision, digest, bytes))
-    SELECT \(notifying) FROM moved
+      FROM moved, unnest($4::bigint[], $5::bytea[], $6::bytea[]) AS new (revision, digest, bytes)
+      RETURNING 1)
+    SELECT \(notifying), 1 / CAST((SELECT count(*) FROM added) = cardinality($4::bigint[]) AS integer) FROM moved
     """
   }
 

@@ -19,11 +19,25 @@ struct ServerAddress: Sendable, CustomStringConvertible {
         .wrongUse,
         "this is not the address of a PostgreSQL server; write it as postgresql://USER@HOST/DATABASE")
     }
+    // A "/" ends the host of a URL. So a password with one is parsed as a port and a part of the database's name, and
+    // libpq would repeat it in an error.
+    let isCutPassword = settings.contains { setting in
+      setting.name == "port" && !setting.value.allSatisfy { "0123456789, ".contains($0) }
+        || setting.name == "dbname" && setting.value.contains("@") && text.hasPrefix("postgres")
+    }
+    guard !isCutPassword else {
+      throw JournalError(
+        .wrongUse,
+        "the address has a port that is not a number, or a database with an @, as if it had a password with a /; put "
+          + "passwords into the password file (~/.pgpass) or a service file, and write the name of such a database as "
+          + "dbname=…")
+    }
     // Later versions of libpq may have other secrets, and one may not mark each of them. A database may be another
     // address for other programs, and so have a password.
     let hasSecret = settings.contains { setting in
       setting.isSecret || setting.name.contains("password")
-        || setting.name == "dbname" && (setting.value.contains("=") || setting.value.contains("://"))
+        || setting.name == "dbname"
+          && (setting.value.contains("://") || Connection.settings(in: setting.value)?.isEmpty == false)
     }
     guard !hasSecret else {
       throw JournalError(

@@ -23,6 +23,15 @@ struct ServerFailure: Error, Sendable {
     self.message = message.split(separator: "\n").first.map(String.init) ?? "no reason was given"
   }
 
+  /// The failure of an attempt to connect. libpq has a line for each host, and indents its hints.
+  init(connecting message: String) {
+    let lines = message.split(separator: "\n").filter { !$0.hasPrefix("\t") }
+    self.init(.lost, lines.joined(separator: "; "))
+  }
+
+  /// The failure of a change where transactions may only read.
+  static var readOnly: ServerFailure { ServerFailure(.refused, state: "25006", "") }
+
   /// Whether the server has ended the transaction because of another one, so that it may succeed if it is repeated.
   var isTransient: Bool { state == "40001" || state == "40P01" }
 
@@ -35,11 +44,19 @@ struct ServerFailure: Error, Sendable {
     case "25006":
       JournalError(
         .unreachable,
-        "the server is read-only: it is a standby, or the role's transactions are read-only; name the primary: "
-          + "\(message)"
-      )
+        "the server allows only reading: it is a standby, or default_transaction_read_only is on for the server, the "
+          + "database or the role; name the primary, or set that to off")
     case "42P01":
-      JournalError(.notFound, "there are no journals in this database; share one first: \(message)")
+      JournalError(
+        .notFound,
+        "this role finds no journals in this database; share one first, or check the role's search_path and its USAGE "
+          + "on the schema: \(message)")
+    // A prepared statement exists already, or does not exist any more.
+    case "42P05", "26000":
+      JournalError(
+        .unsafeSettings,
+        "the session has changed, as behind a pooler that pools transactions; connect to the server itself, or let the "
+          + "pooler pool sessions: \(message)")
     case _ where isTransient:
       JournalError(
         .outOfResources,

@@ -39,7 +39,12 @@ extension ServerLog: SharedLog {
           (Schema.begin, []), (Schema.lock, [.uuid(journal)]),
           (Schema.smallPiece, [.uuid(journal), .integer(first), .integer(last)]),
         ], within: Self.writingPatience)
-      guard rows[1].count == 1 else { throw ServerFailure(.refused, "the journal's row is missing") }
+      guard rows[1].count == 1 else {
+        throw ServerFailure(
+          .refused,
+          "this role can't lock the journal's row in journal_logs: row-level security hides it, or it is missing"
+        )
+      }
       return rows
     } catch {
       connection.rollBack()

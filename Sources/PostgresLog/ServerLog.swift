@@ -17,7 +17,8 @@ final class ServerLog: EntryLog {
   private let storage: PostgresStorage
   private let access: LogAccess
   let durability: Durability
-  /// The journal's id as the server stores it.
+  private let id: JournalID
+  /// The same as the server stores it.
   let journal: [UInt8]
   /// The channel of notifications.
   private let channel: String
@@ -45,7 +46,8 @@ final class ServerLog: EntryLog {
     var newest: Revision = 0
   }
 
-  /// - Throws: ``JournalError`` with code `damaged` if the server has no log of the journal.
+  /// - Throws: ``JournalError`` with code `damaged` if the server has no log of the journal, or if its tables contradict
+  ///   each other.
   init(
     _ connection: Connection, _ storage: PostgresStorage, _ access: LogAccess, of journal: JournalID,
     after start: Revision, _ durability: Durability
@@ -55,18 +57,48 @@ final class ServerLog: EntryLog {
     self.start = start
     self.access = access
     self.durability = durability
+    id = journal
     self.journal = journal.bytes
     channel = Self.channel(journal.bytes)
-    do {
-      first = try Self.newest(of: journal.bytes, connection)
-    } catch {
-      throw error.state == "42P01" ? Self.missing(journal) : error
-    }
-    if first < 0 { throw Self.missing(journal) }
+    first = try Self.newestInBoth(of: journal, after: start, connection)
   }
 
-  private static func missing(_ journal: JournalID) -> JournalError {
-    JournalError(.damaged, "the server's database has no log of the journal \(journal)", revision: 1)
+  /// The newest revision, provided that the journal's row and its entries agree about it.
+  private static func newestInBoth(
+    of journal: JournalID, after start: Revision, _ connection: Connection
+  ) throws -> Revision {
+    let rows: Rows
+    do throws(ServerFailure) {
+      rows = try connection.run(Schema.newestInBoth, [.uuid(journal.bytes)], within: ServerAddress.patience)
+    } catch {
+      guard error.state == "42P01" else { throw error }
+      throw JournalError(
+        .damaged,
+        "this role does not find the tables of journals in the server's database; check its search_path and its USAGE "
+          + "on the schema, or whether they were dropped: \(error.message)")
+    }
+    guard rows.count == 1 else {
+      throw JournalError(
+        .damaged,
+        "the server's database has no log of the journal \(journal), or row-level security hides it from this role",
+        revision: 1)
+    }
+    let (newest, stored) = (rows.integer(0, 0), rows.isNull(0, 1) ? start : rows.integer(0, 1))
+    guard newest >= stored else {
+      throw JournalError(
+        .damaged,
+        "on the server, journal_logs ends with entry \(newest), and journal_entries with entry \(stored): one was "
+          + "restored without the other. Nothing was written. If the entries are the right ones, have an administrator "
+          + "run UPDATE journal_logs SET revision = \(stored) WHERE journal = '\(journal)'",
+        revision: newest + 1)
+    }
+    guard newest == stored else {
+      throw JournalError(
+        .damaged,
+        "on the server, journal_logs ends with entry \(newest), and this role sees no entry after \(stored) in "
+          + "journal_entries: row-level security hides rows, or they are missing", revision: stored + 1)
+    }
+    return newest
   }
 
   deinit { close() }
@@ -218,21 +250,57 @@ final class ServerLog: EntryLog {
     } catch {
       switch error.kind {
       case .lost: throw .unknown(error.journalError)
-      case .refused: throw .refused(error.journalError)
+      case .refused: throw .refused(reason(of: error))
       }
     }
     guard isStored else {
-      let newest: Revision
-      do throws(ServerFailure) { newest = try Self.newest(of: journal, connection) } catch {
-        throw .refused(error.journalError)
+      let failure: AppendFailure
+      do throws(ServerFailure) { failure = try reasonForNothing(entries, after: revision) } catch {
+        failure = .refused(error.journalError)
       }
-      throw .conflict(newest: newest)
+      throw failure
     }
     // If a server is told to stop waiting for the standby, it sends a warning and reports the commit as done.
     if connection.warningCount > warningCount {
       connection.interrupt()
       throw .unknown(JournalError(.unreachable, "the server did not wait for its standby"))
     }
+  }
+
+  /// Why the server has refused an append.
+  private func reason(of failure: ServerFailure) -> JournalError {
+    switch failure.state {
+    case "22012":
+      return JournalError(
+        .unsafeSettings,
+        "the server's table journal_entries did not take the entries: a trigger may drop them. Nothing was written; "
+          + "have an administrator look at the table's triggers")
+    case "23505":
+      // An entry of this revision exists already.
+      do throws(JournalError) {
+        _ = try JournalError.translating { try Self.newestInBoth(of: id, after: start, connection) }
+      } catch { return error }
+    default: break
+    }
+    return failure.journalError
+  }
+
+  /// Why an append has changed nothing.
+  private func reasonForNothing(
+    _ entries: [SealedEntry], after revision: Revision
+  ) throws(ServerFailure) -> AppendFailure {
+    let newest = try Self.newest(of: journal, connection)
+    guard newest == revision else { return .conflict(newest: newest) }
+    if revision > start, let digest = try? entries.first?.previousDigest() {
+      let rows = try connection.run(
+        Schema.digest, [.uuid(journal), .integer(revision)], within: ServerAddress.patience)
+      guard rows.count == 1, rows.bytes(0, 0) == digest.bytes else { return .conflict(newest: newest) }
+    }
+    return .refused(
+      JournalError(
+        .permission,
+        "the server did not change this journal's row in journal_logs, although the entries follow its newest one: "
+          + "row-level security or a trigger prevents it. Nothing was written"))
   }
 
   /// - Returns: false if the entries do not follow the newest entry.

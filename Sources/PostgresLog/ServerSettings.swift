@@ -18,6 +18,10 @@ struct ServerSettings: Sendable {
   var fullPageWrites: String?
   var standbyNames: String?
   var isStandby = false
+  /// Whether transactions may only read.
+  private var isReadOnly = false
+  /// The journals' tables that a crash empties.
+  private var unloggedTables: [String] = []
   /// Nil if the engine does not tell, or if no commit waits for a standby.
   private var standbys: Standbys?
 
@@ -31,6 +35,8 @@ struct ServerSettings: Sendable {
     if let rows = try? connection.run("SELECT pg_is_in_recovery()", within: ServerAddress.patience) {
       isStandby = rows.integer(0, 0) != 0
     }
+    isReadOnly = Self.setting("transaction_read_only", connection) == "on"
+    unloggedTables = Self.unloggedTables(of: connection)
     if waitsForStandby, !isStandby { standbys = Self.standbys(of: connection) }
   }
 
@@ -44,6 +50,16 @@ struct ServerSettings: Sendable {
       return nil
     }
     return Standbys(synchronousCount: rows.integer(0, 0), hiddenCount: rows.integer(0, 1))
+  }
+
+  /// Empty too if the engine does not tell.
+  private static func unloggedTables(of connection: Connection) -> [String] {
+    let tables = Schema.tables.map { "to_regclass('\($0.name)')" }.joined(separator: ", ")
+    let text = """
+      SELECT CAST(relname AS text) FROM pg_class WHERE oid IN (\(tables)) AND relpersistence <> 'p' ORDER BY relname
+      """
+    guard let rows = try? connection.run(text, within: ServerAddress.patience) else { return [] }
+    return (0..<rows.count).map { rows.text($0, 0) }
   }
 
   private static func setting(_ name: String, _ connection: Connection) -> String? {
@@ -91,6 +107,11 @@ struct ServerSettings: Sendable {
       }
     default: break
     }
+    for table in unloggedTables {
+      problems.append(
+        "the table \(table) is unlogged, so a crash of the server empties it, and no standby has its rows; run ALTER "
+          + "TABLE \(table) SET LOGGED")
+    }
     return problems
   }
 
@@ -134,6 +155,7 @@ struct ServerSettings: Sendable {
           + "target_session_attrs=read-write"
       )
     }
+    guard !isReadOnly else { throw ServerFailure.readOnly.journalError }
     guard !isAccepted, let first = problems.first else { return }
     throw JournalError(.unsafeSettings, "the server's settings can lose confirmed commits: \(first)")
   }

@@ -82,6 +82,21 @@ struct ServerTests {
     #expect(found?.code == .unreachable)
   }
 
+  /// Only the first one used to be named, which after a failover is not the one with the problem.
+  @Test func ofSeveralServersEachOneIsNamedWithItsReason() throws {
+    let port = try PostgresServer.shared.get().port
+    let hosts = "127.0.0.1:1,127.0.0.1:\(port)"
+    let found = error {
+      try create(at: "postgresql://journal@\(hosts)/postgres?target_session_attrs=standby")
+    }
+    #expect(found?.code == .unreachable, "\(String(describing: found))")
+    for text in [
+      "port 1 failed: Connection refused; ", "port \(port) failed: server is not in hot standby mode",
+    ] {
+      #expect(found?.message.contains(text) == true, "\(found?.message ?? "")")
+    }
+  }
+
   /// A primary that hangs accepts connections and says nothing.
   @Test func aServerThatDoesNotAnswerDoesNotHideTheNext() throws {
     let server = try PostgresServer.shared.get()
@@ -102,10 +117,19 @@ struct ServerTests {
     "passwrod=s3cret",
     "host=h\npassword=s3cret", "dbname='postgresql://app:s3cret@127.0.0.1/books'",
     "dbname='user=app password=s3cret'",
+    "postgresql://app:s3cret/x@127.0.0.1:5432/books", "postgresql://app:12/s3cret@127.0.0.1/books",
   ])
   func anAddressWithAPasswordIsRefusedAndNotRepeated(_ address: String) throws {
     let found = error { _ = try PostgresStorage(address) }
     #expect(found?.code == .wrongUse && found?.description.contains("s3cret") == false)
+  }
+
+  /// A name with `=` used to be taken for another address with a secret.
+  @Test func aDatabaseCanHaveAnEqualsSignInItsName() throws {
+    let server = try PostgresServer.shared.get()
+    try server.sql("CREATE DATABASE \"a=b\"")
+    defer { _ = try? server.sql("DROP DATABASE \"a=b\"") }
+    try create(at: server.address(database: "a%3Db"))
   }
 
   /// It would mean whatever the environment says, and a folder can't record that.
