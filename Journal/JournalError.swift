@@ -16,7 +16,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     /// An expectation of the commit no longer holds, because of another commit. Nothing was written.
     public static let conflict = Code(rawValue: "conflict")
     /// Writing or flushing failed: the entry is wholly there or wholly absent. Close the journal and open it again to
-    /// find out.
+    /// find out. In a shared journal, call ``Journal/catchUp()`` once the server can be reached.
     public static let outcomeUnknown = Code(rawValue: "outcomeUnknown")
     /// An earlier write failed. The journal takes no more commits: close it and open it again.
     public static let poisoned = Code(rawValue: "poisoned")

@@ -25,6 +25,19 @@ public struct JournalNotice: Sendable, CustomStringConvertible {
   /// The warning about the clock, if it is one.
   public let clockWarning: ClockWarning?
 
+  /// The state of the shared log, if the notice is about that.
+  public let sharedLog: SharedLogState?
+
+  /// What a notice says about the shared log of a journal.
+  public enum SharedLogState: Sendable {
+    /// Commits wait, for example because no synchronous standby is connected.
+    case waits
+    /// This node can't follow the log.
+    case isAway
+    /// This node follows the log again.
+    case isBack
+  }
+
   /// The level and the sentence.
   public var description: String { "\(level): \(message)" }
 }
@@ -33,13 +46,14 @@ extension JournalOptions {
   /// Reports to the app's log, if there is one.
   func note(
     _ level: JournalNotice.Level, _ message: @autoclosure () -> String, revision: Revision? = nil,
-    cause: JournalError? = nil, clockWarning: ClockWarning? = nil
+    cause: JournalError? = nil, clockWarning: ClockWarning? = nil,
+    sharedLog: JournalNotice.SharedLogState? = nil
   ) {
     guard let log else { return }
     let reason = cause.map { ": \($0)" } ?? ""
     log(
       JournalNotice(
         level: level, message: message() + reason, revision: revision ?? cause?.revision, cause: cause,
-        clockWarning: clockWarning))
+        clockWarning: clockWarning, sharedLog: sharedLog))
   }
 }

@@ -129,8 +129,7 @@ struct Recovery<State: EventSourced> {
     of journal: JournalID, in folder: JournalFolder, _ options: JournalOptions
   ) throws(JournalError) -> SharedImages? {
     guard let sharing = options.sharing, let address = try folder.sharedAddress() else { return nil }
-    return SharedImages(
-      storage: try sharing.storage(at: address), store: sharing.images, journal: journal)
+    return SharedImages(sharing: sharing, address: address, folder: folder, journal: journal)
   }
 
   /// Opens the log in the folder. For a shared journal that is opened for writing, it also opens the shared log.
@@ -147,7 +146,7 @@ struct Recovery<State: EventSourced> {
         "the journal's log is shared with other nodes, at \(address), and this program can't reach it: it lacks the "
           + "library for that, PostgresLog; reading the journal does not need it", path: place.folder.path)
     }
-    let storage = try sharing.storage(at: address)
+    let storage = try sharing.storage(at: address, in: place.folder)
     return NodeLog(
       try options.logStorage.open(mode.access, in: place), storage, in: place,
       of: try ModelSchema(of: State.self))

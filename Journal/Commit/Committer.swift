@@ -451,7 +451,12 @@ final class Committer<State: EventSourced>: Sendable {
         return withdrawLost(batch, because: cause, isReserved: (try? node?.reserve()) != nil)
       case .unknown where isAskedAgain(after: cause):
         return withdraw(
-          batch, because: cause, ofBatch: Self.failure(error, first: work.entries.first?.revision))
+          batch, because: cause,
+          ofBatch: JournalError(
+            .outcomeUnknown,
+            "the server did not confirm the commit, which is wholly there or wholly absent; once the server can be "
+              + "reached, catchUp() or journal join fetches it if it is there",
+            revision: work.entries.first?.revision, cause: cause))
       default: break
       }
       refuseAll(because: cause)

@@ -32,6 +32,8 @@ public struct Diagnosis: Sendable {
   public internal(set) var opens = false
   /// Where the shared log is, and how far behind this node is; nil for a local journal, and if the journal does not open.
   public internal(set) var sharing: SharingStatus?
+  /// How many images this node of a shared journal has not fetched. They were not read.
+  public internal(set) var unfetchedBlobCount = 0
 
   /// Whether nothing of the journal is missing or altered.
   public var isSound: Bool { opens && !findings.contains(where: \.isDamage) }
@@ -40,7 +42,8 @@ public struct Diagnosis: Sendable {
 extension Journal {
   /// Finds all problems of a journal, without changing anything.
   ///
-  /// A journal that opens is verified deeply. Otherwise each file is examined separately.
+  /// A journal that opens is verified deeply. Otherwise each file is examined separately. A node of a shared journal also
+  /// asks the server for the entries that it has not seen, and for each image that it has not fetched.
   /// - Parameters:
   ///   - url: the journal's folder.
   ///   - options: the options for a shared journal, whose history is compared with the server's.
@@ -69,10 +72,11 @@ extension Journal {
       diagnosis.provenRevision = journal.head.revision
       diagnosis.lastRevision = journal.head.revision
       diagnosis.note(source.problems)
-      try diagnosis.note(journal.verify(deep: true, progress: progress), of: journal)
+      let verification = try journal.verify(deep: true, progress: progress)
+      try diagnosis.note(verification, of: journal)
       diagnosis.note(leftovers: try journal.unnamedImages(), of: journal)
-      diagnosis.sharing = try journal.sharing()
-      if let sharing = diagnosis.sharing { diagnosis.note(sharing) }
+      diagnosis.unfetchedBlobCount = verification.unfetchedBlobCount
+      try diagnosis.noteShared(journal, verification)
     } catch let error as JournalError {
       guard ![.outOfResources, .permission, .locked, .closed].contains(error.code) else { throw error }
       if let advice = Diagnosis.adviceForForeign(error) {
@@ -143,17 +147,57 @@ extension Diagnosis {
         advice: place.advice, revision: error.revision, path: error.path))
   }
 
-  /// Notes the status of the shared log. An unreachable server is not damage.
-  fileprivate mutating func note(_ sharing: SharingStatus) {
-    if let problem = sharing.problem {
-      let isDamage = problem.code == .diverged
+  /// Notes the problems of the shared log. An unreachable server is not damage.
+  fileprivate mutating func noteShared<State: EventSourced>(
+    _ journal: Journal<State>, _ verification: Verification
+  ) throws {
+    guard var sharing = try journal.sharing() else { return }
+    if sharing.problem == nil, sharing.missingCount ?? 0 > 0 {
+      do { try journal.checkUnseenEntries() } catch let error as JournalError {
+        sharing.problem = error
+        sharing.isBeforeErasure = error.code == .diverged
+      }
+    }
+    self.sharing = sharing
+    note(sharing)
+    if sharing.problem != nil { return }
+    do throws(JournalError) {
+      let missing = try journal.missing(verification.unfetchedBlobs)
+      guard missing.count > 0 else { return }
+      let images = missing.count == 1 ? "an image" : "\(missing.count) images"
       findings.append(
         Finding(
-          isDamage: isDamage, message: problem.message,
-          advice: isDamage
-            ? "Restore the server from its newest backup, or keep what this node has with unshare --force."
-            : "Reading needs no server; make sure that it can be reached before you commit.",
-          revision: problem.revision, path: sharing.address))
+          isDamage: true, message: "the bytes of \(images) are neither on this node nor on the server",
+          advice: "Name the place of the shared images if there is one. Otherwise add the same images again.",
+          revision: nil, path: sharing.address))
+    } catch {
+      findings.append(
+        Finding(
+          isDamage: false, message: "whether the server has all images is not known: \(error.message)",
+          advice: "Run doctor again when the server can be reached.", revision: nil, path: sharing.address))
+    }
+  }
+
+  /// What to do about a problem of the shared log.
+  private static func advice(for sharing: SharingStatus, _ problem: JournalError) -> String {
+    switch problem.code {
+    case .diverged where sharing.isBeforeErasure: "Remove the folder, and run join."
+    case .diverged:
+      "Restore the server from its newest backup, or keep what this node has with unshare --force."
+    case .damaged, .notFound:
+      "Restore the server from its newest backup. Without one, run unshare --force on the node with the newest entries, "
+        + "delete this journal's rows from journal_entries and journal_logs, and run share."
+    case .unreachable: "Reading needs no server; make sure that it can be reached before you commit."
+    default: adviceForForeign(problem) ?? "Reading needs no server; commits fail until this is solved."
+    }
+  }
+
+  private mutating func note(_ sharing: SharingStatus) {
+    if let problem = sharing.problem {
+      findings.append(
+        Finding(
+          isDamage: [.diverged, .damaged, .notFound].contains(problem.code), message: problem.message,
+          advice: Self.advice(for: sharing, problem), revision: problem.revision, path: sharing.address))
     } else if let count = sharing.missingCount, count > 0 {
       let missing = count == 1 ? "1 entry" : "\(count) entries"
       findings.append(

@@ -4,11 +4,35 @@ import SHA256
 
 /// Fetches images that a node of a shared journal lacks from the shared log, on demand.
 struct SharedImages: Sendable {
-  let storage: any SharedLogStorage
+  let sharing: any LogSharing
+  /// The address of the shared log. It need not be valid as long as no image is fetched.
+  let address: String
+  let folder: JournalFolder
+  let journal: JournalID
+
   /// The place of the images if that is not the shared log. Images that were added before the place was named may still
   /// be in the log.
-  let store: (any SharedImageStore)?
-  let journal: JournalID
+  private var store: (any SharedImageStore)? { sharing.images }
+
+  private func connect() throws(JournalError) -> any SharedLog {
+    try sharing.storage(at: address, in: folder).connect(to: journal)
+  }
+
+  /// Those images that neither the place of the images nor the shared log has.
+  /// - Throws: ``JournalError`` with code `unreachable`.
+  func missing(_ blobs: [Blob]) throws(JournalError) -> [Blob] {
+    var missing: [Blob] = []
+    for blob in blobs {
+      if let store, try store.has(blob) { continue }
+      missing.append(blob)
+    }
+    if missing.isEmpty { return [] }
+    let shared = try connect()
+    defer { try? shared.close() }
+    var rest: [Blob] = []
+    for blob in missing where try !shared.hasImage(blob) { rest.append(blob) }
+    return rest
+  }
 
   /// Calls `body` with the bytes of an image, in pieces.
   /// - Throws: what `body` throws, and ``JournalError``: `unreachable`; `damaged` if the shared log lacks them or has
@@ -39,7 +63,7 @@ struct SharedImages: Sendable {
       }
     }
     if !isThere {
-      let shared = try storage.connect(to: journal)
+      let shared = try connect()
       defer { try? shared.close() }
       isThere = try shared.readImage(blob) { piece throws(JournalError) in
         hash.update(piece)
@@ -55,7 +79,7 @@ struct SharedImages: Sendable {
           ? "the bytes of an image are altered in the shared log; restore its images from a backup"
           : "the bytes of an image are missing from the shared log; add the same image again"
             + (store == nil ? ", or name the place where the other nodes have their images" : ""),
-        path: storage.address)
+        path: address)
     }
   }
 }

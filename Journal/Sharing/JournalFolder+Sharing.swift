@@ -4,18 +4,23 @@ extension JournalFolder {
   /// The file SHARED: the address of the shared log. The folder `entries` then has the entries that this node has seen.
   static let sharedName = "SHARED"
 
-  /// The address of the shared log; nil if the journal is not shared.
+  /// The address of the shared log; nil if the journal is not shared. Administrators edit it, so line feeds may be
+  /// missing, superfluous, or preceded by carriage returns.
   /// - Throws: ``JournalError`` with code `newerFormat`, or `damaged` for a file of another form.
   package func sharedAddress() throws(JournalError) -> String? {
     guard try root.status(of: Self.sharedName) != nil else { return nil }
     let bytes = try root.file(Self.sharedName, .reading).contents(limit: 64 << 10)
+      .filter { $0 != UInt8(ascii: "\r") }
     try FileVersion.check(bytes, is: "shared", path: root.path(of: Self.sharedName))
     let lines = String(decoding: bytes, as: UTF8.self).split(
       separator: "\n", omittingEmptySubsequences: false)
-    guard lines.count == 3, lines[0] == "shared 1", !lines[1].isEmpty, lines[2].isEmpty else {
+    guard lines.count >= 2, lines[0] == "shared 1",
+      lines.indices.allSatisfy({ ($0 < 2) != lines[$0].allSatisfy(\.isWhitespace) })
+    else {
       throw JournalError(
         .damaged,
-        "SHARED does not have the address of the shared log; join the shared journal again in another folder",
+        "SHARED does not have the address of the shared log; write two lines into it, \"shared 1\" and the address, or "
+          + "join the shared journal again in another folder",
         path: root.path(of: Self.sharedName))
     }
     return String(lines[1])
@@ -34,5 +39,20 @@ extension JournalFolder {
       .wrongUse,
       "the journal's log is shared with other nodes, at \(address); make it local with unshare first",
       path: path)
+  }
+}
+
+extension LogSharing {
+  /// The storage at the address in a journal's folder.
+  /// - Throws: ``JournalError`` with code `wrongUse` if that is no address.
+  func storage(
+    at address: String, in folder: JournalFolder
+  ) throws(JournalError) -> any SharedLogStorage {
+    do throws(JournalError) { return try storage(at: address) } catch {
+      guard error.code == .wrongUse else { throw error }
+      throw JournalError(
+        .wrongUse, "\(error.message); correct the second line of SHARED",
+        path: folder.root.path(of: JournalFolder.sharedName))
+    }
   }
 }

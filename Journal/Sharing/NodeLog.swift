@@ -8,7 +8,8 @@ import Locks
 /// 2. An entry is stored locally only after it is known to be in the shared log, and nothing waits for that. So the local
 ///    log is a prefix of the shared log, unless one of the two was restored from a backup.
 /// 3. Each connection begins with a comparison of the newest local entry with the shared log. Digests are chained, so
-///    all earlier entries are equal too. If they differ, nothing is written on either side.
+///    all earlier entries are equal too. If they differ, nothing is written on either side. An entry that was there
+///    before the connection is stored only when the next one, or the digest that is stored with it, has proven it.
 /// 4. An append whose connection was lost is repeated: it stores the entries if they are missing, and finds the digest
 ///    of the last one if they are not.
 /// 5. A thread fetches the entries of other nodes as they are committed.
@@ -20,6 +21,8 @@ final class NodeLog: EntryLog {
     var connection: (any SharedLog)?
     /// The newest entry that this node has.
     var head: Head
+    /// The newest entry that the shared log had when this node connected.
+    var newestAtConnecting: Revision = 0
     /// Why this node no longer appends: its history is not that of the shared log.
     var failure: JournalError?
     /// The warning of the newest connection, which was reported.
@@ -123,15 +126,17 @@ final class NodeLog: EntryLog {
     if let connection = turn.connection { return connection }
     let connection = try storage.connect(to: place.journal)
     let warning = connection.durability.warning
-    if let warning, warning != turn.warning { place.options.note(.warning, warning) }
+    if let warning, warning != turn.warning { place.options.note(.warning, warning, sharedLog: .waits) }
     turn.warning = warning
     // The server may be another one, which lacks what this node has sent last.
     stored.withLock { $0 = [] }
     do throws(JournalError) {
       try connection.beginWriting()
       try checkHistory(connection, &turn)
+      let newest = try connection.newestRevision()
       // After a crash, a server may have entries that its standby never got, and that may still be lost.
-      if try connection.newestRevision() > turn.head.revision { try connection.confirmIfPermitted() }
+      if newest > turn.head.revision { try connection.confirmIfPermitted() }
+      turn.newestAtConnecting = newest
     } catch {
       try? connection.close()
       throw error
@@ -170,9 +175,13 @@ final class NodeLog: EntryLog {
         listening.withLock { $0 = connection }
         defer { listening.withLock { $0 = nil } }
         if isEnding.withLock({ $0 }) { return }
-        let newest = try connection.newestRevision(after: seen, waitingAtMost: .seconds(60))
+        // After a failure, the first wait is short, because its success is reported.
+        let newest = try connection.newestRevision(
+          after: seen, waitingAtMost: isNoted ? .milliseconds(10) : .seconds(60))
         try fetch(from: connection, through: newest)
-        if isNoted { place.options.note(.info, "the shared log can be reached again") }
+        if isNoted {
+          place.options.note(.info, "the shared log can be reached again", sharedLog: .isBack)
+        }
         (isNoted, delay) = (false, 100)
       } catch {
         if isEnding.withLock({ $0 }) { return }
@@ -185,7 +194,8 @@ final class NodeLog: EntryLog {
         if isReplaced, !isFinal { continue }
         if !isNoted || isFinal {
           let level = isFinal ? JournalNotice.Level.error : .warning
-          place.options.note(level, "the shared log can't be followed at the moment", cause: error)
+          place.options.note(
+            level, "the shared log can't be followed at the moment", cause: error, sharedLog: .isAway)
         }
         if isFinal { return }
         isNoted = true
@@ -243,39 +253,42 @@ final class NodeLog: EntryLog {
   ) throws(JournalError) {
     let last = min(newest, turn.head.revision + Self.stretchCount)
     guard last > turn.head.revision else { return }
+    // An entry that was there before this node connected may have been altered since. One that arrives on an open
+    // connection was committed a moment ago. Comparing its digest would cost competing nodes a round trip in each turn,
+    // and if its bytes are not the right ones, this node can't append after it.
+    let mayBeAltered = turn.head.revision < turn.newestAtConnecting
     var pieces = EntryPieces(
       EntryReader(connection, journal: place.journal, after: turn.head), through: last)
     var byteCount = 0
-    while byteCount < Self.stretchByteCount {
+    // Its last entry is not proven yet.
+    var held: EntryPiece?
+    while true {
       let piece: EntryPiece?
       do throws(JournalError) {
-        piece = try pieces.next()
+        piece = try byteCount < Self.stretchByteCount ? pieces.next() : nil
+        if let held, piece == nil, mayBeAltered { try connection.checkDigest(of: held.head) }
       } catch {
         guard error.code == .damaged, let revision = error.revision else { throw error }
         // The server's history may have been replaced since the node has connected.
         try checkHistory(connection, &turn)
+        let found = connection.naming(error, in: place.journal)
         turn.failure = JournalError.diverged(
-          "the shared log's next entry does not follow from this node's newest one; nothing was changed",
-          at: revision)
+          "the next entries of the shared log can't be fetched: \(found.message); nothing was changed here",
+          at: found.revision ?? revision)
         throw turn.failure ?? error
       }
+      if let held {
+        try backlog.add(held.entries)
+        turn.head = held.head
+        fetched.raise(to: turn.head.revision)
+      }
       guard let piece else { return }
-      // This node could not even read its folder any more.
-      do throws(JournalError) { try schema.checkReads(piece, path: storage.address) } catch {
+      do throws(JournalError) { try piece.checkCanBeStored(of: schema, at: storage.address) } catch {
         turn.failure = error
         throw error
       }
-      if let entry = piece.entries.first(where: \.recordsErasure) {
-        // Erased entries keep their digests, so only this entry reveals the erasure.
-        turn.failure = JournalError.diverged(
-          "entry \(entry.revision) erased something from the shared history, and this node's folder still has it; "
-            + "remove the folder and join the shared journal again", at: entry.revision)
-        throw turn.failure ?? .closed()
-      }
-      try backlog.add(piece.entries)
       byteCount += piece.entries.reduce(0) { $0 + $1.bytes.count }
-      turn.head = piece.head
-      fetched.raise(to: turn.head.revision)
+      held = piece
     }
   }
 
@@ -336,12 +349,12 @@ final class NodeLog: EntryLog {
             try connection.append(entries, after: revision)
           })
         else { return }
-        failure = found
+        failure = found.adding(connection.durability.warning)
         if case .conflict = failure, lost != nil, let last = entries.last,
           try connection.digest(of: last.revision) == last.digest
         {
           // The first attempt has stored them, but may not have waited for a standby.
-          try connection.confirm()
+          try connection.awaitConfirmation()
           return
         }
       } catch {
@@ -412,7 +425,10 @@ final class NodeLog: EntryLog {
     try turn.withLock { turn throws(JournalError) in
       do throws(JournalError) {
         let connection = try connected(&turn)
-        let newest = try connection.reserve(after: turn.head.revision)
+        let newest: Revision
+        do throws(JournalError) { newest = try connection.reserve(after: turn.head.revision) } catch {
+          throw error.adding(connection.durability.warning)
+        }
         try fetchAll(connection, through: newest, &turn)
         return turn.head.revision
       } catch {
@@ -443,6 +459,19 @@ final class NodeLog: EntryLog {
     }
     backlog.close()
     try local.close()
+  }
+}
+
+extension EntryPiece {
+  /// Fails if a node must not store these entries in its folder: its app could not read the folder any more, or the
+  /// folder has what was erased.
+  func checkCanBeStored(of schema: ModelSchema, at address: String) throws(JournalError) {
+    try schema.checkReads(self, path: address)
+    // Erased entries keep their digests, so only this entry reveals the erasure.
+    guard let entry = entries.first(where: \.recordsErasure) else { return }
+    throw JournalError.diverged(
+      "entry \(entry.revision) erased something from the shared history, and this node's folder still has it; "
+        + "remove the folder and join the shared journal again", at: entry.revision)
   }
 }
 

@@ -93,11 +93,58 @@ package struct Durability: Sendable {
 }
 
 extension SharedLog {
-  /// Like ``confirm()``, but does nothing for a role that may only read.
+  /// ``confirm()``, with an error that says why commits wait.
+  func awaitConfirmation() throws(JournalError) {
+    do throws(JournalError) { try confirm() } catch { throw error.adding(durability.warning) }
+  }
+
+  /// The same, but does nothing for a role that may only read.
   func confirmIfPermitted() throws(JournalError) {
-    do throws(JournalError) { try confirm() } catch {
+    do throws(JournalError) { try awaitConfirmation() } catch {
       guard error.code == .permission else { throw error }
     }
+  }
+}
+
+extension JournalError {
+  /// The same error, with the reason why commits wait if the server did not answer.
+  func adding(_ warning: String?) -> JournalError {
+    guard let warning, code == .unreachable else { return self }
+    return JournalError(
+      code, "\(message); \(warning)", revision: revision, path: path, offset: offset, cause: cause)
+  }
+}
+
+extension AppendFailure {
+  /// The same failure, with the reason why commits wait if the server did not answer.
+  func adding(_ warning: String?) -> AppendFailure {
+    switch self {
+    case .conflict: self
+    case .refused(let error): .refused(error.adding(warning))
+    case .unknown(let error): .unknown(error.adding(warning))
+    }
+  }
+}
+
+extension SharedLog {
+  /// Fails unless the digest that is stored with an entry is that of the bytes that were read.
+  ///
+  /// An entry is proven by the one after it, which names its digest. Nothing else proves the newest one.
+  func checkDigest(of head: Head) throws(JournalError) {
+    guard try digest(of: head.revision) != head.digest else { return }
+    throw JournalError.altered(head.revision)
+  }
+
+  /// An error about damage, with the entry that is altered. If an entry does not follow from the one before it, either
+  /// of the two may be: the one whose bytes do not have the digest that is stored with it.
+  func naming(_ error: JournalError, in journal: JournalID) -> JournalError {
+    guard error.code == .damaged, let revision = error.revision else { return error }
+    for candidate in max(revision - 1, 1)...max(revision, 1) {
+      let own = try? read(candidate) { entry throws(JournalError) in try entry.digest(journal: journal) }
+      guard let own, let stored = try? digest(of: candidate) else { continue }
+      if own != stored { return .altered(candidate) }
+    }
+    return error
   }
 }
 
@@ -138,5 +185,14 @@ extension JournalError {
   /// The error about different histories of a node and the shared log.
   static func diverged(_ message: String, at revision: Revision) -> JournalError {
     JournalError(.diverged, message, revision: revision)
+  }
+
+  /// The error about an entry of the shared log that is not what was committed.
+  fileprivate static func altered(_ revision: Revision) -> JournalError {
+    JournalError(
+      .damaged,
+      "the shared log has an altered entry \(revision): its bytes do not have the digest that is stored with it; "
+        + "restore the database from a backup, or share the journal again from a node that has the right entry, as "
+        + "Documentation/Shared.md describes", revision: revision)
   }
 }

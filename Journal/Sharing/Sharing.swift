@@ -95,7 +95,10 @@ extension Journal {
       named.trim()
       if last.revision > there {
         // An interrupted run may have stored some.
-        try shared.store(piece.filter { $0.revision > max(there, before) })
+        let new = piece.filter { $0.revision > max(there, before) }
+        do throws(JournalError) { try shared.store(new) } catch {
+          throw error.adding(shared.durability.warning)
+        }
       }
       try progress(CopyProgress(phase: .copying, done: last.revision, all: head.revision))
     }
@@ -103,7 +106,7 @@ extension Journal {
     try checkIsSame(&proof, through: head.revision, as: journal, at: storage.address)
     try progress(CopyProgress(phase: .proving, done: head.revision, all: head.revision))
     // An interrupted run may have stored entries that a standby has not got.
-    try shared.confirm()
+    try shared.awaitConfirmation()
     try storage.finish(format.id, format: format.bytes)
     try journal.folder.noteShared(at: storage.address)
     return head
@@ -185,7 +188,13 @@ extension Journal {
       let newest = try shared.newestRevision()
       var pieces = EntryPieces(
         EntryReader(shared, journal: journal, after: format.head), through: newest)
-      while let piece = try pieces.next() {
+      while true {
+        let piece: EntryPiece?
+        do throws(JournalError) {
+          piece = try pieces.next()
+          if piece == nil, copy.head.revision > format.head.revision { try shared.checkDigest(of: copy.head) }
+        } catch { throw shared.naming(error, in: journal) }
+        guard let piece else { break }
         try Task.checkCancellation()
         try schema.checkReads(piece, path: storage.address)
         try copy.append(piece.entries, head: piece.head)
@@ -207,9 +216,16 @@ extension Journal {
       throw JournalError(
         .wrongUse,
         "there are \(journals.count) journals in \(storage.address); name one by its id: "
-          + journals.map { "\($0)" }.joined(separator: ", "))
+          + journals.map { "\($0)\(text(ofNewestIn: $0, storage))" }.joined(separator: ", "))
     }
     return first
+  }
+
+  /// The newest revision of a journal, in parentheses; empty if it can't be found out.
+  private static func text(ofNewestIn journal: JournalID, _ storage: any SharedLogStorage) -> String {
+    guard let shared = try? storage.connect(to: journal) else { return "" }
+    defer { try? shared.close() }
+    return (try? shared.newestRevision()).map { " (revision \($0))" } ?? ""
   }
 
   /// Makes a journal local again, with all entries of the shared log, if that can be reached. The other nodes and the
@@ -282,6 +298,8 @@ public struct SharingStatus: Sendable {
   public internal(set) var missingCount: Int?
   /// Why the server can't be reached, or how the histories differ.
   public internal(set) var problem: JournalError?
+  /// Whether the problem is that something was erased from the shared history, and not from this node's folder.
+  var isBeforeErasure = false
 }
 
 extension Journal {
@@ -296,20 +314,57 @@ extension Journal {
     guard let address = try folder.sharedAddress() else { return nil }
     let head = head
     var status = SharingStatus(address: address)
-    do {
+    do throws(JournalError) {
       guard let sharing = options.sharing else {
         throw JournalError(.wrongUse, "this program lacks the library for shared journals, PostgresLog")
       }
-      let shared = try sharing.storage(at: address).connect(to: id)
+      let storage: any SharedLogStorage
+      do throws(JournalError) { storage = try sharing.storage(at: address, in: folder) } catch {
+        // What is no address may have a password.
+        status = SharingStatus(address: "(no valid address)")
+        throw error
+      }
+      let shared = try storage.connect(to: id)
       defer { try? shared.close() }
       let newest = try shared.newestRevision()
       (status.summary, status.warning) = (shared.durability.summary, shared.durability.warning)
       status.newestRevision = newest
       try shared.compare(with: log, through: head, of: format)
+      if newest > head.revision, try shared.digest(of: newest) == nil {
+        throw JournalError(
+          .damaged, "the database says that entry \(newest) is the newest, and lacks that entry",
+          revision: newest, path: address)
+      }
       status.missingCount = max(0, newest - head.revision)
-    } catch let error as JournalError {
+    } catch {
       status.problem = error
     }
     return status
+  }
+
+  /// Reads the entries of the shared log that this node has not seen.
+  /// - Throws: ``JournalError`` if this node can't fetch them: `unreachable`, `damaged`, `newerFormat`, or `diverged`
+  ///   after an erasure.
+  func checkUnseenEntries() throws {
+    guard let sharing = options.sharing, let address = try folder.sharedAddress() else { return }
+    let shared = try sharing.storage(at: address, in: folder).connect(to: id)
+    defer { try? shared.close() }
+    let schema = try ModelSchema(of: State.self)
+    var last = head
+    var pieces = EntryPieces(
+      EntryReader(shared, journal: id, after: last), through: try shared.newestRevision())
+    do throws(JournalError) {
+      while let piece = try pieces.next() {
+        try piece.checkCanBeStored(of: schema, at: address)
+        last = piece.head
+      }
+      if last != head { try shared.checkDigest(of: last) }
+    } catch { throw shared.naming(error, in: id) }
+  }
+
+  /// The images that only the shared log should have, and lacks.
+  /// - Throws: ``JournalError`` with code `unreachable`.
+  func missing(_ blobs: [Blob]) throws(JournalError) -> [Blob] {
+    try self.blobs.shared?.missing(blobs) ?? []
   }
 }

@@ -34,6 +34,10 @@ public struct Verification: Sendable {
   public var eventCount = 0
   /// How many different blobs they name.
   public var blobCount = 0
+  /// How many of these this node of a shared journal has not fetched. They were not read.
+  public var unfetchedBlobCount: Int { unfetchedBlobs.count }
+  /// The blobs that were not read.
+  var unfetchedBlobs: [Blob] = []
   /// How many events were erased.
   public var erasedEventCount = 0
   /// How many checkpoints were compared with the states that the entries make; with `deep`, all that this version of
@@ -125,7 +129,11 @@ extension Journal {
 
   private func checkBlobs(_ verifier: inout Verifier<State>) throws(JournalError) {
     for problem in try blobs.foreignNames() { verifier.note(problem) }
-    for blob in verifier.blobs where !blobs.isElsewhere(blob) {
+    for blob in verifier.blobs {
+      if blobs.isElsewhere(blob) {
+        verifier.result.unfetchedBlobs.append(blob)
+        continue
+      }
       do throws(JournalError) {
         try blobs.check(blob)
       } catch {

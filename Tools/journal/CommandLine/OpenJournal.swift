@@ -43,17 +43,20 @@ extension Arguments {
       at: URL(fileURLWithPath: operand("JOURNAL")), options: journalOptions(snapshots: .manual))
   }
 
-  /// The options of a verb's journal. With `--verbose`, all notices are printed at once. Otherwise only a warning that
-  /// the clock is far ahead is, once, because no later entry can have an earlier date.
-  /// - Parameter showsErrors: whether notices of errors are printed too: a server's clients can't see them.
+  /// The options of a verb's journal. With `--verbose`, all notices are printed at once. Otherwise only these are: a
+  /// warning that the clock is far ahead, once, because no later entry can have an earlier date; and one that the commits
+  /// of a shared journal wait, because the verb seems to hang then.
+  /// - Parameter isServing: whether the verb runs until it is interrupted. It then also prints errors, which a server's
+  ///   clients can't see, and when the server of a shared journal gets out of reach and is back.
   /// - Throws: ``Failure`` if `--shared-images` names a folder in a journal.
   func journalOptions(
-    snapshots: SnapshotPolicy, showsErrors: Bool = false
+    snapshots: SnapshotPolicy, isServing: Bool = false
   ) throws(Failure) -> JournalOptions {
     let isVerbose = has("--verbose")
     let hasWarned = Lock(false)
     let options = JournalOptions(snapshots: snapshots) { notice in
-      let isShown = isVerbose || showsErrors && notice.level == .error
+      let concernsServer = notice.sharedLog.map { isServing || $0 == .waits } ?? false
+      let isShown = isVerbose || isServing && notice.level == .error || concernsServer
       guard isShown || notice.isFirstOfClockAhead(hasWarned) else { return }
       StandardError.write("journal: \(notice.description.printable)\n")
     }

@@ -10,8 +10,9 @@ enum Doctor: Verb {
     Checks everything in a journal's folder and changes nothing. If the journal opens, it is verified as with
     verify --deep. If it does not open, each file is checked separately, and the number of proven entries is printed:
     salvage can save those. For a shared journal it also shows where the log is, how far behind this node is, and how the
-    server flushes commits, and checks that the server has the same history. Exits with 1 if something is missing or
-    altered. Leftover files are not damage.
+    server flushes commits. It checks that the server has the same history, reads the entries that this node has not
+    seen, and asks the server whether it has each image that this node has not fetched. Exits with 1 if something is
+    missing or altered, here or on the server. Leftover files and a server that can't be reached are not damage.
     """
   static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
   static let examples = [(command: "journal doctor Books.journal", does: "lists problems and remedies")]
@@ -27,7 +28,12 @@ enum Doctor: Verb {
     if arguments.has("--json") {
       try printJSON(diagnosis, terminal)
     } else {
-      if let sharing = diagnosis.sharing { try terminal.printList(sharing.lines) }
+      if let sharing = diagnosis.sharing {
+        let count = diagnosis.unfetchedBlobCount
+        let images: [(name: String, text: String)] =
+          count == 0 ? [] : [("images", "\(count.grouped) not fetched yet, and not read")]
+        try terminal.printList(sharing.lines + images)
+      }
       for finding in diagnosis.findings {
         let mark = finding.isDamage ? terminal.styled(.red, "damage") : terminal.styled(.yellow, "note")
         try terminal.output.line("\(mark): \("\(finding)".printable)")
@@ -56,7 +62,10 @@ enum Doctor: Verb {
     writer.member("opens", diagnosis.opens)
     writer.member("provenRevision", diagnosis.provenRevision)
     writer.member("lastRevision", diagnosis.lastRevision)
-    diagnosis.sharing?.write(to: &writer)
+    if let sharing = diagnosis.sharing {
+      sharing.write(to: &writer)
+      writer.member("unfetchedBlobs", diagnosis.unfetchedBlobCount)
+    }
     writer.key("findings")
     writer.beginArray()
     for finding in diagnosis.findings {

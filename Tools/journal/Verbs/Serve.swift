@@ -10,7 +10,8 @@ enum Serve: Verb {
     Serves the HTTP API of a journal, and the page of journal view, on the loopback interface until it is interrupted.
     Each line of --token-file is a token, which programs send as Authorization: Bearer …. Without that option, the
     printed address has a token for one session. With --edit clients may commit. GET /api/openapi.json describes the API.
-    If an entry can't be written, the server prints why, and takes no more commits until it is started again.
+    If an entry can't be written, the server prints why, and takes no more commits until it is started again. If the
+    server of a shared journal gets out of reach, --edit says so on standard error, and when it is back.
 
     To serve other machines, put a TLS proxy in front. --host is the name by which clients know the proxy.
     """
@@ -57,7 +58,7 @@ enum Serve: Verb {
     // A server runs for long, so it writes layers as an app does.
     return try CatalogJournal.open(
       at: URL(fileURLWithPath: arguments.operand("JOURNAL")), mode: .readWrite,
-      options: arguments.journalOptions(snapshots: .automatic, showsErrors: true))
+      options: arguments.journalOptions(snapshots: .automatic, isServing: true))
   }
 
   static func options(_ arguments: Arguments) throws(Failure) -> JournalServer.Options {

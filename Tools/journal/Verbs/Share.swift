@@ -47,7 +47,7 @@ enum Join: Verb {
     Creates the folder JOURNAL with all entries of a journal that was shared in a PostgreSQL database. Images are fetched
     on demand. Every verb then works on it as on any journal, and reads the entries that this node has seen. A program
     that has the journal open for writing sees the commits of other nodes as they arrive. If the folder has already
-    joined, this fetches what is new.
+    joined, this fetches what is new. So it also shows whether a commit is stored whose outcome was not known.
     """
   static let syntax = Syntax(
     operands: [
@@ -83,6 +83,12 @@ enum Join: Verb {
             .no,
             "the sharing of \(path.printable) was not completed, or unshare ended it, so the journal is local; "
               + "journal share \(path.printable) \(wanted.printable) completes it")
+        }
+        if address != nil, isWanted, has(wanted, found.id) {
+          throw Failure(
+            .no,
+            "\(path.printable) is a node of this journal already, through another address, which journal stat shows; to "
+              + "change it, replace the second line of \(path.printable)/SHARED")
         }
         throw Failure(
           .no,

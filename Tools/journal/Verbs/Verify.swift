@@ -9,7 +9,8 @@ enum Verify: Verb {
     Reads the whole journal and checks the chain of digests, the links of every history, the dates, HEAD, the rules of
     the catalog, and the bytes of every image, layer and snapshot. --deep also replays all entries and compares each
     layer, snapshot and checkpoint with the result. Exits with 1 if something is wrong, even if only a layer or a
-    snapshot is: that costs time, but no data.
+    snapshot is: that costs time, but no data. For a shared journal, this reads only the folder: images that this node
+    has not fetched are counted and not read. journal doctor also asks the server.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
@@ -43,8 +44,13 @@ enum Verify: Verb {
       for problem in result.problems { try terminal.output.line("\(problem)".printable) }
       try terminal.output.line(
         "\(result.entryCount.counted("entry", "entries")), \(result.eventCount.counted("event")), "
-          + "\(result.blobCount.counted("blob")), \(result.layerCount.counted("layer")) and "
-          + "\(result.snapshotCount.counted("snapshot")) read: \(outcome)")
+          + "\((result.blobCount - result.unfetchedBlobCount).counted("blob")), "
+          + "\(result.layerCount.counted("layer")) and \(result.snapshotCount.counted("snapshot")) read: \(outcome)")
+      if result.unfetchedBlobCount > 0 {
+        let count = result.unfetchedBlobCount
+        try terminal.output.line(
+          "\(count.counted("blob")) of the shared journal \(count == 1 ? "was" : "were") not fetched yet, and not read")
+      }
       if let base = result.base {
         try terminal.output.line(
           "history up to revision \(base.revision) was pruned; "
@@ -78,6 +84,7 @@ enum Verify: Verb {
     writer.member("entries", result.entryCount)
     writer.member("events", result.eventCount)
     writer.member("blobs", result.blobCount)
+    if result.unfetchedBlobCount > 0 { writer.member("unfetchedBlobs", result.unfetchedBlobCount) }
     writer.member("layers", result.layerCount)
     writer.member("snapshots", result.snapshotCount)
     writer.member("checkpoints", result.checkpointCount)
