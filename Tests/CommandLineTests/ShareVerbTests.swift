@@ -165,7 +165,12 @@ struct ShareVerbTests {
       #expect(try server.sql(rows, at: address) == "0\n")
       #expect(try server.sql("SELECT count(*) FROM journal_images", at: address) == "0\n")
 
-      // The other node still has the erased item, and each of its verbs says what to do.
+      // The other node still has the erased item, and each of its verbs says what to do. Its doctor used to say that all
+      // was well, and to recommend the `join` that is refused.
+      let forgotten = try journal("doctor", other)
+      #expect(forgotten.code == 1 && forgotten.output.contains("entry 3 erased something"), "\(forgotten)")
+      #expect(forgotten.output.contains("    Remove the folder, and run join.\n"), "\(forgotten)")
+      #expect(!forgotten.output.contains("has not seen"), "\(forgotten)")
       for words in [["join", address, other], ["tag", other, "second", "--by", "bob"]] {
         let refused = try run(journalPath, words)
         let error = String(decoding: refused.error, as: UTF8.self)
@@ -271,12 +276,159 @@ struct ShareVerbTests {
       #expect(waits.code == 0 && waits.output.contains("standbys standby, 0 connected\n"), "\(waits)")
       #expect(waits.output.contains("note: \(warning) ("), "\(waits)")
 
+      // A verb that commits says so at once, because the commit then waits. This one waits for nothing.
+      let joined = try journal("join", server.address, one)
+      #expect(joined.code == 0 && joined.error == "journal: warning: \(warning)\n", "\(joined)")
+
       try server.stop()
       let gone = try journal("doctor", one)
       let place = "shared at     \(server.address)\nnote: "
       #expect(gone.code == 0 && gone.output.hasPrefix(place), "\(gone)")
       #expect(gone.output.contains("can't be reached"), "\(gone)")
     }
+  }
+
+  /// It was a note, and the exit code was 0.
+  @Test func aServerThatHasLostTheJournalIsDamage() throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    try withTemporaryFolder { folder in
+      let (one, other) = (try make("One.journal", in: folder), folder.path("Other.journal"))
+      #expect(try journal("share", one, address).code == 0)
+      #expect(try journal("join", address, other).code == 0)
+      #expect(try journal("tag", one, "first", "--by", "ana").code == 0)
+      try server.sql("DELETE FROM journal_entries WHERE revision = 2", at: address)
+      let lacking = try journal("doctor", other)
+      #expect(lacking.code == 1 && lacking.output.contains("lacks that entry (in revision 2"), "\(lacking)")
+      for loss in ["DELETE FROM journal_logs", "DROP TABLE journal_logs"] {
+        try server.sql(loss, at: address)
+        let lost = try journal("doctor", one)
+        #expect(lost.code == 1 && lost.output.contains("damage: "), "\(loss): \(lost)")
+        #expect(lost.output.contains("    Restore the server from its newest backup."), "\(loss): \(lost)")
+        #expect(try journal("log", one).code == 0)
+        #expect(try journal("stat", one).output.contains("problem       "))
+      }
+    }
+  }
+
+  /// They were counted as read, and nothing said that the server lacked them.
+  @Test func imagesThatOnlyTheServerHasAreNotCountedAsRead() throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    try withTemporaryFolder { folder in
+      let (one, other) = (try make("One.journal", in: folder), folder.path("Other.journal"))
+      #expect(try journal("share", one, address).code == 0)
+      #expect(try journal("verify", one).output.contains("1 blob, "))
+      #expect(try journal("join", address, other).code == 0)
+      let verified = try journal("verify", other)
+      #expect(verified.code == 0 && verified.output.contains(", 0 blobs, "), "\(verified)")
+      #expect(verified.output.contains("1 blob of the shared journal was not fetched yet, and not read\n"))
+      #expect(try journal("verify", other, "--json").output.contains(#""blobs":1,"unfetchedBlobs":1,"#))
+      let whole = try journal("doctor", other)
+      #expect(whole.code == 0 && whole.output.contains("images        1 not fetched yet, and not read\n"))
+      #expect(try journal("doctor", other, "--json").output.contains(#""unfetchedBlobs":1"#))
+
+      try server.sql("DELETE FROM journal_image_pieces", at: address)
+      let lacking = try journal("doctor", other)
+      #expect(
+        lacking.code == 1
+          && lacking.output.contains(
+            "damage: the bytes of an image are neither on this node nor on the server"),
+        "\(lacking)")
+      // The page says how to repair it.
+      try server.sql("DELETE FROM journal_images", at: address)
+      #expect(try journal("unshare", one).code == 0)
+      #expect(try journal("share", one, address).code == 0)
+      #expect(try journal("doctor", other).code == 0)
+      #expect(try journal("cat", other, "image:1").output == "<svg/>")
+    }
+  }
+
+  /// A node was said to be another journal.
+  @Test func joiningThroughAnotherAddressSaysHowToChangeIt() throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    try withTemporaryFolder { folder in
+      let one = try make("One.journal", in: folder)
+      #expect(try journal("share", one, address).code == 0)
+      let words = "host=127.0.0.1 port=\(server.port) user=journal dbname=\(address.databaseName)"
+      let refused = try journal("join", words, one)
+      #expect(
+        refused.code == 1
+          && refused.error.contains("is a node of this journal already, through another address"),
+        "\(refused)")
+      try "shared 1\r\n\(words)".write(toFile: "\(one)/SHARED", atomically: true, encoding: .utf8)
+      let joined = try journal("join", words, one)
+      #expect(joined.code == 0 && joined.output.contains("has revision 1: 0 new entries"), "\(joined)")
+    }
+  }
+
+  @Test func journalsOfADatabaseAreListedWithTheirRevisions() throws {
+    let address = try PostgresServer.shared.get().makeDatabase()
+    try withTemporaryFolder { folder in
+      for name in ["One.journal", "Two.journal"] {
+        #expect(try journal("share", try make(name, in: folder), address).code == 0)
+      }
+      #expect(try journal("tag", folder.path("Two.journal"), "first", "--by", "ana").code == 0)
+      let several = try journal("join", address, folder.path("Other.journal"))
+      #expect(several.code == 2 && several.error.contains("there are 2 journals in"), "\(several)")
+      #expect(
+        several.error.contains(" (revision 1)") && several.error.contains(" (revision 2)"), "\(several)")
+    }
+  }
+
+  /// No verb could even read the journal, and its doctor told people to restore it from a backup.
+  @Test func anInvalidAddressLeavesReadingPossibleAndIsNotPrinted() throws {
+    try withTemporaryFolder { folder in
+      let one = try make("One.journal", in: folder)
+      try "shared 1\npostgresql://app:s3cret@127.0.0.1/books\n".write(
+        toFile: "\(one)/SHARED", atomically: true, encoding: .utf8)
+      #expect(try journal("log", one).code == 0)
+      #expect(try journal("cat", one, "image:1").output == "<svg/>")
+      let advice = "correct the second line of SHARED"
+      let doctor = try journal("doctor", one)
+      #expect(doctor.code == 0 && doctor.output.contains("note: "), "\(doctor)")
+      #expect(doctor.output.contains(advice) && !doctor.output.contains("s3cret"), "\(doctor)")
+      let stat = try journal("stat", one)
+      #expect(stat.code == 0 && stat.output.contains(advice) && !stat.output.contains("s3cret"), "\(stat)")
+      let tag = try journal("tag", one, "first", "--by", "ana")
+      #expect(tag.code == 2 && tag.error.contains(advice) && !tag.error.contains("s3cret"), "\(tag)")
+    }
+  }
+
+  /// It said nothing.
+  @Test func servingSaysThatTheServerIsAwayAndThatItIsBack() throws {
+    let server = try PostgresServer()
+    try withTemporaryFolder { folder in
+      let one = try make("One.journal", in: folder)
+      #expect(try journal("share", one, server.address).code == 0)
+      let errors = folder.path("errors")
+      try Data().write(to: URL(filePath: errors))
+      let process = Process()
+      process.executableURL = URL(filePath: journalPath)
+      process.arguments = ["serve", one, "--edit"]
+      process.standardOutput = FileHandle.nullDevice
+      process.standardError = try FileHandle(forWritingTo: URL(filePath: errors))
+      try process.run()
+      defer {
+        process.terminate()
+        process.waitUntilExit()
+      }
+      func waitFor(_ text: String) throws {
+        var said = ""
+        for _ in 0..<3000 where !said.contains(text) {
+          usleep(10_000)
+          said = try String(contentsOfFile: errors, encoding: .utf8)
+        }
+        #expect(said.contains(text), "\(said)")
+      }
+      try waitFor("serving until it is interrupted")
+      try server.stop()
+      try waitFor("journal: warning: the shared log can't be followed at the moment: ")
+      try server.start()
+      try waitFor("journal: info: the shared log can be reached again\n")
+    }
+    try server.stop()
   }
 
   // MARK: Settings
@@ -353,5 +505,12 @@ struct ShareVerbTests {
     }
     try server.stop()
     try stranger.stop()
+  }
+}
+
+extension String {
+  /// The database that an address of the tests' server names.
+  fileprivate var databaseName: String {
+    String(split(separator: "/").last?.split(separator: "?").first ?? "")
   }
 }

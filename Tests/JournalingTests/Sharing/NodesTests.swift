@@ -573,6 +573,42 @@ import Testing
     }
   }
 
+  /// The error of a commit that the server did not confirm used to name only the time limit.
+  @Test func theErrorOfACommitSaysWhyTheServerDidNotConfirmIt() throws {
+    try withNodes(.memory, 1) { nodes, open in
+      let memory = try #require(nodes.sharing as? SharedMemory)
+      memory.contents.withLock {
+        $0.warning = "no standby is there"
+        $0.retryTime = .milliseconds(300)
+        $0.faults = [.downBefore]
+      }
+      let error = #expect(throws: JournalError.self) { try open[0].commit { try $0.deposit(1, on: 1) } }
+      #expect(error?.code == .outcomeUnknown, "\(String(describing: error))")
+      #expect("\(String(describing: error))".contains("no standby is there"))
+      #expect(error?.message.contains("journal join fetches it if it is there") == true)
+      try nodes.setDown(false)
+    }
+  }
+
+  /// Editors end lines in their own way, and the journal then could not even be read.
+  @Test(arguments: [
+    "shared 1\nmemory://here", "shared 1\r\nmemory://here\r\n", "shared 1\nmemory://here\n\n \n",
+  ])
+  func anEditedAddressIsAcceptedWhateverEndsItsLines(_ text: String) throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(.memory, in: folder)
+      try nodes.share()
+      try Data(text.utf8).write(to: nodes.url(0).appending(path: "SHARED"))
+      let journal = try nodes.open(0)
+      #expect(try journal.sharing()?.address == "memory://here")
+      try journal.commit { try $0.deposit(1, on: 1) }
+      try journal.close()
+      try Data("shared 1\n\nmemory://here\n".utf8).write(to: nodes.url(0).appending(path: "SHARED"))
+      let error = #expect(throws: JournalError.self) { try nodes.open(0) }
+      #expect(error?.code == .damaged && error?.message.contains("write two lines") == true)
+    }
+  }
+
   /// One refusal used to end all commits until the journal was opened again, although nothing was written.
   @Test func afterARefusalOfTheServerCommitsContinue() throws {
     try withNodes(.memory, 2) { nodes, open in
@@ -826,20 +862,70 @@ import Testing
       for _ in 0..<600 { try one.commit { try $0.deposit(1, on: 1) } }
       #expect(one.head.revision == 601)
       let memory = try #require(nodes.sharing as? SharedMemory)
-      memory.contents.withLock { contents in
-        let entry = contents.entries[499]
-        var bytes = entry.bytes
-        bytes[bytes.count - 1] ^= 1
-        contents.entries[499] = SealedEntry(revision: 500, bytes: bytes, digest: entry.digest)
-      }
-      // The altered bytes have another digest than the next entry names.
+      memory.alter(500)
+      // The altered bytes have another digest than the next entry names, and than the one that is stored with them.
       let error = #expect(throws: JournalError.self) { try nodes.join(1) }
-      #expect(error?.code == .damaged && error?.revision == 501, "\(String(describing: error))")
+      #expect(error?.code == .damaged && error?.revision == 500, "\(String(describing: error))")
       memory.contents.withLock { _ = $0.entries.remove(at: 499) }
       let missing = #expect(throws: JournalError.self) { try nodes.join(1) }
       #expect(missing?.code == .damaged && missing?.revision == 500, "\(String(describing: missing))")
       #expect(!FileManager.default.fileExists(atPath: nodes.url(1).path))
       try one.close()
+    }
+  }
+
+  /// No later entry names the digest of the newest one, so joining and fetching used to accept it. The next commit of
+  /// either node then ended both histories.
+  @Test func anAlteredNewestEntryIsNeitherJoinedNorFetched() throws {
+    try withTemporaryFolder { folder in
+      let nodes = try Nodes(.memory, in: folder)
+      try nodes.share()
+      try nodes.join(1)
+      let one = try nodes.open(0)
+      for _ in 0..<5 { try one.commit { try $0.deposit(1, on: 1) } }
+      let memory = try #require(nodes.sharing as? SharedMemory)
+      memory.alter(6)
+      let joined = #expect(throws: JournalError.self) { try nodes.join(2) }
+      #expect(joined?.code == .damaged && joined?.revision == 6, "\(String(describing: joined))")
+      #expect(!FileManager.default.fileExists(atPath: nodes.url(2).path))
+      let diagnosis = try Journal<Ledger>.diagnose(nodes.url(1), options: nodes.options)
+      #expect(!diagnosis.isSound && diagnosis.findings.map(\.revision) == [6], "\(diagnosis.findings)")
+
+      let other = try nodes.open(1)
+      let fetched = #expect(throws: JournalError.self) { try other.catchUp() }
+      #expect(fetched?.code == .diverged && fetched?.revision == 6, "\(String(describing: fetched))")
+      #expect(fetched?.message.contains("altered entry 6") == true)
+      #expect(other.head.revision == 1)
+      try other.close()
+      // The node that has the right entry commits. The altered one is then found by its successor too.
+      try one.commit { try $0.deposit(1, on: 1) }
+      let later = #expect(throws: JournalError.self) { try nodes.join(2) }
+      #expect(later?.revision == 6, "\(String(describing: later))")
+      try one.close()
+    }
+  }
+
+  /// Comparing its digest would cost a round trip in each turn of competing nodes.
+  @Test func noDigestIsAskedForIfAnEntryArrivesOnAnOpenConnection() throws {
+    try withNodes(.memory, 2) { nodes, open in
+      let memory = try #require(nodes.sharing as? SharedMemory)
+      for node in open { try node.catchUp() }
+      let before = memory.contents.withLock { $0.digestCount }
+      for _ in 0..<10 {
+        for node in open { try node.commit { try $0.deposit(1, on: 1) } }
+      }
+      for node in open { try node.catchUp() }
+      #expect(open[0].head == open[1].head && open[0].head.revision == 21)
+      #expect(memory.contents.withLock { $0.digestCount } == before)
+      // A node that was away asks once.
+      try open[1].close()
+      for _ in 0..<20 { try open[0].commit { try $0.deposit(1, on: 1) } }
+      let back = try nodes.open(1)
+      try back.catchUp()
+      #expect(back.head == open[0].head)
+      // Once to compare the histories, and once for what is new.
+      #expect(memory.contents.withLock { $0.digestCount } == before + 2)
+      try back.close()
     }
   }
 

@@ -43,6 +43,8 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     var warning: String?
     /// The ranges that were read.
     var reads: [ClosedRange<Revision>] = []
+    /// How many digests were asked for.
+    var digestCount = 0
     var connectionCount = 0
     var listeners: [ObjectIdentifier: NewestRevision] = [:]
     /// The connection that has the turn.
@@ -97,6 +99,16 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     }
     if isDown { cut(isDown: true) }
     body?()
+  }
+
+  /// Alters a byte of an entry, and not the digest that is stored with it.
+  func alter(_ revision: Revision) {
+    contents.withLock { contents in
+      let entry = contents.entries[revision - 1]
+      var bytes = entry.bytes
+      bytes[bytes.count - 1] ^= 1
+      contents.entries[revision - 1] = SealedEntry(revision: revision, bytes: bytes, digest: entry.digest)
+    }
   }
 
   static let unreachable = JournalError(.unreachable, "the shared memory can't be reached")
@@ -187,7 +199,10 @@ private final class SharedMemoryLog: SharedLog {
   }
 
   func digest(of revision: Revision) throws(JournalError) -> ContentDigest? {
-    try using { $0.entries.indices.contains(revision - 1) ? $0.entries[revision - 1].digest : nil }
+    try using { contents in
+      contents.digestCount += 1
+      return contents.entries.indices.contains(revision - 1) ? contents.entries[revision - 1].digest : nil
+    }
   }
 
   func reserve(after revision: Revision) throws(JournalError) -> Revision {
