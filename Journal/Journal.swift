@@ -93,7 +93,9 @@ public final class Journal<State: EventSourced>: Sendable {
       Replay(log: log, format: format), through: recovery.version.head, options: options)
     follower =
       mode == .follow
-      ? Follower(Replay(log: log, format: format), chain, published: published, options: options) : nil
+      ? Follower(
+        Replay(log: log, format: format), chain, published: published, recentEntries: recentEntries,
+        options: options) : nil
     guard mode == .readWrite else {
       committer = nil
       keeper = nil
@@ -112,6 +114,7 @@ public final class Journal<State: EventSourced>: Sendable {
     self.committer = committer
     keeper.whenIdle.withLock { $0 = { [weak committer] in committer?.freezeRest() } }
     keeper.note(version, eventCount: 0)
+    keeper.mergeEarlierLayers()
   }
 
   // Deinitializing a journal closes it. Everything acknowledged is durable already.
@@ -198,7 +201,7 @@ public final class Journal<State: EventSourced>: Sendable {
   /// allowed: a later call waits for the first one and has the same outcome.
   ///
   /// A snapshot or layer that is being written is cancelled. But if the next opening would have to replay more than about
-  /// a thousand events or 32 MiB, these are written to a layer first.
+  /// a thousand events or 32 MiB, these are written to a layer first, and layers are merged if there would be many.
   /// - Throws: ``JournalError`` if HEAD can't be flushed; the journal is closed nevertheless. With code `wrongUse`
   ///   inside the body of a commit; the journal then stays open.
   public func close() throws {

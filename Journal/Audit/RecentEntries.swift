@@ -78,6 +78,9 @@ final class RecentEntries: Sendable {
     }
     return indexed
   }
+
+  /// Forgets all, because entries have lost content in the log.
+  func removeAll() { contents.withLock { $0 = Contents() } }
 }
 
 /// An entry whose events are found by their entities.

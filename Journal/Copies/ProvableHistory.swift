@@ -12,6 +12,8 @@ struct ProvableHistory {
   private(set) var head: Head
   /// Why nothing more was found; nil before the end.
   private(set) var end: JournalError?
+  /// The digests of the entries for which a copy alone has several candidates.
+  private(set) var chosen: [Revision: ContentDigest] = [:]
   /// Whether this only finds out how far a history reaches, with the first of several entries.
   private var isTrial = false
 
@@ -89,10 +91,12 @@ struct ProvableHistory {
   mutating func next() throws(JournalError) -> SealedEntry? {
     guard end == nil else { return nil }
     let revision = head.revision + 1
-    var isThere = false
+    var (isThere, hasChoice) = (false, false)
     var found: [Found] = []
     for source in sources {
-      for bytes in try source.log.candidates(revision) where !isTrial || found.isEmpty {
+      let candidates = try source.log.candidates(revision)
+      if candidates.count > 1 { hasChoice = true }
+      for bytes in candidates where !isTrial || found.isEmpty {
         isThere = true
         if found.contains(where: { $0.sealed.bytes == bytes }) { continue }
         guard let entry = Self.entry(bytes, after: head, format.id) else { continue }
@@ -106,6 +110,7 @@ struct ProvableHistory {
     }
     if let next = try furthest(of: found) {
       head = next.head
+      if hasChoice { chosen[revision] = head.digest }
       return next.sealed
     }
     let last = try sources.map { source throws(JournalError) in try source.log.lastRevision() }.max() ?? 0

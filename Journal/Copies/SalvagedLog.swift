@@ -5,6 +5,8 @@ final class SalvagedLog: EntryLog {
   private let source: SalvageSource
   private let format: JournalFormat
   private let newest: Revision
+  /// The digests of the proven entries for which there are other candidates.
+  private let chosen: [Revision: ContentDigest]
   private let calls = OpenCalls()
   /// What is missing, and why; nil if nothing is.
   let damage: JournalError?
@@ -20,6 +22,7 @@ final class SalvagedLog: EntryLog {
     self.source = source
     format = history.format
     newest = history.head.revision
+    chosen = history.chosen
     damage = history.isWhole ? nil : history.end
   }
 
@@ -43,28 +46,15 @@ final class SalvagedLog: EntryLog {
     }
   }
 
-  /// The bytes of a proven entry. Of several candidates, it is the one that the next entry follows from.
+  /// The bytes of a proven entry.
   private func entry(_ revision: Revision) throws(JournalError) -> [UInt8]? {
     let candidates = try source.log.candidates(revision)
-    guard candidates.count > 1 else { return candidates.first }
-    let wanted =
-      try revision < newest
-      ? source.log.candidates(revision + 1).compactMap { previousDigest($0, revision + 1) } : []
+    guard let digest = chosen[revision] else { return candidates.first }
     return candidates.first { bytes in
-      guard let digest = digest(bytes, revision) else { return false }
-      return wanted.isEmpty || wanted.contains(digest)
-    }
-  }
-
-  private func digest(_ bytes: [UInt8], _ revision: Revision) -> ContentDigest? {
-    try? EntryDecoder.decode(bytes, revision: revision) { entry throws(JournalError) in
-      try entry.digest(journal: format.id)
-    }
-  }
-
-  private func previousDigest(_ bytes: [UInt8], _ revision: Revision) -> ContentDigest? {
-    try? EntryDecoder.decode(bytes, revision: revision) { entry throws(JournalError) in
-      try entry.header().previousDigest
+      let found = try? EntryDecoder.decode(bytes, revision: revision) { entry throws(JournalError) in
+        try entry.digest(journal: format.id)
+      }
+      return found == digest
     }
   }
 

@@ -70,11 +70,13 @@ struct Replay<State: EventSourced>: Sendable {
   /// - Parameters:
   ///   - before: the digest that the first one must follow; nil for any, unless history begins with it.
   ///   - isOver: called after each entry; whether to end here.
+  ///   - body: called with each entry that was checked.
   /// - Returns: the newest entry that was checked.
   @discardableResult
   func checkDigests(
     from first: Revision, through last: Revision, before: ContentDigest? = nil, mark: LogMark? = nil,
-    until isOver: (Revision) -> Bool = { _ in false }
+    until isOver: (Revision) -> Bool = { _ in false },
+    each body: (EntryDecoder) throws(JournalError) -> Void = { _ in }
   ) throws(JournalError) -> Revision {
     let start = format.head
     if let mark, mark.revision == start.revision, mark.digest != start.digest {
@@ -97,6 +99,7 @@ struct Replay<State: EventSourced>: Sendable {
           .damaged, "the entry is not the one that was acknowledged; restore the journal from a backup",
           revision: entry.revision)
       }
+      try body(entry)
       previous = digest
       checked = entry.revision
       goesOn = !isOver(checked)

@@ -330,11 +330,6 @@ extension Journal {
       (status.summary, status.warning) = (shared.durability.summary, shared.durability.warning)
       status.newestRevision = newest
       try shared.compare(with: log, through: head, of: format)
-      if newest > head.revision, try shared.digest(of: newest) == nil {
-        throw JournalError(
-          .damaged, "the database says that entry \(newest) is the newest, and lacks that entry",
-          revision: newest, path: address)
-      }
       status.missingCount = max(0, newest - head.revision)
     } catch {
       status.problem = error

@@ -188,6 +188,13 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     if starts { runInBackground() }
   }
 
+  /// Starts the thread if earlier sessions ended before their merges. Called once, after the opening.
+  func mergeEarlierLayers() {
+    // If the folder can't be read now, they are merged before the next layer is written.
+    guard policy.isAutomatic, (try? dueRun()) != nil else { return }
+    if progress.withLock({ startsIfDue(&$0, isMergeDue: true) }) { runInBackground() }
+  }
+
   /// The newest durable version, and how many events the entries up to it have; nil if it is of another revision.
   func newest(at revision: Revision) -> (version: Version<State>, eventCount: Int)? {
     progress.withLock { progress in
@@ -195,10 +202,11 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     }
   }
 
-  private func startsIfDue(_ progress: inout Progress) -> Bool {
+  private func startsIfDue(_ progress: inout Progress, isMergeDue: Bool = false) -> Bool {
     guard policy.isAutomatic, !progress.isWriting, !progress.isClosed,
       !isPutOff(progress),
-      chain.hasPending(through: progress.published.revision) || accepted.withLock({ hasRest($0) })
+      isMergeDue || chain.hasPending(through: progress.published.revision)
+        || accepted.withLock({ hasRest($0) })
     else { return false }
     progress.isWriting = true
     background.enter()
@@ -431,8 +439,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   /// The layers to merge next.
   private func dueRun() throws(JournalError) -> [Layer]? {
-    if isMergePutOff { return nil }
     let run = mergeableLayers()
+    if isMergePutOff || run.count < 2 { return nil }
     let range = policy.run(run.map(size), share: try share(of: run))
     return range.isEmpty ? nil : Array(run[range])
   }
@@ -722,17 +730,29 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   }
 
   /// Writes what is in no file of a layer, if it is twice as many events or bytes as make a layer due. Less is replayed
-  /// by the next opening.
+  /// by the next opening. Then it merges layers once, if a merge is due that does not take long, or if there are many.
   ///
-  /// Called after ``close()``, when all commits have ended. Without it, sessions that are too short for the thread would
-  /// never write a layer, and each opening would take longer than the one before.
+  /// Called after ``close()``, when all commits have ended. Sessions that are too short for the thread would otherwise
+  /// never write a layer, and each opening would take longer than the one before. Or each session would leave one more
+  /// layer. One merge is enough, because it replaces several layers and the session adds one.
   func writeOverdueLayers() {
+    guard policy.isAutomatic else { return }
     isCancelled.store(false, ordering: .relaxed)
     do throws(JournalError) {
-      while policy.isAutomatic,
-        backlogCount >= 2 * policy.eventCount || unwrittenByteCount >= 2 * policy.byteCount,
+      var isWritten = false
+      while backlogCount >= 2 * policy.eventCount || unwrittenByteCount >= 2 * policy.byteCount,
         nextPending != nil || freezesRest(), let layer = nextPending
-      { try write(layer) }
+      {
+        try write(layer)
+        isWritten = true
+      }
+      let layerCount = mergeableLayers().count
+      // Without a new layer, the next session has as much to merge as this one had.
+      guard isWritten || layerCount >= policy.layerLimit, let run = try dueRun() else { return }
+      let byteCount = run.reduce(0) { $0 + size(of: $1).byteCount }
+      if policy.mergesAtClosing((eventCount(of: run), byteCount), layerCount: layerCount) {
+        try mergeIfPossible(run)
+      }
     } catch {
       putOff(because: error)
     }

@@ -29,7 +29,7 @@ public struct SnapshotPolicy: Hashable, Sendable {
   /// wait.
   package var backlogByteCount = 64 << 20
   /// While commits would soon wait and there are fewer layers than this, merges wait instead. So an app can import some
-  /// 300,000 entities at full speed, and they are merged later.
+  /// 300,000 entities at full speed, and they are merged later. Large merges also wait if the journal is being closed.
   package var layerLimit = 24
   /// How many layers of a size are merged into one.
   package var fanout = 4
@@ -83,19 +83,27 @@ public struct SnapshotPolicy: Hashable, Sendable {
   }
 
   /// The layers to merge now because they are of about the same size.
+  ///
+  /// If there are many, for example because earlier sessions ended before their merges, these are the oldest of them. So
+  /// a merge that a short session interrupts is no larger than the one before.
   func run(_ sizes: [Size]) -> Range<Int> {
     let levels = sizes.map(level)
     var start = levels.count
     for level in 0...(levels.max() ?? 0) {
       while start > 0, levels[start - 1] <= level { start -= 1 }
-      let suffix = levels[start...]
-      if suffix.count(where: { $0 == level }) >= fanout, let last = suffix.lastIndex(of: level) {
-        return start..<last + 1
-      }
+      let tier = levels.indices[start...].filter { levels[$0] == level }
+      if tier.count >= fanout, let last = tier.prefix(2 * fanout).last { return start..<last + 1 }
       // Small ones between large ones, as after an entry of very many events, do not form a tier.
-      if suffix.count >= 2 * fanout * (level + 1) { return start..<levels.count }
+      let many = 2 * fanout * (level + 1)
+      if levels.count - start >= many { return start..<start + many }
     }
     return 0..<0
+  }
+
+  /// Whether closing merges layers that have this size together. A larger merge waits for a session with more time, as
+  /// long as there are few layers.
+  func mergesAtClosing(_ size: Size, layerCount: Int) -> Bool {
+    layerCount >= layerLimit || size.eventCount <= backlogCount / 2 && size.byteCount <= backlogByteCount
   }
 
   /// 0 for a new layer, and one more for each time that it could have been merged.

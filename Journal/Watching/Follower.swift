@@ -6,7 +6,8 @@ import Locks
 /// 1. A separate thread asks the log for new entries, checks that they follow from the previous ones, and applies them.
 ///    Each published state is that of an acknowledged entry.
 /// 2. Nothing waits for that thread: ``catchUp()`` does the same on the caller's thread.
-/// 3. After a temporary shortage it tries again later. Any other failure ends it, is reported to the app's log, and is
+/// 3. After an erasure it reads the journal anew, so that nothing that was erased stays in memory.
+/// 4. After a temporary shortage it tries again later. Any other failure ends it, is reported to the app's log, and is
 ///    thrown to those who wait for entries.
 ///
 /// Safe to use from any thread.
@@ -22,6 +23,8 @@ final class Follower<State: EventSourced>: Sendable {
   private let replay: Replay<State>
   private let chain: LayerChain<State>
   private let published: Published<State>
+  /// What the journal's histories have read.
+  private let recentEntries: RecentEntries
   private let options: JournalOptions
   /// Locked by the thread that applies entries.
   private let applied = Lock(Applied())
@@ -34,15 +37,21 @@ final class Follower<State: EventSourced>: Sendable {
     /// How many bytes of changed records the state may have. More than ``manyByteCount`` if the writer has no layer for
     /// some of them.
     var byteLimit = Follower.manyByteCount
+
+    mutating func startsAgain(from state: State) {
+      eventCount = 0
+      byteLimit = state.changedByteCount + Follower.manyByteCount
+    }
   }
 
   init(
     _ replay: Replay<State>, _ chain: LayerChain<State>, published: Published<State>,
-    options: JournalOptions
+    recentEntries: RecentEntries, options: JournalOptions
   ) {
     self.replay = replay
     self.chain = chain
     self.published = published
+    self.recentEntries = recentEntries
     self.options = options
   }
 
@@ -106,7 +115,16 @@ final class Follower<State: EventSourced>: Sendable {
           continue
         }
         let next = min(newest, old.revision + step.entryCount)
-        try replay.checkDigests(from: old.revision + 1, through: next, before: old.digest)
+        var erases = false
+        try replay.checkDigests(
+          from: old.revision + 1, through: next, before: old.digest,
+          each: { entry throws(JournalError) in
+            if try entry.recordsErasure() { erases = true }
+          })
+        if erases {
+          try startAnew(at: next, &applied)
+          continue
+        }
         let start = ReplayStart(revision: old.revision, state: old.state, eventCount: 0)
         let (version, eventCount) = try replay.version(
           through: next, from: start, checking: chain.faults)
@@ -129,8 +147,18 @@ final class Follower<State: EventSourced>: Sendable {
       published.publish(
         try replay.version(through: reached, from: start, checking: chain.faults).version)
     }
-    applied.eventCount = 0
-    applied.byteLimit = published.version.state.changedByteCount + Self.manyByteCount
+    applied.startsAgain(from: published.version.state)
+  }
+
+  /// Starts again from the log and the layers that an erasure has left. The state from before it has entities that do
+  /// not exist any more, so later entries may not fit it.
+  private func startAnew(at revision: Revision, _ applied: inout Applied) throws(JournalError) {
+    chain.remove(chain.layers.map(\.name))
+    recentEntries.removeAll()
+    try chain.load(through: revision, in: replay.log, isInUse: true)
+    let start = chain.start(atOrBefore: revision)
+    published.publish(try replay.version(through: revision, from: start, checking: chain.faults).version)
+    applied.startsAgain(from: published.version.state)
   }
 }
 

@@ -117,10 +117,11 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
   /// if one of those is unsuitable.
   private static func makeTables(_ connection: Connection) throws {
     for table in try Schema.tables.filter({ try !exists($0, connection) }) {
-      do {
+      do throws(ServerFailure) {
         try connection.run(table.definition, within: ServerAddress.patience)
-      } catch let error as ServerFailure where ["23505", "42P07"].contains(error.state) {
-        // Another node has created it at the same time.
+      } catch {
+        // Another node may have created it at the same time.
+        guard ["23505", "42P07"].contains(error.state) else { throw error }
       }
     }
   }

@@ -105,14 +105,27 @@ struct LayerTests {
     }
   }
 
-  /// Such sessions are those of an app that people open for a moment.
-  @Test(arguments: [false, true]) func hundredShortSessionsReplayFewEvents(_ areLarge: Bool) throws {
+  /// What sessions have in which the thread never writes its layer.
+  enum ShortSession: CaseIterable {
+    case small, large
+    /// Merges of a few layers are too large for closing.
+    case rarelyMerging
+  }
+
+  /// Such sessions are those of an app that people open for a moment. Each of them used to add a layer, and none merged
+  /// them.
+  @Test(arguments: ShortSession.allCases)
+  func hundredShortSessionsReplayFewEventsAndLeaveFewLayers(_ kind: ShortSession) throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Short.journal")
       let isOver = Lock(false)
-      var options = JournalOptions(snapshots: .often(8))
-      if areLarge { (options.snapshots.eventCount, options.snapshots.byteCount) = (1_000, 10_000) }
-      let text = String(repeating: "a", count: areLarge ? 2_000 : 10)
+      var options = JournalOptions(snapshots: .often(2))
+      switch kind {
+      case .small: break
+      case .large: (options.snapshots.eventCount, options.snapshots.byteCount) = (1_000, 2_500)
+      case .rarelyMerging: (options.snapshots.backlogCount, options.snapshots.layerLimit) = (20, 8)
+      }
+      let text = String(repeating: "a", count: kind == .large ? 2_000 : 10)
       // The thread has not written its layer when the session is over.
       options.fileHook = { operation in
         if operation.kind == .create, operation.path.hasSuffix(".plist.new") {
@@ -121,11 +134,13 @@ struct LayerTests {
         return .proceed
       }
       try CatalogJournal.create(at: url).close()
-      var most = 0
+      var most = (eventCount: 0, layerCount: 0)
       for session in 1...100 {
         isOver.withLock { $0 = false }
         let journal = try CatalogJournal.open(at: url, options: options)
-        most = max(most, try journal.statistics().replayedEventCount)
+        let statistics = try journal.statistics()
+        most.eventCount = max(most.eventCount, statistics.replayedEventCount)
+        most.layerCount = max(most.layerCount, statistics.layerCount)
         try journal.commit {
           _ = try $0.addItem(kind: "tool", attributes: ["text": .string(text)])
         }
@@ -140,8 +155,48 @@ struct LayerTests {
         isOver.withLock { $0 = true }
         ending.wait()
       }
-      #expect(most <= 16, "\(most)")
-      #expect(try CatalogJournal.open(at: url, mode: .readOnly).verify(deep: true).isSound)
+      #expect(most.eventCount <= 4, "\(most)")
+      // At least 25 layers were written, of which four at most have each of three sizes.
+      #expect(most.layerCount <= 12, "\(most)")
+      let reader = try CatalogJournal.open(at: url, mode: .readOnly)
+      #expect(try reader.statistics().layerCount > 0)
+      #expect(try reader.verify(deep: true).isSound)
+      try reader.close()
+    }
+  }
+
+  /// Layers that no earlier session has merged used to stay until the next one was written.
+  @Test func aSessionWithoutCommitsMergesTheLayersOfEarlierOnes() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Idle.journal")
+      var unmerged = JournalOptions(snapshots: .often(2))
+      unmerged.snapshots.fanout = 1_000
+      unmerged.snapshots.logShare = 1_000
+      let writer = try CatalogJournal.create(at: url, options: unmerged)
+      for _ in 0..<100 {
+        try writer.commit { draft in for _ in 0..<4 { _ = try draft.addItem(kind: "tool") } }
+        writer.waitForLayers()
+      }
+      #expect(try writer.statistics().layerCount == 100)
+      try writer.close()
+      let created = Lock<[String]>([])
+      var options = JournalOptions(snapshots: .often(2))
+      options.fileHook = { operation in
+        if operation.kind == .create, let name = operation.path.split(separator: "/").last,
+          name.hasSuffix(".plist.new")
+        {
+          created.withLock { $0.append(String(name)) }
+        }
+        return .proceed
+      }
+      let idle = try CatalogJournal.open(at: url, options: options)
+      idle.waitForLayers()
+      #expect(try idle.statistics().layerCount <= 12)
+      // Few at a time, so that a session that ends soon has merged some of them.
+      #expect(created.withLock { $0.first } == "0000000000000000-0000000000000008.plist.new")
+      #expect(idle.state.itemCount == 400)
+      #expect(try idle.verify(deep: true).isSound)
+      try idle.close()
     }
   }
 
@@ -466,6 +521,9 @@ struct LayerTests {
     #expect(run([700, 43, 43, 43, 10]) == 0..<0)
     #expect(run([10, 10, 10, 900, 10, 10, 10, 900, 10, 10]) == 0..<0)
     #expect(run((0..<40).map { $0 % 4 == 3 ? 900 : 10 }).count > 30)
+    // Of many, the oldest.
+    #expect(run([700] + [Int](repeating: 10, count: 100)) == 1..<9)
+    #expect(run([Int](repeating: 10, count: 100) + [43]) == 0..<16)
     #expect(run([1_000_000, 10, 10, 10]) == 0..<0)
     // A few large records count as many events.
     policy.byteCount = 1000
@@ -890,11 +948,12 @@ struct LayerTests {
       while journal.keeper?.isClosed == false { Thread.sleep(forTimeInterval: 0.001) }
       goesOn.signal()
       closed.wait()
-      // After the piece that was being written, no other was begun. Then only what was in no file was written.
+      // After the piece that was being written, no other was begun. Then only what was in no file was written, and small
+      // layers were merged once.
       let names = created.withLock { $0 }
       var end = names.prefix(3).compactMap(\.from).max() ?? 0
-      for name in names.dropFirst(3) {
-        #expect(name.from ?? 0 >= end, "\(names)")
+      for (index, name) in names.enumerated().dropFirst(3) {
+        #expect(name.from ?? 0 >= end || index == names.count - 1, "\(names)")
         end = name.to
       }
       try garden.open(options: options)

@@ -201,6 +201,33 @@ import Testing
     }
   }
 
+  /// The entry used to be stored first. Then the journal took no more commits, and the outcome of this one was unknown.
+  @Test(arguments: [FileOperation.Kind.create, .rename])
+  func aShortageWhileHEADIsHardLinkedRefusesOneCommit(_ kind: FileOperation.Kind) throws {
+    let isShort = Lock(false)
+    var options = JournalOptions()
+    options.fileHook = { operation in
+      let isMet = operation.kind == kind && operation.path.hasSuffix("/HEAD.new")
+      return isMet && isShort.withLock { $0 } ? .fail(EMFILE) : .proceed
+    }
+    try withLedger(options: options) { journal, url in
+      try journal.commit { try $0.open(owner: "Ana") }
+      let link = url.deletingLastPathComponent().appendingPathComponent("HEAD of a backup")
+      try FileManager.default.linkItem(at: url.appendingPathComponent("HEAD"), to: link)
+      let before = try Data(contentsOf: link)
+      isShort.withLock { $0 = true }
+      let error = #expect(throws: JournalError.self) { try journal.commit { try $0.open(owner: "Bob") } }
+      #expect(error?.code == .outOfResources && journal.head.revision == 1, "\(String(describing: error))")
+      isShort.withLock { $0 = false }
+      for _ in 1...5 { try journal.commit { try $0.open(owner: "Bob") } }
+      #expect(try Data(contentsOf: link) == before)
+      try journal.close()
+      let again = try Journal<Ledger>.open(at: url)
+      #expect(again.head.revision == 6)
+      try again.close()
+    }
+  }
+
   @Test func anOpenJournalThatIsMovedDoesNotTouchTheJournalAtItsOldPath() throws {
     try withLedger { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }

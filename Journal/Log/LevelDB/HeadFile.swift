@@ -10,7 +10,8 @@ import Locks
 ///    flush; marks go to the third. So whatever a power loss does to unconfirmed writes, one slot stays intact.
 /// 2. Marking never waits for a flush.
 /// 3. The file has one name. A second one is a backup's hard link, and the backup must not change. So before the next
-///    mark, a new file replaces this one.
+///    entry is stored, a new file with the same mark replaces this one (``prepare()``). That needs descriptors, and
+///    without them the entry is refused. A link that is made while an entry is stored is found before the next one.
 ///
 /// Safe to use from several threads.
 final class HeadFile: Sendable {
@@ -32,6 +33,10 @@ final class HeadFile: Sendable {
   private struct State: Sendable {
     let slotCount: Int
     var open: OpenFile
+    /// The newest mark.
+    var newest: LogMark
+    /// Whether replacing the file has begun, so that it may have no name any more.
+    var isReplaced = false
     /// The slot of the newest confirmed mark.
     var durable: Int
     /// The slot that a flush in progress may confirm.
@@ -95,7 +100,7 @@ final class HeadFile: Sendable {
     self.id = id
     self.folder = folder.root
     found = mark
-    state = Lock(State(slotCount: slotCount, open: OpenFile(file), durable: slot))
+    state = Lock(State(slotCount: slotCount, open: OpenFile(file), newest: mark, durable: slot))
   }
 
   /// Fails if marking has ended.
@@ -103,16 +108,28 @@ final class HeadFile: Sendable {
     if let failure = state.withLock({ $0.failure }) { throw failure }
   }
 
+  /// Replaces the file if it has a second name, or no name any more. Called before the entry of the next mark is stored.
+  /// - Throws: ``JournalError``; if its code is `outOfResources`, a later call may succeed.
+  func prepare() throws(JournalError) {
+    try state.withLock { state throws(JournalError) in
+      if let failure = state.failure { throw failure }
+      do throws(JournalError) {
+        let hasOneName = try state.open.file.status().linkCount == 1
+        if !hasOneName || state.isReplaced { try replace(&state) }
+      } catch {
+        if error.code != .outOfResources { state.failure = error }
+        throw error
+      }
+    }
+  }
+
   /// Marks the newest acknowledged entry. The next ``flush()`` makes it durable.
   func mark(_ mark: LogMark) throws(JournalError) {
     try state.withLock { state throws(JournalError) in
       if let failure = state.failure { throw failure }
       do throws(JournalError) {
-        if try state.open.file.status().linkCount == 1 {
-          try Self.write(Self.encode(mark, id: id), at: state.slot() * Slot.stride, state.open.file)
-        } else {
-          try replace(&state, with: mark)
-        }
+        try Self.write(Self.encode(mark, id: id), at: state.slot() * Slot.stride, state.open.file)
+        state.newest = mark
       } catch {
         state.failure = error
         throw error
@@ -120,13 +137,18 @@ final class HeadFile: Sendable {
     }
   }
 
-  /// Replaces the file if it has a second name, or no name any more.
-  private func replace(_ state: inout State, with mark: LogMark) throws(JournalError) {
-    try folder.write(Self.name, Self.contents(mark, id: id))
-    try folder.flush()
+  private func replace(_ state: inout State) throws(JournalError) {
+    state.isReplaced = true
+    try folder.write(Self.name, Self.contents(state.newest, id: id))
+    do throws(JournalError) { try folder.flush() } catch {
+      // A second flush can't be trusted, whatever the cause was.
+      state.failure = error
+      throw error
+    }
     // A flush in progress concerns the old file, and confirms nothing here.
     state = State(
-      slotCount: state.slotCount, open: OpenFile(try folder.file(Self.name, .updating)), durable: 0)
+      slotCount: state.slotCount, open: OpenFile(try folder.file(Self.name, .updating)),
+      newest: state.newest, durable: 0)
   }
 
   /// Returns when the drive has confirmed the newest mark.

@@ -93,6 +93,7 @@ final class LevelDBLog: EntryLog {
         let digest = try read(revision) { entry throws(JournalError) in
           try entry.digest(journal: place.journal)
         }
+        try headFile.prepare()
         try headFile.mark(LogMark(revision: revision, digest: digest))
       }
       self.headFile.withLock { $0 = headFile }
@@ -116,6 +117,7 @@ final class LevelDBLog: EntryLog {
           "HEAD could not be flushed, so the journal takes no more commits; close it and open it again",
           path: error.path, cause: error))
     }
+    do throws(JournalError) { try headFile.prepare() } catch { throw .refused(error) }
     let refusal: DatabaseError?
     do throws(JournalError) {
       refusal = try write(entries)
