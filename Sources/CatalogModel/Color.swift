@@ -21,12 +21,17 @@ extension Catalog {
       self.alpha = alpha
     }
 
-    /// Reads `#RRGGBBAA`, or `#RRGGBB` for an opaque color. Nil for any other text.
+    /// Reads `#RRGGBBAA` or, for an opaque color, `#RRGGBB`. `#RGBA` and `#RGB` double each digit, as in CSS: `#F80` is
+    /// `#FF8800`. Nil for any other text, such as one without the `#`.
+    ///
+    /// A category takes nil for no color. If the text comes from elsewhere, such as a user, check for nil first.
     public init?(hex: String) {
-      let digits = Array(hex.utf8)
-      guard digits.count == 9 || digits.count == 7, digits[0] == UInt8(ascii: "#") else { return nil }
+      guard hex.utf8.first == UInt8(ascii: "#") else { return nil }
+      var digits = Array(hex.utf8.dropFirst())
+      if digits.count == 3 || digits.count == 4 { digits = digits.flatMap { [$0, $0] } }
+      guard digits.count == 6 || digits.count == 8 else { return nil }
       var components: [Double] = []
-      for index in stride(from: 1, to: digits.count, by: 2) {
+      for index in stride(from: 0, to: digits.count, by: 2) {
         guard let high = Self.value(digits[index]), let low = Self.value(digits[index + 1]) else {
           return nil
         }

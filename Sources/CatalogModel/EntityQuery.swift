@@ -353,7 +353,7 @@ extension Catalog {
 
 extension FieldValue {
   /// Whether that is part of a text in the value. Keys are not searched. A record's values are nested at most 127 deep.
-  fileprivate func hasText(_ text: String) -> Bool {
+  func hasText(_ text: String) -> Bool {
     switch self {
     case .string(let value): value.containsIgnoringCase(text)
     case .array(let elements): elements.contains { $0.hasText(text) }

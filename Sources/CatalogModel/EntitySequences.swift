@@ -8,6 +8,16 @@ extension Catalog {
     /// Starts at the lowest number.
     public func makeIterator() -> Iterator { Iterator(rows: rows.makeIterator()) }
 
+    /// The item with the lowest number, or nil if there is none. O(log n).
+    public var first: Catalog.Item? {
+      var iterator = makeIterator()
+      return iterator.next()
+    }
+    /// Whether there is none. O(log n).
+    public var isEmpty: Bool { first == nil }
+    /// How many there are. O(1) for all of the catalog, otherwise O(n) for n that are found. None is decoded.
+    public var count: Int { rows.count }
+
     /// Iterates over items.
     public struct Iterator: IteratorProtocol {
       var rows: EntityRows.Iterator
@@ -25,6 +35,16 @@ extension Catalog {
     /// Starts at the lowest number.
     public func makeIterator() -> Iterator { Iterator(rows: rows.makeIterator()) }
 
+    /// The category with the lowest number, or nil if there is none. O(log n).
+    public var first: Catalog.Category? {
+      var iterator = makeIterator()
+      return iterator.next()
+    }
+    /// Whether there is none. O(log n).
+    public var isEmpty: Bool { first == nil }
+    /// How many there are. O(1) for all of the catalog, otherwise O(n) for n that are found. None is decoded.
+    public var count: Int { rows.count }
+
     /// Iterates over categories.
     public struct Iterator: IteratorProtocol {
       var rows: EntityRows.Iterator
@@ -41,6 +61,16 @@ extension Catalog {
 
     /// Starts at the lowest number.
     public func makeIterator() -> Iterator { Iterator(rows: rows.makeIterator()) }
+
+    /// The image with the lowest number, or nil if there is none. O(log n).
+    public var first: Catalog.Image? {
+      var iterator = makeIterator()
+      return iterator.next()
+    }
+    /// Whether there is none. O(log n).
+    public var isEmpty: Bool { first == nil }
+    /// How many there are. O(1) for all of the catalog, otherwise O(n) for n that are found. None is decoded.
+    public var count: Int { rows.count }
 
     /// Iterates over images.
     public struct Iterator: IteratorProtocol {
@@ -62,6 +92,15 @@ enum EntityRows: Sequence, Sendable {
     switch self {
     case .all(let table): Iterator(all: table.makeIterator())
     case .listed(let members, let table): Iterator(members: members.makeIterator(), table: table)
+    }
+  }
+
+  /// How many there are. Each number that an index lists exists, so no row is read.
+  var count: Int {
+    switch self {
+    // A layer that names too few would otherwise make it negative.
+    case .all(let table): Swift.max(table.count, 0)
+    case .listed(let members, _): members.reduce(0) { count, _ in count + 1 }
     }
   }
 

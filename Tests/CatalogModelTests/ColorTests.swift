@@ -12,10 +12,13 @@ struct ColorTests {
       #expect(color.red == Double(step) / 255)
     }
     #expect(Catalog.Color(hex: "#102030") == Catalog.Color(hex: "#102030FF"))
+    #expect(Catalog.Color(hex: "#F80") == Catalog.Color(hex: "#FF8800"))
+    #expect(Catalog.Color(hex: "#f807") == Catalog.Color(hex: "#FF880077"))
   }
 
   @Test(arguments: [
-    "", "#", "102030FF", "#1020304", "#10203", "#GG2030FF", "#102030FF0", "#+1+2+3+4", "#é1020304",
+    "", "#", "102030FF", "#1020304", "#10203", "#GG2030FF", "#102030FF0", "FFF", "#1", "#12", "#FG0", "#é1",
+    "#+1+2+3+4", "#é1020304",
   ])
   func otherTextsAreNoColors(_ text: String) {
     #expect(Catalog.Color(hex: text) == nil)

@@ -46,6 +46,33 @@ struct ListingTests {
     #expect(before.kinds == ["book", "film"])
   }
 
+  @Test func listingsKnowTheirFirstElementAndTheirCount() throws {
+    var history = CatalogHistory()
+    let empty = history.state
+    #expect(empty.items.isEmpty && empty.categories.isEmpty && empty.images.isEmpty)
+    #expect(empty.items.first == nil && empty.categories.count == 0 && empty.images.count == 0)
+    try history.commit { draft in
+      for name in ["A", "B"] { try draft.addCategory(name: name) }
+      for number in 1...20 { try draft.addItem(kind: "book", category: number % 4 == 0 ? 2 : nil) }
+      for item in [7, 3, 7] {
+        try draft.addImage(to: EntityID(item), name: "a", mediaType: "b/c", blob: someBlob)
+      }
+    }
+    try history.commit { try $0.deleteItem(1) }
+    func check(_ state: Catalog) {
+      #expect(state.items.count == 19 && state.items.first?.id == 2 && !state.items.isEmpty)
+      #expect(state.categories.count == 2 && state.categories.first?.name == "A")
+      #expect(state.images.count == 3 && state.images.first?.item == 7)
+      #expect(state.items(in: 2).count == 5 && state.items(in: 2).first?.id == 4)
+      #expect(state.items(in: 1).isEmpty && state.items(in: 1).count == 0 && state.items(in: 1).first == nil)
+      #expect(state.items(ofKind: "book").count == 19 && state.items(ofKind: "film").isEmpty)
+      #expect(state.images(of: 7).count == 2 && state.images(of: 7).first?.id == 1)
+    }
+    check(history.state)
+    try history.rebaseNewestState()
+    check(history.state)
+  }
+
   @Test func unknownCategoriesListNothing() throws {
     var history = CatalogHistory()
     try history.commit { try $0.addItem(kind: "book") }

@@ -239,6 +239,17 @@ struct TypedItemTests {
     }
     #expect(error?.code == .wrongUse)
     #expect(error?.message.contains("attributeName(of:)") == true)
+    // An app may only change items that it has imported.
+    let imported = try history.commit { try $0.addItem(kind: Renamed.kind, attributes: ["t": "Stew"]) }
+    let id = ItemID<Renamed>(imported.number)
+    let changed = #expect(throws: JournalError.self) {
+      try history.commit { try $0.update(id) { $0.title = "Pie" } }
+    }
+    let replaced = #expect(throws: JournalError.self) {
+      try history.commit { try $0.replace(id, with: Renamed(title: "Pie")) }
+    }
+    #expect(changed?.code == .wrongUse && replaced?.code == .wrongUse)
+    #expect(history.state.item(id)?["t"] == "Stew")
     try history.commit { try $0.insert(RenamedAndSaid(title: "Soup")) }
     #expect(history.state.items(RenamedAndSaid.self).filter(\.title == "Soup").count == 1)
   }

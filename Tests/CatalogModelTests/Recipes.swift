@@ -79,7 +79,7 @@ struct Question {
     let title = ["Soup", "Stew", "", "S", "Ä", "B"].randomElement(using: &random)!
     let tag = ["hot", "quick", "none"].randomElement(using: &random)!
     let date = Date(timeIntervalSinceReferenceDate: Double(Int.random(in: -2...2, using: &random)))
-    switch Int.random(in: 0..<17, using: &random) {
+    switch Int.random(in: 0..<18, using: &random) {
     case 0: return Question(filter: \.stars == stars, scanned: \.stars == stars) { $0.stars == stars }
     case 1: return Question(filter: \.stars != stars, scanned: \.stars != stars) { $0.stars != stars }
     case 2:
@@ -125,6 +125,11 @@ struct Question {
         $0.place.map { $0.floor < 1 } ?? false
       }
     case 15: return Question(filter: \.course == .main, scanned: \.course == .main) { $0.course == .main }
+    case 16:
+      let text = title.lowercased()
+      return Question(
+        filter: .contains(\.title, ignoringCase: text), scanned: .contains(\.title, ignoringCase: text)
+      ) { text.isEmpty || $0.title.range(of: text, options: .caseInsensitive) != nil }
     default:
       return Question(
         filter: .isOne(of: [stars, nil, 3], \.stars), scanned: .isOne(of: [stars, nil, 3], \.stars)

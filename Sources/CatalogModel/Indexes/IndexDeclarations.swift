@@ -11,17 +11,19 @@ private struct ProvenIndex: Hashable, Sendable {
 
 extension CatalogItem {
   /// Throws `wrongUse` if an index uses another name for a property than its encoding does, because queries by the
-  /// index would find nothing. Each index is checked until a value has confirmed its name.
-  static func checkIndexes(
-    _ value: Self, encodedAs attributes: [String: FieldValue]
-  ) throws(JournalError) {
+  /// index would find nothing. Each index is checked until a value has confirmed its name. A value may omit the
+  /// attribute, if the type decodes it under that name.
+  static func checkIndexes(_ value: Self, of entity: EntityKey) throws(JournalError) {
     let indexes = indexes
     if indexes.isEmpty { return }
     let model = ObjectIdentifier(Self.self)
     let proven = provenIndexes.withLock { $0 }
     for index in indexes where !proven.contains(ProvenIndex(model: model, path: index.path)) {
       guard let expected = try? index.expected(value), expected != .null else { continue }
-      guard expected.isIdentical(to: FieldValue.dictionary(attributes)[index.path]) else {
+      let attributes = try Draft<Catalog>.attributes(encoding: value, for: entity)
+      let encoded = FieldValue.dictionary(attributes)[index.path]
+      guard expected.isIdentical(to: encoded) else {
+        if encoded == nil, decodes(index.path, from: attributes) != false { continue }
         let name = index.path.names.joined(separator: ".")
         throw JournalError(
           .wrongUse,

@@ -55,7 +55,7 @@ struct Candidates {
     case .category(let category?):
       source = .members(indexes.catalog.itemsByCategory.members(of: category).makeIterator(), indexes)
       isRising = true
-    case .category(nil), .all, .not: return nil
+    case .category(nil), .text, .all, .not: return nil
     }
   }
 

@@ -4,6 +4,8 @@ import CBOR
 indirect enum Condition: Sendable {
   case value(AttributePath, ValueRange)
   case category(Int?)
+  /// Whether a text is in a text at the path or, without one, in a text of any attribute, ignoring case.
+  case text(String, in: AttributePath?)
   case all([Condition])
   case any([Condition])
   case not(Condition)
@@ -18,6 +20,8 @@ indirect enum Condition: Sendable {
     switch self {
     case .value(let path, let range): range.contains(record, at: path)
     case .category(let category): (try? ItemFields(record))?.category == category
+    case .text(let text, in: let path?): record.value(at: path)?.hasText(text) ?? false
+    case .text(let text, in: nil): record.hasText(text)
     case .all(let conditions): conditions.allSatisfy { $0.holds(for: record) }
     case .any(let conditions): conditions.contains { $0.holds(for: record) }
     case .not(let condition): !condition.holds(for: record)
@@ -45,5 +49,20 @@ indirect enum Condition: Sendable {
   /// The conditions that this one is a conjunction of. None of them is `all`.
   var conjuncts: [Condition] {
     if case .all(let conditions) = self { conditions.flatMap(\.conjuncts) } else { [self] }
+  }
+}
+
+extension EntityRecord {
+  fileprivate func value(at path: AttributePath) -> FieldValue? {
+    path.names.dropFirst().reduce(self[path.names[0]]) { value, name in value?[name] }
+  }
+
+  /// Whether that is part of a text in an attribute.
+  fileprivate func hasText(_ text: String) -> Bool {
+    var found = false
+    visit { key, value in
+      if !found, case .attribute = key { found = value.hasText(text) }
+    }
+    return found
   }
 }

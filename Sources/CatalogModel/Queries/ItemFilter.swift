@@ -1,9 +1,15 @@
-import CBOR
+public import CBOR
 
 /// The filter of a query, made of key paths and the operators of the standard library.
 ///
 /// Texts are compared by their UTF-8 bytes, numbers by value. A missing property equals only nil, and is neither below
 /// nor above anything, so `!=` with a value finds it. A null property counts as missing.
+///
+/// A key path leads through stored properties, and optionals of these: `\.place?.latitude`. Any other ends the process
+/// with a message, because no attribute is known for it: a computed property, one with a property wrapper, an element
+/// (`\.tags[0]`), a property of a collection (`\.tags.count`), and a requirement of a protocol in a generic function.
+/// So does a property that `CodingKeys` rename. For those that are attributes, implement
+/// ``CatalogItem/attributeName(of:)``, or filter by name with ``attribute(_:_:in:)``.
 public struct ItemFilter<Model: CatalogItem>: Sendable {
   let condition: Condition
 
@@ -13,7 +19,8 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
     condition = .value(AttributePath(of: property), range)
   }
 
-  /// Items in which a text begins with these bytes.
+  /// Items in which a text begins with these bytes. "so" is no prefix of "Soup"; ``contains(_:ignoringCase:)`` ignores
+  /// case.
   public static func prefix(_ property: any KeyPath<Model, String> & Sendable, _ text: String) -> ItemFilter {
     ItemFilter(property, .prefix(text))
   }
@@ -51,6 +58,41 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
     ItemFilter(property, .missing)
   }
 
+  /// Items in which a text has another one in it, ignoring case: `.contains(\.title, ignoringCase: "soup")`.
+  ///
+  /// Texts inside an array or a dictionary count too, but not the keys of a dictionary. An accent makes a difference.
+  /// An empty text finds every item, as an empty search field does.
+  /// - Complexity: O(n) in the items that the other conditions leave, and the size of the property. No index is used. A
+  ///   query that is limited, and not sorted or sorted by an indexed property, ends as soon as it has found enough.
+  public static func contains(
+    _ property: any PartialKeyPath<Model> & Sendable, ignoringCase text: String
+  ) -> ItemFilter { ItemFilter(text.isEmpty ? .everything : .text(text, in: AttributePath(of: property))) }
+
+  /// Items with an attribute that has a text in it, ignoring case. Attributes that the type does not know count too.
+  ///
+  /// It compares as `journal find` does, and as ``EntityQuery/text`` says, but never with the kind, which all items of
+  /// the query have, nor with the name of the item, such as `item:42`.
+  /// - Complexity: as ``contains(_:ignoringCase:)``, with the size of the item.
+  public static func contains(ignoringCase text: String) -> ItemFilter {
+    ItemFilter(text.isEmpty ? .everything : .text(text, in: nil))
+  }
+
+  /// Items in which an attribute, named as it is stored, has a value in a range: for names that are known only at run
+  /// time, and attributes for which the type has no stored property.
+  ///
+  /// ```swift
+  /// items.filter(.attribute("stars", in: .from(4)))
+  /// items.filter(.attribute("place", "floor", in: .equal(to: 1)))
+  /// items.filter(.attribute("tags", in: .containing("hot")) && !.attribute("cooked", in: .missing))
+  /// ```
+  /// - Parameters:
+  ///   - name: the name of the attribute. No item needs to have it.
+  ///   - inner: the names of members inside, if its value is a dictionary.
+  ///   - range: the values that match.
+  public static func attribute(_ name: String, _ inner: String..., in range: ValueRange) -> ItemFilter {
+    ItemFilter(.value(AttributePath([name] + inner), range))
+  }
+
   /// The items of a category or, if it is nil, the items in no category.
   public static func category(_ category: CategoryID?) -> ItemFilter {
     ItemFilter(.category(category?.number))
@@ -72,6 +114,8 @@ private func ordered<Model: CatalogItem>(
 }
 
 /// Items in which a property has that value or, if the value is nil, is missing.
+///
+/// For this and all other operators, a key path that leads to no attribute ends the process: see ``ItemFilter``.
 public func == <Model: CatalogItem, Property: QueryValue>(
   property: any KeyPath<Model, Property> & Sendable, value: Property
 ) -> ItemFilter<Model> { ItemFilter(property, .equal(value.queryValue)) }

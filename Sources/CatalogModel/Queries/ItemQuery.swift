@@ -9,14 +9,15 @@ import Locks
 /// - Complexity: With indexes on the filtered and sorted properties, O(log n) plus the lines that are read. If a
 ///   condition or the order is selective, these are about as many as the results. Otherwise O(n) in the items of the
 ///   catalog, of which only the properties that the query concerns are decoded. After that, O(1) for the number at a
-///   position, and O(log n) for its item.
+///   position, and O(log n) for its item. An index finds no text inside another:
+///   ``ItemFilter/contains(_:ignoringCase:)`` reads the texts of the items that the other conditions leave.
 public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   let catalog: Catalog
   private var plan: QueryPlan
   private let answer: QueryAnswer
 
   init(_ catalog: Catalog) {
-    self.init(catalog, QueryPlan(kind: Model.kind, indexed: Model.indexes.map(\.path)))
+    self.init(catalog, QueryPlan(Model.self, indexed: Model.indexes.map(\.path)))
   }
 
   private init(_ catalog: Catalog, _ plan: QueryPlan) {
@@ -29,7 +30,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     var plan = plan
     // A limited query is filtered and sorted within its limit.
     if plan.limit != nil || plan.offset > 0 {
-      plan = QueryPlan(kind: plan.kind, indexed: [], source: answer)
+      plan = QueryPlan(plan.model, indexed: [], source: answer)
     }
     change(&plan)
     return ItemQuery(catalog, plan)

@@ -5,6 +5,8 @@ import CBOR
 /// The order is that of indexes and independent of locales: missing values first, then booleans (false before true),
 /// numbers by value, dates, and texts by their UTF-8 bytes. Descending is the exact reverse. For the order of a
 /// language, sort the values with one of Foundation's comparators.
+///
+/// Key paths are limited as in ``ItemFilter``.
 public struct ItemSort<Model: CatalogItem>: Sendable {
   let order: QueryOrder
 
@@ -17,6 +19,17 @@ public struct ItemSort<Model: CatalogItem>: Sendable {
   public static func descending<Property: QueryValue>(
     _ property: any KeyPath<Model, Property> & Sendable
   ) -> ItemSort { ItemSort(order: QueryOrder(path: AttributePath(of: property), isDescending: true)) }
+
+  /// The smallest value first of an attribute, named as it is stored, or of a member inside:
+  /// `.ascending(attribute: "place", "floor")`.
+  public static func ascending(attribute name: String, _ inner: String...) -> ItemSort {
+    ItemSort(order: QueryOrder(path: AttributePath([name] + inner), isDescending: false))
+  }
+
+  /// The largest value first of an attribute, named as it is stored, or of a member inside.
+  public static func descending(attribute name: String, _ inner: String...) -> ItemSort {
+    ItemSort(order: QueryOrder(path: AttributePath([name] + inner), isDescending: true))
+  }
 }
 
 /// A sort key without the type of the items.

@@ -23,6 +23,7 @@ extension AttributePath {
     }
     let path = AttributePath(Model.attributeName(of: property).map { [$0] } ?? Self.names(of: property))
     self = path
+    Model.noteUse(of: path)
     Self.known.withLock { $0[Property(keyPath: property)] = path }
   }
 
@@ -38,7 +39,8 @@ extension AttributePath {
     }
     precondition(
       text.hasPrefix(root) && !names.isEmpty && arePlain,
-      "\(text) is not a stored property. Return the name of its attribute from \(Model.self).attributeName(of:)."
+      "\(text) is not a stored property. If it is an attribute, return its name from "
+        + "\(Model.self).attributeName(of:), or name it in the query: .attribute(\"name\", in: .equal(to: \"Ana\"))."
     )
     return names
   }

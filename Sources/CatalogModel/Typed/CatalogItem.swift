@@ -18,8 +18,11 @@ public protocol CatalogItem: Codable, Sendable {
   static var kind: String { get }
   /// The indexes on properties that queries filter or sort by. By default none.
   static var indexes: [ItemIndex<Self>] { get }
-  /// The attribute name of a property whose encoded name differs, or nil for all others. Implement it if `CodingKeys`
-  /// rename a property that queries use.
+  /// The attribute name of a property whose encoded name differs, or nil for all others.
+  ///
+  /// Implement it if `CodingKeys` rename a property that queries or indexes use. Without it, a query ends the process
+  /// as soon as there is an item, because it would find wrong ones, and `insert`, `update` and `replace` throw if an
+  /// index uses the property. It also names the attribute of a property with a property wrapper.
   static func attributeName(of property: PartialKeyPath<Self>) -> String?
 }
 

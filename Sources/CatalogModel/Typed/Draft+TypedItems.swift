@@ -15,8 +15,9 @@ extension Draft where State == Catalog {
   public mutating func insert<Model: CatalogItem>(
     _ value: Model, category: CategoryID? = nil
   ) throws(JournalError) -> ItemID<Model> {
-    let attributes = try Self.attributes(encoding: value, for: .item(state.itemTable.highest + 1))
-    try Model.checkIndexes(value, encodedAs: attributes)
+    let entity = EntityKey.item(state.itemTable.highest + 1)
+    let attributes = try Self.attributes(encoding: value, for: entity)
+    try Model.checkIndexes(value, of: entity)
     return ItemID(try addItem(kind: Model.kind, category: category, attributes: attributes).number)
   }
 
@@ -31,7 +32,10 @@ extension Draft where State == Catalog {
     _ id: ItemID<Model>, _ body: (inout Model) throws -> Void
   ) throws {
     try checkKind(of: id)
-    try updateItem(id.item, as: Model.self, body)
+    try updateItem(id.item, as: Model.self) { value in
+      try body(&value)
+      try Model.checkIndexes(value, of: id.entity)
+    }
   }
 
   /// Replaces the value of an item: sets all of its attributes. A property that is nil is removed. Attributes that the
@@ -41,6 +45,7 @@ extension Draft where State == Catalog {
     try checkKind(of: id)
     let record = try state.presentRecord(of: id.entity)
     let old = try record.decode(Model.self, of: id.entity)
+    try Model.checkIndexes(value, of: id.entity)
     // Sets those too that the type reads as if they were there, which an update would not.
     try updateItem(
       id.item, set: Self.attributes(encoding: value, for: id.entity),

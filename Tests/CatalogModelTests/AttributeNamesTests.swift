@@ -1,0 +1,165 @@
+import CBOR
+import CatalogModel
+import Testing
+
+/// Queries name attributes after properties, or by their own names.
+@Suite struct AttributeNamesTests {
+  /// They compared an attribute that no item has: `==` found nothing, and `!=` everything.
+  @Test func aQueryOnARenamedPropertyEndsTheProgram() async {
+    await #expect(processExitsWith: .failure) {
+      guard let songs = try? madeSongs() else { return }
+      _ = songs.filter(\.title != "a").count
+    }
+    await #expect(processExitsWith: .failure) {
+      guard let songs = try? madeSongs() else { return }
+      _ = songs.sorted(by: \.title).first
+    }
+    await #expect(processExitsWith: .failure) {
+      guard let songs = try? madeSongs() else { return }
+      _ = songs.prefix(2).filter(.contains(\.title, ignoringCase: "a")).isEmpty
+    }
+    // A renamed property of a property, which no item has.
+    await #expect(processExitsWith: .failure) {
+      guard let songs = try? madeSongs() else { return }
+      _ = songs.filter(.isMissing(\.place?.floor)).ids
+    }
+    // It is not stored at all.
+    await #expect(processExitsWith: .failure) {
+      guard let songs = try? madeSongs() else { return }
+      _ = songs.filter(\.isPlaying == false).count
+    }
+    await #expect(processExitsWith: .success) {
+      let songs = try madeSongs()
+      #expect(songs.filter(\.stars >= 2 && \.place?.room == nil).ids == [2, 3])
+      // Nothing can be wrong while there is no item.
+      #expect(Catalog().items(Song.self).filter(\.title == "a").isEmpty)
+    }
+  }
+
+  @Test func aPropertyWhoseDefaultIsNotEncodedCanBeQueriedAndIndexed() throws {
+    var history = CatalogHistory()
+    let ids = try history.commit { draft in
+      try [false, true].map { try draft.insert(Sparse(title: "a", isVegan: $0)) }
+    }
+    #expect(history.state.items(Sparse.self).filter(\.isVegan == true).ids == [ids[1]])
+    #expect(history.state.items(Sparse.self).filter(\.isVegan != true).ids == [ids[0]])
+    try history.commit { draft in try draft.update(ids[1]) { $0.isVegan = false } }
+    #expect(history.state.items(Sparse.self).filter(\.isVegan == true).isEmpty)
+  }
+
+  @Test func itemsThatAreNoValuesOfTheTypeCanBeQueried() throws {
+    var history = CatalogHistory()
+    let ids = try history.commit { draft in
+      try (0..<20).map { _ in try draft.addItem(kind: Loose.kind, attributes: ["stars": 4, "title": [1]]) }
+    }
+    let loose = history.state.items(Loose.self)
+    #expect(loose.filter(\.stars == 4).count == ids.count && loose.filter(\.title == "a").isEmpty)
+    #expect(loose.filter(\.place?.floor == 1).isEmpty)
+    try history.commit { draft in
+      try draft.insert(Loose(title: "a", stars: 5, place: Loose.Place(floor: 1)))
+    }
+    #expect(history.state.items(Loose.self).filter(\.place?.floor == 1).ids == [21])
+  }
+
+  @Test func attributesAreFoundAndSortedByTheirNames() throws {
+    let songs = try madeSongs()
+    #expect(songs.filter(.attribute("t", in: .equal(to: "a"))).ids == [2])
+    #expect(songs.filter(!.attribute("t", in: .prefix("a")) && \.stars < 3).ids == [1])
+    #expect(songs.filter(.attribute("nothing", in: .missing)).count == 3)
+    #expect(songs.sorted(by: .ascending(attribute: "t")).ids == [2, 3, 1])
+    #expect(songs.sorted(by: .descending(attribute: "t")).prefix(1).ids == [1])
+    var history = CatalogHistory()
+    let ids = try history.commit { draft in
+      try [2, 1].map {
+        try draft.insert(Recipe(title: "Soup", tags: ["tag \($0)"], place: Recipe.Place(floor: $0)))
+      }
+    }
+    // With an index, and without.
+    for _ in 0..<2 {
+      let recipes = history.state.items(Recipe.self)
+      #expect(recipes.filter(.attribute("place", "floor", in: .from(2))).ids == [ids[0]])
+      #expect(recipes.filter(.attribute("tags", in: .containing("tag 1"))).ids == [ids[1]])
+      #expect(recipes.sorted(by: .ascending(attribute: "place", "floor")).ids == ids.reversed())
+      let scanned = history.state.items(ScannedRecipe.self)
+      #expect(scanned.filter(.attribute("place", "floor", in: .from(2))).ids == [ItemID(ids[0].number)])
+      history.state.buildIndexes(of: Recipe.self)
+    }
+    #expect(titled("Soup", in: history.state.items(Recipe.self)).count == 2)
+  }
+
+  /// The block about names in Documentation/AppBackend.md. A key path to a requirement of a protocol would end the
+  /// process, because it leads to no stored property.
+  private func titled<Model: CatalogItem>(_ title: String, in items: ItemQuery<Model>) -> ItemQuery<Model> {
+    items.filter(.attribute("title", in: .equal(to: .string(title))))
+  }
+}
+
+private func madeSongs() throws -> ItemQuery<Song> {
+  var history = CatalogHistory()
+  try history.commit { draft in
+    for (index, title) in ["c", "a", "b"].enumerated() {
+      try draft.insert(Song(title: title, stars: index + 1))
+    }
+  }
+  return history.state.items(Song.self)
+}
+
+/// A type that renames properties and does not say so.
+private struct Song: CatalogItem {
+  static let kind = "song"
+
+  struct Place: Codable {
+    var floor: Int?
+    var room: Int?
+    enum CodingKeys: String, CodingKey {
+      case floor = "f"
+      case room
+    }
+  }
+
+  var title: String
+  var stars: Int
+  var place: Place?
+  var isPlaying = false
+
+  enum CodingKeys: String, CodingKey {
+    case title = "t"
+    case stars, place
+  }
+}
+
+private struct Loose: CatalogItem {
+  static let kind = "loose"
+  struct Place: Codable { var floor: Int }
+  var title: String
+  var stars: Int
+  var place: Place?
+}
+
+/// A type that encodes a property only if it has another value than usual.
+private struct Sparse: CatalogItem {
+  static let kind = "sparse"
+  static let indexes = [Index(\Sparse.isVegan)]
+
+  var title: String
+  var isVegan: Bool
+
+  enum CodingKeys: String, CodingKey { case title, isVegan }
+
+  init(title: String, isVegan: Bool) {
+    self.title = title
+    self.isVegan = isVegan
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    title = try container.decode(String.self, forKey: .title)
+    isVegan = try container.decodeIfPresent(Bool.self, forKey: .isVegan) ?? false
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(title, forKey: .title)
+    if isVegan { try container.encode(isVegan, forKey: .isVegan) }
+  }
+}
