@@ -216,9 +216,10 @@ public final class Journal<State: EventSourced>: Sendable {
     healthCheck.end()
     follower?.end()
     defer {
-      // A failure is harmless: the system cleans up temporary files.
-      if removesFolder { try? folder.remove() }
       lock?.release()
+      // The descriptors that the journal had are enough for it now. If it fails nevertheless, a later journal in memory
+      // removes the folder.
+      if removesFolder { try? folder.root.remove() }
       // Last, because a task for which a sequence ends may open the journal again.
       published.close()
     }

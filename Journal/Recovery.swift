@@ -69,7 +69,10 @@ struct Recovery<State: EventSourced> {
   ) throws {
     damage = nil
     folder = try JournalFolder(url, hook: options.fileHook, readHook: options.readHook)
-    lock = mode == .readWrite || locksExclusively ? try FolderLock(folder) : nil
+    let isTransient = options.logStorage.isTransient
+    if !isTransient { try FolderLock.checkIsNotInMemory(folder) }
+    lock =
+      mode == .readWrite || locksExclusively ? try FolderLock(folder, isTransient: isTransient) : nil
     do throws(JournalError) {
       try folder.check()
     } catch {
@@ -156,6 +159,7 @@ struct Recovery<State: EventSourced> {
   private init(upToDamage url: URL, _ options: JournalOptions) throws {
     folder = try JournalFolder(url, hook: options.fileHook, readHook: options.readHook)
     lock = nil
+    if !options.logStorage.isTransient { try FolderLock.checkIsNotInMemory(folder) }
     let source = try SalvageSource(url, options.logStorage, readHook: options.readHook)
     let log = try SalvagedLog(source, State.self)
     format = log.foundFormat

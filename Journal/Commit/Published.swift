@@ -50,10 +50,17 @@ final class Published<State: EventSourced>: Sendable {
   }
 
   /// Waits on the caller's thread for a version newer than `revision`.
-  /// - Returns: the newest revision, which is not newer if the time ran out; nil if the journal was closed.
-  func wait(after revision: Revision, atMost time: Duration) -> Revision? {
-    self.revision.wait(after: revision, atMost: time)
+  /// - Parameter goesOn: whether to go on waiting; ``wakeThreads()`` has it called again.
+  /// - Returns: the newest revision, which is not newer if the time ran out; nil if the journal was closed, or it is not
+  ///   to wait any more.
+  func wait(
+    after revision: Revision, atMost time: Duration, while goesOn: () -> Bool = { true }
+  ) -> Revision? {
+    self.revision.wait(after: revision, atMost: time, while: goesOn)
   }
+
+  /// Has all waiting threads ask again whether to go on waiting.
+  func wakeThreads() { revision.wake() }
 
   /// Suspends until there is a version newer than `revision`; returns false if the journal was closed or the task was
   /// cancelled.

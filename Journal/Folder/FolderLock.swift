@@ -8,18 +8,24 @@ import Locks
 /// The folder itself is locked because no copy shares it: a file in it can have a second name in a backup of hard
 /// links. A lock on a file would be lost as soon as any code of the process closes that file.
 final class FolderLock: Sendable {
-  /// The folders of the journals that this process writes.
-  private static let open = Lock<Set<FileIdentity>>([])
+  /// The folders of the journals that this process writes, and whether their logs are in memory.
+  private static let open = Lock<[FileIdentity: Bool]>([:])
 
   /// Opened only for this lock, which ends when it is closed.
   private let held: Lock<Folder?>
   private let identity: FileIdentity
 
+  /// - Parameter isTransient: whether the log is in memory.
   /// - Throws: ``JournalError`` with code `locked` if another writer has the journal open.
-  init(_ folder: JournalFolder) throws(JournalError) {
+  init(_ folder: JournalFolder, isTransient: Bool = false) throws(JournalError) {
     let own = try folder.root.reopened()
     let identity = try own.status().identity
-    guard Self.open.withLock({ $0.insert(identity).inserted }) else {
+    let isFirst = Self.open.withLock { open in
+      if open[identity] != nil { return false }
+      open[identity] = isTransient
+      return true
+    }
+    guard isFirst else {
       throw JournalError(
         .locked,
         "this process has the journal open for writing already; use that instance, or close it first",
@@ -75,5 +81,16 @@ final class FolderLock: Sendable {
     if wasHeld { Self.leave(identity) }
   }
 
-  private static func leave(_ identity: FileIdentity) { open.withLock { _ = $0.remove(identity) } }
+  private static func leave(_ identity: FileIdentity) { open.withLock { $0[identity] = nil } }
+
+  /// Fails for the folder of a journal that this process has in memory.
+  static func checkIsNotInMemory(_ folder: JournalFolder) throws(JournalError) {
+    let identity = try folder.root.status().identity
+    if open.withLock({ $0[identity] == true }) {
+      throw JournalError(
+        .wrongUse,
+        "the journal is in memory, so only the instance that made it can use it; copy it to a folder with copy(to:)",
+        path: folder.path)
+    }
+  }
 }

@@ -36,7 +36,7 @@ extension JournalFolder {
     let name = URL(fileURLWithPath: path).lastPathComponent
     let parent = try parent(ofPath: path, hook: options.fileHook)
     try checkIsFree(name, in: parent, path: path)
-    removeLeftovers(of: name, in: parent)
+    removeLeftovers(in: parent) { TemporaryName.isOne($0, for: name) }
 
     let building = try building(name, in: parent, path: path)
     // Keeps the lock until the creation has ended.
@@ -60,8 +60,7 @@ extension JournalFolder {
       }
       try parent.flush()
     } catch {
-      // Nothing refers to the unfinished folder. If its removal fails too, the first error is the one to report.
-      try? parent.removeFolder(building.name)
+      building.remove()
       throw error
     }
   }
@@ -125,10 +124,16 @@ extension JournalFolder {
     JournalError(.alreadyExists, "something is already there; choose another name", path: path)
   }
 
-  /// Removes leftovers of killed creations of that journal: folders with such a name whose lock is free. Folders with
-  /// unknown contents, or that can't be read, stay.
-  private static func removeLeftovers(of name: String, in parent: Folder) {
-    for found in (try? parent.names()) ?? [] where TemporaryName.isOne(found, for: name) {
+  /// Removes the folders of journals in memory whose processes ended without closing them.
+  static func removeLeftoversOfMemory(in url: URL) {
+    guard let parent = try? Folder(url.path, followsLinks: true, hook: nil) else { return }
+    removeLeftovers(in: parent) { MemoryName.isOld($0) }
+  }
+
+  /// Removes leftovers of processes that have ended: folders with such names whose lock is free. Folders with unknown
+  /// contents, or that can't be read, stay.
+  private static func removeLeftovers(in parent: Folder, where isLeftover: (String) -> Bool) {
+    for found in (try? parent.names()) ?? [] where isLeftover(found) {
       guard let folder = try? parent.folder(found), (try? folder.status().owner) == geteuid(),
         (try? folder.lock(exclusive: true)) == true,
         let names = try? folder.names(),
@@ -147,8 +152,14 @@ private final class BuildingSite {
   let id: JournalID
   let name: String
   let folder: JournalFolder
+  private let parent: Folder
+  /// Three descriptors, which are closed when the folder is to be removed, because the removal needs them. Without them,
+  /// a creation that failed for lack of descriptors would leave its folder.
+  private var reserve: [Folder]
 
   init(_ journal: String, in parent: Folder) throws(JournalError) {
+    self.parent = parent
+    reserve = try (0..<3).map { _ throws(JournalError) in try parent.reopened() }
     // Before it is locked, another process may take it for a leftover and remove it.
     for _ in 0..<16 {
       let id = JournalID()
@@ -161,7 +172,11 @@ private final class BuildingSite {
           return
         }
       } catch {
-        guard error.code == .notFound else { throw error }
+        guard error.code == .notFound else {
+          reserve = []
+          try? parent.removeFolder(name)
+          throw error
+        }
       }
     }
     throw JournalError(
@@ -170,6 +185,30 @@ private final class BuildingSite {
   }
 
   deinit { folder.root.unlock() }
+
+  /// Removes the unfinished folder, to which nothing refers. If that fails too, the error that ended the creation is the
+  /// one to report.
+  func remove() {
+    reserve = []
+    try? parent.removeFolder(name)
+  }
+}
+
+/// The name of the folder of a journal in memory, with the second of its creation.
+enum MemoryName {
+  static func make(at date: Date = Date()) -> String {
+    "Memory-\(Int(date.timeIntervalSince1970))-\(JournalID()).journal"
+  }
+
+  /// Whether a name is that of such a folder, finished or not, that was made more than a minute ago. For a moment between
+  /// its creation and its opening, the lock of a new one is free.
+  static func isOld(_ name: String) -> Bool {
+    guard name.hasPrefix("Memory-"),
+      let match = name.wholeMatch(of: /Memory-([0-9]+)-[0-9a-f-]{36}\.journal(\.[0-9a-f-]{36}\.new)?/),
+      let second = TimeInterval(match.1)
+    else { return false }
+    return second < Date().timeIntervalSince1970 - 60
+  }
 }
 
 /// The name under which a journal, or a backup in one file, is built before it gets its own: that name, a random id and

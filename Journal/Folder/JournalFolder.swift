@@ -76,13 +76,6 @@ package struct JournalFolder: Sendable {
     try root.flush()
   }
 
-  /// Removes the folder with its contents.
-  func remove() throws(JournalError) {
-    let url = URL(fileURLWithPath: root.currentPath() ?? path)
-    let parent = try Folder(url.deletingLastPathComponent().path, followsLinks: true, hook: hook)
-    try parent.removeFolder(url.lastPathComponent)
-  }
-
   private func openFolder(_ name: String) throws(JournalError) -> Folder? {
     try root.status(of: name) == nil ? nil : root.folder(name)
   }

@@ -24,6 +24,9 @@ package final class NewestRevision: Sendable {
   /// Ends all waits, now and later.
   package func close() { wakeAll { $0.isClosed = true } }
 
+  /// Has all waiting threads ask again whether to go on waiting.
+  package func wake() { wakeAll { _ in } }
+
   private func wakeAll(_ change: (inout State) -> Void) {
     let waiting = state.withLock { state in
       change(&state)
@@ -33,14 +36,18 @@ package final class NewestRevision: Sendable {
     for semaphore in waiting.values { semaphore.signal() }
   }
 
-  /// The newest revision, as soon as it is above `revision` or the time has passed; nil if it was closed.
-  package func wait(after revision: Revision, atMost time: Duration) -> Revision? {
+  /// The newest revision, as soon as it is above `revision` or the time has passed; nil if it was closed, or is not to
+  /// wait any more.
+  /// - Parameter goesOn: whether to go on waiting. Called with a lock held; ``wake()`` has it called again.
+  package func wait(
+    after revision: Revision, atMost time: Duration, while goesOn: () -> Bool = { true }
+  ) -> Revision? {
     let deadline = DispatchTime.now() + time.timeInterval
     let isWoken = TimedSemaphore(value: 0)
     while true {
       let isOver = DispatchTime.now() >= deadline
       let (found, key) = state.withLock { state -> (Revision?, Int?) in
-        if state.isClosed { return (nil, nil) }
+        if state.isClosed || !goesOn() { return (nil, nil) }
         if state.revision > revision || isOver { return (state.revision, nil) }
         state.nextKey += 1
         state.waiting[state.nextKey] = isWoken

@@ -8,7 +8,7 @@ public protocol EventSourced: Sendable {
   /// or an older version of this one, can't open the journal. Raise the version when a field changes its meaning, and
   /// when the ``kindNames`` or the names of ``parts`` change.
   static var schema: String { get }
-  /// The names of the kinds of entities; ``EntityKind/rawValue`` is an index into it.
+  /// The names of the kinds of entities, at most 256; ``EntityKind/rawValue`` is an index into it.
   static var kindNames: [String] { get }
 
   /// The state at revision 0.

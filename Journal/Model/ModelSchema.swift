@@ -2,6 +2,8 @@
 struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
   /// How many bytes of UTF-8 a name may have.
   static let nameByteLimit = 200
+  /// How many kinds of entities a model may have: a kind is one byte.
+  private static let kindLimit = 256
 
   let name: String
   /// At least 1.
@@ -18,7 +20,8 @@ struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The schema that a model declares.
-  /// - Throws: ``JournalError`` with code `wrongUse` if that is not a name and a version.
+  /// - Throws: ``JournalError`` with code `wrongUse` if that is not a name and a version, or if the model has too many
+  ///   kinds of entities.
   init<State: EventSourced>(of model: State.Type) throws(JournalError) {
     let text = model.schema
     guard let slash = text.lastIndex(of: "/"),
@@ -28,6 +31,11 @@ struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
         .wrongUse,
         "\"\(text)\" is not a schema, which is a name of up to \(Self.nameByteLimit) bytes without spaces, a slash "
           + "and a version from 1, such as \"catalog/1\"")
+    }
+    guard model.kindNames.count <= Self.kindLimit else {
+      throw JournalError(
+        .wrongUse,
+        "the model \(text) has \(model.kindNames.count) kinds of entities; it may have \(Self.kindLimit)")
     }
     self = schema
   }

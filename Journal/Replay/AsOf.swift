@@ -1,7 +1,8 @@
 extension Journal {
   /// The revision that a selector names now.
   /// - Throws: ``JournalError`` with code `notFound` for one that does not exist yet, `pruned` for one that was pruned,
-  ///   `invalidSelector` for an unknown tag and for digits that could be a revision or a year, or `damaged`.
+  ///   `invalidSelector` for an unknown tag, a date that is not a number, and digits that could be a revision or a year,
+  ///   or `damaged`.
   /// - Complexity: O(1) for numbers, O(log n) reads of entries for a date, O(t) for a tag if there are t.
   public func revision(at selector: RevisionSelector) throws -> Revision {
     let points = PointFinder(log: log, format: format, newest: head.revision)
@@ -19,7 +20,7 @@ extension Journal {
         throw JournalError(.notFound, "\(name) did not exist at revision \(point)")
       }
       return try points.existing(revision)
-    case .start, .revision, .revisionOrYear, .head, .date: return try points.revision(at: selector)
+    case .start, .revision, .revisionOrYear, .head, .date, .noDate: return try points.revision(at: selector)
     }
   }
 

@@ -33,6 +33,8 @@ struct PointFinder {
       if let revision = try newestRevision(notAfter: date) { return revision }
       throw format.base?.pruned("the state of \(date) can't be made any more")
         ?? JournalError(.notFound, "there is no entry before \(date)")
+    case .noDate:
+      throw JournalError(.invalidSelector, "the date is not a number, so it names no point in time")
     case .tag(let name), .entity(let name, _): throw RevisionSelector.unknown(name)
     }
   }

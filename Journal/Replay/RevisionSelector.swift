@@ -10,6 +10,8 @@ public struct RevisionSelector: Hashable, Sendable {
     case revisionOrYear(Revision, year: Timestamp)
     case head(back: Int)
     case date(Timestamp)
+    /// A date that is not a number.
+    case noDate
     case tag(String)
     /// The newest entry that changed an entity, possibly up to a point.
     case entity(name: String, upTo: [RevisionSelector])
@@ -26,7 +28,7 @@ public struct RevisionSelector: Hashable, Sendable {
   package var isOfState: Bool {
     switch form {
     case .tag, .entity: true
-    case .start, .revision, .revisionOrYear, .head, .date: false
+    case .start, .revision, .revisionOrYear, .head, .date, .noDate: false
     }
   }
 
@@ -41,8 +43,10 @@ public struct RevisionSelector: Hashable, Sendable {
   /// The entry this many entries before the newest one.
   public static func head(back: Int = 0) -> RevisionSelector { RevisionSelector(form: .head(back: back)) }
 
-  /// The newest entry whose date is not after this one. A date out of range becomes the nearest valid one.
+  /// The newest entry whose date is not after this one. A date out of range becomes the nearest valid one; one that is
+  /// not a number is an error with code `invalidSelector` when it is looked up.
   public static func date(_ date: Date) -> RevisionSelector {
+    if date.timeIntervalSinceReferenceDate.isNaN { return RevisionSelector(form: .noDate) }
     let range = Timestamp.fourDigitYears
     let nearest = date.timeIntervalSinceReferenceDate < 0 ? range.lowerBound : range.upperBound
     return RevisionSelector(form: .date(Timestamp(date) ?? nearest))

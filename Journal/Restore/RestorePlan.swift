@@ -23,7 +23,7 @@ public struct RestorePlan: Sendable {
   /// The purpose of the plan.
   public let action: Action
   /// The revision that it was made for. It does not consider later entries.
-  public let basis: Revision
+  public var basis: Revision { head.revision }
   /// What would change, in the order of kinds and numbers; empty if nothing would.
   public let changes: [EntityDifference]
   /// The later edits that it would undo.
@@ -36,6 +36,10 @@ public struct RestorePlan: Sendable {
   /// `journal.redoes`, each with a revision.
   public let metadata: [String: String]
 
+  /// The journal that it was made for.
+  let journal: JournalID
+  /// The newest entry of that journal at that time.
+  let head: Head
   /// Whether it covers the whole journal, so that any entry in between is a conflict.
   let coversEverything: Bool
 
@@ -66,7 +70,8 @@ public struct LaterEdit: Hashable, Sendable {
 }
 
 extension Journal {
-  /// Commits the changes of a plan as one entry.
+  /// Commits the changes of a plan of this journal as one entry. The nodes of a shared journal, and copies with the
+  /// same history, are one journal.
   /// - Parameters:
   ///   - plan: the plan.
   ///   - author: who commits it.
@@ -74,13 +79,15 @@ extension Journal {
   ///   - date: the date of the entry, by default now.
   ///   - expecting: conditions that must still hold.
   /// - Throws: ``JournalError`` with code `conflict` if the plan has conflicts, a condition does not hold, or a later
-  ///   entry changed one of its entities, and then nothing was written; otherwise as `commit` does.
+  ///   entry changed one of its entities, and `wrongUse` if it was made for another journal. Then nothing was written.
+  ///   Otherwise as `commit` does.
   @discardableResult
   public func commit(
     _ plan: RestorePlan, by author: String = "", note: String? = nil, date: Date? = nil,
     expecting: [Expectation] = []
   ) throws -> Commit<Void> {
-    try explaining(plan) {
+    try checkIsOwn(plan)
+    return try explaining(plan) {
       try commit(
         by: author, note: note ?? plan.note, metadata: plan.metadata, date: date, expecting: expecting
       ) { draft in try draft.make(plan) }
@@ -94,6 +101,7 @@ extension Journal {
     _ plan: RestorePlan, by author: String = "", note: String? = nil, date: Date? = nil,
     expecting: [Expectation] = []
   ) async throws -> Commit<Void> {
+    try checkIsOwn(plan)
     do {
       return try await commit(
         by: author, note: note ?? plan.note, metadata: plan.metadata, date: date, expecting: expecting
@@ -101,6 +109,25 @@ extension Journal {
     } catch {
       throw explained(error, plan)
     }
+  }
+
+  private func checkIsOwn(_ plan: RestorePlan) throws {
+    guard plan.journal == id, try hasInHistory(plan.head) else {
+      throw JournalError(
+        .wrongUse,
+        "the plan was made for another journal, or for a copy with another history; plan it again with this journal",
+        path: folder.path)
+    }
+  }
+
+  private func hasInHistory(_ point: Head) throws -> Bool {
+    // An entry of another node may not have been fetched yet.
+    if point.revision > head.revision { try catchUp() }
+    let newest = head
+    if point.revision >= newest.revision { return point.digest == newest.digest }
+    // Pruned entries can't be compared any more.
+    if point.revision < format.head.revision { return true }
+    return try Replay<State>(log: log, format: format).head(at: point.revision).digest == point.digest
   }
 
   private func explaining<Value>(_ plan: RestorePlan, _ body: () throws -> Value) throws -> Value {

@@ -101,14 +101,15 @@ extension Journal {
       note += "everything"
       coversEverything = true
     case .entities(let entities):
-      note += entities.prefix(3).map { State.name(of: $0) }.joined(separator: ", ")
+      note +=
+        entities.isEmpty ? "nothing" : entities.prefix(3).map { State.name(of: $0) }.joined(separator: ", ")
       if entities.count > 3 { note += " and \(entities.count - 3) more" }
     }
     note += " as of revision \(point)"
     return RestorePlan(
-      action: .restore(asOf: point), basis: newest.revision, changes: changes,
+      action: .restore(asOf: point), changes: changes,
       undoes: try laterEdits(lostBy: changes, since: point), conflicts: [], note: note,
-      metadata: [RestoreMetadata.restores: "\(point)"],
+      metadata: [RestoreMetadata.restores: "\(point)"], journal: id, head: newest.head,
       coversEverything: coversEverything)
   }
 

@@ -101,11 +101,11 @@ extension Journal {
     try chain.faults.check()
     let subject = entry.note.prefix { !$0.isNewline }
     return RestorePlan(
-      action: action, basis: newest.revision, changes: changes,
+      action: action, changes: changes,
       undoes: later == .override ? try laterEdits(lostBy: changes, since: entry.revision, on: preview) : [],
       conflicts: later == .refuse ? reversal.conflicts : [],
       note: "\(verb) entry \(entry.revision)" + (subject.isEmpty ? "" : ": \(subject)"), metadata: metadata,
-      coversEverything: false)
+      journal: id, head: newest.head, coversEverything: false)
   }
 }
 

@@ -1,6 +1,7 @@
 extension Journal {
   /// Plans to undo an author's newest entry that is not undone yet; nil if there is none. Entries that changed nothing
   /// that can be undone, such as those that made a tag, don't count, and neither do those that others have taken back.
+  /// With ``LaterEdits/keep``, neither do those of which nothing is left to undo, because later edits changed it all.
   ///
   /// It depends only on the log, so it still works after the app is relaunched. Entries of other authors in between are
   /// kept; if they changed the same parts later, the plan has conflicts.
@@ -29,7 +30,8 @@ extension Journal {
   }
 
   /// Plans to redo what an author undid last; nil if there is nothing to redo, or the author has changed
-  /// something else since. Undone entries whose changes others have made again don't count.
+  /// something else since. Undone entries whose changes others have made again don't count. With ``LaterEdits/keep``,
+  /// neither do those of which nothing is left to redo.
   /// - Throws: ``JournalError`` if the log can't be read.
   /// - Complexity: O(m) in the number of entries since the undo, and as ``planRevert(of:later:)``.
   public func planRedo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
@@ -54,7 +56,8 @@ extension Journal {
     return nil
   }
 
-  /// Plans to revert an entry; nil if others have done so already, so that there is nothing to revert and no conflict.
+  /// Plans to revert an entry; nil if others have done so already, so that there is nothing to revert and no conflict, or
+  /// if nothing is left to revert once later edits are kept.
   ///
   /// A plan without changes makes no entry, so the next undo would find the same entry again.
   private func planTakingBack(
@@ -65,7 +68,9 @@ extension Journal {
     }
     let refusing = try plan(.refuse)
     if refusing.isEmpty, refusing.conflicts.isEmpty { return nil }
-    return later == .refuse ? refusing : try plan(later)
+    if later == .refuse { return refusing }
+    let asked = try plan(later)
+    return asked.isEmpty ? nil : asked
   }
 }
 

@@ -13,10 +13,17 @@ extension Journal {
   public var versions: Versions<State> { Versions(published: published) }
 
   /// Waits on the caller's thread for an entry after a revision.
-  /// - Returns: the newest revision, which is not newer if the time ran out; nil if the journal was closed.
-  package func waitForEntries(after revision: Revision, atMost time: Duration) -> Revision? {
-    published.wait(after: revision, atMost: time)
+  /// - Parameter goesOn: whether to go on waiting; ``wakeWaitingThreads()`` has it called again.
+  /// - Returns: the newest revision, which is not newer if the time ran out; nil if the journal was closed, or it is not
+  ///   to wait any more.
+  package func waitForEntries(
+    after revision: Revision, atMost time: Duration, while goesOn: () -> Bool
+  ) -> Revision? {
+    published.wait(after: revision, atMost: time, while: goesOn)
   }
+
+  /// Has all threads that wait for entries ask again whether to go on waiting.
+  package func wakeWaitingThreads() { published.wakeThreads() }
 }
 
 /// The newest versions of a journal.

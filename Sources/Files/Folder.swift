@@ -205,16 +205,31 @@ package final class Folder<Failure: FileFailure>: Sendable {
   /// Removes a folder and its contents. No link is followed.
   package func removeFolder(_ name: String) throws(Failure) {
     let folder = try folder(name)
-    for inner in try folder.names() {
-      if try folder.status(of: inner)?.kind == .folder {
-        try folder.removeFolder(inner)
-      } else {
-        try folder.removeFile(inner)
-      }
-    }
+    try folder.removeContents()
     try hook.check(.remove(folder.path), Failure.self)
     try Failure.check("can't remove the folder", folder.path) {
       unsafe cfiles_remove_folder(descriptor, name)
+    }
+  }
+
+  /// Removes this folder and its contents, wherever it is now. No link is followed. If the folders in it have no
+  /// folders themselves, two free descriptors are enough.
+  package func remove() throws(Failure) {
+    try removeContents()
+    let path = currentPath() ?? path
+    try hook.check(.remove(path), Failure.self)
+    try Failure.check("can't remove the folder", path) {
+      unsafe cfiles_remove_folder(cfiles_current_folder(), path)
+    }
+  }
+
+  private func removeContents() throws(Failure) {
+    for name in try names() {
+      if try status(of: name)?.kind == .folder {
+        try removeFolder(name)
+      } else {
+        try removeFile(name)
+      }
     }
   }
 

@@ -16,7 +16,7 @@ package final class HTTPServer: Sendable {
   /// The limits for clients.
   package struct Limits: Sendable {
     /// The maximum number of connections.
-    package var connections = 256
+    package var connections: UInt32 = 256
     /// After how many seconds without a byte a connection is closed.
     package var idleSeconds = 30
     /// The maximum bytes of the request line and the headers.
@@ -49,7 +49,7 @@ package final class HTTPServer: Sendable {
   /// - Throws: ``Failure`` if the port can't be used, or the system can't start the server.
   package init(port: UInt16, limits: Limits = Limits(), handler: any HTTPHandler) throws(Failure) {
     var options = chttp_options(
-      port: port, connection_limit: UInt32(limits.connections), idle_seconds: UInt32(limits.idleSeconds),
+      port: port, connection_limit: limits.connections, idle_seconds: UInt32(limits.idleSeconds),
       head_byte_limit: limits.headBytes, stack_byte_count: 2 << 20)
     let core = ServerCore(handler, limits)
     self.core = core
@@ -96,6 +96,7 @@ final class ServerCore: Sendable {
   /// The sockets of connections, and their deadlines.
   private let connections = Lock<[UInt: Connection]>([:])
   private let isEnding = TimedSemaphore(value: 0)
+  private let threads = WorkerThreads()
 
   private struct Connection: Sendable {
     let socket: Int32
@@ -110,12 +111,16 @@ final class ServerCore: Sendable {
   /// Closes connections past their deadlines, about twice a second, until the server ends.
   func watch() {
     // If the system has no thread for this, the limit for idle connections still applies.
-    _ = Threads.start { [self] in
-      while isEnding.wait(timeout: .now() + 0.5) == .timedOut { cutLateConnections() }
+    _ = threads.start(for: self) { core in
+      while core.isEnding.wait(timeout: .now() + 0.5) == .timedOut { core.cutLateConnections() }
     }
   }
 
-  func end() { isEnding.signal() }
+  /// Ends the watch, and waits for its thread, which would otherwise keep the handler.
+  func end() {
+    isEnding.signal()
+    threads.wait()
+  }
 
   private func cutLateConnections() {
     let now = ContinuousClock.now

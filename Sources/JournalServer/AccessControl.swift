@@ -32,12 +32,19 @@ final class AccessControl: Sendable {
   private let hostNames: Set<String>
   private let secrets = Lock(Secrets())
 
-  /// - Throws: `JournalError` with code `wrongUse` if a token is too short, or a host name is none.
+  /// - Throws: `JournalError` with code `wrongUse` if a token is too short or has a blank, or a host name is none.
   init(_ options: JournalServer.Options) throws(JournalError) {
-    guard options.tokens.allSatisfy({ $0.utf8.count >= Self.leastTokenBytes }) else {
+    let isToken = { (token: String) in
+      token.utf8.count >= Self.leastTokenBytes
+        && !token.unicodeScalars.contains {
+          $0.properties.isWhitespace || $0.value < 0x20 || $0.value == 0x7F
+        }
+    }
+    guard options.tokens.allSatisfy(isToken) else {
       throw JournalError(
         .wrongUse,
-        "a token needs at least \(Self.leastTokenBytes) characters; openssl rand -hex 32 makes one")
+        "a token needs at least \(Self.leastTokenBytes) characters, without blanks and control characters, which "
+          + "clients can't send; openssl rand -hex 32 makes one")
     }
     // An empty name would admit clients that send none. No client sends the others.
     let isName = { (name: String) in !name.isEmpty && !name.contains { $0 == "/" || $0.isWhitespace } }

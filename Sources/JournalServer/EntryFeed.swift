@@ -17,36 +17,44 @@ final class EntryFeed: Sendable {
   private static var checkInterval: Duration { .seconds(1) }
 
   private let journal: CatalogJournal
+  private let threads: WorkerThreads
   private let newest: NewestRevision
   private let failure = Lock<JournalError?>(nil)
-  private let isEnding = TimedSemaphore(value: 0)
+  private let isEnding = Lock(false)
+  /// Signaled when it is to end.
+  private let endSignal = TimedSemaphore(value: 0)
 
-  init(_ journal: CatalogJournal) {
+  init(_ journal: CatalogJournal, _ threads: WorkerThreads) {
     self.journal = journal
+    self.threads = threads
     newest = NewestRevision(journal.head.revision)
   }
 
   /// Starts waiting.
-  /// - Parameter whenNew: called soon after new entries.
+  /// - Parameter whenNew: called soon after new entries. It must not keep the journal.
   /// - Throws: ``JournalError`` with code `outOfResources` if the system has no thread.
   func start(whenNew: @escaping @Sendable () -> Void) throws(JournalError) {
-    let isStarted = Threads.start { [self] in
-      repeat {
-        let seen = newest.revision
-        guard let found = journal.waitForEntries(after: seen, atMost: Self.checkInterval) else { break }
-        if found > seen {
-          newest.raise(to: found)
-          whenNew()
-        } else if let problem = check() {
-          failure.withLock { $0 = problem }
-          break
-        }
-      } while isEnding.wait(timeout: .now() + Self.pause) == .timedOut
-      newest.close()
-    }
-    guard isStarted else {
+    guard threads.start(for: self, { $0.run(whenNew) }) else {
       throw JournalError(.outOfResources, "the system has no thread for new entries; try again")
     }
+  }
+
+  private func run(_ whenNew: () -> Void) {
+    repeat {
+      let seen = newest.revision
+      let found = journal.waitForEntries(after: seen, atMost: Self.checkInterval) {
+        !isEnding.withLock { $0 }
+      }
+      guard let found else { break }
+      if found > seen {
+        newest.raise(to: found)
+        whenNew()
+      } else if let problem = check() {
+        failure.withLock { $0 = problem }
+        break
+      }
+    } while endSignal.wait(timeout: .now() + Self.pause) == .timedOut
+    newest.close()
   }
 
   /// Why no more entries will come: the journal was closed, or another process can't be followed any more.
@@ -62,8 +70,11 @@ final class EntryFeed: Sendable {
   /// Why entries of another process are no longer seen, or nil if they are.
   var problem: JournalError? { failure.withLock { $0 } }
 
+  /// Asks its thread to end soon.
   func end() {
-    isEnding.signal()
+    isEnding.withLock { $0 = true }
+    endSignal.signal()
+    journal.wakeWaitingThreads()
     newest.close()
   }
 

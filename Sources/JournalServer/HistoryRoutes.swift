@@ -284,6 +284,10 @@ extension JournalAPI {
       throw APIError(
         after > newest ? 404 : 410, after > newest ? "notFound" : "pruned", "there is no revision \(after)")
     }
+    // After 200, clients would connect again and again.
+    if feed.wait(after: after, atMost: .zero) == nil {
+      throw feed.problem ?? JournalError.closed(path: journal.url.path)
+    }
     return HTTPResponse(
       200, headers: [("Content-Type", "text/event-stream"), ("Cache-Control", "no-store")],
       body: .stream(length: nil, EventStream(journal, feed, after: after)))

@@ -19,6 +19,7 @@ final class JournalAPI: HTTPHandler {
   let timeline: Timeline
   let feed: EntryFeed
   let images: ImageCheck
+  private let threads = WorkerThreads()
   /// Why the journal takes no more commits; nil if it does.
   let refusal = Lock<JournalError?>(nil)
   /// Limits the requests in progress, because more of them would only take more memory.
@@ -28,20 +29,24 @@ final class JournalAPI: HTTPHandler {
     self.journal = journal
     self.options = options
     gate = try Gate(options, hiding: journal.url)
-    states = StateCache(journal)
+    states = StateCache(journal, threads)
     differences = DifferenceCache(journal, states)
     images = ImageCheck(journal.blobs)
-    let timeline = Timeline(journal)
+    let timeline = Timeline(journal, threads)
     self.timeline = timeline
-    feed = EntryFeed(journal)
-    try feed.start { timeline.catchUp() }
+    feed = EntryFeed(journal, threads)
+    try feed.start { [weak timeline] in timeline?.catchUp() }
     timeline.catchUp()
   }
 
+  /// Asks its threads to end soon, and ends the streams of entries.
   func end() {
     feed.end()
     timeline.end()
   }
+
+  /// Waits for its threads, after ``end()`` and the last request.
+  func wait() { threads.wait() }
 
   func receive(_ request: HTTPRequest) -> HTTPReception {
     gate.receive(request) { request in

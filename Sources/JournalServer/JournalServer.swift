@@ -8,7 +8,7 @@ import Locks
 /// A client without a token or a session of this server learns nothing. Neither does a web page of another site,
 /// because hosts and origins are checked, and no other origin is allowed.
 ///
-/// Safe to use from any thread. The server does not close the journal.
+/// Safe to use from any thread. The server does not close the journal, and keeps it open as long as the server exists.
 public final class JournalServer: Sendable {
   /// Options of a server.
   public struct Options: Sendable {
@@ -18,12 +18,12 @@ public final class JournalServer: Sendable {
     public var isEditable = false
     /// The author of commits that name none.
     public var author = ""
-    /// Permanent secrets, of at least 16 characters each. A client that sends one as `Authorization: Bearer …` has full
-    /// access.
+    /// Permanent secrets, of at least 16 characters each, without blanks and control characters. A client that sends
+    /// one as `Authorization: Bearer …` has full access.
     public var tokens: [String] = []
     /// Additional host names, for a server behind a proxy. `127.0.0.1` and `localhost` are always accepted.
     public var hostNames: Set<String> = []
-    /// The maximum number of connections.
+    /// The maximum number of connections, at least 1.
     public var connectionLimit = 256
     /// The maximum bytes of an uploaded image.
     public var imageByteLimit = 256 << 20
@@ -43,8 +43,8 @@ public final class JournalServer: Sendable {
 
   /// Starts serving a journal.
   /// - Throws: `JournalError` with code `io` if the port can't be used; `readOnly` if clients may commit but the
-  ///   journal is not open for writing; `wrongUse` if a token is shorter than 16 characters, or a name is not that
-  ///   of a host; `outOfResources` if the system has no threads.
+  ///   journal is not open for writing; `wrongUse` if a token is shorter than 16 characters or has a blank, a name
+  ///   is not that of a host, or the limit of connections is below 1; `outOfResources` if the system has no threads.
   public convenience init(_ journal: CatalogJournal, options: Options = Options()) throws {
     if options.isEditable, !journal.isOpenForWriting {
       throw JournalError(
@@ -55,6 +55,7 @@ public final class JournalServer: Sendable {
       try self.init(api, api.gate, options, api)
     } catch {
       api.end()
+      api.wait()
       throw error
     }
   }
@@ -73,8 +74,13 @@ public final class JournalServer: Sendable {
   ) throws(JournalError) {
     self.api = api
     access = gate.access
+    guard let connectionLimit = UInt32(exactly: options.connectionLimit), connectionLimit > 0 else {
+      throw JournalError(
+        .wrongUse,
+        "the limit of connections is \(options.connectionLimit); it must be from 1 to \(UInt32.max)")
+    }
     var limits = HTTPServer.Limits()
-    limits.connections = options.connectionLimit
+    limits.connections = connectionLimit
     limits.headSeconds = options.headSeconds
     do throws(HTTPServer.Failure) {
       server = try HTTPServer(port: options.port, limits: limits, handler: handler)
@@ -98,9 +104,11 @@ public final class JournalServer: Sendable {
     return url
   }
 
-  /// Ends all connections and waits for them. Stopping twice is allowed.
+  /// Ends all connections and waits for them. Afterwards no thread of the server uses the journal. Stopping twice is
+  /// allowed.
   public func stop() {
     api?.end()
     server.stop()
+    api?.wait()
   }
 }

@@ -15,13 +15,17 @@ final class StateCache: Sendable {
   private static let distances = [8192, 2048, 512, 128, 32, 8, 1]
 
   private let journal: CatalogJournal
+  private let threads: WorkerThreads
   /// The least recently used state is first.
   private let kept = Lock<[Version<Catalog>]>([])
   /// Held during a replay, because the next thread may then find the state in the cache.
   private let replayLock = Lock(())
   private let isPrepared = Lock(false)
 
-  init(_ journal: CatalogJournal) { self.journal = journal }
+  init(_ journal: CatalogJournal, _ threads: WorkerThreads) {
+    self.journal = journal
+    self.threads = threads
+  }
 
   /// Caches states shortly before the newest one, once and on another thread: people look at the newest state first,
   /// and then at the one before it.
@@ -31,9 +35,9 @@ final class StateCache: Sendable {
       return isPrepared
     }
     if wasPrepared { return }
-    _ = Threads.start { [self] in
-      let newest = journal.head.revision
-      if newest > 1 { _ = try? version(at: newest - 1) }
+    _ = threads.start(for: self) { states in
+      let newest = states.journal.head.revision
+      if newest > 1 { _ = try? states.version(at: newest - 1) }
     }
   }
 

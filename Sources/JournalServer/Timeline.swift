@@ -61,10 +61,12 @@ final class Timeline: Sendable {
   }
 
   private let journal: CatalogJournal
+  private let threads: WorkerThreads
   private let heads: Lock<Heads>
 
-  init(_ journal: CatalogJournal) {
+  init(_ journal: CatalogJournal, _ threads: WorkerThreads) {
     self.journal = journal
+    self.threads = threads
     let start = (try? journal.revision(at: .start)) ?? 0
     heads = Lock(Heads(first: start + 1))
   }
@@ -75,9 +77,10 @@ final class Timeline: Sendable {
       defer { heads.isReading = true }
       return !heads.isReading && !heads.isEnding
     }
-    if mayStart, !Threads.start({ self.read() }) { heads.withLock { $0.isReading = false } }
+    if mayStart, !threads.start(for: self, { $0.read() }) { heads.withLock { $0.isReading = false } }
   }
 
+  /// Asks its thread to end soon.
   func end() { heads.withLock { $0.isEnding = true } }
 
   private func read() {

@@ -56,6 +56,82 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: url.path))
   }
 
+  /// The folder of a journal in a global variable stayed for ever.
+  @Test func aLaterJournalRemovesTheFolderOfOneWhoseProcessEnded() throws {
+    let files = FileManager.default
+    let journal = try CatalogJournal.inMemory()
+    let place = journal.url.deletingLastPathComponent()
+    let id = UUID().uuidString.lowercased()
+    func url(_ name: String) -> URL { place.appending(path: name, directoryHint: .isDirectory) }
+    let old = ["Memory-1-\(id).journal", "Memory-1-\(id).journal.\(id).new"]
+    let others = ["Memory-\(Int(Date().timeIntervalSince1970))-\(id).journal", "Memory-1-\(id).journal.old"]
+    for name in old + others {
+      // Journals of other tests may remove it as soon as it has its name.
+      let copy = url("copy-\(UUID())")
+      try files.copyItem(at: journal.url, to: copy)
+      try files.moveItem(at: copy, to: url(name))
+    }
+    defer { for name in others { try? files.removeItem(at: url(name)) } }
+    let open = url("Memory-2-\(id).journal")
+    try files.moveItem(at: journal.url, to: open)
+
+    try CatalogJournal.inMemory().close()
+    for name in old { #expect(!files.fileExists(atPath: url(name).path), "\(name)") }
+    for name in others { #expect(files.fileExists(atPath: url(name).path), "\(name)") }
+    #expect(files.fileExists(atPath: open.path))
+    try journal.close()
+    #expect(!files.fileExists(atPath: open.path))
+  }
+
+  /// The folder stayed: that of a creation that failed, and that of a journal whose removal failed. In a process of its
+  /// own, because other tests need descriptors.
+  @Test func withTooFewDescriptorsNoFolderIsLeft() async {
+    await #expect(processExitsWith: .success) {
+      try withTemporaryFolder { folder in
+        unsafe setenv("TMPDIR", folder.path, 1)
+        try #require(FileManager.default.temporaryDirectory.path.hasPrefix(folder.path))
+        var (failed, made) = (0, 0)
+        for count in 3...60 {
+          withDescriptors(atMost: count) {
+            do {
+              try CatalogJournal.inMemory().close()
+              made += 1
+            } catch {
+              #expect((error as? JournalError)?.code == .outOfResources, "\(count) descriptors: \(error)")
+              failed += 1
+            }
+          }
+          let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+          #expect(left == [], "\(count) descriptors")
+        }
+        #expect(failed > 0 && made > 0)
+      }
+    }
+  }
+
+  /// Pruning said to close the journal first, and reading that HEAD is missing.
+  @Test func whatNeedsTheJournalClosedSaysThatItIsInMemory() throws {
+    let journal = try CatalogJournal.inMemory()
+    try journal.commit { _ = try $0.addItem(kind: "cup") }
+    let url = journal.url
+    var attempts: [() throws -> Void] = [
+      { _ = try CatalogJournal.prune(before: .head(), at: url) },
+      { _ = try CatalogJournal.prune(before: .head(), at: url, isDryRun: true) },
+      { _ = try CatalogJournal.erase([.item(1)], at: url, reason: "by law") },
+      { _ = try CatalogJournal.collectGarbage(at: url) },
+    ]
+    for mode in [CatalogJournal.Mode.readWrite, .readOnly, .follow, .upToDamage] {
+      attempts.append { _ = try CatalogJournal.open(at: url, mode: mode) }
+    }
+    for attempt in attempts {
+      let error = #expect(throws: JournalError.self) { try attempt() }
+      #expect(error?.code == .wrongUse)
+      #expect(error?.message.contains("is in memory") == true, "\(String(describing: error))")
+    }
+    #expect(journal.state.itemCount == 1)
+    try journal.close()
+  }
+
   @Test func twoJournalsInMemoryAreIndependent() throws {
     let (one, other) = (try CatalogJournal.inMemory(), try CatalogJournal.inMemory())
     try one.commit { _ = try $0.addItem(kind: "cup") }

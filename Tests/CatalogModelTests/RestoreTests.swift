@@ -192,4 +192,53 @@ struct RestoreTests {
       try journal.close()
     }
   }
+
+  /// A plan of one journal was carried out in another, where it deleted an item.
+  @Test func aPlanIsCommittedOnlyToItsOwnJournal() throws {
+    try withTemporaryFolder { folder in
+      func make(_ name: String) throws -> CatalogJournal {
+        let journal = try CatalogJournal.create(at: folder.url.appending(path: name))
+        try journal.commit { try $0.addItem(kind: "book") }
+        try journal.commit { try $0.addItem(kind: "book") }
+        return journal
+      }
+      func expectRefusal(_ plan: RestorePlan, _ journal: CatalogJournal) {
+        let (revision, items) = (journal.head.revision, journal.state.itemCount)
+        let error = #expect(throws: JournalError.self) { try journal.commit(plan) }
+        #expect(error?.code == .wrongUse)
+        #expect(error?.message.contains("another journal") == true, "\(String(describing: error))")
+        #expect(journal.head.revision == revision && journal.state.itemCount == items)
+      }
+      let (one, other) = (try make("One.journal"), try make("Other.journal"))
+      let scope = RestoreScope.entities([.item(2)])
+      let plan = try one.planRestore(of: scope, asOf: .revision(1))
+      expectRefusal(plan, other)
+      expectRefusal(try one.planRestore(of: .everything, asOf: .revision(0)), other)
+      expectRefusal(try #require(try one.planUndo(by: "")), other)
+
+      // A copy is the same journal up to where it got another history.
+      let url = folder.url.appending(path: "Copy.journal")
+      try one.copy(to: url)
+      let copy = try CatalogJournal.open(at: url)
+      try copy.commit { try $0.updateItem(1, set: ["title": "Dune"]) }
+      let late = try copy.planRestore(of: scope, asOf: .revision(1))
+      expectRefusal(late, one)
+      try one.commit { try $0.updateItem(1, set: ["title": "Emma"]) }
+      expectRefusal(late, one)
+      try one.commit { try $0.updateItem(1, set: ["title": "Momo"]) }
+      expectRefusal(late, one)
+      try copy.commit(plan)
+      try one.commit(plan)
+      #expect(copy.state.item(2) == nil && one.state.item(2) == nil)
+      for journal in [one, other, copy] { try journal.close() }
+    }
+  }
+
+  @Test func aRestoreOfNothingSaysSo() throws {
+    let journal = try CatalogJournal.inMemory()
+    try journal.commit { try $0.addItem(kind: "book") }
+    let plan = try journal.planRestore(of: .entities([]), asOf: .revision(1))
+    #expect(plan.isEmpty && plan.note == "restored nothing as of revision 1")
+    try journal.close()
+  }
 }

@@ -223,6 +223,39 @@ struct UndoTests {
     }
   }
 
+  /// An undo that keeps later edits of everything that its entry changed makes no entry, so the next one was the same.
+  @Test func undoAndRedoThatKeepLaterEditsSkipEntriesOfWhichNothingIsLeft() throws {
+    let journal = try CatalogJournal.inMemory()
+    func title(_ item: Catalog.Item.ID, _ text: String, by author: String) throws {
+      try journal.commit(by: author) { try $0.updateItem(item, set: ["title": .string(text)]) }
+    }
+    try journal.commit { draft in for _ in 1...2 { try draft.addItem(kind: "book") } }
+    try title(1, "a", by: "ana")
+    try title(2, "b", by: "ana")
+    try title(2, "c", by: "bob")
+    let undo = try #require(try journal.planUndo(by: "ana", later: .keep))
+    #expect(undo.action == .undo(2))
+    try journal.commit(undo, by: "ana")
+    #expect(journal.state.item(1)?.attributes == [:])
+    #expect(journal.state.item(2)?["title"] == "c")
+    #expect(try journal.planUndo(by: "ana", later: .keep) == nil)
+    #expect(try journal.planUndo(by: "ana")?.conflicts.map(\.revision) == [4])
+
+    try title(1, "d", by: "eve")
+    try title(2, "e", by: "eve")
+    for _ in 1...2 { try journal.commit(try #require(try journal.planUndo(by: "eve")), by: "eve") }
+    // What Eve would redo first has another value of Bob's by now.
+    try title(1, "f", by: "bob")
+    #expect(try journal.planRedo(by: "eve")?.conflicts.map(\.author) == ["bob"])
+    let redo = try #require(try journal.planRedo(by: "eve", later: .keep))
+    #expect(redo.action == .redo(7))
+    try journal.commit(redo, by: "eve")
+    #expect(journal.state.item(1)?["title"] == "f")
+    #expect(journal.state.item(2)?["title"] == "e")
+    #expect(try journal.planRedo(by: "eve", later: .keep) == nil)
+    try journal.close()
+  }
+
   /// An entry without author and one whose author was erased looked the same.
   @Test func undoLeavesEntriesWhoseAuthorWasErased() throws {
     try withTemporaryFolder { folder in
@@ -294,8 +327,8 @@ struct UndoTests {
       try journal.commit(by: "bob") { try $0.addItem(kind: "book", category: 1) }
       let plan = try journal.planUndo(by: "ana")
       #expect(plan?.conflicts.map(\.entity) == [.item(1)])
-      let kept = try #require(try journal.planUndo(by: "ana", later: .keep))
-      #expect(kept.isEmpty)
+      #expect(try journal.planRevert(of: 1, later: .keep).isEmpty)
+      #expect(try journal.planUndo(by: "ana", later: .keep) == nil)
       let forced = try #require(try journal.planUndo(by: "ana", later: .override))
       try journal.commit(forced, by: "ana")
       #expect(journal.state.categoryCount == 0)

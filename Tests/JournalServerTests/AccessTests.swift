@@ -121,11 +121,15 @@ import Testing
     }
   }
 
-  /// A short token can be guessed. The command line refused it, and a program could use it.
-  @Test func aShortTokenIsRefused() throws {
+  /// A short token can be guessed. The command line refused it, and a program could use it. No client can send one with a
+  /// line feed.
+  @Test func aTokenThatIsShortOrHasBlanksIsRefused() throws {
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)
-      for tokens in [["a"], [""], [ServedJournal.token, "fifteen-letters"]] {
+      for tokens in [
+        ["a"], [""], [ServedJournal.token, "fifteen-letters"], ["a token with blanks"],
+        ["a-token-with-a-line-feed\n"], ["a-token-with-a\u{0}"],
+      ] {
         let error = #expect(throws: JournalError.self) {
           try ServedJournal(journal, editable: true, { $0.tokens = tokens })
         }
@@ -189,6 +193,21 @@ import Testing
         #expect(answer.headers["set-cookie"] == nil)
       }
       served.server.stop()
+      try journal.close()
+    }
+  }
+
+  /// A negative limit ended the process, and a server for no connections answered nobody.
+  @Test func aLimitOfConnectionsThatMakesNoSenseIsRefused() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeBooks(folder)
+      for limit in [-1, 0, 1 << 32, .min, .max] {
+        let error = #expect(throws: JournalError.self) {
+          try ServedJournal(journal, editable: true, { $0.connectionLimit = limit })
+        }
+        #expect(error?.code == .wrongUse)
+        #expect(error?.message.contains("the limit of connections is \(limit)") == true)
+      }
       try journal.close()
     }
   }

@@ -203,6 +203,20 @@ import Testing
     }
   }
 
+  /// The same undo was answered again and again, without a change.
+  @Test func anUndoThatKeepsLaterEditsSkipsEntriesOfWhichNothingIsLeft() throws {
+    try withBooks { (served) throws in
+      try served.journal.commit(by: "ana") { try $0.updateItem(2, set: ["stars": 1]) }
+      try served.journal.commit(by: "ana") { try $0.updateItem(1, set: ["title": "Duna"]) }
+      try served.journal.commit(by: "bob") { try $0.updateItem(1, set: ["title": "Dune 2"]) }
+      #expect(try served.post("/api/undo", "{}").status == 409)
+      let undone = try served.post("/api/undo", #"{"later":"keep"}"#)
+      #expect(undone.status == 201)
+      #expect(served.journal.state.item(2)?["stars"] == 4)
+      #expect(served.journal.state.item(1)?["title"] == "Dune 2")
+    }
+  }
+
   @Test func severalItemsAreRestoredInOneEntryAndNewFieldsAreKeptOnRequest() throws {
     try withBooks { (served) throws in
       try served.journal.commit(by: "eve") { draft in

@@ -72,6 +72,29 @@ import Testing
     }
   }
 
+  /// Its folder stayed, because the removal also lacked descriptors. In a process of its own, because other tests need
+  /// descriptors.
+  @Test func aCreationThatFailsForLackOfDescriptorsLeavesNothing() async {
+    await #expect(processExitsWith: .success) {
+      try withTemporaryFolder { folder in
+        var (failed, made) = (0, 0)
+        for count in 3...60 {
+          let name = "Bank\(count).journal"
+          withDescriptors(atMost: count) {
+            do {
+              try Journal<Ledger>.create(at: folder.url.appending(path: name)).close()
+              made += 1
+            } catch { failed += 1 }
+          }
+          // A journal that was created and could not be opened is whole.
+          let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+          #expect(left.allSatisfy { $0.hasSuffix(".journal") }, "\(count) descriptors: \(left)")
+        }
+        #expect(failed > 0 && made > 0)
+      }
+    }
+  }
+
   @Test func aCreationInProgressIsNotMistakenForAnAbandonedOne() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appendingPathComponent("Bank.journal")

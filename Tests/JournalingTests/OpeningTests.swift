@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import Journaling
 import LevelDB
@@ -195,6 +196,32 @@ import Testing
       if geteuid() == 0 { try #require(unsafe chown(url.path, 0, 0) == 0) }
       try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: url.path)
       #expect(try Journal<Ledger>.open(at: url).head.revision == 60)
+    }
+  }
+
+  /// The error said that the disk is full, although megabytes were free.
+  @Test func withoutRoomForTheNewestEntriesTheErrorSaysHowMuchMustBeFree() throws {
+    try withLedger { journal, url in
+      // A log of more than a megabyte becomes a table when the journal is opened again.
+      let text = String(repeating: "x", count: 1 << 20)
+      for _ in 0..<3 { try journal.commit { _ = try $0.open(owner: text) } }
+      try journal.close()
+      var options = JournalOptions()
+      options.fileHook = { operation in
+        operation.kind == .create && operation.path.hasSuffix(".ldb") ? .fail(ENOSPC) : .proceed
+      }
+      let error = #expect(throws: JournalError.self) {
+        try Journal<Ledger>.open(at: url, options: options)
+      }
+      #expect(error?.code == .io)
+      let message = error?.message ?? ""
+      let found = message.firstMatch(of: /about ([0-9]+) bytes must be free, and the disk has [0-9]+ left/)
+      let needed = found.flatMap { Int($0.1) }
+      #expect((3 << 20..<4 << 20).contains(needed ?? 0), "\(message)")
+      let reading = try Journal<Ledger>.open(at: url, mode: .readOnly)
+      #expect(reading.head.revision == 3)
+      try reading.close()
+      try Journal<Ledger>.open(at: url).close()
     }
   }
 

@@ -26,6 +26,17 @@ import Testing
     }
   }
 
+  /// It was accepted, and `entity(named:)` ended the process for kind 256.
+  @Test func aModelOfTooManyKindsMakesNoJournal() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "None.journal")
+      let error = #expect(throws: JournalError.self) { try Journal<ManyKinds>.openOrCreate(at: url) }
+      #expect(error?.code == .wrongUse)
+      #expect(error?.message.contains("257 kinds of entities; it may have 256") == true)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+    }
+  }
+
   @Test func anEmptyJournalOfAnotherModelIsRefusedToo() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Bank.journal")
@@ -424,6 +435,12 @@ extension JournalEvent {
 /// Another model with the same kinds.
 private struct Notebook: Staff {
   static let schema = "notebook/7"
+  var people = EntityTable()
+}
+
+private struct ManyKinds: Staff {
+  static let schema = "many/1"
+  static let kindNames = (0...256).map { "kind\($0)" }
   var people = EntityTable()
 }
 

@@ -152,6 +152,16 @@ import Testing
     }
   }
 
+  /// It selected the newest entry.
+  @Test func aDateThatIsNotANumberSelectsNothing() throws {
+    try withHours { journal, _ in
+      let selector = RevisionSelector.date(Date(timeIntervalSinceReferenceDate: .nan))
+      let error = #expect(throws: JournalError.self) { try journal.revision(at: selector) }
+      #expect(error?.code == .invalidSelector)
+      #expect(throws: JournalError.self) { try journal.state(asOf: selector) }
+    }
+  }
+
   @Test func entriesAreStreamedInOrderAndInReverse() throws {
     try withHours { journal, _ in
       func notes(_ cursor: EntryCursor) throws -> [Int] {

@@ -1,4 +1,5 @@
 import Files
+import Foundation
 import LevelDB
 import Locks
 
@@ -85,7 +86,10 @@ final class LevelDBLog: EntryLog {
     try using {
       try LevelDBFiles.partFromBackups(try place.entries())
       System.ignoreFileSizeSignal()
-      try database.beginWriting()
+      do throws(DatabaseError) { try database.beginWriting() } catch {
+        guard error.osError == ENOSPC else { throw error }
+        throw try lackOfRoom()
+      }
       let headFile = try HeadFile(place.folder, id: place.journal)
       let revision = newest.revision
       // After a crash, HEAD may not have the newest entry yet.
@@ -98,6 +102,22 @@ final class LevelDBLog: EntryLog {
       }
       self.headFile.withLock { $0 = headFile }
     }
+  }
+
+  /// LevelDB's logs are written to a table before they are removed, so a disk can have megabytes left and still be too
+  /// full for that.
+  private func lackOfRoom() throws(JournalError) -> JournalError {
+    let entries = try place.entries()
+    var byteCount = 0
+    for name in try entries.names() where name.hasSuffix(".log") {
+      byteCount += try entries.status(of: name)?.byteCount ?? 0
+    }
+    let free = try entries.freeByteCount()
+    return JournalError(
+      .io,
+      "there is no room to open the journal for writing, which writes its newest entries again: about \(byteCount) "
+        + "bytes must be free, and the disk has \(free) left; free some space, or open it for reading only",
+      path: place.path)
   }
 
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {

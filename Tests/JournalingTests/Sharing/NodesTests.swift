@@ -31,6 +31,16 @@ import Testing
     }
   }
 
+  @Test(arguments: SharedKind.all) func aPlanOfOneNodeCanBeCommittedByAnother(_ kind: SharedKind) throws {
+    try withNodes(kind, 2) { _, nodes in
+      // The other node may not know this entry yet.
+      let revision = try nodes[0].commit { try $0.deposit(1, on: 1) }.revision
+      let commit = try nodes[1].commit(try nodes[0].planRevert(of: revision))
+      #expect(commit.revision == revision + 1)
+      #expect(nodes[1].state.accounts[1]?.balance == 100)
+    }
+  }
+
   @Test(arguments: SharedKind.all) func aNodeLearnsOfNewEntriesAutomatically(_ kind: SharedKind) async throws
   {
     try await withTemporaryFolder { folder in

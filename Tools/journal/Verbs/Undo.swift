@@ -7,8 +7,8 @@ enum Undo: Verb {
   static let explanation = """
     Reverts the author's newest entry that is not yet undone, as a new entry. A second undo undoes the entry before it.
     Entries that others have already reverted are skipped. Later changes by others stay. If others changed the same
-    fields, it names their entries and does nothing, unless --theirs or --force is given. journal redo redoes what was
-    undone.
+    fields, it names their entries and does nothing, unless --theirs or --force is given. With --theirs, entries of which
+    nothing is left to undo are skipped. journal redo redoes what was undone.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],
