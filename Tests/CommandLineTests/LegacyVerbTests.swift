@@ -218,6 +218,41 @@ import Testing
     }
   }
 
+  /// The import replaced the edits without a word, and deleted edited to-dos.
+  @Test func editsInACopyWithoutHistoryStay() throws {
+    try withTemporaryFolder { folder in
+      let (path, copy, file) = (
+        folder.path("J.journal"), folder.path("Copy.journal"), folder.path("toDoItems.plist")
+      )
+      func write(_ toDos: [(title: String, text: String)]) throws {
+        let list = toDos.map { ["titleKey": $0.title, "itemDescriptionKey": $0.text] }
+        try PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0).write(
+          to: URL(filePath: file))
+      }
+      // The import is not the first entry, so the revisions of the copy differ.
+      #expect(try journal("init", path).code == 0)
+      for name in ["a", "b", "c"] { #expect(try journal("tag", path, name).code == 0) }
+      try write([("Nap", "old"), ("Rise", "old"), ("Eat", "old"), ("Run", "old")])
+      #expect(try journal("import", path, "plist", file).code == 0)
+      #expect(try journal("replay", path, "--no-history", "--to", copy).code == 0)
+      let app = try CatalogJournal.open(at: URL(filePath: copy))
+      try app.commit { draft in
+        for item in [1, 3] { try draft.updateItem(EntityID(item), set: ["description": "edited"]) }
+      }
+      try app.close()
+      try write([("Nap", "filed"), ("Run", "filed")])
+      let result = try journal("import", copy, "plist", file)
+      #expect(result.code == 0 && result.output.contains("1 deleted"), "\(result)")
+      #expect(result.error.contains("description in the file and in item:1 differ"), "\(result)")
+      #expect(result.error.contains("item:3: the file no longer has it"), "\(result)")
+      let state = try CatalogJournal.open(at: URL(filePath: copy), mode: .readOnly).state
+      let toDos = state.items(ofKind: "toDo").map { item in
+        ["title", "description"].compactMap { item[$0]?.string }.joined(separator: " ")
+      }
+      #expect(toDos == ["Nap edited", "Eat edited", "Run filed"])
+    }
+  }
+
   /// Without the importer's record, an import added every item once more.
   @Test func anErasedPersonLeavesNoTraceIfTheImportersRecordIsErasedToo() throws {
     try withTemporaryFolder { folder in

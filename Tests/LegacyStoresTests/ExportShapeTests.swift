@@ -246,7 +246,7 @@ import Testing
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
       let out = folder.url.appending(path: "out")
-      for source in [LegacyStore.Source.plist, .archive, .defaults] {
+      for source in LegacyStore.Source.allCases {
         #expect(throws: LegacyError.self) { try journal.exportStore(source, to: out) }
       }
       #expect(!FileManager.default.fileExists(atPath: out.path))

@@ -59,6 +59,7 @@ import Testing
       let before = try Data(contentsOf: out.appending(path: "1.scarybug/data.plist"))
       let refusal = #expect(throws: LegacyError.self) { try journal.exportStore(.scarybugs, to: out) }
       #expect(refusal?.code == .alreadyExists)
+      #expect(refusal?.message.contains("replace it with --force (in Swift, replacing: true)") == true)
       #expect(try Data(contentsOf: out.appending(path: "1.scarybug/data.plist")) == before)
       let forced = try journal.exportStore(.scarybugs, to: out, replacing: true)
       #expect(forced.written == 1 && forced.unchanged == 2)
@@ -197,6 +198,33 @@ import Testing
         #expect(permissions.intValue & 0o444 == 0o444, "\(name)")
       }
     }
+  }
+
+  /// The file of each had the items of all.
+  @Test func anExportHasNoItemsOfOtherSources() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      let list = try folder.write("people", Made.persons([("Al", "1"), ("Ben", "2")]))
+      try journal.importStore(.archives([list]))
+      // Nothing was imported from preferences yet, so what there is becomes some.
+      #expect(try journal.exportStore(.defaults, to: folder.url.appending(path: "first")).items == 2)
+      let favorites = try Data(Made.persons([("Fay", "3")]))
+      let preferences = try folder.write("prefs.plist", Made.propertyList(["favorites": favorites]))
+      #expect(try journal.importStore(.defaults(preferences)).added == 1)
+      let out = folder.url.appending(path: "out")
+      #expect(try journal.exportStore(.defaults, to: out).items == 1)
+      #expect(try journal.exportStore(.archive, to: out).items == 2)
+      let back = try LegacyStore.defaults(out.appending(path: "prefs.plist"))
+      #expect(back.items.map(\.label) == ["Fay"])
+      #expect(try LegacyStore.archives([out.appending(path: "people")]).items.map(\.label) == ["Al", "Ben"])
+    }
+  }
+
+  @Test func readingNoFilesIsWrongUse() {
+    let archives = #expect(throws: LegacyError.self) { try LegacyStore.archives([]) }
+    let lists = #expect(throws: LegacyError.self) { try LegacyStore.propertyLists([]) }
+    #expect(archives?.code == .wrongUse && lists?.code == .wrongUse)
+    #expect(archives?.message == "no files were given; name at least one")
   }
 
   @Test func aStoreThatWasNeverImportedIsAnErrorWhenItIsNamed() throws {

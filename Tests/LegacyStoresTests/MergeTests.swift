@@ -167,6 +167,45 @@ import Testing
     }
   }
 
+  /// Any change of the element in the file gave the item the file's kind again.
+  @Test func aKindThatWasChangedInTheJournalStaysUntilTheFileChangesIt() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      try journal.importStore(store([("Al", "1")]))
+      try journal.commit { try $0.setKind(ofItem: 1, to: "friend") }
+      try journal.importStore(store([("Al", "2")]))
+      #expect(names(journal) == ["1 Al 2"] && journal.state.item(1)?.kind == "friend")
+      var files = store([("Al", "2")])
+      files.items[0].kind = "contact"
+      try journal.importStore(files)
+      #expect(journal.state.item(1)?.kind == "contact")
+    }
+  }
+
+  /// The file's reference replaced the journal's, whatever had changed in the file.
+  @Test func aReferenceThatWasChangedInTheJournalStaysUntilTheFileChangesIt() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      func files(_ number: String, friend: Int, more: [(String, String)] = []) -> LegacyStore {
+        var store = store([("Al", number), ("Ben", "2"), ("Cid", "3")] + more)
+        store.items[0].attributes["friend"] = Reference.make(Reference.item, friend)
+        return store
+      }
+      try journal.importStore(files("1", friend: 1))
+      #expect(journal.state.item(1)?["friend"] == Reference.make(Reference.item, 2))
+      try journal.commit { try $0.updateItem(1, set: ["friend": Reference.make(Reference.item, 3)]) }
+      #expect(try journal.importStore(files("10", friend: 1)).problems.isEmpty)
+      #expect(journal.state.item(1)?["friend"] == Reference.make(Reference.item, 3))
+      #expect(names(journal)[0] == "1 Al 10")
+      let report = try journal.importStore(files("10", friend: 3, more: [("Dan", "4")]))
+      #expect(report.added == 1 && report.problems.count == 1)
+      let dan = try #require(journal.state.things.first { $0["name"] == .string("Dan") })
+      #expect(journal.state.item(1)?["friend"] == Reference.make(Reference.item, dan.id.number))
+      #expect(
+        try journal.importStore(files("10", friend: 3, more: [("Dan", "4")])).revisions.isEmpty)
+    }
+  }
+
   @Test func anElementThatTheRulesForbidIsReportedAndTheRestIsImported() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()

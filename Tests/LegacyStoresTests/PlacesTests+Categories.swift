@@ -183,6 +183,102 @@ extension PlacesTests {
     }
   }
 
+  /// Those that referred to others were imported twice.
+  @Test func copiesOfPlacesThatReferToEachOtherAreOneItemEach() throws {
+    try withTemporaryFolder { folder in
+      func graph() -> (places: [ArchiveNode], categories: [ArchiveNode]) {
+        let food = category("Food")
+        let places = (0..<5).map { spot("P\($0)", food) }
+        for (place, friend) in [(0, 1), (1, 0), (2, 2), (3, 0), (4, 0)] {
+          places[place].set("friend", .node(places[friend]))
+        }
+        food.set("places", .node(list(places)))
+        return (places, [food])
+      }
+      let files = [
+        try folder.write("annotations", list(graph().places).archived()),
+        try folder.write("categories", list(graph().categories).archived()),
+      ]
+      let journal = try folder.journal()
+      #expect(try journal.importStore(.archives(files)).added == 5)
+      let things = journal.state.things
+      let friends = things.map { item in
+        let number = item["friend"]?.target(Reference.item)
+        return number.flatMap { number in things.first { $0.id.number == number } }?["name"]?.string
+      }
+      #expect(friends == ["P1", "P0", "P2", "P0", "P0"])
+      #expect(try journal.importStore(.archives(files.reversed())).revisions.isEmpty)
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.archive, to: out)
+      let exported = ["annotations", "categories"].map { out.appending(path: $0) }
+      #expect(try journal.importStore(.archives(exported)).revisions.isEmpty)
+    }
+  }
+
+  /// They were filled, which made a graph without cycles cyclic.
+  @Test func listsOfCategoriesThatWereEmptyStayEmpty() throws {
+    try withTemporaryFolder { folder in
+      func categories() -> [ArchiveNode] { ["Food", "None"].map { category($0, .node(list([]))) } }
+      let food = categories()[0]
+      let journal = try folder.journal()
+      try journal.importStore(
+        .archives([
+          folder.write("spots", list([spot("A", food), spot("B", food)]).archived()),
+          folder.write("categories", list(categories()).archived()),
+        ]))
+      func exported(_ name: String) throws -> (lists: [[String?]], files: [URL]) {
+        try journal.exportStore(.archive, to: folder.url.appending(path: name))
+        let lists = try objects(folder, "\(name)/categories").map { try names($0["places"]) }
+        return (lists, ["spots", "categories"].map { folder.url.appending(path: "\(name)/\($0)") })
+      }
+      let unchanged = try exported("unchanged")
+      #expect(unchanged.lists == [[], []])
+      #expect(try journal.importStore(.archives(unchanged.files)).revisions.isEmpty)
+      // A category without any place in the files does not tell whether the app uses the lists.
+      try journal.commit { draft in
+        let none = try #require(draft.state.categories.first { $0.name == "None" })
+        try draft.addItem(
+          kind: "place", category: none.id, attributes: ["name": "C", "latitude": 1, "longitude": 2])
+      }
+      for round in 1...2 {
+        let changed = try exported("changed \(round)")
+        #expect(changed.lists == [[], ["C"]])
+        #expect(try journal.importStore(.archives(changed.files)).added == 0)
+      }
+    }
+  }
+
+  /// The next import added them to the store, although nothing had changed.
+  @Test func anExportOfOneStoreHasNoCategoriesOfAnother() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      for name in ["phone", "tablet"] {
+        let (one, copy) = (category("\(name) places"), category("\(name) places"))
+        var store = try LegacyStore.archives([
+          folder.write("\(name)/spots", list([spot("on the \(name)", one)]).archived()),
+          folder.write("\(name)/categories", list([copy]).archived()),
+        ])
+        store.name = name
+        try journal.importStore(store)
+      }
+      func exported(_ name: String) throws -> [String?] {
+        try journal.exportStore(.archive, name: "phone", to: folder.url.appending(path: name))
+        return try objects(folder, "\(name)/categories").map { try $0["name"]?.string }
+      }
+      #expect(try exported("out") == ["phone places"])
+      var again = try LegacyStore.archives(
+        ["spots", "categories"].map { folder.url.appending(path: "out/\($0)") })
+      again.name = "phone"
+      #expect(try journal.importStore(again).revisions.isEmpty)
+      // A place of the store that is in a category of the other one takes it along.
+      try journal.commit { draft in
+        let other = try #require(draft.state.categories.first { $0.name == "tablet places" })
+        try draft.setCategory(ofItem: 1, to: other.id)
+      }
+      #expect(try exported("moved") == ["phone places", "tablet places"])
+    }
+  }
+
   @Test func placesOfOneFileGetTheirCategoriesFromAnother() throws {
     try withTemporaryFolder { folder in
       let files = [

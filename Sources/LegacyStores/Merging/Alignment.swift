@@ -32,8 +32,8 @@ struct Alignment {
   ///   - attributes: the earlier contents of a row in the file.
   init(
     _ store: LegacyStore, fingerprints: [Data], _ blobs: [[Blob?]], _ catalog: Catalog,
-    _ memory: ImportMemory, attributes: (ImportMemory.Element) -> [String: FieldValue]
-  ) {
+    _ memory: ImportMemory, attributes: (ImportMemory.Element) throws -> [String: FieldValue]
+  ) throws {
     self.store = store
     self.memory = memory
     rows = Array(repeating: nil, count: store.items.count)
@@ -50,7 +50,7 @@ struct Alignment {
     if rows.contains(where: { $0 == nil }), taken.contains(false) {
       var known: [Int: [String: FieldValue]] = [:]
       for (index, row) in memory.rows.enumerated() where !taken[index] && row.key == nil {
-        known[index] = attributes(row)
+        known[index] = try attributes(row)
       }
       matchNames(known)
       matchPlaces(known)

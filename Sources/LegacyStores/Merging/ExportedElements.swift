@@ -11,7 +11,7 @@ struct ExportedElements {
   private let store: LegacyStore
   private let blobs: [[Blob?]]
   private let catalog: Catalog
-  /// The items that no import of this source knows, by contents; the first one is last.
+  /// The items that no import knows, by contents; the first one is last.
   private var waiting: [[UInt8]: [Catalog.Item]] = [:]
 
   /// The item of each of these elements that an export wrote.
@@ -21,7 +21,7 @@ struct ExportedElements {
   ) -> [Int: Catalog.Item.ID] {
     if indexes.isEmpty { return [:] }
     let kinds = Set(indexes.map { store.items[$0].kind }).subtracting([ImportMemory.kind])
-    let known = memory.itemsOfAllStores(catalog)
+    let known = Set(([memory] + memory.otherStores(catalog)).flatMap(\.rows).map(\.item))
     let added = kinds.sorted().flatMap { kind in
       catalog.items(ofKind: kind).filter { !known.contains($0.id) }
     }
@@ -70,11 +70,7 @@ struct ExportedElements {
 
   private func contents(of item: Catalog.Item) -> [UInt8] {
     let images = Dictionary(catalog.images(of: item.id).map { ($0.name, $0.blob) }) { first, _ in first }
-    return contents(item.kind, item.attributes, images) { key, target in
-      if key == Reference.category { return catalog.category(CategoryID(target))?.name ?? "" }
-      guard let other = catalog.item(Catalog.Item.ID(target)) else { return "" }
-      return LegacyItem.label(of: other.attributes) ?? other.kind
-    }
+    return contents(item.kind, item.attributes, images) { catalog.name(ofTarget: $1, $0) }
   }
 
   /// - Parameter name: the name of an item or a category that a value refers to.
@@ -85,7 +81,9 @@ struct ExportedElements {
     var values: [String: FieldValue] = [:]
     // An export writes these as the list and the place of an element.
     let placing = kind == KnownKind.toDo.name ? KnownKind.toDo.others : []
-    for (attribute, value) in attributes where !placing.contains(attribute) {
+    // The objects of an export have no field of that name.
+    for (attribute, value) in attributes
+    where !placing.contains(attribute) && attribute != Reference.objectClass {
       let named = value.resolvingReferences { .dictionary([$0: .string(name($0, $1))]) }
       let content = named.content(images)
       if content != .null { values[attribute] = content }

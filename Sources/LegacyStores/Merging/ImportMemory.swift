@@ -18,7 +18,8 @@ struct ImportMemory {
   struct Element: Equatable {
     /// The number of its item, which may be deleted.
     var item: Catalog.Item.ID
-    /// As of this revision, the item's attributes are those of the file, except for ``kept``.
+    /// As of this revision, the item's attributes are those of the file, except for ``kept``. 0 if the journal has no
+    /// such revision, because it is a copy without history.
     var revision: Revision
     /// The fingerprint of the attributes in the file.
     var fingerprint: Data
@@ -55,6 +56,8 @@ struct ImportMemory {
 
   let source: LegacyStore.Source
   let name: String
+  /// The journal that the revisions belong to. A copy without history has the rows, but other revisions.
+  private(set) var journal: String?
   /// Its items, in the order of its parts.
   private(set) var parts: [Catalog.Item.ID] = []
   var rows: [Element] = []
@@ -71,6 +74,7 @@ struct ImportMemory {
     }
     for item in found.sorted(by: { ($0["part"]?.integer ?? 0, $0.id) < ($1["part"]?.integer ?? 0, $1.id) }) {
       parts.append(item.id)
+      if let journal = item["journal"]?.string { self.journal = journal }
       rows += item["rows"]?.array?.compactMap(Element.init) ?? []
       groups += item["categories"]?.array?.compactMap(Group.init) ?? []
       files.merge(item["files"]?.dictionary ?? [:]) { $1 }
@@ -90,10 +94,21 @@ struct ImportMemory {
     Set(items(catalog, source).map(name)).sorted()
   }
 
-  /// The items of the elements of all stores of this source. Other items were added in the journal.
-  func itemsOfAllStores(_ catalog: Catalog) -> Set<Catalog.Item.ID> {
-    let others = Self.names(catalog, source).filter { $0 != name }
-    return Set((rows + others.flatMap { ImportMemory(catalog, source, name: $0).rows }).map(\.item))
+  /// All other stores, whose items and categories an export of this one leaves out. If nothing was imported from this
+  /// source, an export converts items of other sources, so only the stores of this source count.
+  func otherStores(_ catalog: Catalog) -> [ImportMemory] {
+    let sources = files.isEmpty ? [source] : LegacyStore.Source.allCases
+    return sources.flatMap { source in
+      Self.names(catalog, source).filter { source != self.source || $0 != name }
+        .map { ImportMemory(catalog, source, name: $0) }
+    }
+  }
+
+  /// Forgets the revisions of the rows if they are those of another journal.
+  mutating func enter(_ journal: JournalID) {
+    if self.journal == journal.description { return }
+    for index in rows.indices { rows[index].revision = 0 }
+    self.journal = journal.description
   }
 
   /// Updates the items of the memory. Unchanged items get no event.
@@ -108,6 +123,7 @@ struct ImportMemory {
       ]
       if !name.isEmpty { attributes["name"] = .string(name) }
       if part == 0 {
+        if let journal { attributes["journal"] = .string(journal) }
         attributes["categories"] = .array(groups.map(\.value))
         attributes["files"] = .dictionary(files)
         attributes["classes"] = .dictionary(classes.mapValues(\.value))

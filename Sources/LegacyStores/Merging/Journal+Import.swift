@@ -13,6 +13,10 @@ extension Journal where State == Catalog {
   /// import of the same store updates the items of changed elements, adds new ones and deletes removed ones. Nothing
   /// else changes, and unchanged files make no entry. A change in the journal stays, unless the files have changed the
   /// same attribute too.
+  ///
+  /// If the journal no longer has the history of the previous import, because that was pruned or the journal is a copy
+  /// without it, the journal's values of edited items stay, and the report says so. The first import after that makes
+  /// an entry if it has to record what the files have.
   /// - Parameters:
   ///   - store: the store to import. Its ``LegacyStore/name`` distinguishes it from other stores of the same source.
   ///   - author: the entries' author.
@@ -20,8 +24,8 @@ extension Journal where State == Catalog {
   ///   - entrySize: how many items an entry may change. An entry also ends after 16 MiB of items. If any items refer to each other, all changes are in one entry.
   ///   - progress: called regularly with the number of images that were read, and the number of all images.
   /// - Returns: what was done. Its problems begin with those of the store.
-  /// - Throws: ``JournalError`` if the journal can't be written. Earlier entries stay, and a later import continues
-  ///   from there.
+  /// - Throws: ``JournalError`` if the journal can't be read or written. Earlier entries stay, and a later import
+  ///   continues from there.
   @discardableResult
   public func importStore(
     _ store: LegacyStore, by author: String = "", note: String? = nil, entrySize: Int = 100_000,
@@ -50,12 +54,15 @@ extension Journal where State == Catalog {
     var isComplete = false
     while !isComplete {
       let commit = try commit(by: author, note: note, metadata: metadata) { draft in
+        var memory = ImportMemory(draft.state, store.source, name: store.name)
+        memory.enter(self.id)
         var merge = StoreMerge(
           store: store, fingerprints: fingerprints, blobs: blobs, ownBlobs: Array(rest),
+          start: max(1, self.base?.revision ?? 1),
           past: { id, revision in
-            (try? self.entity(id.entity, asOf: .revision(revision)))?.record.attributes ?? [:]
+            try self.entity(id.entity, asOf: .revision(revision))?.record.attributes
           },
-          memory: ImportMemory(draft.state, store.source, name: store.name))
+          memory: memory)
         return (try merge.run(&draft, limit: limit), merge.report)
       }
       isComplete = commit.value.0
@@ -69,17 +76,11 @@ extension Journal where State == Catalog {
 }
 
 extension LegacyStore {
-  /// Identifies the contents of an item in the file, to detect changes. References count by their targets, because
-  /// indexes change whenever an element is added or removed.
+  /// Identifies the contents of an item in the file, to detect changes.
   fileprivate func fingerprint(of item: LegacyItem) -> Data {
-    let attributes = item.attributes.mapValues { value in
-      value.resolvingReferences { key, target in
-        let name =
-          key == Reference.category ? categories[target].name : items[target].label ?? items[target].kind
-        return .dictionary([key: .string(name)])
-      }
+    LegacyItem.fingerprint(item.kind, item.attributes) { key, target in
+      key == Reference.category ? categories[target].name : items[target].label ?? items[target].kind
     }
-    return attributes.merging(["": .string(item.kind)]) { first, _ in first }.fingerprint
   }
 }
 

@@ -51,8 +51,10 @@ extension StoreMerge {
     }
   }
 
+  /// Identifies the fields of a category. Many have an empty list.
   private static func fingerprint(_ fields: [String: FieldValue]) -> Data? {
-    fields.isEmpty ? nil : fields.fingerprint
+    let fields = fields.filter { !$0.value.isEmptyList }
+    return fields.isEmpty ? nil : fields.fingerprint
   }
 
   /// - Parameter unused: the categories of the journal that are not in the files, by name; the first one is last.

@@ -9,6 +9,9 @@ import Foundation
 /// that was removed from the files is deleted unless the journal has changed it. An element that an export wrote for an
 /// item that was added in the journal is matched with that item.
 ///
+/// What an item was at the previous import is in the journal's history. If that was pruned, or if the journal is a copy
+/// without history, an item that was changed since then keeps its values, because either side may have changed them.
+///
 /// The result depends only on the store and the catalog, so running an interrupted import again continues it.
 struct StoreMerge {
   let store: LegacyStore
@@ -17,8 +20,10 @@ struct StoreMerge {
   let blobs: [[Blob?]]
   /// The same for the images of the store itself.
   let ownBlobs: [Blob?]
-  /// The attributes that an item had as of an earlier revision.
-  let past: (_ item: Catalog.Item.ID, _ revision: Revision) -> [String: FieldValue]
+  /// The first revision, of at least 1, whose state the journal still has.
+  let start: Revision
+  /// The attributes that an item had as of an earlier revision. Nil if they were erased.
+  let past: (_ item: Catalog.Item.ID, _ revision: Revision) throws -> [String: FieldValue]?
   var memory: ImportMemory
 
   var report = LegacyImportReport()
@@ -51,8 +56,9 @@ struct StoreMerge {
     // Items that refer to each other are added in one entry, so that no state has only some of them.
     budget = hasReferences ? Budget() : limit
     let before = draft.state
-    let alignment = Alignment(store, fingerprints: fingerprints, blobs, before, memory) {
-      baseAttributes($0, before)
+    let alignment = try Alignment(store, fingerprints: fingerprints, blobs, before, memory) { row in
+      if let base = try baseAttributes(row, before) { return base }
+      return before.item(row.item).map { contents(of: $0, row) } ?? row.kept.compactMapValues(\.self)
     }
     try mergeCategories(&draft)
     var rows = memory.rows.indices.filter { !alignment.areCovered[$0] }.map { memory.rows[$0] }
@@ -63,7 +69,11 @@ struct StoreMerge {
     for (index, item) in alignment.exported { numbers[index] = item }
     var isComplete = true
     var newRows: [ImportMemory.Element?] = Array(repeating: nil, count: store.items.count)
-    for index in store.items.indices {
+    // New items come first, so that those that are there can be compared with their references to new ones.
+    let new = hasReferences ? store.items.indices.filter { numbers[$0] == nil } : []
+    let others =
+      hasReferences ? store.items.indices.filter { numbers[$0] != nil } : Array(store.items.indices)
+    for index in new + others {
       let old = alignment.rows[index].map { memory.rows[$0] }
       if budget.isSpent, old == nil || isChanged(index, old) {
         newRows[index] = old
@@ -74,9 +84,9 @@ struct StoreMerge {
         newRows[index] = try merge(index, old, &draft)
       }
     }
-    for index in store.items.indices {
-      guard let row = newRows[index], store.items[index].refersToItems else { continue }
-      newRows[index] = try mergeReferences(index, alignment.rows[index].map { memory.rows[$0] }, row, &draft)
+    for index in new where store.items[index].refersToItems {
+      guard let row = newRows[index], draft.state.item(row.item) != nil else { continue }
+      newRows[index] = try addReferences(index, row, &draft)
     }
     try order(&newRows, alignment, &draft)
     for row in newRows.compactMap(\.self) {
@@ -148,7 +158,12 @@ struct StoreMerge {
     guard let old else { return try add(index, &draft) }
     guard isChanged(index, old) else {
       report.unchanged += 1
-      return old
+      var row = old
+      // The file still has what it had, so the next import can tell again what the journal has changed.
+      if old.revision < start, isModified(old, draft.state) {
+        agree(&row, index, draft.state, at: draft.revision)
+      }
+      return row
     }
     guard let current = draft.state.item(old.item) else {
       report.note(
@@ -193,15 +208,6 @@ struct StoreMerge {
   /// Attributes that follow from the position of an element, not from its contents.
   func ownAttributes(_ index: Int) -> Set<String> {
     store.items[index].isDone == nil ? [] : ["done", "order"]
-  }
-
-  /// The attributes of an item in the file at the previous import.
-  func baseAttributes(_ row: ImportMemory.Element, _ catalog: Catalog) -> [String: FieldValue] {
-    let item = catalog.item(row.item)
-    let isCurrent = item.map { $0.modified <= row.revision } ?? false
-    var base = isCurrent ? item?.attributes ?? [:] : past(row.item, row.revision)
-    for (name, value) in row.kept { base[name] = value }
-    return base
   }
 
   mutating func add(_ index: Int, _ draft: inout Draft<Catalog>) throws -> ImportMemory.Element? {
@@ -286,14 +292,21 @@ struct StoreMerge {
     _ wanted: [String: FieldValue], _ index: Int, _ row: inout ImportMemory.Element, _ current: Catalog.Item,
     _ draft: inout Draft<Catalog>
   ) throws {
-    let base = baseAttributes(row, draft.state)
+    let base = try baseAttributes(row, draft.state)
+    let old = base ?? row.kept.compactMapValues(\.self)
     let now = current.attributes
     var set: [String: FieldValue] = [:]
     var removed: [String] = []
+    var undecided: [String] = []
     let unreadable = store.items[index].unreadable
-    for name in Set(wanted.keys).union(base.keys).subtracting(ownAttributes(index)).subtracting(unreadable) {
-      if wanted[name].isIdentical(to: base[name]) { continue }
-      if !now[name].isIdentical(to: base[name]), !now[name].isIdentical(to: wanted[name]) {
+    for name in Set(wanted.keys).union(old.keys).subtracting(ownAttributes(index)).subtracting(unreadable) {
+      if base == nil, !row.kept.keys.contains(name) {
+        if now[name] == nil { set[name] = wanted[name] }
+        if !(set[name] ?? now[name]).isIdentical(to: wanted[name]) { undecided.append(name) }
+        continue
+      }
+      if wanted[name].isIdentical(to: old[name]) { continue }
+      if !now[name].isIdentical(to: old[name]), !now[name].isIdentical(to: wanted[name]) {
         report.note(
           place(of: store.items[index]),
           "\(name) was changed both in the journal and in the file; the file's value is used, and the "
@@ -302,17 +315,27 @@ struct StoreMerge {
       if let value = wanted[name] { set[name] = value } else { removed.append(name) }
     }
     try draft.updateItem(row.item, set: set, remove: removed)
-    if current.kind != store.items[index].kind {
-      try draft.setKind(ofItem: row.item, to: store.items[index].kind)
+    let kind = store.items[index].kind
+    if current.kind != kind {
+      if let base {
+        if !wasInFile(kind, base, row, draft.state) { try draft.setKind(ofItem: row.item, to: kind) }
+      } else {
+        undecided.append("the kind")
+      }
+    }
+    if !undecided.isEmpty {
+      report.note(
+        place(of: store.items[index]),
+        "\(undecided.sorted().joined(separator: ", ")) in the file and in item:\(row.item) differ, and the journal no "
+          + "longer has the history that tells which of them was changed; the journal's value stays")
     }
     row.fingerprint = fingerprints[index]
   }
 
-  /// The second pass over items with references, after all items have numbers.
-  mutating func mergeReferences(
-    _ index: Int, _ old: ImportMemory.Element?, _ row: ImportMemory.Element, _ draft: inout Draft<Catalog>
+  /// The second pass over new items with references, after all items have numbers.
+  mutating func addReferences(
+    _ index: Int, _ row: ImportMemory.Element, _ draft: inout Draft<Catalog>
   ) throws -> ImportMemory.Element {
-    guard old == nil || fingerprints[index] != old?.fingerprint else { return row }
     var row = row
     try draft.updateItem(
       row.item,
@@ -337,14 +360,18 @@ struct StoreMerge {
     let differs = row.kept.contains { name, value in
       (value ?? .null).content() != (item[name] ?? .null).content()
     }
+    let isEdited = row.revision > 0 ? isModified(row, catalog) : !isProvenUnchanged(item, row, catalog)
     let isOurs =
-      item.modified > row.revision || differs || item.category != row.category
+      isEdited || differs || item.category != row.category
       || catalog.images(of: item.id).contains { image in
         !row.images.values.contains { $0.image == image.id && $0.blob == image.blob }
       }
     if isOurs {
-      report.note(
-        "item:\(row.item)", "the file no longer has it, but it was changed in the journal since, so it stays")
+      let reason =
+        row.revision > 0
+        ? "it was changed in the journal since"
+        : "the journal no longer has the history that tells whether it was changed there"
+      report.note("item:\(row.item)", "the file no longer has it, but \(reason), so it stays")
       return false
     }
     try draft.deleteItem(row.item)

@@ -28,6 +28,17 @@ struct LegacyItem: Sendable {
     ["name", "title", "value"].compactMap { attributes[$0]?.string }.first { !$0.isEmpty }
   }
 
+  /// Identifies the contents of an item. References count by the names of their targets, because indexes change whenever
+  /// an element is added or removed.
+  static func fingerprint(
+    _ kind: String, _ attributes: [String: FieldValue], name: (_ key: String, _ target: Int) -> String
+  ) -> Data {
+    let named = attributes.mapValues { value in
+      value.resolvingReferences { .dictionary([$0: .string(name($0, $1))]) }
+    }
+    return named.merging(["": .string(kind)]) { first, _ in first }.fingerprint
+  }
+
   /// Whether it refers to other items.
   var refersToItems: Bool { attributes.values.contains(where: \.refersToItems) }
 }
@@ -85,6 +96,9 @@ extension FieldValue {
   /// The number in a reference of this kind, or nil if the value is not one.
   func target(_ key: String) -> Int? { dictionary?.count == 1 ? self[key]?.integer : nil }
 
+  /// Whether this is a collection without elements.
+  var isEmptyList: Bool { (array ?? self["NS.objects"]?.array)?.isEmpty ?? false }
+
   /// The name of an image, if the value refers to one.
   var imageName: String? { dictionary?.count == 1 ? self[Reference.image]?.string : nil }
 
@@ -128,6 +142,15 @@ extension FieldValue {
     if target(Reference.item) != nil { return true }
     return array?.contains(where: \.refersToItems) ?? dictionary?.values.contains(where: \.refersToItems)
       ?? false
+  }
+}
+
+extension Catalog {
+  /// The name of the item or category that a value refers to. Empty if it does not exist.
+  func name(ofTarget target: Int, _ key: String) -> String {
+    if key == Reference.category { return category(CategoryID(target))?.name ?? "" }
+    guard let item = item(Catalog.Item.ID(target)) else { return "" }
+    return LegacyItem.label(of: item.attributes) ?? item.kind
   }
 }
 

@@ -30,9 +30,7 @@ struct ArchiveMerge {
     let (categories, isNew) = mergeCategories(reader.categories)
     var numbers: [Int: Int] = [:]
     var (keptCount, derivedCount) = (store.items.count, derived.count)
-    func isDerived(_ item: LegacyItem) -> Bool {
-      item.list.isEmpty && isOneOfSeveral && !item.refersToItems
-    }
+    func isDerived(_ item: LegacyItem) -> Bool { item.list.isEmpty && isOneOfSeveral }
     for (pending, index) in reader.indexes.enumerated() {
       guard let index else { continue }
       if isDerived(reader.items[index]) {
@@ -104,6 +102,15 @@ struct ArchiveMerge {
     }
   }
 
+  /// Identifies the contents of an item. Copies of one item refer to different copies of other items.
+  private func fingerprint(of item: LegacyItem) -> Data {
+    LegacyItem.fingerprint(item.kind, item.attributes) { key, target in
+      if key == Reference.category { return "\(target)" }
+      let item = target < 0 ? derived[-target - 1].item : store.items[target]
+      return item.label ?? item.kind
+    }
+  }
+
   mutating func finish() -> LegacyStore {
     for index in store.categories.indices { moveImages(ofCategoryAt: index) }
     guard !derived.isEmpty else { return store }
@@ -111,7 +118,7 @@ struct ArchiveMerge {
     var prints: [Data: [Int]] = [:]
     var names: [String: [Int]] = [:]
     for (index, item) in store.items.enumerated() {
-      prints[item.attributes.fingerprint, default: []].append(index)
+      prints[fingerprint(of: item), default: []].append(index)
       if let label = item.label { names["\(item.kind)\n\(label)", default: []].append(index) }
     }
     func match(_ candidates: [Int]?, _ file: Int) -> Int? {
@@ -119,7 +126,7 @@ struct ArchiveMerge {
       if let index { taken.insert(index) }
       return index
     }
-    var places = derived.map { match(prints[$0.item.attributes.fingerprint], $0.file) }
+    var places = derived.map { match(prints[fingerprint(of: $0.item)], $0.file) }
     for (number, found) in derived.enumerated() {
       let place =
         places[number]

@@ -324,9 +324,10 @@ final class ArchiveReader {
     }
   }
 
-  /// Whether a value is a list of a category's own items and nothing else. An export makes it again from the items.
+  /// Whether a value is a list of a category's own items and nothing else. An export makes it again from the items. An
+  /// empty list is not one, because items may refer to the category nevertheless.
   private func isList(_ value: ArchivedValue?, ofItemsIn category: Int) -> Bool {
-    guard let value, let members = try? value.array ?? value.set else { return false }
+    guard let value, let members = try? value.array ?? value.set, members.count > 0 else { return false }
     return (0..<members.count).allSatisfy { index in
       guard case .object(let object)? = try? members[index], case .item? = roles[object.uid] else {
         return false

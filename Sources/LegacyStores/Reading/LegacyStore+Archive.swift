@@ -15,9 +15,9 @@ extension LegacyStore {
   /// - Parameters:
   ///   - files: all files of the app.
   ///   - mapping: overrides for the guess of attributes.
-  /// - Throws: ``LegacyError`` if there is no such file, if none of the files can be read, if two files have the same
-  ///   name, or if the mapping names a key that no object has. If only some of several files can't be read, they are
-  ///   problems of the store.
+  /// - Throws: ``LegacyError`` if no files are given, if there is no such file, if none of the files can be read, if two
+  ///   files have the same name, or if the mapping names a key that no object has. If only some of several files can't
+  ///   be read, they are problems of the store.
   public static func archives(
     _ files: [URL], mapping: FieldMapping = FieldMapping()
   ) throws(LegacyError) -> LegacyStore {
@@ -48,6 +48,7 @@ extension LegacyStore {
   private static func openArchives(
     _ files: [URL]
   ) throws(LegacyError) -> (opened: [OpenArchive], problems: [LegacyProblem]) {
+    try checkAreGiven(files)
     var opened: [OpenArchive] = []
     var problems: [LegacyProblem] = []
     for file in files {
@@ -72,6 +73,13 @@ extension LegacyStore {
       throw LegacyError(.wrongUse, "two of the files have the same name; import them as two stores")
     }
     return (opened, problems)
+  }
+}
+
+extension LegacyStore {
+  /// Throws if there are no files to read.
+  static func checkAreGiven(_ files: [URL]) throws(LegacyError) {
+    if files.isEmpty { throw LegacyError(.wrongUse, "no files were given; name at least one") }
   }
 }
 

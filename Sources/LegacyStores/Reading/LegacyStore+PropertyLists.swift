@@ -15,12 +15,13 @@ extension LegacyStore {
   ///   - urls: files, or one folder that contains the to-do app's files. In a folder, a missing file counts as an empty
   ///     list.
   ///   - mapping: overrides for the guess of attributes.
-  /// - Throws: ``LegacyError`` if there is no such file, if it is not a property list, if two files have the same name,
-  ///   or if the mapping names a key that no object has. If only some of several files can't be read, they are problems
-  ///   of the store.
+  /// - Throws: ``LegacyError`` if no files are given, if there is no such file, if it is not a property list, if two
+  ///   files have the same name, or if the mapping names a key that no object has. If only some of several files can't
+  ///   be read, they are problems of the store.
   public static func propertyLists(
     _ urls: [URL], mapping: FieldMapping = FieldMapping()
   ) throws(LegacyError) -> LegacyStore {
+    try checkAreGiven(urls)
     var store = LegacyStore(.plist)
     var files: [URL] = []
     for url in urls {

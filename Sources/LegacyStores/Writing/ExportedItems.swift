@@ -16,6 +16,8 @@ struct ExportedItems {
   private(set) var itemsByCategory: [CategoryID: [Catalog.Item.ID]] = [:]
   private(set) var rows: [Catalog.Item.ID: ImportMemory.Element] = [:]
   private(set) var groups: [CategoryID: ImportMemory.Group] = [:]
+  /// The categories of items in the files.
+  private(set) var categoriesInFiles: Set<CategoryID> = []
   private(set) var files: [String: FieldValue]
   private(set) var classes: [String: LegacyClass]
   /// All items, list by list.
@@ -33,6 +35,7 @@ struct ExportedItems {
     let kinds = Set(classes.values.map(\.kind)).subtracting([""])
     let standard = DefaultLayouts.classes(of: memory.source)
     if kinds.isDisjoint(with: standard.values.map(\.kind)) { classes.merge(standard) { known, _ in known } }
+    categoriesInFiles = Set(memory.rows.compactMap(\.category))
     for row in memory.rows where catalog.item(row.item) != nil {
       rows[row.item] = row
       lists[row.list, default: []].append(row.item)
@@ -41,8 +44,9 @@ struct ExportedItems {
       groups[group.category] = group
       if !group.list.isEmpty { categoryLists[group.list, default: []].append(group.category) }
     }
-    addNewItems()
-    addNewCategories()
+    let others = memory.otherStores(catalog)
+    addNewItems(except: Set(([memory] + others).flatMap(\.rows).map(\.item)))
+    addNewCategories(except: Set(others.flatMap(\.groups).map(\.category)))
     sortToDos()
     items = lists.sorted { $0.key < $1.key }.flatMap(\.value)
     for item in items {
@@ -51,10 +55,9 @@ struct ExportedItems {
   }
 
   /// Items that were added in the journal go to the end of the list of their kind.
-  private mutating func addNewItems() {
+  private mutating func addNewItems(except taken: Set<Catalog.Item.ID>) {
     let kinds = Set(classes.values.map(\.kind) + [DefaultLayouts.kind(of: memory.source)])
       .subtracting(["", LegacyClass.categories, ImportMemory.kind])
-    let taken = memory.itemsOfAllStores(catalog)
     let known = Layout.lists(in: files)
     for kind in kinds.sorted() {
       let used = lists.filter { _, items in items.contains { catalog.item($0)?.kind == kind } }.keys
@@ -68,13 +71,16 @@ struct ExportedItems {
     }
   }
 
-  private mutating func addNewCategories() {
+  /// The same for categories. One of another store is added only if this store's items are in it.
+  private mutating func addNewCategories(except others: Set<CategoryID>) {
     guard memory.source == .archive else { return }
     let known = Layout.lists(in: files)
     let list = categoryLists.keys.min() ?? known.first { $0.lowercased().contains("categor") }
     guard let list else { return }
     let ours = Set(memory.groups.map(\.category))
+    let used = Set(lists.values.joined().compactMap { catalog.item($0)?.category })
     for category in catalog.categories where !ours.contains(category.id) {
+      if others.contains(category.id), !used.contains(category.id) { continue }
       categoryLists[list, default: []].append(category.id)
     }
   }

@@ -24,7 +24,8 @@ extension Journal where State == Catalog {
   /// keys that its `initWithCoder:` reads.
   ///
   /// File names, classes, keys and other contents are those of the imported files. If nothing was imported, they are
-  /// those of the small apps in the documentation. Items that were added in the journal come after the others.
+  /// those of the small apps in the documentation. Items that were added in the journal come after the others. Items and
+  /// categories of other stores are left out.
   /// - Parameters:
   ///   - source: how the app stored its data.
   ///   - name: which store, if several were imported from that source.
@@ -78,7 +79,7 @@ struct ExportTarget {
       case .same: report.unchanged += 1
       case .different where replacing: pending.append(file)
       case .different:
-        throw refusal("\"\(file.path)\" exists with other contents", "use --force to replace it")
+        throw refusal("\"\(file.path)\" exists with other contents", "replace it")
       }
     }
     if ownsBugs {
@@ -141,7 +142,7 @@ struct ExportTarget {
     for name in try folder.numberedNames() where ScaryBugReader.isBug(name) {
       guard folders.contains(name) else {
         let words = "\"\(name)\" exists but is not among the exported bugs"
-        if !replacing { throw refusal(words, "use --force to leave it there") }
+        if !replacing { throw refusal(words, "leave it there") }
         report.problems.append(LegacyProblem(name, "\(words); it was left there", isLoss: false))
         continue
       }
@@ -150,7 +151,7 @@ struct ExportTarget {
         if try bug.kind(of: picture) == nil { continue }
         if !replacing {
           throw refusal(
-            "\"\(name)/\(picture)\" exists, but the bug has no such picture", "use --force to remove it")
+            "\"\(name)/\(picture)\" exists, but the bug has no such picture", "remove it")
         }
         stale.append((name, picture))
       }
@@ -159,7 +160,9 @@ struct ExportTarget {
   }
 
   private func refusal(_ reason: String, _ remedy: String) -> LegacyError {
-    LegacyError(.alreadyExists, "\(reason); name another folder, or \(remedy)", path: folder.path)
+    LegacyError(
+      .alreadyExists, "\(reason); name another folder, or \(remedy) with --force (in Swift, replacing: true)",
+      path: folder.path)
   }
 
   private func write(_ content: ExportedFile.Content, to file: borrowing File) throws {

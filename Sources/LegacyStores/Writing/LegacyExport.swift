@@ -30,6 +30,12 @@ struct LegacyExport {
 
   init(_ catalog: Catalog, _ memory: ImportMemory, _ blobs: BlobStore) throws {
     store = ExportedItems(catalog, memory)
+    guard !store.isNew || !store.items.isEmpty || !store.categoryLists.isEmpty else {
+      throw LegacyError(
+        .notFound,
+        "there is nothing to export: nothing was imported from such a store, and there are no items of the kind "
+          + "\"\(DefaultLayouts.kind(of: memory.source))\"")
+    }
     images = ImageReader(blobs)
     if memory.source == .scarybugs { try makeBugs() } else { try makeFiles() }
     problems += images.problems
@@ -41,12 +47,6 @@ struct LegacyExport {
 
   private mutating func makeFiles() throws {
     itemCount = store.items.count
-    guard !store.isNew || itemCount > 0 || !store.categoryLists.isEmpty else {
-      throw LegacyError(
-        .notFound,
-        "there is nothing to export: nothing was imported from such a store, and there are no items of the kind "
-          + "\"\(DefaultLayouts.kind(of: store.memory.source))\"")
-    }
     for (name, file) in store.files.sorted(by: { $0.key < $1.key }) {
       guard name.isSingleName, let content = file[Layout.content] else {
         problems.append(LegacyProblem(name.isEmpty ? "?" : name, "this is not a valid file name"))

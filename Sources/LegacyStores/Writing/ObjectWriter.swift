@@ -177,11 +177,15 @@ final class ObjectWriter {
     return node
   }
 
-  /// The elements of a category's list. Nil if the field is no list.
-  /// - Parameter field: the list in the file, if it has more than the category's own items.
+  /// The elements of a category's list. Nil if the field is no list, or if it was empty although items in the files
+  /// referred to the category: then the app does not use it.
+  /// - Parameter field: the list in the file, if it was empty or has more than the category's own items.
   private func elements(of id: CategoryID, _ field: FieldValue?) -> [FieldValue]? {
     var items = store.itemsByCategory[id] ?? []
-    guard let field else { return items.map { Reference.make(Reference.item, $0.number) } }
+    guard let field, !field.isEmptyList else {
+      if field != nil, store.categoriesInFiles.contains(id) { return nil }
+      return items.map { Reference.make(Reference.item, $0.number) }
+    }
     guard let old = field.array else { return nil }
     let kept = old.filter { element in
       guard let number = element.target(Reference.item) else { return true }
