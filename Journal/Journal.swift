@@ -89,7 +89,7 @@ public final class Journal<State: EventSourced>: Sendable {
     damage = recovery.damage
     published = Published(recovery.version)
     chain = recovery.chain
-    replayedEventCount = recovery.replayedCount
+    replayedEventCount = recovery.replayed.count
     healthCheck = HealthCheck(
       Replay(log: log, format: format), through: recovery.version.head, options: options)
     follower =
@@ -106,7 +106,7 @@ public final class Journal<State: EventSourced>: Sendable {
       folder, format: format, chain: chain, reserve: log.limits.spareByteCount, options: options,
       version: recovery.version, eventCount: recovery.eventCount)
     // If layers were missing, opening may have replayed many events: freeze them into one layer.
-    let version = keeper.accept(recovery.version, eventCount: 0)
+    let version = keeper.accept(recovery.version, EventTally(byteCount: recovery.replayed.byteCount))
     published.publish(version)
     let committer = Committer(
       format, schemaVersion: upcast.schema.version, log: log, blobs: blobs, published: published,

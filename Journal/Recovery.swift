@@ -16,8 +16,8 @@ struct Recovery<State: EventSourced> {
   let chain: LayerChain<State>
   /// How many events the entries up to the version have.
   let eventCount: Int
-  /// How many of them were replayed.
-  let replayedCount: Int
+  /// Those of them that were replayed.
+  let replayed: EventTally
   /// What is missing from a journal that was opened up to its damage.
   let damage: JournalError?
 
@@ -97,7 +97,7 @@ struct Recovery<State: EventSourced> {
     var mark: LogMark?
     do throws(JournalError) {
       mark = try log.acknowledged()
-      (version, eventCount, replayedCount) = try Self.replay(
+      (version, eventCount, replayed) = try Self.replay(
         log, chain, folder, format, mark, isInUse: mode != .readWrite, makesState: makesState)
       if mode == .readWrite {
         try LogReplacement.recover(folder, log, format)
@@ -125,7 +125,7 @@ struct Recovery<State: EventSourced> {
     options.note(
       .info,
       "the journal was opened at revision \(version.revision); "
-        + "\(replayedCount) events were replayed", revision: version.revision)
+        + "\(replayed.count) events were replayed", revision: version.revision)
   }
 
   private static func sharedImages(
@@ -165,7 +165,7 @@ struct Recovery<State: EventSourced> {
     format = log.foundFormat
     chain = LayerChain<State>(folder, format: format, log: log, options: options)
     do throws(JournalError) {
-      (version, eventCount, replayedCount) = try Self.replay(
+      (version, eventCount, replayed) = try Self.replay(
         log, chain, folder, format, nil, isInUse: false)
     } catch {
       chain.close()
@@ -183,7 +183,7 @@ struct Recovery<State: EventSourced> {
   private static func replay(
     _ log: any EntryLog, _ chain: LayerChain<State>, _ folder: JournalFolder, _ format: JournalFormat,
     _ mark: LogMark?, isInUse: Bool, makesState: Bool = true
-  ) throws(JournalError) -> (version: Version<State>, eventCount: Int, replayedCount: Int) {
+  ) throws(JournalError) -> (version: Version<State>, eventCount: Int, replayed: EventTally) {
     let newest = try log.newestRevision()
     if let mark, newest < mark.revision {
       throw JournalError(
@@ -195,13 +195,13 @@ struct Recovery<State: EventSourced> {
     let replay = Replay<State>(log: log, format: format)
     guard makesState else {
       try replay.checkDigests(from: mark?.revision ?? newest, through: newest, mark: mark)
-      return (Version(head: try replay.head(at: newest), state: State()), 0, 0)
+      return (Version(head: try replay.head(at: newest), state: State()), 0, EventTally())
     }
     try chain.load(through: newest, in: log, isInUse: isInUse)
     let start = chain.start(atOrBefore: newest)
-    let (version, eventCount) = try replay.version(through: newest, from: start, checking: chain.faults)
+    let (version, replayed) = try replay.version(through: newest, from: start, checking: chain.faults)
     try replay.checkDigests(from: mark?.revision ?? newest, through: newest, mark: mark)
-    return (version, eventCount, eventCount - start.eventCount)
+    return (version, start.eventCount + replayed.count, replayed)
   }
 
   /// An error about damage, completed with the first revision that can't be read. If the error does not name it, this

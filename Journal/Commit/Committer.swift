@@ -377,8 +377,9 @@ final class Committer<State: EventSourced>: Sendable {
     let version = keeper.accept(
       Version(
         head: Head(revision: revision, timestamp: clock.date, digest: entry.digest), state: consume state),
-      eventCount: events.count, additionCount: events.count { $0.operation == .add },
-      byteCount: entry.bytes.count)
+      EventTally(
+        count: events.count, additionCount: events.count { $0.operation == .add },
+        byteCount: entry.bytes.count))
     let (batch, leads) = try queue.withLock { queue throws(JournalError) in
       // The previous batch may have failed while the body ran; then this entry can't be written.
       if let refusal = queue.refusal { throw refusal }
@@ -552,16 +553,15 @@ final class Committer<State: EventSourced>: Sendable {
       let next = min(last, first + step.entryCount - 1)
       var state = accepted.version.state
       let byteCount = state.changedByteCount
-      let (eventCount, additionCount) = try keeper.faults.checking { () throws(JournalError) in
+      let applied = try keeper.faults.checking { () throws(JournalError) in
         try replay.apply(first, through: next, to: &state)
       }
       step.adapt(toByteCount: state.changedByteCount - byteCount)
       let version = keeper.accept(
-        Version(head: try replay.head(at: next), state: state), eventCount: eventCount,
-        additionCount: additionCount)
+        Version(head: try replay.head(at: next), state: state), applied)
       accepted.version = version
       accepted.batch = nil
-      publish(version, eventCount: eventCount)
+      publish(version, eventCount: applied.count)
     }
   }
 

@@ -90,7 +90,8 @@ extension Journal {
   func replayed(
     through revision: Revision, from start: ReplayStart<State>
   ) throws(JournalError) -> (version: Version<State>, eventCount: Int) {
-    try Replay<State>(log: log, format: format).version(
+    let (version, replayed) = try Replay<State>(log: log, format: format).version(
       through: revision, from: start, checking: chain.faults)
+    return (version, start.eventCount + replayed.count)
   }
 }

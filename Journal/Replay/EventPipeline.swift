@@ -9,13 +9,17 @@ enum EventPipeline {
 
   /// Calls `apply` with each event in order, on the calling thread.
   /// - Parameter bases: what backs the state to which the events are applied; its entities are read ahead.
+  /// - Returns: about how many bytes the events have in the log.
   /// - Throws: ``JournalError``: what reading or applying throws, whichever comes first in the log.
+  @discardableResult
   static func run(
     _ log: any EntryLog, _ range: ClosedRange<Revision>, _ upcast: EventUpcast,
     over bases: [(any EntityBase)?] = [],
     _ apply: (JournalEvent, Revision) throws(JournalError) -> Void
-  ) throws(JournalError) {
+  ) throws(JournalError) -> Int {
+    var byteCount = 0
     func applyAll(_ chunk: EventChunk) throws(JournalError) {
+      byteCount += chunk.byteCount
       let (events, failure) = chunk.events(upcast)
       let ahead = EntitiesAhead.start(events.map(\.event.entity), in: bases)
       defer { ahead?.end() }
@@ -35,10 +39,14 @@ enum EventPipeline {
           }
         }
       })
-    else { return try read(log, range, upcast, decodes: { true }, applyAll) }
+    else {
+      try read(log, range, upcast, decodes: { true }, applyAll)
+      return byteCount
+    }
     // Ends the reader whenever this function ends.
     defer { queue.cancel() }
     while let chunk = try queue.receive() { try applyAll(chunk) }
+    return byteCount
   }
 
   /// Reads entries and passes them on in chunks. Those before a fault are passed on first.
@@ -80,7 +88,7 @@ private struct EventChunk: Sendable {
   typealias RevisedEvent = (event: JournalEvent, revision: Revision)
 
   private static let eventCount = 512
-  private static let byteCount = 128 << 10
+  private static let fullByteCount = 128 << 10
 
   private var decoded: [RevisedEvent] = []
   /// How many bytes the payloads of these have. Without a limit, a few hundred large records would fill the memory.
@@ -92,8 +100,11 @@ private struct EventChunk: Sendable {
 
   var isEmpty: Bool { decoded.isEmpty && copies.isEmpty }
   var hasCopies: Bool { !copies.isEmpty }
+  /// The bytes of the payloads, or of the entries.
+  var byteCount: Int { payloadByteCount + bytes.count }
   var isFull: Bool {
-    decoded.count >= Self.eventCount || payloadByteCount >= Self.byteCount || bytes.count >= Self.byteCount
+    decoded.count >= Self.eventCount || payloadByteCount >= Self.fullByteCount
+      || bytes.count >= Self.fullByteCount
   }
 
   mutating func add(_ event: RevisedEvent) {
@@ -104,8 +115,8 @@ private struct EventChunk: Sendable {
 
   /// - Returns: false if the entry is too large to be copied, or follows decoded events.
   mutating func add(copyOf entry: EntryDecoder) -> Bool {
-    guard entry.byteCount <= Self.byteCount, decoded.isEmpty else { return false }
-    if copies.isEmpty { bytes.reserveCapacity(Self.byteCount + entry.byteCount) }
+    guard entry.byteCount <= Self.fullByteCount, decoded.isEmpty else { return false }
+    if copies.isEmpty { bytes.reserveCapacity(Self.fullByteCount + entry.byteCount) }
     entry.appendBytes(to: &bytes)
     copies.append((entry.revision, bytes.count))
     return true

@@ -1,5 +1,14 @@
 import Foundation
 
+/// How many events there are.
+struct EventTally: Sendable {
+  var count = 0
+  /// How many of them add an entity.
+  var additionCount = 0
+  /// About how many bytes they have in the log.
+  var byteCount = 0
+}
+
 /// Rebuilds states from the log.
 struct Replay<State: EventSourced>: Sendable {
   let log: any EntryLog
@@ -10,45 +19,49 @@ struct Replay<State: EventSourced>: Sendable {
   /// - Complexity: O(n) in the number of events between the two.
   func version(
     through revision: Revision, from start: ReplayStart<State> = .empty
-  ) throws(JournalError) -> (version: Version<State>, eventCount: Int) {
+  ) throws(JournalError) -> (version: Version<State>, replayed: EventTally) {
     var state = start.state
-    let (eventCount, _) = try apply(start.revision + 1, through: revision, to: &state)
-    return (Version(head: try head(at: revision), state: state), start.eventCount + eventCount)
+    let replayed = try apply(start.revision + 1, through: revision, to: &state)
+    return (Version(head: try head(at: revision), state: state), replayed)
   }
 
   /// The same on a state that layers back.
   /// - Throws: what could not be read of them, rather than what followed from that.
   func version(
     through revision: Revision, from start: ReplayStart<State>, checking faults: ReadFaults
-  ) throws(JournalError) -> (version: Version<State>, eventCount: Int) {
+  ) throws(JournalError) -> (version: Version<State>, replayed: EventTally) {
     try faults.checking { () throws(JournalError) in try version(through: revision, from: start) }
   }
 
   /// Applies the events of some entries. Pruned entries are replaced by events that make the base.
-  /// - Returns: the number of events, and how many of them add an entity.
+  /// - Returns: what was applied.
+  @discardableResult
   func apply(
     _ first: Revision, through last: Revision, to state: inout State
-  ) throws(JournalError) -> (eventCount: Int, additionCount: Int) {
-    guard first <= last else { return (0, 0) }
-    var (first, eventCount, additionCount) = (first, 0, 0)
+  ) throws(JournalError) -> EventTally {
+    var applied = EventTally()
+    guard first <= last else { return applied }
+    var first = first
     if let base = format.base, first <= base.head.revision {
       guard last >= base.head.revision else {
         throw base.pruned("the state of revision \(last) can't be made")
       }
       // Only the empty state leads here.
-      eventCount = try base.contents().load(into: &state)
-      additionCount = eventCount
+      applied.count = try base.contents().load(into: &state)
+      applied.additionCount = applied.count
+      applied.byteCount = base.byteCount
       first = base.head.revision + 1
-      guard first <= last else { return (eventCount, additionCount) }
+      guard first <= last else { return applied }
     }
     let upcast = try EventUpcast(State.self)
     let bases = state.parts?.tables.map(\.base) ?? []
-    try EventPipeline.run(log, first...last, upcast, over: bases) { event, revision throws(JournalError) in
+    applied.byteCount += try EventPipeline.run(log, first...last, upcast, over: bases) {
+      event, revision throws(JournalError) in
       try state.apply(event, at: revision)
-      eventCount += 1
-      if event.operation == .add { additionCount += 1 }
+      applied.count += 1
+      if event.operation == .add { applied.additionCount += 1 }
     }
-    return (eventCount, additionCount)
+    return applied
   }
 
   /// The number, date and digest of an entry.

@@ -381,13 +381,13 @@ final class LayerChain<State: EventSourced>: Sendable {
         revision: head.revision, path: folder.entries)
     }
     var state = start.state
-    _ = try replay.apply(start.revision + 1, through: layer.start.revision, to: &state)
+    try replay.apply(start.revision + 1, through: layer.start.revision, to: &state)
     var before = state.parts
     var checkpoint = layer.start
     var sources: [MemoryLayer] = []
     let checkpoints = layer.checkpoints
     for next in checkpoints {
-      _ = try replay.apply(checkpoint.revision + 1, through: next.revision, to: &state)
+      try replay.apply(checkpoint.revision + 1, through: next.revision, to: &state)
       let parts = state.parts
       if let parts, let before {
         sources.append(MemoryLayer(parts, since: before, at: next, after: checkpoint))

@@ -79,19 +79,14 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// Takes the next accepted version, and returns it, backed by one more layer if one is due.
   ///
   /// Called with the write lock held.
-  /// - Parameters:
-  ///   - eventCount: the number of events since the version before.
-  ///   - additionCount: how many of them are known to add an entity.
-  ///   - byteCount: how many bytes their entries have, if that is known.
-  func accept(
-    _ version: Version<State>, eventCount: Int, additionCount: Int = 0, byteCount: Int = 0
-  ) -> Version<State> {
+  /// - Parameter events: those since the version before.
+  func accept(_ version: Version<State>, _ events: EventTally) -> Version<State> {
     waitForRoom()
     return accepted.withLock { accepted in
-      accepted.eventCount += eventCount
-      accepted.additionCount += additionCount
+      accepted.eventCount += events.count
+      accepted.additionCount += events.additionCount
       guard policy.isAutomatic, accepted.isSupported, version.revision > 0 else { return version }
-      accepted.countBytes(of: version.state, entries: byteCount)
+      accepted.countBytes(of: version.state, entries: events.byteCount)
       if isFreezeDue(accepted) { return freeze(version, &accepted) }
       if policy.keepsPast, accepted.eventCount - accepted.knownCount >= policy.eventCount,
         let moment = chain.moment(version, eventCount: accepted.eventCount)
@@ -120,7 +115,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     policy.isAutomatic && accepted.isSupported
       && policy.isLayerDue(
         accepted.eventCount - accepted.frozenCount, additionCount: accepted.additionCount,
-        byteCount: accepted.byteCount)
+        byteCount: max(accepted.byteCount, accepted.logByteCount))
   }
 
   /// While layers wait to be written, the next one grows.
@@ -740,7 +735,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     isCancelled.store(false, ordering: .relaxed)
     do throws(JournalError) {
       var isWritten = false
-      while backlogCount >= 2 * policy.eventCount || unwrittenByteCount >= 2 * policy.byteCount,
+      while backlogCount >= 2 * policy.eventCount || unwrittenByteCount >= 2 * policy.byteCount
+        || accepted.withLock({ $0.logByteCount }) >= 2 * policy.byteCount,
         nextPending != nil || freezesRest(), let layer = nextPending
       {
         try write(layer)
@@ -773,6 +769,9 @@ private struct AcceptedEvents: Sendable {
   var frozenCount: Int
   /// How many events in no layer are known to add an entity.
   var additionCount = 0
+  /// About how many bytes the events have in the log that are in no layer. More than those of the records if large
+  /// records are updated often.
+  private(set) var logByteCount = 0
   /// About how many bytes the records have that are in no layer.
   private(set) var byteCount = 0
   /// How many events there were when these were counted, and how many bytes the entries since then have.
@@ -795,6 +794,7 @@ private struct AcceptedEvents: Sendable {
 
   /// Counts the bytes of a state's changed records, after every eighth event and after large entries.
   mutating func countBytes(of state: some EventSourced, entries entryByteCount: Int) {
+    logByteCount += entryByteCount
     // Asking a state for its parts takes longer than all else here.
     if let counted, eventCount - counted.eventCount < 8, counted.byteCount + entryByteCount < 1 << 20 {
       self.counted = (counted.eventCount, counted.byteCount + entryByteCount)
@@ -814,6 +814,7 @@ private struct AcceptedEvents: Sendable {
   }
 
   mutating func forgetBytes() {
+    logByteCount = 0
     byteCount = 0
     counted = nil
     heldByteCount = 0

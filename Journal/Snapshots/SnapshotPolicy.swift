@@ -21,7 +21,7 @@ public struct SnapshotPolicy: Hashable, Sendable {
   package var eventCount = 512
   /// How many additions count as one event. Replaying them reads no entity.
   package var additionsPerEvent = 8
-  /// How many bytes of changed records make a layer due even after fewer events.
+  /// How many bytes of events, or of changed records, make a layer due even after fewer events.
   package var byteCount = 16 << 20
   /// The most events that are in no file of a layer; beyond that, commits wait.
   package var backlogCount = 65_536
@@ -53,7 +53,7 @@ public struct SnapshotPolicy: Hashable, Sendable {
   /// Whether events that are in no layer make one due.
   /// - Parameters:
   ///   - additionCount: how many of them add an entity.
-  ///   - byteCount: how many bytes the records have that they made.
+  ///   - byteCount: how many bytes they have in the log, or the records that they made, if those are more.
   func isLayerDue(_ eventCount: Int, additionCount: Int, byteCount: Int) -> Bool {
     eventCount - additionCount + additionCount / additionsPerEvent >= self.eventCount
       || byteCount >= self.byteCount && eventCount > 0

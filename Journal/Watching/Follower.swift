@@ -126,10 +126,10 @@ final class Follower<State: EventSourced>: Sendable {
           continue
         }
         let start = ReplayStart(revision: old.revision, state: old.state, eventCount: 0)
-        let (version, eventCount) = try replay.version(
+        let (version, replayed) = try replay.version(
           through: next, from: start, checking: chain.faults)
         published.publish(version)
-        applied.eventCount += eventCount
+        applied.eventCount += replayed.count
         step.adapt(toByteCount: version.state.changedByteCount - byteCount)
       }
     }

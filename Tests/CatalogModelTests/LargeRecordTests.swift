@@ -48,6 +48,33 @@ import Testing
     }
   }
 
+  /// Only the newest version of a record is in memory, so 500 updates of 1 MB made no layer, and opening read them all.
+  @Test func updatesOfOneLargeRecordMakeALayerDueInOneSessionAndInMany() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Updated.journal")
+      var journal = try CatalogJournal.create(at: url, options: options)
+      let note = try journal.commit { try $0.addItem(kind: "note") }.value
+      for isLong in [true, false] {
+        for number in 1...100 {
+          try journal.commit { try $0.updateItem(note, set: ["text": text(number)]) }
+          if isLong { continue }
+          try journal.close()
+          journal = try CatalogJournal.open(at: url, options: options)
+          // Closing writes a layer when 2 MiB are overdue.
+          #expect(try journal.statistics().replayedEventCount <= 30)
+        }
+        journal.waitForLayers()
+        let copy = folder.url.appending(path: "Killed \(isLong).journal")
+        try FileManager.default.copyItem(at: url, to: copy)
+        let killed = try CatalogJournal.open(at: copy, options: options)
+        #expect(try killed.statistics().replayedEventCount <= 20)
+        #expect(killed.state.item(note)?["text"] == text(100))
+        try killed.close()
+      }
+      try journal.close()
+    }
+  }
+
   /// What an opening replays counts: otherwise a process that is killed again and again would replay more each time.
   @Test func recordsThatAnOpeningReplaysCount() throws {
     try withTemporaryFolder { folder in

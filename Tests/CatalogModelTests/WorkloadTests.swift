@@ -164,8 +164,9 @@ private final class Workload {
     let replay = Replay<Catalog>(log: journal.log, format: journal.format)
     var start = ReplayStart<Catalog>.empty
     for revision in Set(revisions).sorted() {
-      let (version, eventCount) = try replay.version(through: revision, from: start)
-      start = ReplayStart(revision: revision, state: version.state, eventCount: eventCount)
+      let (version, replayed) = try replay.version(through: revision, from: start)
+      start = ReplayStart(
+        revision: revision, state: version.state, eventCount: start.eventCount + replayed.count)
       digests[revision] = StateDigest.digest(of: version.state)
       #expect(version.state.problems() == [])
     }

@@ -6,6 +6,8 @@ struct CategoryNames {
   /// Categories that lost an item in this entry.
   private var left: Set<CategoryID> = []
 
+  init() {}
+
   init(_ catalog: Catalog) {
     for category in catalog.categories where ids[ExactText(category.name)] == nil {
       ids[ExactText(category.name)] = category.id

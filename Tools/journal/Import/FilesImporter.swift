@@ -16,14 +16,18 @@ struct FilesImporter: CommitImporter {
   private let contents: GitBlobs
   private let blobs: BlobQueue
   private var files: [ExactText: File] = [:]
-  private var folders: CategoryNames
+  private var folders = CategoryNames()
 
   /// Starts from the state of earlier commits.
   init(_ repository: GitRepository, _ journal: CatalogJournal) throws {
     contents = try GitBlobs(repository)
     blobs = BlobQueue(journal.blobs)
-    let catalog = journal.state
+    start(from: journal.state)
+  }
+
+  mutating func start(from catalog: Catalog) {
     folders = CategoryNames(catalog)
+    files = [:]
     for item in catalog.items(ofKind: Self.kind) {
       guard case .string(let path) = item["path"] else { continue }
       let image = catalog.images(of: item.id).first { _ in true }?.id

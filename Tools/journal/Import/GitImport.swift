@@ -86,10 +86,11 @@ struct GitImport {
     return count
   }
 
-  /// Imports the commits after the newest imported one.
-  ///
-  /// An importer knows the items that it has made, and which of them a commit changes. If another node of a shared
-  /// journal commits meanwhile, that may no longer be true, so the import continues with a new importer.
+  /// Another node has imported commits meanwhile.
+  private struct OtherImport: Error {}
+
+  /// Imports the commits after the newest imported one. If another node of a shared journal imports some of them
+  /// meanwhile, it goes on after those.
   /// - Parameters:
   ///   - given: the newest imported commit according to the user.
   ///   - makeImporter: makes an importer that continues after a commit.
@@ -99,7 +100,6 @@ struct GitImport {
     let clock = ContinuousClock()
     let start = clock.now
     var total: Int?
-    var (attempts, reached) = (0, -1)
     while true {
       let head = journal.head
       let newest = try newestImportedCommit(given: given)
@@ -114,25 +114,13 @@ struct GitImport {
             + "\(Int(Double(report.commits) / seconds).grouped)/s"
         }
         return terminal.progress.clear()
-      } catch let error as JournalError where error.code == .conflict {
-        attempts = report.entries > reached ? 1 : attempts + 1
-        reached = report.entries
-        if attempts == Self.attemptLimit {
-          throw Failure(
-            .unreadable,
-            "other nodes commit all the time, so the import stopped; everything up to revision "
-              + "\(journal.head.revision) is kept; run it again to continue when they commit less")
-        }
+      } catch is OtherImport {
         try journal.catchUp()
       }
     }
   }
 
-  /// How often an import starts again without having made an entry.
-  private static var attemptLimit: Int { 20 }
-
   /// - Parameter head: the state that the importer knows, or an earlier one.
-  /// - Throws: ``JournalError`` with code `conflict` if another node has committed since.
   private func run(
     after newest: String?, on head: Head, _ importer: consuming some CommitImporter, _ report: ImportReport,
     _ progress: () -> String
@@ -146,9 +134,9 @@ struct GitImport {
         if let change {
           let made = try make(
             commit, change, &reading.importer, report, newestDate, after: newestRevision, in: &pipeline)
+          newestRevision = made.revision
           if !made.isEmpty {
             newestDate = max(newestDate, commit.date ?? newestDate)
-            newestRevision = made.revision
             report.count(made.value)
           }
         }
@@ -166,14 +154,22 @@ struct GitImport {
     let date = commit.date ?? newestDate
     // Dates in a journal never decrease, but those in git can.
     if date < newestDate { metadata[Key.date] = Timestamp(date)?.description }
-    return try pipeline.commit(
-      by: commit.author, note: commit.message, metadata: metadata, date: date, runsOnce: true
-    ) { draft in
-      guard draft.revision == newestRevision + 1 else {
-        throw JournalError(.conflict, "another node has committed meanwhile", revision: newestRevision + 1)
+    return try pipeline.commit(by: commit.author, note: commit.message, metadata: metadata, date: date) {
+      draft in
+      if draft.revision > newestRevision + 1 {
+        // Other nodes have committed. If one took the revision of this commit, this body has run before.
+        try checkHaveNotImported(newestRevision + 1..<draft.revision)
+        importer.start(from: draft.state)
       }
       let touched = try importer.apply(change, of: commit, to: &draft, report)
       return touched.filter { draft.state.revision(of: $0) == draft.revision }
+    }
+  }
+
+  /// Fails if an entry of another node was made of a commit.
+  private func checkHaveNotImported(_ revisions: Range<Revision>) throws {
+    for revision in revisions where try journal.entry(at: revision).metadata[Key.commit] != nil {
+      throw OtherImport()
     }
   }
 }

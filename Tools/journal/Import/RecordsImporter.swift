@@ -54,6 +54,8 @@ struct RecordsImporter: CommitImporter {
     }
   }
 
+  mutating func start(from catalog: Catalog) { items = RecordItems(form, catalog) }
+
   func willImport(_ commit: GitCommit) throws {
     for change in commit.changes where ExactText(change.path) == ExactText(form.file) {
       if let file = change.file, file.hasContent { try texts.ask(for: file.hash) }
