@@ -40,6 +40,9 @@ final class Published<State: EventSourced>: Sendable {
     resumeAll { $0.isClosed = true }
   }
 
+  /// Whether all waits have ended.
+  var isClosed: Bool { waiting.withLock { $0.isClosed } }
+
   private func resumeAll(_ change: (inout Waiting) -> Void) {
     let continuations = waiting.withLock { waiting in
       change(&waiting)

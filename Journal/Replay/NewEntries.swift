@@ -37,6 +37,8 @@ public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
     private let published: Published<State>
     private weak let journal: Journal<State>?
     private var revision: Revision
+    /// Reads the entries that are there already, many at once.
+    private var existing: EntryCursor?
 
     fileprivate init(published: Published<State>, journal: Journal<State>?, revision: Revision) {
       self.published = published
@@ -51,10 +53,15 @@ public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
         if let failure = journal?.follower?.failure { throw failure }
         return nil
       }
-      guard let journal else { return nil }
+      guard let journal, !published.isClosed else { return nil }
       let entry: Entry
       do {
-        entry = try journal.entry(at: revision + 1)
+        if let next = try existing?.next() {
+          entry = next
+        } else {
+          entry = try journal.entry(at: revision + 1)
+          existing = journal.head.revision > revision + 1 ? journal.entries(revision + 2...Revision.max) : nil
+        }
       } catch let error as JournalError where error.code == .closed {
         return nil
       }

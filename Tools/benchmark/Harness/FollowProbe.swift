@@ -29,16 +29,15 @@ final class FollowProbe {
 
   /// The processor time that the process has used so far, in seconds.
   func processorSeconds() throws -> Double {
-    // The first field of each thread's file is its time in nanoseconds. The process's own file counts in hundredths of a
-    // second.
-    let threads = "/proc/\(child.processIdentifier)/task"
-    return try FileManager.default.contentsOfDirectory(atPath: threads).reduce(0) { sum, thread in
-      let text = try String(contentsOfFile: "\(threads)/\(thread)/schedstat", encoding: .utf8)
-      guard let nanoseconds = text.split(separator: " ").first.flatMap({ Double($0) }) else {
-        throw PeerFailure(description: "The system does not report the processor time of a process.")
+    #if os(Linux)
+      var (clock, time) = (clockid_t(), timespec())
+      if unsafe clock_getcpuclockid(child.processIdentifier, &clock) == 0,
+        unsafe clock_gettime(clock, &time) == 0
+      {
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
       }
-      return sum + nanoseconds / 1e9
-    }
+    #endif
+    throw PeerFailure(description: "The system does not report the processor time of a process.")
   }
 
   func end() {
