@@ -34,6 +34,39 @@ import Testing
       }
     }
 
+    /// The base of a pruned history held itself, so each opening kept a descriptor and its contents for ever.
+    @Test(arguments: [false, true])
+    func aReleasedJournalHasNoFileOpenWhateverItWasAskedFor(isPruned: Bool) throws {
+      try withTemporaryFolder { folder in
+        let url = folder.url.appending(path: "Ledger.journal")
+        do {
+          let journal = try Journal<Ledger>.create(at: url)
+          for _ in 0..<20 { try journal.commit { _ = try $0.open(owner: "Ana") } }
+          try journal.close()
+        }
+        if isPruned { try Journal<Ledger>.prune(before: .revision(10), at: url) }
+        for mode in [Journal<Ledger>.Mode.readOnly, .follow, .readWrite] {
+          let journal = try Journal<Ledger>.open(at: url, mode: mode)
+          if mode == .readWrite {
+            try journal.commit { _ = try $0.open(owner: "Ben") }
+            try journal.takeSnapshot()
+          }
+          _ = try journal.version(replayedTo: .revision(15))
+          _ = try journal.state(asOf: .revision(12))
+          #expect(try journal.verify(deep: true).isSound)
+          try journal.backup(to: folder.url.appending(path: "Backup \(mode).journal"))
+          try journal.close()
+        }
+        // The thread that follows ends soon after the closing.
+        for _ in 0..<1000 {
+          if try openFiles(in: folder.url).isEmpty { break }
+          usleep(10_000)
+        }
+        let open = try openFiles(in: folder.url)
+        #expect(open == [], "\(open)")
+      }
+    }
+
     /// LevelDB's log of the last session is reused, until it is full and its entries are in a table.
     @Test func aLogThatLevelDBHasReplacedIsNotKeptOpen() throws {
       try withTemporaryFolder { folder in
