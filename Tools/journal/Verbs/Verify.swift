@@ -45,11 +45,13 @@ enum Verify: Verb {
       try terminal.output.line(
         "\(result.entryCount.counted("entry", "entries")), \(result.eventCount.counted("event")), "
           + "\((result.blobCount - result.unfetchedBlobCount).counted("blob")), "
-          + "\(result.layerCount.counted("layer")) and \(result.snapshotCount.counted("snapshot")) read: \(outcome)")
+          + "\(result.layerCount.counted("layer")) and \(result.snapshotCount.counted("snapshot")) read: \(outcome)"
+      )
       if result.unfetchedBlobCount > 0 {
         let count = result.unfetchedBlobCount
         try terminal.output.line(
-          "\(count.counted("blob")) of the shared journal \(count == 1 ? "was" : "were") not fetched yet, and not read")
+          "\(count.counted("blob")) of the shared journal \(count == 1 ? "was" : "were") not fetched yet, and not read"
+        )
       }
       if let base = result.base {
         try terminal.output.line(
