@@ -18,6 +18,16 @@ struct ShareVerbTests {
     return folder.path(name)
   }
 
+  /// Makes a journal and another node of it.
+  private func makeNodes(at address: String, in folder: TemporaryFolder) throws -> (
+    one: String, other: String
+  ) {
+    let (one, other) = (try make("One.journal", in: folder), folder.path("Other.journal"))
+    #expect(try journal("share", one, address).code == 0)
+    #expect(try journal("join", address, other).code == 0)
+    return (one, other)
+  }
+
   @Test func aJournalIsSharedJoinedWrittenToAndMadeLocal() throws {
     let address = try PostgresServer.shared.get().makeDatabase()
     try withTemporaryFolder { folder in
@@ -139,9 +149,7 @@ struct ShareVerbTests {
     let server = try PostgresServer.shared.get()
     let address = try server.makeDatabase()
     try withTemporaryFolder { folder in
-      let (one, other) = (try make("One.journal", in: folder), folder.path("Other.journal"))
-      #expect(try journal("share", one, address).code == 0)
-      #expect(try journal("join", address, other).code == 0)
+      let (one, other) = try makeNodes(at: address, in: folder)
       #expect(try journal("tag", other, "first", "--by", "bob").code == 0)
       let shared = try journal("erase", one, "item:1", "--reason", "asked for")
       #expect(
@@ -194,9 +202,7 @@ struct ShareVerbTests {
   @Test func aPrunedNodeCanNotBeSharedAgain() throws {
     let address = try PostgresServer.shared.get().makeDatabase()
     try withTemporaryFolder { folder in
-      let (one, other) = (try make("One.journal", in: folder), folder.path("Other.journal"))
-      #expect(try journal("share", one, address).code == 0)
-      #expect(try journal("join", address, other).code == 0)
+      let (one, other) = try makeNodes(at: address, in: folder)
       #expect(try journal("tag", other, "first", "--by", "bob").code == 0)
       let shared = try journal("prune", one, "--before", "HEAD")
       #expect(shared.code == 2 && shared.error.contains("after a pruning it can't"), "\(shared)")
@@ -293,9 +299,7 @@ struct ShareVerbTests {
     let server = try PostgresServer.shared.get()
     let address = try server.makeDatabase()
     try withTemporaryFolder { folder in
-      let (one, other) = (try make("One.journal", in: folder), folder.path("Other.journal"))
-      #expect(try journal("share", one, address).code == 0)
-      #expect(try journal("join", address, other).code == 0)
+      let (one, other) = try makeNodes(at: address, in: folder)
       #expect(try journal("tag", one, "first", "--by", "ana").code == 0)
       try server.sql("DELETE FROM journal_entries WHERE revision = 2", at: address)
       let lacking = try journal("doctor", other)

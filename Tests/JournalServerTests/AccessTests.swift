@@ -197,7 +197,7 @@ import Testing
     }
   }
 
-  /// A negative limit ended the process, and a server for no connections answered nobody.
+  /// With a negative limit, the process ended. With a limit of 0, the server answered no request.
   @Test func aLimitOfConnectionsThatMakesNoSenseIsRefused() throws {
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)

@@ -89,8 +89,8 @@ struct GitImport {
   /// Another node has imported commits meanwhile.
   private struct OtherImport: Error {}
 
-  /// Imports the commits after the newest imported one. If another node of a shared journal imports some of them
-  /// meanwhile, it goes on after those.
+  /// Imports the commits after the newest imported one. If another node of a shared journal imports some of them at the
+  /// same time, this import continues after the newest of those.
   /// - Parameters:
   ///   - given: the newest imported commit according to the user.
   ///   - makeImporter: makes an importer that continues after a commit.
@@ -154,13 +154,15 @@ struct GitImport {
     let date = commit.date ?? newestDate
     // Dates in a journal never decrease, but those in git can.
     if date < newestDate { metadata[Key.date] = Timestamp(date)?.description }
+    var hasRun = false
     return try pipeline.commit(by: commit.author, note: commit.message, metadata: metadata, date: date) {
       draft in
-      if draft.revision > newestRevision + 1 {
-        // Other nodes have committed. If one took the revision of this commit, this body has run before.
+      // If another node took the revision of this commit, this runs again, and the importer knows what the first run made.
+      if hasRun || draft.revision > newestRevision + 1 {
         try checkHaveNotImported(newestRevision + 1..<draft.revision)
         importer.start(from: draft.state)
       }
+      hasRun = true
       let touched = try importer.apply(change, of: commit, to: &draft, report)
       return touched.filter { draft.state.revision(of: $0) == draft.revision }
     }
