@@ -74,6 +74,9 @@ struct CommitQueue: Sendable {
     return (work, last.batch)
   }
 
+  /// Whether no entry waits to be written.
+  var isEmpty: Bool { closed.isEmpty && last.entries.isEmpty }
+
   private var firstBatch: CommitBatch { closed.first?.batch ?? last.batch }
 
   /// The revision of the oldest entry.

@@ -73,6 +73,8 @@ final class Committer<State: EventSourced>: Sendable {
   /// Whether the last attempt to append lost its revisions to another node.
   private let isContended = Lock(false)
   private let published: Published<State>
+  /// Ends the newest durable batch, if the next one can be sent to a shared log before.
+  private let ending = Lock<(@Sendable () -> Void)?>(nil)
   /// Leads batches whose first commit is a task's, or waits for another batch.
   private let leader = Worker()
 
@@ -432,15 +434,23 @@ final class Committer<State: EventSourced>: Sendable {
 
   private func lead(_ batch: CommitBatch) {
     guard batch.waitForTurn() else { return }
+    if isContended.withLock({ $0 }) || turn.withLock({ $0 != nil }) { endEarlierBatch() }
     if !waitForReruns(), losesContendedTurn(batch) { return }
     let (work, next) = queue.withLock { $0.takeFirst() }
     do throws(AppendFailure) {
       // A journal that is being closed still writes accepted entries.
       if let refusal = queue.withLock({ $0.refusal }), refusal.code != .closed { throw .refused(refusal) }
       try write(work)
+      let end = { @Sendable in
+        work.publish(work.eventCount)
+        batch.finish(nil)
+      }
+      // The next batch has a leader already, which can send it to a shared log first.
+      let isLater = node != nil && queue.withLock { !$0.isEmpty }
+      if isLater { ending.withLock { $0 = end } } else { end() }
       next.giveTurn()
-      batch.finish(nil)
     } catch {
+      endEarlierBatch()
       let cause = error.cause
       switch error {
       case .refused where passes(cause):
@@ -494,7 +504,8 @@ final class Committer<State: EventSourced>: Sendable {
     let clock = ContinuousClock()
     let start = clock.now
     if let node {
-      try node.append(work.entries, after: first.revision - 1, naming: work.blobs, from: blobs)
+      try node.append(
+        work.entries, after: first.revision - 1, naming: work.blobs, from: blobs, meanwhile: endEarlierBatch)
     } else {
       try log.append(work.entries, after: first.revision - 1)
     }
@@ -508,7 +519,16 @@ final class Committer<State: EventSourced>: Sendable {
           + "\(work.byteCount) bytes",
         revision: last.revision)
     }
-    work.publish(work.eventCount)
+  }
+
+  /// Ends the batch before this one, if that was put off until this one was sent. While the server works on this one,
+  /// readers see the state after the other, and its commits return.
+  private func endEarlierBatch() {
+    let end = ending.withLock { end in
+      defer { end = nil }
+      return end
+    }
+    end?()
   }
 
   /// Shows readers a version that is durable.

@@ -295,14 +295,18 @@ final class NodeLog: EntryLog {
   // MARK: Appending
 
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
-    try append(entries, after: revision) { _ in }
+    try append(entries, after: revision, {}) { _ in }
   }
 
   /// Appends entries after the images that they name.
+  /// - Parameter meanwhile: as in ``SharedLog/append(_:after:meanwhile:)``. Called at once if the entries can't be sent
+  ///   at once.
   func append(
-    _ entries: [SealedEntry], after revision: Revision, naming images: Set<Blob>, from blobs: BlobStore
+    _ entries: [SealedEntry], after revision: Revision, naming images: Set<Blob>, from blobs: BlobStore,
+    meanwhile: () -> Void
   ) throws(AppendFailure) {
-    try append(entries, after: revision) { connection throws(JournalError) in
+    if !images.isEmpty || turn.withLockIfFree({ _ in true }) == nil { meanwhile() }
+    try append(entries, after: revision, meanwhile) { connection throws(JournalError) in
       for image in images where !stored.withLock({ $0.contains(image) }) {
         try blobs.send(image, to: connection, or: place.options.sharing?.images)
         noteStored(image)
@@ -312,14 +316,14 @@ final class NodeLog: EntryLog {
 
   /// - Parameter prepare: sends what the entries need. Called again for each new connection.
   private func append(
-    _ entries: [SealedEntry], after revision: Revision,
+    _ entries: [SealedEntry], after revision: Revision, _ meanwhile: () -> Void,
     _ prepare: (any SharedLog) throws(JournalError) -> Void
   ) throws(AppendFailure) {
     guard let last = entries.last else { return }
     try turn.withLock { turn throws(AppendFailure) in
       if let failure = failure(turn) { throw .refused(failure) }
       guard turn.head.revision == revision else { throw .conflict(newest: turn.head.revision) }
-      try store(entries, after: revision, &turn, prepare)
+      try store(entries, after: revision, &turn, meanwhile, prepare)
       let date = (try? last.decode { entry throws(JournalError) in try entry.date() }) ?? turn.head.timestamp
       do throws(JournalError) { try backlog.add(entries) } catch { throw .unknown(error) }
       turn.head = Head(revision: last.revision, timestamp: date, digest: last.digest)
@@ -328,12 +332,13 @@ final class NodeLog: EntryLog {
 
   /// Stores entries in the shared log, and finds out whether they are stored if the connection was lost.
   private func store(
-    _ entries: [SealedEntry], after revision: Revision, _ turn: inout Turn,
+    _ entries: [SealedEntry], after revision: Revision, _ turn: inout Turn, _ meanwhile: () -> Void,
     _ prepare: (any SharedLog) throws(JournalError) -> Void
   ) throws(AppendFailure) {
     var lost: JournalError?
     var deadline: ContinuousClock.Instant?
     while true {
+      if turn.connection == nil { meanwhile() }
       var failure: AppendFailure
       do throws(JournalError) {
         var connection = try connected(&turn)
@@ -346,7 +351,7 @@ final class NodeLog: EntryLog {
         }
         guard
           let found = Self.failure(of: { () throws(AppendFailure) in
-            try connection.append(entries, after: revision)
+            try connection.append(entries, after: revision, meanwhile: meanwhile)
           })
         else { return }
         failure = found.adding(connection.durability.warning)

@@ -49,6 +49,13 @@ extension SharedLogStorage {
 /// An open log to which other nodes also append. After a call has thrown `unreachable`, or an append `unknown`, it
 /// can't be used any more; it must be closed and opened again.
 package protocol SharedLog: EntryLog, AnyObject {
+  /// Like ``EntryLog/append(_:after:)``.
+  /// - Parameter meanwhile: called while the storage works on the entries, so that it need not wait for what the caller
+  ///   has to do. It may be called more than once, or not at all, and must not use the log.
+  func append(
+    _ entries: [SealedEntry], after revision: Revision, meanwhile: () -> Void
+  ) throws(AppendFailure)
+
   /// The digest that was stored with an entry; nil if there is no such entry.
   func digest(of revision: Revision) throws(JournalError) -> ContentDigest?
 
@@ -93,6 +100,10 @@ package struct Durability: Sendable {
 }
 
 extension SharedLog {
+  package func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
+    try append(entries, after: revision) {}
+  }
+
   /// ``confirm()``, with an error that says why commits wait.
   func awaitConfirmation() throws(JournalError) {
     do throws(JournalError) { try confirm() } catch { throw error.adding(durability.warning) }

@@ -168,14 +168,18 @@ final class Connection: Sendable {
   // MARK: Statements
 
   /// Runs a statement, and returns its rows. Outside of a transaction, it is repeated as by ``retrying(_:)``.
+  /// - Parameter meanwhile: called when the statement is sent, before the answer is awaited. It must not use this
+  ///   connection.
   /// - Throws: ``ServerFailure``. After one of kind `lost`, the connection can't be used any more.
   @discardableResult
   func run(
-    _ statement: Statement, _ parameters: [Parameter] = [], within time: Duration
+    _ statement: Statement, _ parameters: [Parameter] = [], within time: Duration,
+    meanwhile: () -> Void = {}
   ) throws(ServerFailure) -> Rows {
     try retrying { () throws(ServerFailure) -> Rows in
       try using(time) { state throws(ServerFailure) in
         try send(statement, parameters, &state, time)
+        meanwhile()
         return try result(&state, time)
       }
     }

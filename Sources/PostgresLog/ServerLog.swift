@@ -238,7 +238,9 @@ final class ServerLog: EntryLog {
     }
   }
 
-  func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
+  func append(
+    _ entries: [SealedEntry], after revision: Revision, meanwhile: () -> Void
+  ) throws(AppendFailure) {
     guard calls.enter() else { throw .refused(.closed()) }
     defer { calls.leave() }
     guard isWriting.withLock({ $0 }) else { throw .refused(.logIsReadOnly()) }
@@ -246,7 +248,7 @@ final class ServerLog: EntryLog {
     let warningCount = connection.warningCount
     let isStored: Bool
     do throws(ServerFailure) {
-      isStored = try store(entries, after: revision, through: last.revision)
+      isStored = try store(entries, after: revision, through: last.revision, meanwhile)
     } catch {
       switch error.kind {
       case .lost: throw .unknown(error.journalError)
@@ -305,7 +307,7 @@ final class ServerLog: EntryLog {
 
   /// - Returns: false if the entries do not follow the newest entry.
   private func store(
-    _ entries: [SealedEntry], after revision: Revision, through last: Revision
+    _ entries: [SealedEntry], after revision: Revision, through last: Revision, _ meanwhile: () -> Void
   ) throws(ServerFailure) -> Bool {
     let digest = try? entries.first?.previousDigest()
     let values: [Connection.Parameter] = [
@@ -325,7 +327,8 @@ final class ServerLog: EntryLog {
       let statement = notifies ? Schema.append : Schema.quietAppend
       do throws(ServerFailure) {
         if !wasReserved {
-          return note(try connection.run(statement, values, within: Self.writingPatience).count == 1)
+          return note(
+            try connection.run(statement, values, within: Self.writingPatience, meanwhile: meanwhile).count == 1)
         }
         if byteCount > Self.largeByteCount {
           // Enough for 256 KiB a second.
