@@ -315,6 +315,89 @@ import Testing
     }
   }
 
+  // MARK: One batch after the other
+
+  /// A node sends a batch before it ends the one before. That end waits neither for the answer, nor for an image that must
+  /// be sent first, and does not depend on the outcome.
+  @Test(
+    .timeLimit(.minutes(2)),
+    arguments: [nil, SharedMemory.Fault.downBefore, .refused, .lostAfter], [false, true])
+  func aDurableCommitReturnsBeforeTheNextBatchIsStored(_ fault: SharedMemory.Fault?, _ hasImage: Bool) throws
+  {
+    try withTemporaryFolder { folder in
+      let memory = SharedMemory()
+      var options = JournalOptions()
+      options.sharing = memory
+      let url = folder.url.appending(path: "Node.journal")
+      let local = try Journal<Logbook>.create(at: url)
+      try local.commit { try $0.write(1, "before") }
+      try local.close()
+      try Journal<Logbook>.share(at: url, through: memory, address: memory.address, options: options) { _ in }
+      let node = try Journal<Logbook>.open(at: url, options: options)
+      let image = try hasImage ? node.blobs.add(Data("an image".utf8)) : nil
+      let (hasReturned, isTested, isDone) = (
+        DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+      )
+      let second = Lock<Result<Revision, any Error>?>(nil)
+      @Sendable func startSecond() -> Bool {
+        Threads.start {
+          let result = Result { try node.commit { try $0.write(3, "second", blob: image) }.revision }
+          second.withLock { $0 = result }
+          isDone.signal()
+        }
+      }
+      memory.contents.withLock { contents in
+        contents.retryTime = .milliseconds(300)
+        if hasImage {
+          contents.whenImageArrives = {
+            memory.contents.withLock { $0.whenImageArrives = nil }
+            isTested.wait()
+          }
+        }
+        contents.whenSent = { first in
+          if first == 2 {
+            #expect(startSecond())
+            // Until it is in the queue.
+            usleep(100_000)
+          } else {
+            memory.contents.withLock { contents in
+              contents.whenSent = nil
+              if let fault { contents.faults = [fault] }
+            }
+            if !hasImage { isTested.wait() }
+          }
+        }
+      }
+      let isStarted = Threads.start {
+        if (try? node.commit { try $0.write(2, "first") }.revision) == 2 { hasReturned.signal() }
+      }
+      try #require(isStarted)
+      #expect(hasReturned.wait(timeout: .now() + 20) == .success)
+      #expect(node.head.revision == 2 && node.state.pages.count == 2)
+      #expect(second.withLock { $0 == nil })
+      isTested.signal()
+      isDone.wait()
+
+      let (revision, error) = second.withLock { result -> (Revision?, JournalError?) in
+        switch result {
+        case .success(let revision): (revision, nil)
+        case .failure(let error): (nil, error as? JournalError)
+        case nil: (nil, nil)
+        }
+      }
+      switch fault {
+      case .refused: #expect(error?.code == .io)
+      case .downBefore: #expect(error?.code == .outcomeUnknown)
+      default: #expect(revision == 3)
+      }
+      memory.cut()
+      let isStored = fault == nil || fault == .lostAfter
+      #expect(try node.commit { try $0.write(4, "third") }.revision == (isStored ? 4 : 3))
+      #expect(node.state.pages.count == (isStored ? 4 : 3))
+      try node.close()
+    }
+  }
+
   // MARK: Failures
 
   @Test func afterALostConnectionTheServerSaysWhetherTheCommitIsStored() throws {

@@ -35,6 +35,10 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     /// The faults of the next appends; the last element is for the next one.
     var faults: [Fault] = []
     var retryTime = Duration.seconds(20)
+    /// Called in each append after the caller's work, before anything is stored.
+    var whenSent: (@Sendable (_ first: Revision) -> Void)?
+    /// Called before an image is stored.
+    var whenImageArrives: (@Sendable () -> Void)?
     /// Called once, when the next connection is lost in an append.
     var whenLost: (@Sendable () -> Void)?
     /// Whether no connection gets the turn.
@@ -149,6 +153,7 @@ private final class SharedMemoryLog: SharedLog {
   func hasImage(_ blob: Blob) throws(JournalError) -> Bool { try using { $0.images[blob] != nil } }
 
   func addImage(_ blob: Blob, _ piece: () throws(JournalError) -> [UInt8]) throws(JournalError) {
+    storage.contents.withLock { $0.whenImageArrives }?()
     var bytes: [UInt8] = []
     while true {
       let next = try piece()
@@ -219,7 +224,11 @@ private final class SharedMemoryLog: SharedLog {
     storage.contents.withLock { if $0.turn == ObjectIdentifier(self) { $0.turn = nil } }
   }
 
-  func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
+  func append(
+    _ entries: [SealedEntry], after revision: Revision, meanwhile: () -> Void
+  ) throws(AppendFailure) {
+    meanwhile()
+    storage.contents.withLock { $0.whenSent }?(revision + 1)
     if storage.contents.withLock({ $0.faults.last }) == .lostLate {
       _ = DispatchSemaphore(value: 0).wait(timeout: .now() + (storage.retryTime * 2).timeInterval)
     }
