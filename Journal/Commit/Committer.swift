@@ -496,6 +496,8 @@ final class Committer<State: EventSourced>: Sendable {
   private func write(_ work: CommitQueue.Work) throws(AppendFailure) {
     guard let first = work.entries.first, let last = work.entries.last else { return }
     if !work.blobs.isEmpty {
+      // Before anything is sent, images are flushed and sent, which may take long.
+      endEarlierBatch()
       do throws(JournalError) { try blobs.flush() } catch {
         // After a failed flush, another one may succeed although data was lost.
         throw .refused(error.code == .outOfResources ? error : Self.poisoned(error))
@@ -643,7 +645,7 @@ final class Committer<State: EventSourced>: Sendable {
     runs.lost = nil
     lost.leave()
     let isUnused = turn.withLock { turn in
-      guard let reserved = turn, reserved.isComplete, queue.withLock({ $0.batches.isEmpty }) else {
+      guard let reserved = turn, reserved.isComplete, queue.withLock({ $0.isEmpty }) else {
         return false
       }
       turn = nil

@@ -295,7 +295,7 @@ final class NodeLog: EntryLog {
   // MARK: Appending
 
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
-    try append(entries, after: revision, {}) { _ in }
+    try append(entries, after: revision, meanwhile: {}, prepare: { _ in })
   }
 
   /// Appends entries after the images that they name.
@@ -305,19 +305,21 @@ final class NodeLog: EntryLog {
     _ entries: [SealedEntry], after revision: Revision, naming images: Set<Blob>, from blobs: BlobStore,
     meanwhile: () -> Void
   ) throws(AppendFailure) {
-    if !images.isEmpty || turn.withLockIfFree({ _ in true }) == nil { meanwhile() }
-    try append(entries, after: revision, meanwhile) { connection throws(JournalError) in
-      for image in images where !stored.withLock({ $0.contains(image) }) {
-        try blobs.send(image, to: connection, or: place.options.sharing?.images)
-        noteStored(image)
-      }
-    }
+    if turn.withLockIfFree({ _ in true }) == nil { meanwhile() }
+    try append(
+      entries, after: revision, meanwhile: meanwhile,
+      prepare: { connection throws(JournalError) in
+        for image in images where !stored.withLock({ $0.contains(image) }) {
+          try blobs.send(image, to: connection, or: place.options.sharing?.images)
+          noteStored(image)
+        }
+      })
   }
 
   /// - Parameter prepare: sends what the entries need. Called again for each new connection.
   private func append(
-    _ entries: [SealedEntry], after revision: Revision, _ meanwhile: () -> Void,
-    _ prepare: (any SharedLog) throws(JournalError) -> Void
+    _ entries: [SealedEntry], after revision: Revision, meanwhile: () -> Void,
+    prepare: (any SharedLog) throws(JournalError) -> Void
   ) throws(AppendFailure) {
     guard let last = entries.last else { return }
     try turn.withLock { turn throws(AppendFailure) in
@@ -338,6 +340,7 @@ final class NodeLog: EntryLog {
     var lost: JournalError?
     var deadline: ContinuousClock.Instant?
     while true {
+      // Connecting may take long.
       if turn.connection == nil { meanwhile() }
       var failure: AppendFailure
       do throws(JournalError) {

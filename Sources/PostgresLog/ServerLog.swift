@@ -328,7 +328,8 @@ final class ServerLog: EntryLog {
       do throws(ServerFailure) {
         if !wasReserved {
           return note(
-            try connection.run(statement, values, within: Self.writingPatience, meanwhile: meanwhile).count == 1)
+            try connection.run(statement, values, within: Self.writingPatience, meanwhile: meanwhile).count
+              == 1)
         }
         if byteCount > Self.largeByteCount {
           // Enough for 256 KiB a second.
