@@ -136,8 +136,8 @@ package enum AppendFailure: Error, Sendable {
   /// Nothing was stored, for the reason given.
   ///
   /// With the code `outOfResources`, the next append may succeed. The engine then fails the commits of the batch, and
-  /// those that build on it, with that code, and the next commit starts from the durable state. The same holds for
-  /// `unreachable` and `permission` if the log is shared. With any other code, no append will succeed: the engine fails
+  /// those that build on it, with that code, and the next commit starts from the durable state. If the log is shared, the
+  /// same holds for every code but `poisoned`. With any other code, no append will succeed: the engine fails
   /// the commits with `poisoned`, and takes no more.
   case refused(JournalError)
   /// None, the first few or all of the entries may be stored. No entry is stored in part. The engine fails the commits of

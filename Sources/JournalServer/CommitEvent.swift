@@ -184,7 +184,7 @@ struct CommitEvent {
   private func color() throws(APIError) -> Catalog.Color? {
     guard let hex = try changes.string("color") else { return nil }
     guard let color = Catalog.Color(hex: hex) else {
-      throw .wrongUse("color is #RRGGBB or #RRGGBBAA, not \"\(hex)\"")
+      throw .wrongUse("color is #RGB, #RRGGBB or #RRGGBBAA, not \"\(hex)\"")
     }
     return color
   }
