@@ -73,8 +73,8 @@ final class Committer<State: EventSourced>: Sendable {
   /// Whether the last attempt to append lost its revisions to another node.
   private let isContended = Lock(false)
   private let published: Published<State>
-  /// Ends the newest durable batch, if the next one can be sent to a shared log before.
-  private let ending = Lock<(@Sendable () -> Void)?>(nil)
+  /// Ends the newest durable batch, if that was put off until the next one is sent to a shared log.
+  private let earlierEnd = Lock<(@Sendable () -> Void)?>(nil)
   /// Leads batches whose first commit is a task's, or waits for another batch.
   private let leader = Worker()
 
@@ -438,19 +438,16 @@ final class Committer<State: EventSourced>: Sendable {
     if !waitForReruns(), losesContendedTurn(batch) { return }
     let (work, next) = queue.withLock { $0.takeFirst() }
     do throws(AppendFailure) {
-      // A journal that is being closed still writes accepted entries.
-      if let refusal = queue.withLock({ $0.refusal }), refusal.code != .closed { throw .refused(refusal) }
       try write(work)
       let end = { @Sendable in
         work.publish(work.eventCount)
         batch.finish(nil)
       }
       // The next batch has a leader already, which can send it to a shared log first.
-      let isLater = node != nil && queue.withLock { !$0.isEmpty }
-      if isLater { ending.withLock { $0 = end } } else { end() }
+      let isPutOff = node != nil && queue.withLock { !$0.isEmpty }
+      if isPutOff { earlierEnd.withLock { $0 = end } } else { end() }
       next.giveTurn()
     } catch {
-      endEarlierBatch()
       let cause = error.cause
       switch error {
       case .refused where passes(cause):
@@ -494,6 +491,10 @@ final class Committer<State: EventSourced>: Sendable {
   }
 
   private func write(_ work: CommitQueue.Work) throws(AppendFailure) {
+    // At the latest now: this batch may have failed before it was sent.
+    defer { endEarlierBatch() }
+    // A journal that is being closed still writes accepted entries.
+    if let refusal = queue.withLock({ $0.refusal }), refusal.code != .closed { throw .refused(refusal) }
     guard let first = work.entries.first, let last = work.entries.last else { return }
     if !work.blobs.isEmpty {
       // Before anything is sent, images are flushed and sent, which may take long.
@@ -523,10 +524,10 @@ final class Committer<State: EventSourced>: Sendable {
     }
   }
 
-  /// Ends the batch before this one, if that was put off until this one was sent. While the server works on this one,
-  /// readers see the state after the other, and its commits return.
+  /// Ends the batch before the one that is led, if that was put off: readers see its state, and its commits return while
+  /// the server works on the other.
   private func endEarlierBatch() {
-    let end = ending.withLock { end in
+    let end = earlierEnd.withLock { end in
       defer { end = nil }
       return end
     }

@@ -135,10 +135,10 @@ package enum AppendFailure: Error, Sendable {
   case conflict(newest: Revision)
   /// Nothing was stored, for the reason given.
   ///
-  /// With the code `outOfResources`, the next append may succeed. The engine then fails the commits of the batch, and
-  /// those that build on it, with that code, and the next commit starts from the durable state. If the log is shared, the
-  /// same holds for every code but `poisoned`. With any other code, no append will succeed: the engine fails
-  /// the commits with `poisoned`, and takes no more.
+  /// With the code `outOfResources`, and if the log is shared with every code but `poisoned`, the next append may succeed.
+  /// The engine then fails the commits of the batch, and those that build on it, with that code, and the next commit
+  /// starts from the durable state. With any other code, no append will succeed: the engine fails the commits with
+  /// `poisoned`, and takes no more.
   case refused(JournalError)
   /// None, the first few or all of the entries may be stored. No entry is stored in part. The engine fails the commits of
   /// the batch with `outcomeUnknown`, and appends nothing more; opening the log again shows the outcome. If the log is

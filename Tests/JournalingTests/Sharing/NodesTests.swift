@@ -324,16 +324,8 @@ import Testing
     arguments: [nil, SharedMemory.Fault.downBefore, .refused, .lostAfter], [false, true])
   func aDurableCommitReturnsBeforeTheNextBatchIsStored(_ fault: SharedMemory.Fault?, _ hasImage: Bool) throws
   {
-    try withTemporaryFolder { folder in
-      let memory = SharedMemory()
-      var options = JournalOptions()
-      options.sharing = memory
-      let url = folder.url.appending(path: "Node.journal")
-      let local = try Journal<Logbook>.create(at: url)
-      try local.commit { try $0.write(1, "before") }
-      try local.close()
-      try Journal<Logbook>.share(at: url, through: memory, address: memory.address, options: options) { _ in }
-      let node = try Journal<Logbook>.open(at: url, options: options)
+    try withLogbook { memory, node in
+      try node.commit { try $0.write(1, "before") }
       let image = try hasImage ? node.blobs.add(Data("an image".utf8)) : nil
       let (hasReturned, isTested, isDone) = (
         DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
@@ -394,7 +386,32 @@ import Testing
       let isStored = fault == nil || fault == .lostAfter
       #expect(try node.commit { try $0.write(4, "third") }.revision == (isStored ? 4 : 3))
       #expect(node.state.pages.count == (isStored ? 4 : 3))
-      try node.close()
+    }
+  }
+
+  /// A log need not call what there is to do meanwhile: PostgreSQL's does not if it first learns that there are no
+  /// notifications. The first commit then returned only with a later one, or never.
+  @Test(.timeLimit(.minutes(2))) func aCommitReturnsAlthoughTheLogDoesNothingMeanwhile() throws {
+    try withLogbook { memory, node in
+      try node.commit { try $0.write(1, "before") }
+      let isDone = DispatchSemaphore(value: 0)
+      @Sendable func start(_ page: Int) -> Bool {
+        Threads.start {
+          if (try? node.commit { try $0.write(page, "text") }) != nil { isDone.signal() }
+        }
+      }
+      memory.contents.withLock { contents in
+        contents.callsMeanwhile = false
+        contents.whenSent = { first in
+          guard first < 4 else { return }
+          #expect(start(first + 1))
+          // Until it is in the queue.
+          usleep(100_000)
+        }
+      }
+      try #require(start(2))
+      for _ in 2...4 { #expect(isDone.wait(timeout: .now() + 20) == .success) }
+      #expect(node.head.revision == 4 && node.state.pages.count == 4)
     }
   }
 
@@ -797,14 +814,7 @@ import Testing
 
   /// The server is replaced by a standby that lacks the image, before or after the entry that names it.
   @Test(arguments: [true, false]) func anImageIsSentAgainToAnotherServer(_ isRetry: Bool) throws {
-    try withTemporaryFolder { folder in
-      let memory = SharedMemory()
-      var options = JournalOptions()
-      options.sharing = memory
-      let url = folder.url.appending(path: "Node.journal")
-      try Journal<Logbook>.create(at: url).close()
-      try Journal<Logbook>.share(at: url, through: memory, address: memory.address, options: options) { _ in }
-      let journal = try Journal<Logbook>.open(at: url, options: options)
+    try withLogbook { memory, journal in
       let image = try journal.blobs.add(Data("an image".utf8))
       if isRetry {
         memory.contents.withLock { contents in
@@ -818,7 +828,6 @@ import Testing
       }
       try journal.commit { try $0.write(2, "second", blob: image) }
       #expect(memory.contents.withLock { $0.images[image] } == Array("an image".utf8))
-      try journal.close()
     }
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Locks
+import LogbookModel
 import PostgresLog
 import TestSupport
 
@@ -146,5 +147,20 @@ func withNodes(
     let open = try (0..<count).map { try nodes.open($0) }
     defer { for journal in open { try? journal.close() } }
     try body(nodes, open)
+  }
+}
+
+/// Calls `body` with an empty open node, whose log is in memory, and closes it.
+func withLogbook(_ body: (SharedMemory, Journal<Logbook>) throws -> Void) throws {
+  try withTemporaryFolder { folder in
+    let memory = SharedMemory()
+    var options = JournalOptions()
+    options.sharing = memory
+    let url = folder.url.appending(path: "Node.journal")
+    try Journal<Logbook>.create(at: url).close()
+    try Journal<Logbook>.share(at: url, through: memory, address: memory.address, options: options) { _ in }
+    let journal = try Journal<Logbook>.open(at: url, options: options)
+    try body(memory, journal)
+    try journal.close()
   }
 }

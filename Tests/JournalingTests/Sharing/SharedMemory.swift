@@ -35,6 +35,8 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     /// The faults of the next appends; the last element is for the next one.
     var faults: [Fault] = []
     var retryTime = Duration.seconds(20)
+    /// Whether appends call what their callers have to do meanwhile. A log may not do so.
+    var callsMeanwhile = true
     /// Called in each append after the caller's work, before anything is stored.
     var whenSent: (@Sendable (_ first: Revision) -> Void)?
     /// Called before an image is stored.
@@ -227,7 +229,7 @@ private final class SharedMemoryLog: SharedLog {
   func append(
     _ entries: [SealedEntry], after revision: Revision, meanwhile: () -> Void
   ) throws(AppendFailure) {
-    meanwhile()
+    if storage.contents.withLock({ $0.callsMeanwhile }) { meanwhile() }
     storage.contents.withLock { $0.whenSent }?(revision + 1)
     if storage.contents.withLock({ $0.faults.last }) == .lostLate {
       _ = DispatchSemaphore(value: 0).wait(timeout: .now() + (storage.retryTime * 2).timeInterval)
