@@ -32,43 +32,35 @@ struct Recovery<State: EventSourced> {
       self = try Self(upToDamage: url, options)
       return
     }
-    var seen: Head?
     while true {
+      let folder = try JournalFolder(url, hook: options.fileHook, readHook: options.readHook)
       do {
-        self = try Self(looking: url, mode: mode, locksExclusively, makesState, options)
+        self = try Self(looking: folder, mode: mode, locksExclusively, makesState, options)
         return
-      } catch let error as JournalError where error.code == .damaged && mode != .readWrite {
-        // Another process may have pruned the history between two attempts.
-        guard let base = Self.baseHead(url), base != seen else { throw error }
-        seen = base
-      } catch let error as JournalError where error.code == .permission && mode == .readWrite {
-        guard let path = Self.pathOfProtected(url) else { throw error }
-        throw JournalError(.permission, "this user may not write to the journal", path: path)
+      } catch {
+        // Another process has erased or pruned meanwhile.
+        if mode != .readWrite, folder.isLogReplaced { continue }
+        guard mode == .readWrite, (error as? JournalError)?.code == .permission, Self.isProtected(folder)
+        else { throw error }
+        throw JournalError(.permission, "this user may not write to the journal", path: folder.path)
       }
     }
   }
 
-  /// The path of the journal at a URL if its owner, without whom it does not open, has no permission to write.
-  private static func pathOfProtected(_ url: URL) -> String? {
-    guard let folder = try? JournalFolder(url, hook: nil) else { return nil }
-    let isProtected = [folder.path, folder.entries].contains { path in
+  /// Whether the owner of the journal, without whom it does not open, has no permission to write.
+  private static func isProtected(_ folder: JournalFolder) -> Bool {
+    [folder.path, folder.entries].contains { path in
       let attributes = try? FileManager.default.attributesOfItem(atPath: path)
       return (attributes?[.posixPermissions] as? Int).map { $0 & 0o200 == 0 } ?? false
     }
-    return isProtected ? folder.path : nil
-  }
-
-  /// The base of the journal at a URL.
-  private static func baseHead(_ url: URL) -> Head? {
-    try? JournalFolder(url, hook: nil).readFormat().base?.head
   }
 
   private init(
-    looking url: URL, mode: Journal<State>.Mode, _ locksExclusively: Bool, _ makesState: Bool,
+    looking folder: JournalFolder, mode: Journal<State>.Mode, _ locksExclusively: Bool, _ makesState: Bool,
     _ options: JournalOptions
   ) throws {
     damage = nil
-    folder = try JournalFolder(url, hook: options.fileHook, readHook: options.readHook)
+    self.folder = folder
     let isTransient = options.logStorage.isTransient
     if !isTransient { try FolderLock.checkIsNotInMemory(folder) }
     lock =

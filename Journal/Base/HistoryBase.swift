@@ -38,8 +38,14 @@ final class HistoryBase: Sendable {
   /// - Parameter format: the journal's FORMAT; nil for the base of any journal, which salvage compares itself.
   /// - Throws: ``JournalError`` with code `damaged` if it is not that of this journal, or its first lines are altered.
   static func open(in entries: Folder, _ format: JournalFormat?) throws(JournalError) -> HistoryBase? {
-    guard try entries.status(of: fileName) != nil else { return nil }
-    let base = try HistoryBase(try entries.file(fileName, .reading))
+    let file: File
+    do throws(JournalError) {
+      file = try entries.file(fileName, .reading)
+    } catch {
+      if error.code == .notFound { return nil }
+      throw error
+    }
+    let base = try HistoryBase(file)
     if let format, base.journal != format.id || base.formatDigest != format.digest {
       throw invalid(base.file.path)
     }

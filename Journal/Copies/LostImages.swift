@@ -47,6 +47,7 @@ extension Journal {
   /// The error about an image that can't be copied. If the image is lost, it names the entities that need it.
   /// - Parameter piece: the entries that were read last; none if the base of a pruned history was read.
   func explained(_ error: JournalError, of blob: Blob, in piece: [SealedEntry]) -> JournalError {
+    let error = folder.explaining(error)
     guard error.code == .damaged else { return error }
     var entities: [EntityKey] = []
     func note(_ entity: EntityKey, _ blobs: [Blob]) {

@@ -8,6 +8,9 @@ import Foundation
 /// and replaced by another one. Paths are used only in messages.
 package struct JournalFolder: Sendable {
   let root: Folder
+  /// The folder of the log when this was opened; nil if there was none. Held open, so that no other folder gets its
+  /// identity.
+  private let entriesAtOpening: Folder?
 
   var path: String { root.path }
   var hook: FileHook? { root.hook }
@@ -39,7 +42,10 @@ package struct JournalFolder: Sendable {
     self.init(root: try Folder(path, followsLinks: false, hook: hook, readHook: readHook))
   }
 
-  init(root: Folder) { self.root = root }
+  init(root: Folder) {
+    self.root = root
+    entriesAtOpening = try? root.folder("entries")
+  }
 
   /// The path by which errors refer to the journal at a URL.
   /// - Throws: ``JournalError`` with code `wrongUse` for anything but a file URL.
@@ -86,6 +92,24 @@ package struct JournalFolder: Sendable {
       try root.flush()
     }
     return try root.folder(name)
+  }
+
+  // MARK: Replaced logs
+
+  /// Whether another process has erased content or pruned the history since this was opened: both replace the log.
+  var isLogReplaced: Bool {
+    guard let opened = try? entriesAtOpening?.status().identity,
+      let current = try? root.status(of: "entries")?.identity
+    else { return false }
+    return opened != current
+  }
+
+  /// An error of a reader. What it misses may have been erased or pruned since it was opened; then nothing is damaged.
+  func explaining(_ error: JournalError) -> JournalError {
+    guard error.code == .damaged, isLogReplaced else { return error }
+    return JournalError(
+      .pruned, "content was erased, or history was pruned, since the journal was opened; open it again",
+      revision: error.revision, path: path)
   }
 
   // MARK: Checking
@@ -162,8 +186,13 @@ package struct JournalFolder: Sendable {
 
   /// Reads the base of the history; nil if it was not pruned.
   func readBase(_ format: JournalFormat) throws(JournalError) -> HistoryBase? {
-    guard let entries = try openFolder("entries") else { return nil }
-    return try HistoryBase.open(in: entries, format)
+    while let entries = try openFolder("entries") {
+      let base = try HistoryBase.open(in: entries, format)
+      if base != nil { return base }
+      // Another process may be pruning the history: it exchanges the folder and removes the old one with its base.
+      if try root.status(of: "entries")?.identity == entries.status().identity { return nil }
+    }
+    return nil
   }
 
   /// Reads FORMAT.

@@ -201,9 +201,10 @@ public final class BlobStore: Sendable {
   }
 
   private func missing(_ blob: Blob) -> JournalError {
-    JournalError(
-      .damaged, "the bytes of an image are missing; restore the file from a backup", path: url(of: blob).path
-    )
+    journal.explaining(
+      JournalError(
+        .damaged, "the bytes of an image are missing; restore the file from a backup",
+        path: url(of: blob).path))
   }
 
   private func altered(_ blob: Blob) -> JournalError {

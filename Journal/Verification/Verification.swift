@@ -72,7 +72,8 @@ extension Journal {
   ///   - deep: whether to also decode every layer and snapshot, and to prove that it and every checkpoint equal the
   ///     state that the entries before it make. Only this detects one that was forged with correct checksums.
   ///   - progress: called regularly with the revision reached and the newest one.
-  /// - Throws: ``JournalError`` if the journal is closed. Problems of the journal are in the result.
+  /// - Throws: ``JournalError``: `closed`; `pruned` if another process erases or prunes meanwhile. Problems of the journal
+  ///   are in the result.
   /// - Complexity: O(n) in the bytes of the journal and its images.
   public func verify(
     deep: Bool = false, progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
@@ -83,7 +84,7 @@ extension Journal {
     if let failure = chain.faults.failure { verifier.note(failure) }
     var snapshots = SnapshotVerifier<State>(chain, isDeep: deep)
     do throws(JournalError) { try snapshots.read(through: expected.revision) } catch {
-      if error.code == .closed { throw error }
+      if error.code == .closed || error.code == .pruned { throw error }
       verifier.note(error)
     }
     do throws(JournalError) {
@@ -112,7 +113,7 @@ extension Journal {
       }
       verifier.finish(expected)
     } catch {
-      if error.code == .closed { throw error }
+      if error.code == .closed || error.code == .pruned { throw error }
       verifier.note(error)
     }
     try checkBlobs(&verifier)
@@ -138,7 +139,7 @@ extension Journal {
         try blobs.check(blob)
       } catch {
         // A shortage says nothing about the journal.
-        if error.code == .closed || error.code == .outOfResources { throw error }
+        if [.closed, .pruned, .outOfResources].contains(error.code) { throw error }
         verifier.note(error)
       }
     }

@@ -130,6 +130,95 @@ extension Battery {
       }
     }
 
+    @Test(arguments: [Journal<Logbook>.Mode.readOnly, .follow], [true, false])
+    func anErasureOrPruningDuringAnyReadOfAnOpeningIsSeenOrNot(
+      _ mode: Journal<Logbook>.Mode, isErasure: Bool
+    ) throws {
+      let count = try forEachRead(isErasure: isErasure) { pages, interruption in
+        interruption.isEnabled.withLock { $0 = true }
+        let journal = try Journal<Logbook>.open(
+          at: interruption.url, mode: mode, options: interruption.options)
+        interruption.isEnabled.withLock { $0 = false }
+        defer { try? journal.close() }
+        #expect(journal.head.revision >= pages.head.revision)
+        #expect(journal.state.record(of: .page(1)) == nil && journal.state.record(of: .page(3)) != nil)
+      }
+      #expect(count > 10)
+    }
+
+    @Test(arguments: [Journal<Logbook>.Mode.readOnly, .follow], [true, false])
+    func anErasureOrPruningDuringAnyReadOfAnOpenJournalIsNoDamage(
+      _ mode: Journal<Logbook>.Mode, isErasure: Bool
+    ) throws {
+      let uses: [(name: String, body: @Sendable (Journal<Logbook>, URL) throws -> Void)] = [
+        (
+          "verify",
+          { journal, _ in
+            let problems = try journal.verify(deep: true).problems
+            #expect(problems.isEmpty, "\(problems)")
+          }
+        ),
+        (
+          "entries",
+          { journal, _ in
+            let cursor = journal.entries()
+            while try cursor.next() != nil {}
+          }
+        ),
+        ("as of", { journal, _ in _ = try journal.state(asOf: .revision(7)) }),
+        ("history", { journal, _ in _ = try journal.history(of: .page(3)) }),
+        ("backup", { journal, url in try journal.backup(to: url.appendingPathExtension("backup")) }),
+      ]
+      for use in uses {
+        let count = try forEachRead(isErasure: isErasure) { _, interruption in
+          let journal = try Journal<Logbook>.open(
+            at: interruption.url, mode: mode, options: interruption.options)
+          defer { try? journal.close() }
+          interruption.isEnabled.withLock { $0 = true }
+          do {
+            try use.body(journal, interruption.url)
+          } catch let error as JournalError where error.code == .pruned {
+            #expect(error.message.contains("open it again"))
+          } catch {
+            Issue.record("\(use.name), read \(interruption.position): \(error)")
+          }
+        }
+        #expect(count > 1, "\(use.name)")
+      }
+    }
+
+    /// Calls `body` for each read that it makes, with a new copy of a journal that is replaced during that read: first
+    /// with a whole history and then with a pruned one.
+    /// - Returns: how often it was called.
+    private func forEachRead(
+      isErasure: Bool, _ body: (Pages, Interruption) throws -> Void
+    ) throws -> Int {
+      var random = SeededGenerator()
+      var count = 0
+      try withFolderInMemory { folder in
+        let pages = try Pages(in: folder, count: 3, &random)
+        for isPruned in [false, true] {
+          if isPruned { try Journal<Logbook>.prune(before: .revision(3), at: pages.url) }
+          for position in 1... {
+            let url = try pages.copy("\(isPruned)-\(position).journal")
+            let interruption = Interruption(url, at: position) {
+              if isErasure {
+                try Journal<Logbook>.erase([.page(2)], at: url, reason: "by law")
+              } else {
+                try Journal<Logbook>.prune(before: .head(back: 3), at: url)
+              }
+            }
+            do { try body(pages, interruption) } catch {
+              Issue.record("read \(position) of a \(isPruned ? "pruned" : "whole") journal: \(error)")
+            }
+            count += 1
+            guard interruption.hasHappened else { break }
+          }
+        }
+      }
+      return count
+    }
+
     @Test func aFollowerContinuesAfterAnErasureAndReportsAPruning() throws {
       var random = SeededGenerator()
       try withFolderInMemory { folder in
@@ -181,4 +270,36 @@ private final class Counter: Sendable {
   var value: Int { count.withLock { $0 } }
 
   func add() { count.withLock { $0 += 1 } }
+}
+
+/// Something that happens during a read of a journal's files.
+private final class Interruption: Sendable {
+  let url: URL
+  let position: Int
+  /// Whether reads count.
+  let isEnabled = Lock(false)
+  private let reads = Counter()
+  private let body: @Sendable () throws -> Void
+
+  init(_ url: URL, at position: Int, _ body: @escaping @Sendable () throws -> Void) {
+    self.url = url
+    self.position = position
+    self.body = body
+  }
+
+  var hasHappened: Bool { reads.value >= position }
+
+  /// The options of the journal that reads.
+  var options: JournalOptions {
+    var options = JournalOptions()
+    options.readHook = { [self] _, _ in
+      guard isEnabled.withLock({ $0 }) else { return .proceed }
+      reads.add()
+      if reads.value == position {
+        do { try body() } catch { Issue.record("the interruption failed: \(error)") }
+      }
+      return .proceed
+    }
+    return options
+  }
 }

@@ -227,14 +227,7 @@ final class LevelDBReader: EntryLog {
     guard calls.enter() else { throw closed }
     defer { calls.leave() }
     do throws(JournalError) { return try body() } catch {
-      // The missing entry may have been pruned since this was opened. Then nothing is damaged, whatever the error says.
-      guard error.code == .damaged, let base = try? place.folder.readBase(place.format),
-        base.head != place.format.base?.head
-      else { throw error }
-      throw JournalError(
-        .pruned,
-        "history up to revision \(base.head.revision) was pruned since the journal was opened; open it again",
-        revision: base.head.revision, path: place.folder.path)
+      throw place.folder.explaining(error)
     }
   }
 }
