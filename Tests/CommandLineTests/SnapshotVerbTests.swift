@@ -97,6 +97,26 @@ import Testing
     }
   }
 
+  /// Openings replayed whatever verbs had committed.
+  @Test func aVerbThatCommitsMuchLeavesALayer() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      let made = try CatalogJournal.create(
+        at: URL(fileURLWithPath: path), options: JournalOptions(snapshots: .manual))
+      let books = try made.commit { draft in
+        try (1...2000).map { try draft.addItem(kind: "book", attributes: ["stars": .integer($0)]) }
+      }.value
+      try made.commit { draft in
+        for book in books { try draft.updateItem(book, set: ["stars": 0]) }
+      }
+      try made.close()
+      #expect(try journal("stat", path).output.contains("replayed      4,000 events at opening"))
+      #expect(try journal("revert", path, "2").code == 0)
+      #expect(try journal("stat", path).output.contains("replayed      0 events at opening"))
+      #expect(try journal("verify", path, "--deep").code == 0)
+    }
+  }
+
   @Test func unknownArgumentsOfSnapshotAreWrongUse() throws {
     try withTemporaryFolder { folder in
       let path = try makeFixedJournal(folder)

@@ -8,11 +8,10 @@ extension Arguments {
   ///
   /// Problems with layers and snapshots, which cost only time, are reported on standard error when the program ends.
   func openJournal(
-    _ terminal: Terminal, mode: CatalogJournal.Mode = .readOnly
+    _ terminal: Terminal, mode: CatalogJournal.Mode = .readOnly, snapshots: SnapshotPolicy = .manual
   ) throws -> CatalogJournal {
-    // A verb writes no layers.
     let journal = try CatalogJournal.open(
-      at: URL(fileURLWithPath: operand("JOURNAL")), mode: mode, options: journalOptions(snapshots: .manual))
+      at: URL(fileURLWithPath: operand("JOURNAL")), mode: mode, options: journalOptions(snapshots: snapshots))
     if !has("--verbose") {
       terminal.sayAtEnd {
         guard journal.state.failure == nil else { return [] }
@@ -32,7 +31,7 @@ extension Arguments {
   /// committed.
   func openForCommit(_ terminal: Terminal) throws -> CatalogJournal {
     if has("--dry-run") { return try openJournal(terminal) }
-    let journal = try openJournal(terminal, mode: .readWrite)
+    let journal = try openJournal(terminal, mode: .readWrite, snapshots: .automatic)
     try journal.catchUp()
     return journal
   }
