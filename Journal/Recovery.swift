@@ -138,7 +138,7 @@ struct Recovery<State: EventSourced> {
     guard let sharing = options.sharing else {
       throw JournalError(
         .wrongUse,
-        "the journal's log is shared with other nodes, at \(address), and this program can't reach it: it lacks the "
+        "the journal's log is shared with other nodes, and this program can't reach it: it lacks the "
           + "library for that, PostgresLog; reading the journal does not need it", path: place.folder.path)
     }
     let storage = try sharing.storage(at: address, in: place.folder)

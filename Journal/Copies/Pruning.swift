@@ -198,10 +198,10 @@ extension Journal {
 
   /// Opens a journal for work that rewrites its files; fails if another process has it open for writing.
   static func openUnused(at url: URL, mode: Mode = .readWrite, options: JournalOptions) throws -> Journal {
-    if let folder = try? JournalFolder(url, hook: nil), let address = try folder.sharedAddress() {
+    if let folder = try? JournalFolder(url, hook: nil), try folder.sharedAddress() != nil {
       throw JournalError(
         .wrongUse,
-        "the journal's log is shared, at \(address), and the server and the other nodes would keep what is removed "
+        "the journal's log is shared, and the server and the other nodes would keep what is removed "
           + "here; make the journal local with unshare first. After an erasure it can be shared again once its old "
           + "rows are deleted from the database; after a pruning it can't", path: folder.path)
     }

@@ -34,11 +34,9 @@ extension JournalFolder {
 
   /// Fails for a shared journal, whose log can't be replaced in one node only.
   func checkIsNotShared() throws(JournalError) {
-    guard let address = try sharedAddress() else { return }
+    guard try sharedAddress() != nil else { return }
     throw JournalError(
-      .wrongUse,
-      "the journal's log is shared with other nodes, at \(address); make it local with unshare first",
-      path: path)
+      .wrongUse, "the journal's log is shared with other nodes; make it local with unshare first", path: path)
   }
 }
 

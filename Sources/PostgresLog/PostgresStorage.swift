@@ -24,8 +24,8 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
 
   /// Creates the log of a journal, and the tables if they are missing.
   package func create(in place: LogPlace) throws(JournalError) {
-    try JournalError.translating {
-      let connection = try connectMakingTables()
+    try changing { connection in
+      try Self.makeTables(connection)
       do {
         try connection.run(
           Schema.newLog,
@@ -70,15 +70,16 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
   }
 
   package func begin(_ journal: JournalID) throws(JournalError) {
-    _ = try JournalError.translating {
-      try connectMakingTables().run(
+    try changing { connection in
+      try Self.makeTables(connection)
+      try connection.run(
         Schema.newLogIfMissing, [.uuid(journal.bytes), .bytes([])], within: ServerAddress.patience)
     }
   }
 
   package func finish(_ journal: JournalID, format: [UInt8]) throws(JournalError) {
-    _ = try JournalError.translating {
-      try connect(.write).0.run(
+    try changing { connection in
+      try connection.run(
         Schema.finishLog, [.uuid(journal.bytes), .bytes(format)], within: ServerAddress.patience)
     }
   }
@@ -98,10 +99,15 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
     try open(.write, of: journal, before: 1)
   }
 
-  private func connectMakingTables() throws -> Connection {
-    let (connection, _) = try connect(.write)
-    try Self.makeTables(connection)
-    return connection
+  /// Changes the tables. If the server waits for a standby before it confirms that, the error says so.
+  private func changing(_ body: (Connection) throws -> Void) throws(JournalError) {
+    try JournalError.translating {
+      let (connection, settings) = try connect(.write)
+      do { try body(connection) } catch let error as ServerFailure where error.kind == .lost {
+        guard let warning = settings.durability.warning else { throw error }
+        throw JournalError(.unreachable, "the server did not confirm the change; \(warning)")
+      }
+    }
   }
 
   /// Fails if a server must not be written to with these settings.

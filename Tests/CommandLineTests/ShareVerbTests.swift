@@ -286,6 +286,9 @@ struct ShareVerbTests {
       let joined = try journal("join", server.address, one)
       #expect(joined.code == 0 && joined.error == "journal: warning: \(warning)\n", "\(joined)")
 
+      let other = try journal("share", try make("Other.journal", in: folder), server.address)
+      #expect(other.code != 0 && other.error.contains("did not confirm the change; \(warning)"), "\(other)")
+
       try server.stop()
       let gone = try journal("doctor", one)
       let place = "shared at     \(server.address)\nnote: "

@@ -23,10 +23,12 @@ extension CatalogItem {
       let attributes = item.attributes
       for path in paths {
         guard let isDecoded = decodes(path, from: attributes) else { continue }
-        precondition(
-          isDecoded,
-          "\(Self.self) decodes no attribute \"\(path.names.joined(separator: "."))\", which a query or an "
-            + "index names after a property. Return the encoded name from \(Self.self).attributeName(of:).")
+        guard isDecoded else {
+          // A release build would not print the message of a precondition.
+          fatalError(
+            "\(Self.self) decodes no attribute \"\(path.names.joined(separator: "."))\", which a query or an "
+              + "index names after a property. Return the encoded name from \(Self.self).attributeName(of:).")
+        }
         paths.remove(path)
         unconfirmed.withLock { _ = $0[model]?.remove(path) }
       }

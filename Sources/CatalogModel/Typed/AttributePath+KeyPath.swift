@@ -37,11 +37,13 @@ extension AttributePath {
     let arePlain = names.allSatisfy { name in
       !name.isEmpty && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
     }
-    precondition(
-      text.hasPrefix(root) && !names.isEmpty && arePlain,
-      "\(text) is not a stored property. If it is an attribute, return its name from "
-        + "\(Model.self).attributeName(of:), or name it in the query: .attribute(\"name\", in: .equal(to: \"Ana\"))."
-    )
+    guard text.hasPrefix(root), !names.isEmpty, arePlain else {
+      // A release build would not print the message of a precondition.
+      fatalError(
+        "\(text) is not a stored property. If it is an attribute, return its name from "
+          + "\(Model.self).attributeName(of:), or name it in the query: .attribute(\"name\", in: .equal(to: \"Ana\"))."
+      )
+    }
     return names
   }
 }
