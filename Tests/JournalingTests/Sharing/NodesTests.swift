@@ -1054,7 +1054,7 @@ import Testing
       try nodes.share()
       // A process without the library for shared logs can't write to the folder alone.
       let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: nodes.url(0)) }
-      #expect(error?.code == .wrongUse && error?.message.contains("memory://here") == true)
+      #expect(error?.code == .wrongUse && error?.message.contains("PostgresLog") == true)
       let backup = folder.url.appending(path: "Other.journal")
       let reader = try Journal<Ledger>.open(at: nodes.url(0), mode: .readOnly)
       try reader.backup(to: backup)
