@@ -28,7 +28,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let locked = Code(rawValue: "locked")
     /// There is no journal, entry or entity of that name.
     public static let notFound = Code(rawValue: "notFound")
-    /// The requested history was pruned.
+    /// The requested history was pruned, or what a reader misses was erased or pruned since it opened the journal.
     public static let pruned = Code(rawValue: "pruned")
     /// Something is already there.
     public static let alreadyExists = Code(rawValue: "alreadyExists")
