@@ -45,7 +45,8 @@ extension Journal {
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the backup.
   /// - Throws: ``JournalError``: `locked` while another process has the backup open for writing; `alreadyExists` if
   ///   something else is there, such as a journal that is no backup; `conflict` if the backup has another history, and
-  ///   then it is not changed; `damaged` if this journal or the backup is damaged; `io` if the disk is full.
+  ///   then it is not changed; `damaged` if this journal or the backup is damaged; `io` if the disk is full; `pruned` if
+  ///   another process has erased content or pruned the history since this journal was opened.
   /// - Complexity: O(n) in the bytes of entries and images that are new in the backup, and in the number of all images.
   ///   If this journal has images that the backup lacks and no new entry names, also in the bytes of all entries.
   @discardableResult
@@ -55,7 +56,7 @@ extension Journal {
     let path = try JournalFolder.path(of: url)
     try checkIsOutside(path)
     let last = head
-    try checkBaseIsCurrent()
+    try folder.checkLogIsCurrent()
     if let status = try Folder.status(ofPath: path), status.kind == .folder,
       try !Folder(path, followsLinks: false, hook: nil).names().isEmpty
     {
@@ -74,8 +75,9 @@ extension Journal {
   ///   - url: the folder to create; its parent must exist.
   ///   - selector: the last entry of the copy.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
-  /// - Throws: ``JournalError`` with code `alreadyExists` if something is at `url`, `damaged`, or `io` if the disk is
-  ///   full; then there is no copy.
+  /// - Throws: ``JournalError`` with code `alreadyExists` if something is at `url`, `damaged`, `io` if the disk is
+  ///   full, or `pruned` if another process has erased content or pruned the history since this journal was opened;
+  ///   then there is no copy.
   /// - Complexity: O(n) in the bytes of the entries and their images and, if history was pruned, in the bytes of the
   ///   entries up to the one that has the digest of the base.
   public func copy(
@@ -84,7 +86,7 @@ extension Journal {
   ) throws {
     try checkIsOutside(try JournalFolder.path(of: url))
     let last = try Replay<State>(log: log, format: format).head(at: try revision(at: selector))
-    try checkBaseIsCurrent()
+    try folder.checkLogIsCurrent()
     // A journal for further work does not share files.
     _ = try copy(to: url, through: last, sharesImages: false, isBackup: false, progress)
   }
@@ -123,18 +125,6 @@ extension Journal {
         metadata: [PruningMetadata.vouchedBy: "\(voucher.revision) \(voucher.digest.hex)"]),
       base.checkpoint, base.schema)
     try copy.prove(observer)
-  }
-
-  /// Fails if another process has erased something from the base since this journal was opened. Its own base still has
-  /// that content.
-  ///
-  /// Called after the last entry of a copy was chosen: an erasure that comes later is not in the copy, and the next run
-  /// finds it.
-  /// - Throws: ``JournalError`` with code `pruned`.
-  func checkBaseIsCurrent() throws(JournalError) {
-    guard let base = format.base, try folder.readBase(format)?.stateDigest != base.stateDigest else { return }
-    throw JournalError(
-      .pruned, "something was erased from the journal since it was opened; open it again", path: folder.path)
   }
 
   private func update(

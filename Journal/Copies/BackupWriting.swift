@@ -85,7 +85,7 @@ extension Journal {
     progress: (CopyProgress) throws -> Void = { _ in }, write: (Data) throws -> Void
   ) throws -> BackupReport {
     let last = head
-    try checkBaseIsCurrent()
+    try folder.checkLogIsCurrent()
     var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
     let images = try folder.openImages()
     var buffer = Data()

@@ -95,8 +95,9 @@ final class ExistingBackup {
       throw JournalError(
         .conflict,
         "the backup has \(count) \(count == 1 ? "entry" : "entries") more than the journal, from entry "
-          + "\(newest.revision + 1) on: it was written to, or the journal was restored from an older backup. Nothing "
-          + "was changed; make a new backup under another name", revision: newest.revision + 1,
+          + "\(newest.revision + 1) on: another run has just written them, the backup was written to, or the journal was "
+          + "restored from an older backup. Nothing was changed; run it again or, if that fails too, make a new backup "
+          + "under another name", revision: newest.revision + 1,
         path: folder.path)
     }
     return head

@@ -4,7 +4,7 @@ extension Journal {
   /// - Parameter head: the entry before the first. If that is the base of a pruned history, the blobs of its state
   ///     come first, without entries.
   /// - Throws: ``JournalError`` with code `damaged` at the first entry that is missing or altered, or if the last one
-  ///   is not `last`.
+  ///   is not `last`; `pruned` if another process has replaced the log.
   func readPieces(
     after head: Head, through last: Head, _ observer: CopyObserver,
     _ body: (_ piece: [SealedEntry], _ blobs: [Blob], _ head: Head) throws -> Void
@@ -21,6 +21,7 @@ extension Journal {
       let piece = try reader.next(through: last.revision) { entry throws(JournalError) in
         blobs += try named.blobs(in: entry)
       }
+      try folder.checkLogIsCurrent()
       if piece.isEmpty { break }
       try body(piece, blobs, reader.head)
       try observer(CopyProgress(phase: .copying, done: reader.head.revision, all: last.revision))

@@ -36,7 +36,8 @@ final class FolderLock: Sendable {
       guard try Self.lock(own) else {
         throw JournalError(
           .locked,
-          "another process has the journal open for writing; close it there first", path: folder.path)
+          "another process has the journal open for writing, or is salvaging it; close it there first",
+          path: folder.path)
       }
     } catch {
       Self.leave(identity)

@@ -104,12 +104,23 @@ package struct JournalFolder: Sendable {
     return opened != current
   }
 
+  /// Fails if the log was replaced. Then what was read may lack content, and the entry that says who removed it; and an
+  /// open base still has it.
+  /// - Throws: ``JournalError`` with code `pruned`.
+  func checkLogIsCurrent() throws(JournalError) {
+    if isLogReplaced { throw logIsReplaced }
+  }
+
   /// An error of a reader. What it misses may have been erased or pruned since it was opened; then nothing is damaged.
   func explaining(_ error: JournalError) -> JournalError {
-    guard error.code == .damaged, isLogReplaced else { return error }
-    return JournalError(
-      .pruned, "content was erased, or history was pruned, since the journal was opened; open it again",
-      revision: error.revision, path: path)
+    error.code == .damaged && isLogReplaced ? logIsReplaced : error
+  }
+
+  var logIsReplaced: JournalError {
+    JournalError(
+      .pruned,
+      "content was erased, or history was pruned, since the journal was opened; open it again, or run the command again",
+      path: path)
   }
 
   // MARK: Checking

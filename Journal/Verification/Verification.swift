@@ -72,8 +72,8 @@ extension Journal {
   ///   - deep: whether to also decode every layer and snapshot, and to prove that it and every checkpoint equal the
   ///     state that the entries before it make. Only this detects one that was forged with correct checksums.
   ///   - progress: called regularly with the revision reached and the newest one.
-  /// - Throws: ``JournalError``: `closed`; `pruned` if another process erases or prunes meanwhile. Problems of the journal
-  ///   are in the result.
+  /// - Throws: ``JournalError``: `closed`, `outOfResources`; `pruned` if another process erases or prunes meanwhile.
+  ///   Problems of the journal are in the result.
   /// - Complexity: O(n) in the bytes of the journal and its images.
   public func verify(
     deep: Bool = false, progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
@@ -84,7 +84,7 @@ extension Journal {
     if let failure = chain.faults.failure { verifier.note(failure) }
     var snapshots = SnapshotVerifier<State>(chain, isDeep: deep)
     do throws(JournalError) { try snapshots.read(through: expected.revision) } catch {
-      if error.code == .closed || error.code == .pruned { throw error }
+      if error.saysNothingHere { throw error }
       verifier.note(error)
     }
     do throws(JournalError) {
@@ -113,7 +113,7 @@ extension Journal {
       }
       verifier.finish(expected)
     } catch {
-      if error.code == .closed || error.code == .pruned { throw error }
+      if error.saysNothingHere { throw error }
       verifier.note(error)
     }
     try checkBlobs(&verifier)
@@ -121,6 +121,8 @@ extension Journal {
     verifier.result.snapshotCount = snapshots.snapshotCount
     try checkMarker(expected, &verifier)
     checkReceipt(expected, &verifier)
+    // A reader may have read a part of the old log and a part of the new one.
+    if keeper == nil, !verifier.result.isSound { try folder.checkLogIsCurrent() }
     progress(expected.revision, expected.revision)
     return verifier.result
   }
@@ -138,8 +140,7 @@ extension Journal {
       do throws(JournalError) {
         try blobs.check(blob)
       } catch {
-        // A shortage says nothing about the journal.
-        if [.closed, .pruned, .outOfResources].contains(error.code) { throw error }
+        if error.saysNothingHere { throw error }
         verifier.note(error)
       }
     }
@@ -191,6 +192,12 @@ extension Journal {
       // The unreadable entry was noted before.
     }
   }
+}
+
+extension JournalError {
+  /// Whether the error says nothing about the journal as it is now: a shortage, or another process or thread has closed or
+  /// replaced what was read.
+  fileprivate var saysNothingHere: Bool { [.closed, .pruned, .outOfResources].contains(code) }
 }
 
 /// Iterates over the entries in order and notes problems.

@@ -187,6 +187,72 @@ extension Battery {
       }
     }
 
+    /// Readers that opened the journal after its log was replaced, and before HEAD named the newest entry, saw erased
+    /// content without the entry that erased it, and copied that.
+    @Test(arguments: [true, false])
+    func atEachOperationOfAnErasureOrPruningWhatIsReadAndCopiedIsSound(isErasure: Bool) throws {
+      var random = SeededGenerator()
+      try withFolderInMemory { folder in
+        let pages = try Pages(in: folder, count: 3, &random)
+        for isPruned in [false, true] {
+          if isPruned { try Journal<Logbook>.prune(before: .revision(3), at: pages.url) }
+          let url = try pages.copy("\(isPruned).journal")
+          let early = try Journal<Logbook>.open(at: url, mode: .readOnly)
+          defer { try? early.close() }
+          let operations = Counter()
+          let hook: FileHook = { operation in
+            // While it makes a LOCK, no other log can be opened in this process.
+            if operation.kind == .write || operation.path.hasSuffix("/LOCK") { return .proceed }
+            operations.add()
+            let place = "\(isPruned ? "pruned" : "whole"), operation \(operations.value), \(operation)"
+            do {
+              for mode in [Journal<Logbook>.Mode.readOnly, .follow] {
+                let journal = try Journal<Logbook>.open(at: url, mode: mode)
+                defer { try? journal.close() }
+                try expectSound(journal, place)
+              }
+              do { try expectSound(early, place) } catch let error as JournalError where error.code == .pruned
+              {}
+            } catch {
+              Issue.record("\(place): \(error)")
+            }
+            return .proceed
+          }
+          let options = JournalOptions(fileHook: hook)
+          if isErasure {
+            try Journal<Logbook>.erase([.page(2)], at: url, reason: "by law", options: options)
+          } else {
+            try Journal<Logbook>.prune(before: .head(back: 3), at: url, options: options)
+          }
+          #expect(operations.value > 20)
+        }
+      }
+    }
+
+    private func expectSound(_ journal: Journal<Logbook>, _ place: String) throws {
+      let problems = try journal.verify(deep: true).problems
+      #expect(problems.isEmpty, "\(place): \(problems)")
+      let url = journal.url.appendingPathExtension("backup")
+      try? FileManager.default.removeItem(at: url)
+      try journal.backup(to: url)
+      let backup = try Journal<Logbook>.open(at: url, mode: .readOnly)
+      defer { try? backup.close() }
+      let copied = try backup.verify(deep: true).problems
+      #expect(copied.isEmpty, "a backup, \(place): \(copied)")
+      // A reader of one moment never sees erased content without the entry that erased it.
+      let entries = try (1...backup.head.revision).compactMap { revision -> Entry? in
+        do { return try backup.entry(at: revision) } catch let error as JournalError
+          where error.code == .pruned
+        {
+          return nil
+        }
+      }
+      let isErased = entries.contains { entry in
+        entry.events.contains { if case .erased = $0.change { true } else { false } }
+      }
+      #expect(!isErased || entries.contains { $0.rewriting == "erased" }, "\(place)")
+    }
+
     /// Calls `body` for each read that it makes, with a new copy of a journal that is replaced during that read: first
     /// with a whole history and then with a pruned one.
     /// - Returns: how often it was called.

@@ -7,8 +7,9 @@ import Locks
 /// The log in LevelDB for readers, with or without a writer in another process.
 ///
 /// 1. It changes nothing on disk, and takes no lock that a writer needs.
-/// 2. It shows the entries up to the newest one that HEAD has named. If no process had the journal open for writing
-///    when this was opened, it also shows the entries after that one, because the next writer will find them.
+/// 2. It shows the entries up to the newest one that HEAD has named, and an entry after that which records an erasure or
+///    a pruning. If no process had the journal open for writing when this was opened, it also shows the entries after
+///    that one, because the next writer will find them.
 /// 3. Entries never change, so it does not matter in which file one is found. If a file is missing because the writer
 ///    has moved its entries to another, a new view of the folder is taken (``LevelDBView``).
 /// 4. It polls HEAD to learn of new entries. While HEAD does not change, nothing else is read.
@@ -83,7 +84,8 @@ final class LevelDBReader: EntryLog {
         if try !FolderLock.isHeld(place.folder), try place.entries().names() == names { throw error }
       }
     }
-    return (try LevelDBView(place, options, through: mark.revision), mark.revision)
+    let view = try LevelDBView(place, options, through: mark.revision)
+    return (view, view.newestShown(acknowledged: mark.revision))
   }
 
   func acknowledged() throws(JournalError) -> LogMark? {
@@ -181,13 +183,14 @@ final class LevelDBReader: EntryLog {
       }
       guard let isRead else { return state.withLock { $0.newest } }
       let view = isRead ? nil : try LevelDBView(place, options, through: mark.revision)
+      let shown = view?.newestShown(acknowledged: mark.revision) ?? mark.revision
       state.withLock { state in
         if let view { state.view = view }
-        state.newest = mark.revision
+        state.newest = shown
         state.mark = mark
         state.lastChange = .now
       }
-      return mark.revision
+      return shown
     }
   }
 

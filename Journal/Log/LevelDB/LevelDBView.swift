@@ -83,6 +83,22 @@ struct LevelDBView: Sendable {
     }
   }
 
+  /// The newest entry to be shown while a process has the journal open for writing: the acknowledged one or, if an
+  /// erasure or a pruning has just replaced the log, the entry after it, which records that.
+  ///
+  /// That entry became durable with its log, and HEAD names it a moment later. No commit makes an entry without events.
+  func newestShown(acknowledged: Revision) -> Revision {
+    guard newest > acknowledged else { return acknowledged }
+    var shown = acknowledged
+    var next = acknowledged + 1
+    // What can't be read was not acknowledged.
+    try? unsafe read(next...next, newestFirst: false, next: &next) { revision, bytes throws(JournalError) in
+      if try unsafe EntryDecoder(bytes, revision: revision).events().remaining == 0 { shown = revision }
+      return false
+    }
+    return shown
+  }
+
   /// The bytes of an entry in a log; nil for any other.
   private func logged(_ revision: Revision) -> [UInt8]? {
     revision >= firstLogged && revision - firstLogged < logged.count ? logged[revision - firstLogged] : nil
