@@ -1,6 +1,7 @@
 import Files
 import Foundation
 import Journaling
+import LevelDB
 import Locks
 import TestSupport
 import Testing
@@ -45,6 +46,32 @@ import Testing
       #expect(errors.first?.message.contains("takes no more commits") == true)
       #expect(errors.first?.cause?.code == .io)
       fails.withLock { $0 = false }
+    }
+  }
+
+  /// The reason was in the message alone, so a server that has its own words for its clients did not tell it.
+  @Test func aRefusalAfterAFailureInTheBackgroundHasItsCause() throws {
+    let hook: FileHook = { operation in
+      operation.path.hasSuffix(".ldb") && operation.kind == .write ? .fail(ENOSPC) : .proceed
+    }
+    var options = JournalOptions(fileHook: hook)
+    options.database.writeBufferByteCount = 64 << 10
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Ledger.journal")
+      try Journal<Ledger>.create(at: url).close()
+      let journal = try Journal<Ledger>.open(at: url, options: options)
+      defer { try? journal.close() }
+      var refusal: JournalError?
+      for number in 1...1000 where refusal == nil {
+        do {
+          try journal.commit { _ = try $0.open(owner: "\(number) " + String(repeating: "x", count: 1000)) }
+        } catch { refusal = error as? JournalError }
+      }
+      #expect(refusal?.code == .poisoned, "\(String(describing: refusal))")
+      let cause = refusal?.cause as? JournalError
+      #expect(
+        cause?.code == .io && cause?.message.contains("No space left") == true,
+        "\(String(describing: refusal))")
     }
   }
 

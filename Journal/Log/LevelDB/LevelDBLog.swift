@@ -262,8 +262,8 @@ extension JournalError {
     case .readOnly: self.init(.readOnly, "the journal was opened for reading only", path: error.path)
     case .poisoned:
       self.init(
-        .poisoned, "an earlier write failed (\(error.message)); close the journal and open it again",
-        path: error.path)
+        .poisoned, "an earlier write failed; close the journal and open it again", path: error.path,
+        cause: JournalError(.io, error.message, path: error.path))
     case .busy: self.init(.locked, error.message, path: error.path)
     case .damaged, .notFound:
       self.init(
