@@ -7,9 +7,9 @@ import Locks
 /// The log in LevelDB for readers, with or without a writer in another process.
 ///
 /// 1. It changes nothing on disk, and takes no lock that a writer needs.
-/// 2. It shows the entries up to the newest one that HEAD has named, and an entry after that which records an erasure or
-///    a pruning. If no process had the journal open for writing when this was opened, it also shows the entries after
-///    that one, because the next writer will find them.
+/// 2. It shows the entries up to the newest one that HEAD has named or that records an erasure or a pruning. If no
+///    process had the journal open for writing when this was opened, it also shows the entries after that one, because
+///    the next writer will find them.
 /// 3. Entries never change, so it does not matter in which file one is found. If a file is missing because the writer
 ///    has moved its entries to another, a new view of the folder is taken (``LevelDBView``).
 /// 4. It polls HEAD to learn of new entries. While HEAD does not change, nothing else is read.

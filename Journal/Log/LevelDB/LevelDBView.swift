@@ -83,18 +83,18 @@ struct LevelDBView: Sendable {
     }
   }
 
-  /// The newest entry to be shown while a process has the journal open for writing: the acknowledged one or, if an
-  /// erasure or a pruning has just replaced the log, the entry after it, which records that.
+  /// The newest entry to be shown while a process has the journal open for writing: the acknowledged one or, after an
+  /// erasure or a pruning has replaced the log, the newest entry that records one.
   ///
-  /// That entry became durable with its log, and HEAD names it a moment later. No commit makes an entry without events.
+  /// Such an entry became durable with its log, and HEAD names it a moment later. No commit makes an entry without events.
   func newestShown(acknowledged: Revision) -> Revision {
     guard newest > acknowledged else { return acknowledged }
     var shown = acknowledged
     var next = acknowledged + 1
     // What can't be read was not acknowledged.
-    try? unsafe read(next...next, newestFirst: false, next: &next) { revision, bytes throws(JournalError) in
+    try? unsafe read(next...newest, newestFirst: false, next: &next) { revision, bytes throws(JournalError) in
       if try unsafe EntryDecoder(bytes, revision: revision).events().remaining == 0 { shown = revision }
-      return false
+      return true
     }
     return shown
   }
