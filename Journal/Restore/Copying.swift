@@ -69,7 +69,9 @@ extension Journal {
       guard case .add(let record) = event.change else { continue }
       let blobs = State.blobs(in: record, of: event.entity.kind)
       for blob in blobs {
-        if let error = try copying.take(blob) { throw error.naming([State.name(of: event.entity)]) }
+        if let error = try copying.take(blob) {
+          throw folder.explaining(error).naming([State.name(of: event.entity)])
+        }
       }
       guard !blobs.isEmpty || index % 1000 == 0 else { continue }
       try Task.checkCancellation()

@@ -168,6 +168,8 @@ extension Battery {
         ("as of", { journal, _ in _ = try journal.state(asOf: .revision(7)) }),
         ("history", { journal, _ in _ = try journal.history(of: .page(3)) }),
         ("backup", { journal, url in try journal.backup(to: url.appendingPathExtension("backup")) }),
+        ("copy", { journal, url in try journal.copy(to: url.appendingPathExtension("copy")) }),
+        ("state", { journal, url in try journal.copyState(to: url.appendingPathExtension("state")) }),
       ]
       for use in uses {
         let count = try forEachRead(isErasure: isErasure) { _, interruption in
