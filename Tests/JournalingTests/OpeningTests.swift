@@ -18,6 +18,32 @@ import Testing
     }
   }
 
+  /// The path was shortened as a text, so another journal was opened, or even pruned.
+  @Test func twoDotsAfterALinkLeadAboveItsTarget() throws {
+    try withTemporaryFolder { folder in
+      let files = FileManager.default
+      try files.createDirectory(at: folder.url.appending(path: "far/deep"), withIntermediateDirectories: true)
+      let link = folder.url.appending(path: "link").path
+      try files.createSymbolicLink(atPath: link, withDestinationPath: "far/deep")
+      var ids: [JournalID] = []
+      for path in ["Bank.journal", "far/Bank.journal"] {
+        let journal = try Journal<Ledger>.create(at: folder.url.appending(path: path))
+        ids.append(journal.id)
+        try journal.close()
+      }
+      for path in ["\(folder.path)/link/../Bank.journal", "\(folder.path)/far/deep/../../link/../Bank.journal/"] {
+        let journal = try Journal<Ledger>.open(at: URL(filePath: path))
+        #expect(journal.id == ids[1], "\(path)")
+        try journal.close()
+      }
+      let journal = try Journal<Ledger>.open(at: URL(filePath: "\(folder.path)/far/../Bank.journal"))
+      #expect(journal.id == ids[0])
+      try journal.close()
+      try Journal<Ledger>.create(at: URL(filePath: "\(link)/../New.journal")).close()
+      #expect(files.fileExists(atPath: "\(folder.path)/far/New.journal/FORMAT"))
+    }
+  }
+
   @Test func creatingAJournalOverAnExistingOneIsRefused() throws {
     try withLedger { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }

@@ -4,6 +4,11 @@
 /// struct Recipe: CatalogItem {
 ///   static let kind = "recipe"
 ///   static let indexes = [Index(\Recipe.title), Index(\.stars), Index(\.tags)]
+///   var title: String
+///   var stars: Int?
+///   var tags: [String] = []
+/// }
+/// ```
 ///
 /// The encoded properties of the type are the attributes of the item, under their encoded names. All items of that kind
 /// are values of the type, if they can be decoded.
@@ -20,9 +25,10 @@ public protocol CatalogItem: Codable, Sendable {
   static var indexes: [ItemIndex<Self>] { get }
   /// The attribute name of a property whose encoded name differs, or nil for all others.
   ///
-  /// Implement it if `CodingKeys` rename a property that queries or indexes use. Without it, a query ends the process
-  /// as soon as there is an item, because it would find wrong ones, and `insert`, `update` and `replace` throw if an
-  /// index uses the property. It also names the attribute of a property with a property wrapper.
+  /// Implement it if `CodingKeys` rename a property that queries or indexes use. Without it, a query would find wrong
+  /// items, so it ends the process if one of the first eight items shows that the name differs. An item whose value on the
+  /// way to a nested property is nil does not show it. `insert`, `update` and `replace` throw if an index uses the
+  /// property. It also names the attribute of a property with a property wrapper.
   static func attributeName(of property: PartialKeyPath<Self>) -> String?
 }
 
