@@ -118,6 +118,12 @@ extension EntityQuery.Condition {
         "a condition has one =: \(field)\(sign)\(rest) instead of \"\(text)\"; a text that begins with = is written "
           + "in JSON, \(field)\(sign)\"\(value)\"")
     }
+    if let next = value.first, "=<>".contains(next) {
+      throw JournalError(
+        .wrongUse,
+        "there is no operator \(sign)\(next); write != for another value, <= or >= for a range; a text that begins "
+          + "with \(next) is written in JSON, \(field)\(sign)\"\(value)\"")
+    }
     var condition = EntityQuery.Condition(field, is: String(value))
     condition.timeZone = timeZone
     condition.isNegated = sign == "!="
@@ -181,6 +187,8 @@ extension EntityQuery.Condition {
   private func equals(_ found: FieldValue?) -> Bool {
     // As in an index, null and missing are the same.
     guard let found else { return isNull }
+    // The text "null" is a value; it is written in JSON.
+    if isNull { return found.isNull }
     // Values compare as in an index, so that a search finds the same with and without one.
     if case .string(let text) = found, text.utf8.elementsEqual(value.utf8) { return true }
     if case .date(let date) = found, let wanted = timestamp { return Timestamp(date) == wanted }

@@ -236,11 +236,17 @@ import Testing
     // An item without the field has no value, which is null.
     for (text, equal) in [
       ("10115", [1, 2, 3]), ("true", [4, 5]), ("[1]", [8, 9]), (#"{"$double":"nan"}"#, [11]), ("0", [12]),
-      ("0.0", [12]), ("Dune", [13]), ("none", []), ("null", [6, 7, values.count]),
+      ("0.0", [12]), ("Dune", [13]), ("none", []), ("null", [7, values.count]),
       (" null ", [7, values.count]), (#""null""#, [6]),
     ] {
       #expect(try answer("zip=\(text)") == Set(equal), "\(text)")
       #expect(try answer("zip!=\(text)") == all.subtracting(equal), "\(text)")
+    }
+    // They were read as another operator and a text, and found plausible items.
+    for text in ["zip<>5", "zip=<5", "zip=>5", "zip>>5", "zip<<5"] {
+      let error = #expect(throws: JournalError.self) { try EntityQuery.Condition.condition(text) }
+      #expect(
+        error?.message.contains("there is no operator \(text.dropFirst(3).dropLast());") == true, "\(text)")
     }
     #expect(try answer("zip.code=null") == all && answer("zip.code!=null") == [])
     #expect(try answer("@kind=place") == all)

@@ -31,7 +31,9 @@ import Testing
         ids.append(journal.id)
         try journal.close()
       }
-      for path in ["\(folder.path)/link/../Bank.journal", "\(folder.path)/far/deep/../../link/../Bank.journal/"] {
+      for path in [
+        "\(folder.path)/link/../Bank.journal", "\(folder.path)/far/deep/../../link/../Bank.journal/",
+      ] {
         let journal = try Journal<Ledger>.open(at: URL(filePath: path))
         #expect(journal.id == ids[1], "\(path)")
         try journal.close()
