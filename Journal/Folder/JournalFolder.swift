@@ -67,9 +67,10 @@ package struct JournalFolder: Sendable {
     guard names.contains("..") else { return nil }
     let isAbsolute = url.relativePath.hasPrefix("/")
     let name = names.last == ".." ? nil : names.popLast()
-    let start = isAbsolute ? "" : "\(url.baseURL?.path ?? FileManager.default.currentDirectoryPath)"
+    let start = isAbsolute ? "" : url.baseURL?.path ?? FileManager.default.currentDirectoryPath
     let given = "\(start)/\(names.joined(separator: "/"))"
-    guard let folder = (try? Folder(given, followsLinks: true, hook: nil))?.currentPath() else { return nil }
+    // If the folder can't be opened, nothing else may be found in its place.
+    let folder = (try? Folder(given, followsLinks: true, hook: nil))?.currentPath() ?? given
     return name.map { "\(folder)/\($0)" } ?? folder
   }
 

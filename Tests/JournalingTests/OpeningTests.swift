@@ -41,6 +41,12 @@ import Testing
       let journal = try Journal<Ledger>.open(at: URL(filePath: "\(folder.path)/far/../Bank.journal"))
       #expect(journal.id == ids[0])
       try journal.close()
+      // Where no folder is, the journal at the shortened path is not opened instead.
+      for name in ["none", "far/none"] {
+        let url = URL(filePath: "\(folder.path)/\(name)/../Bank.journal")
+        let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }
+        #expect(error?.code == .notFound)
+      }
       try Journal<Ledger>.create(at: URL(filePath: "\(link)/../New.journal")).close()
       #expect(files.fileExists(atPath: "\(folder.path)/far/New.journal/FORMAT"))
     }
