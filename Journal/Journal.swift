@@ -106,7 +106,9 @@ public final class Journal<State: EventSourced>: Sendable {
       folder, format: format, chain: chain, reserve: log.limits.spareByteCount, options: options,
       version: recovery.version, eventCount: recovery.eventCount)
     // If layers were missing, opening may have replayed many events: freeze them into one layer.
-    let version = keeper.accept(recovery.version, EventTally(byteCount: recovery.replayed.byteCount))
+    var replayed = recovery.replayed
+    replayed.count = 0  // The keeper knows how many events there are.
+    let version = keeper.accept(recovery.version, replayed)
     published.publish(version)
     let committer = Committer(
       format, schemaVersion: upcast.schema.version, log: log, blobs: blobs, published: published,
@@ -296,7 +298,7 @@ public final class Journal<State: EventSourced>: Sendable {
   ///
   /// The task's thread waits for the drive only if the body reads a part of a layer that is not in memory, if an
   /// event names a blob that this process has not added, if the system has no thread for the flush, or if more than
-  /// 65,536 events are not in a layer's file yet (for ten seconds at most).
+  /// 65,536 events are not in a layer's file yet, eight additions counting as one (for ten seconds at most).
   @discardableResult
   @inlinable
   nonisolated(nonsending) public func commit<Value>(

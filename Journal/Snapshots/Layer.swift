@@ -18,6 +18,8 @@ final class Layer: Sendable {
   var revisions: String { "\(start.revision + 1) to \(top.revision)" }
   /// The digest of its newest entry.
   let entryDigest: ContentDigest
+  /// What its events count as long as there is no file (``SnapshotPolicy/weight(_:additionCount:)``).
+  let memoryWeight: Int
   /// About how many bytes its records take in memory as long as there is no file.
   let memoryByteCount: Int
   private let faults: ReadFaults
@@ -48,15 +50,17 @@ final class Layer: Sendable {
   /// A layer in memory.
   /// - Parameters:
   ///   - moments: the changes of its states above `start`, in the order of time, at least one.
+  ///   - weight: what their events count.
   ///   - byteCount: about how many bytes their records have.
   init(
-    _ moments: [LayerMoment], top: LayerMoment, byteCount: Int, from start: LayerCheckpoint,
+    _ moments: [LayerMoment], top: LayerMoment, weight: Int, byteCount: Int, from start: LayerCheckpoint,
     entryDigest: ContentDigest, faults: ReadFaults, rebuild: @escaping Rebuild
   ) {
     name = LayerName(from: start.revision, to: top.checkpoint.revision)
     self.start = start
     self.top = top.checkpoint
     self.entryDigest = entryDigest
+    memoryWeight = weight
     memoryByteCount = byteCount
     self.faults = faults
     self.rebuild = rebuild
@@ -75,6 +79,7 @@ final class Layer: Sendable {
     start = facts.start
     top = facts.top
     entryDigest = facts.entryDigest
+    memoryWeight = 0
     memoryByteCount = 0
     self.faults = faults
     self.rebuild = rebuild

@@ -113,6 +113,15 @@ final class LayerChain<State: EventSourced>: Sendable {
     }
   }
 
+  /// What the events of the layers that have no file count (``SnapshotPolicy/weight(_:additionCount:)``).
+  func pendingWeight() -> Int {
+    known.withLock { known in
+      var weight = 0
+      for index in known.indices where known[index].isPending { weight += known[index].memoryWeight }
+      return weight
+    }
+  }
+
   /// How many bytes the records of the layers have that have no file.
   func pendingByteCount() -> Int {
     layers.reduce(0) { $0 + ($1.isPending ? $1.memoryByteCount : 0) }
@@ -296,13 +305,14 @@ final class LayerChain<State: EventSourced>: Sendable {
   ///   - byteCount: about how many bytes the records of all of them have.
   /// - Returns: the same state, backed by that layer too; nil for a model without parts.
   func freeze(
-    _ version: Version<State>, _ moment: LayerMoment, earlier: [LayerMoment] = [], byteCount: Int
+    _ version: Version<State>, _ moment: LayerMoment, earlier: [LayerMoment] = [], weight: Int = 0,
+    byteCount: Int
   ) -> ReplayStart<State>? {
     guard let shape else { return nil }
     let base = LayerStack.backing(version.state)
     let checkpoint = moment.checkpoint
     let layer = Layer(
-      earlier, top: moment, byteCount: byteCount, from: base?.checkpoint ?? .start(shape),
+      earlier, top: moment, weight: weight, byteCount: byteCount, from: base?.checkpoint ?? .start(shape),
       entryDigest: version.digest,
       faults: faults
     ) { (layer) throws(JournalError) in

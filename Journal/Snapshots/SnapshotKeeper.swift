@@ -10,8 +10,9 @@ import Synchronization
 /// backed by it. The thread writes its file, flushes it and renames it, then does the same with its record, and the
 /// memory is free again. Merges write a new layer in the same way, and then remove those that it replaces. A crash
 /// leaves a file without a record, or layers that another one has replaced; the next writer removes both. To bound what
-/// an opening has to replay, a commit waits, for ten seconds at most, while 65,536 events are in no file. To bound the
-/// memory, it also waits while two layers have no file yet and the records that changed since have 64 MiB.
+/// an opening has to replay, a commit waits, for ten seconds at most, while 65,536 events are in no file, eight additions
+/// counting as one. To bound the memory, it also waits while two layers have no file yet and the records that changed
+/// since have 64 MiB.
 ///
 /// Safe to use from any thread. One file is written at a time.
 final class SnapshotKeeper<State: EventSourced>: Sendable {
@@ -37,8 +38,6 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   let pace = WritePace()
   private let accepted: Lock<AcceptedEvents>
   private let progress: Lock<Progress>
-  /// How many events the layers in files include.
-  private let writtenCount: Atomic<Int>
   /// Held by the thread that writes or removes files. A plain lock, because it is held as long as a file takes to
   /// write.
   private let fileLock = NSLock()
@@ -68,7 +67,6 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let frozenCount = LayerStack.backing(version.state)?.checkpoint.eventCount ?? 0
     accepted = Lock(AcceptedEvents(eventCount: eventCount, frozenCount: frozenCount))
     progress = Lock(Progress(published: version, eventCount: eventCount))
-    writtenCount = Atomic(frozenCount)
   }
 
   // MARK: Freezing
@@ -111,6 +109,11 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     accepted.withLock { accepted in isFreezeDue(accepted) ? freeze(version, &accepted) : nil }
   }
 
+  /// What the events that are in no layer count.
+  private func weight(of accepted: AcceptedEvents) -> Int {
+    policy.weight(accepted.eventCount - accepted.frozenCount, additionCount: accepted.additionCount)
+  }
+
   private func hasRest(_ accepted: AcceptedEvents) -> Bool {
     policy.isAutomatic && accepted.isSupported
       && policy.isLayerDue(
@@ -129,7 +132,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     guard let moment = chain.moment(version, eventCount: accepted.eventCount),
       let frozen = chain.freeze(
         version, moment, earlier: accepted.moments,
-        byteCount: moment.parts.changedByteCount + accepted.heldByteCount)
+        weight: weight(of: accepted), byteCount: moment.parts.changedByteCount + accepted.heldByteCount)
     else {
       accepted.isSupported = false
       return version
@@ -145,10 +148,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// come faster than layers are written, or many commits come during a long merge.
   private func waitForRoom() {
     guard policy.isAutomatic else { return }
-    let (eventCount, byteCount) = accepted.withLock { ($0.eventCount, $0.byteCount + $0.heldByteCount) }
+    let (unfrozen, byteCount) = accepted.withLock { (weight(of: $0), $0.byteCount + $0.heldByteCount) }
     func isBehind() -> Bool {
       let isFull =
-        eventCount - writtenCount.load(ordering: .acquiring) >= policy.backlogCount
+        unfrozen + chain.pendingWeight() >= policy.backlogCount
         || byteCount >= policy.backlogByteCount && chain.pendingCount() >= SnapshotPolicy.pendingLimit
       return isFull && progress.withLock { $0.isWriting && !$0.isClosed }
     }
@@ -343,10 +346,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   private var nextPending: Layer? { chain.pending(through: progress.withLock { $0.published.revision }) }
 
-  /// How many durable events are in no file.
-  private var backlogCount: Int {
-    progress.withLock { $0.eventCount } - writtenCount.load(ordering: .acquiring)
-  }
+  /// What the events that are in no file count.
+  private var backlogWeight: Int { accepted.withLock { weight(of: $0) } + chain.pendingWeight() }
 
   /// About how many bytes the records have that are in no file.
   private var unwrittenByteCount: Int {
@@ -355,12 +356,12 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   /// Whether commits would soon wait (``waitForRoom()``).
   private var isBacklogLarge: Bool {
-    backlogCount >= policy.backlogCount / 4 || unwrittenByteCount >= policy.backlogByteCount
+    backlogWeight >= policy.backlogCount / 4 || unwrittenByteCount >= policy.backlogByteCount
   }
 
   /// Whether so many events are in no file that the next layer does not wait for merges.
   private var isFarBehind: Bool {
-    backlogCount >= policy.eventCount * 8
+    backlogWeight >= policy.eventCount * 8
   }
 
   /// Whether the backlog is large, and there are few enough layers to write one more before a merge.
@@ -378,7 +379,6 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     options.note(
       .info, "a layer of revisions \(layer.revisions) was written: \(facts.byteCount) bytes",
       revision: layer.top.revision)
-    writtenCount.max(layer.top.eventCount, ordering: .releasing)
     progress.withLock { $0.nextAttempt = (0, 0) }
     room.signal()
   }
@@ -735,7 +735,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     isCancelled.store(false, ordering: .relaxed)
     do throws(JournalError) {
       var isWritten = false
-      while backlogCount >= 2 * policy.eventCount || unwrittenByteCount >= 2 * policy.byteCount
+      while backlogWeight >= 2 * policy.eventCount || unwrittenByteCount >= 2 * policy.byteCount
         || accepted.withLock({ $0.logByteCount }) >= 2 * policy.byteCount,
         nextPending != nil || freezesRest(), let layer = nextPending
       {

@@ -23,7 +23,7 @@ public struct SnapshotPolicy: Hashable, Sendable {
   package var additionsPerEvent = 8
   /// How many bytes of events, or of changed records, make a layer due even after fewer events.
   package var byteCount = 16 << 20
-  /// The most events that are in no file of a layer; beyond that, commits wait.
+  /// The most events that are in no file of a layer; beyond that, commits wait. Additions count less.
   package var backlogCount = 65_536
   /// How many bytes of changed records may be added to those of layers that wait for their files; beyond that, commits
   /// wait.
@@ -55,8 +55,13 @@ public struct SnapshotPolicy: Hashable, Sendable {
   ///   - additionCount: how many of them add an entity.
   ///   - byteCount: how many bytes they have in the log, or the records that they made, if those are more.
   func isLayerDue(_ eventCount: Int, additionCount: Int, byteCount: Int) -> Bool {
-    eventCount - additionCount + additionCount / additionsPerEvent >= self.eventCount
+    weight(eventCount, additionCount: additionCount) >= self.eventCount
       || byteCount >= self.byteCount && eventCount > 0
+  }
+
+  /// What some events count, by the time that replaying them takes.
+  func weight(_ eventCount: Int, additionCount: Int) -> Int {
+    eventCount - additionCount + additionCount / max(additionsPerEvent, 1)
   }
 
   /// How many bytes layers may take.

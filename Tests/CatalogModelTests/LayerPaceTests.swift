@@ -101,6 +101,7 @@ struct LayerPaceTests {
       let limit = Duration.seconds(5)
       var options = JournalOptions(snapshots: .often(8))
       options.snapshots.backlogCount = 32
+      options.snapshots.additionsPerEvent = 1
       options.snapshots.layerLimit = 100
       options.fileHook = { operation in
         guard let journal = busy.withLock({ $0 }), operation.path.contains("/snapshots/") else {
@@ -349,7 +350,7 @@ struct LayerPaceTests {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Replayed.journal")
       let written = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
-      try written.commit { draft in for _ in 0..<600 { _ = try draft.addItem(kind: "one") } }
+      try written.commit { draft in for _ in 0..<4_100 { _ = try draft.addItem(kind: "one") } }
       try written.close()
       let journal = try CatalogJournal.open(at: url)
       journal.waitForLayers()

@@ -95,8 +95,8 @@ private final class Workload {
   private var largest = 0
   private var eventCount = 0
   private var memory: Int?
-  /// How many events an opening may replay, apart from the largest entry.
-  var replayLimit = SnapshotPolicy.automatic.backlogCount
+  /// How many events an opening may replay, apart from the largest entry. By default, all of them may be additions.
+  var replayLimit = SnapshotPolicy.automatic.backlogCount * SnapshotPolicy.automatic.additionsPerEvent
 
   /// A small cache, because what the journal keeps of its files must not hide that other memory grows.
   private static let options = JournalOptions(cacheByteCount: 64 << 20)

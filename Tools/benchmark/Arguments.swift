@@ -23,6 +23,7 @@ enum RowName: String, CaseIterable, Codable {
   case openingMemory = "opening-memory"
   case openingKilled = "opening-killed"
   case openingKilledMemory = "opening-killed-memory"
+  case openingBacklog = "opening-backlog"
   case layerBytes = "layer-bytes"
   case layerWrite = "layer-write"
   case startUp = "start-up"

@@ -7,6 +7,7 @@ func layerRows(_ bench: Workbench) async throws -> [ReportRow] {
   if !bench.rows.isDisjoint(with: [.openingKilled, .openingKilledMemory, .layerBytes]) {
     rows += try await openingKilledRows(bench)
   }
+  if bench.rows.contains(.openingBacklog) { rows.append(try await openingBacklogRow(bench)) }
   if bench.rows.contains(.layerWrite) { rows.append(try await layerWriteRow(bench)) }
   return rows
 }
@@ -81,6 +82,61 @@ private func openingKilledRows(_ bench: Workbench) async throws -> [ReportRow] {
 }
 
 private func oneDigit(_ number: Double) -> String { String(format: "%.1f", number) }
+
+/// Opens journals whose process was killed while commits waited for layers: one during an import, the other during
+/// updates. Opening never has more to replay.
+private func openingBacklogRow(_ bench: Workbench) async throws -> ReportRow {
+  let itemCount = bench.isQuick ? 100_000 : 1_000_000
+  let policy = SnapshotPolicy.automatic
+  let additionCount = policy.backlogCount * policy.additionsPerEvent
+  let updateCount = policy.backlogCount
+  var journals: [URL] = []
+  defer { for url in journals { bench.discard(url) } }
+  for isImport in [true, false] {
+    let url = bench.newPath("backlog.journal")
+    journals.append(url)
+    bench.progress.show("writing a journal of \(itemCount) items")
+    let before = try CatalogJournal.create(at: url)
+    try before.addItems(itemCount, perEntry: 1_000, seed: bench.seed)
+    before.waitForLayers()
+    try before.close()
+    let writing = try CatalogJournal.open(at: url, options: JournalOptions(snapshots: .manual))
+    if isImport {
+      try writing.addItems(additionCount, perEntry: 1_000, seed: bench.seed &+ 1)
+    } else {
+      var random = SeededGenerator(seed: bench.seed)
+      try writing.fill(updateCount / 100) { draft, entry in
+        for turn in 0..<100 {
+          let item = Catalog.Item.ID(.random(in: 1...itemCount, using: &random))
+          try draft.updateItem(item, set: ["count": .integer(Int64(2_000_000 + entry * 100 + turn))])
+        }
+      }
+    }
+    try writing.close()
+  }
+  var random = SeededGenerator(seed: bench.seed)
+  func open(_ url: URL) throws -> Double {
+    let probes = try (0..<3).map { _ in
+      try OpeningProbe.run(on: url, .item(.random(in: 1...itemCount, using: &random)))
+    }
+    return Spread(probes.map(\.seconds)).median
+  }
+  let race = Race(
+    work: "opening with a full backlog", operations: 1,
+    contestants: [
+      Contestant(name: "\(additionCount) additions") { _ in try open(journals[0]) },
+      Contestant(name: "\(updateCount) updates") { _ in try open(journals[1]) },
+    ])
+  let results = try await race.run(on: bench)
+  return ReportRow(
+    .openingBacklog,
+    "opening and first item of \(itemCount), killed with \(additionCount) additions in no layer (times as long)",
+    .seconds, results.spread(of: 0),
+    against: [
+      Comparison(
+        peer: results.names[1], figure: results.spread(of: 1), ratio: results.speed(of: 1, against: 0))
+    ])
+}
 
 // MARK: Writing a layer
 
