@@ -4,7 +4,8 @@ extension Journal {
   ///
   /// The points can be in any order. The events between them are read, and the earlier record of each entity that they
   /// change.
-  /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time.
+  /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time, `pruned` for one that was
+  ///   pruned.
   /// - Complexity: grows with the number of events between the two, not with the journal.
   public func diff(
     from first: RevisionSelector, to second: RevisionSelector = .head()
@@ -16,8 +17,10 @@ extension Journal {
   }
 
   /// The differences of some entities between two points in time, in the order of kinds and numbers.
-  /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time.
-  /// - Complexity: O(h) reads of the log for h events of these entities, whatever the size of the journal.
+  /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time, `pruned` for one that was
+  ///   pruned.
+  /// - Complexity: at most O(h) reads of the log for h events of these entities, whatever the size of the journal. If
+  ///   they are many, it asks the layers.
   public func diff(
     of entities: some Sequence<EntityKey>, from first: RevisionSelector, to second: RevisionSelector = .head()
   ) throws -> [EntityDifference] {

@@ -178,7 +178,7 @@ extension Journal {
   ) throws(JournalError) {
     var revision = revision
     if revision > format.head.revision {
-      try readBack(from: revision) { entry throws(JournalError) in
+      try readBackCached(from: revision) { entry throws(JournalError) in
         let event = try event(of: entity, in: entry)
         revision = event.previous
         let past = PastEvent(
@@ -236,7 +236,7 @@ extension Journal {
         found = min(found, known)
         if found <= end { break }
       }
-      try readBack(from: found) { entry throws(JournalError) in
+      try readBackCached(from: found) { entry throws(JournalError) in
         found = try event(of: entity, in: entry).previous
         steps += 1
         return found > end && steps != Self.stepsBeforeLayers ? found : nil

@@ -4,7 +4,8 @@ extension Journal {
   ///
   /// Each event has the revision of the previous one, so this follows the events of the entity back from the newest and
   /// replays nothing else. If they are many, it asks the layers.
-  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time.
+  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, `pruned` for one that was
+  ///   pruned.
   /// - Complexity: as many reads of the log as the entity has events between two checkpoints of the layers, whatever the
   ///   size of the journal; without layers O(h) for h events of the entity.
   public func entity(_ entity: EntityKey, asOf selector: RevisionSelector) throws -> EntityRow? {
@@ -133,7 +134,7 @@ extension Journal {
       }
       let end = max(format.head.revision, base?.revision ?? 0)
       var continues = true
-      try readBack(from: revision) { entry throws(JournalError) in
+      try readBackCached(from: revision) { entry throws(JournalError) in
         let event = try event(of: entity, in: entry)
         continues = try body(entry.revision, event, nil)
         revision = event.previous

@@ -115,7 +115,7 @@ final class IndexedEntry: PastEntry, Sendable {
 
 extension Journal {
   /// Like `readBack` of the log, but an entry with many events is not read for each of its entities.
-  func readBack(
+  func readBackCached(
     from revision: Revision, _ body: (any PastEntry) throws(JournalError) -> Revision?
   ) throws(JournalError) {
     var next: Revision? = revision

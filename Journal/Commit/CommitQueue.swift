@@ -3,7 +3,7 @@
 /// 1. There is always a last batch, which new entries join; the batches before it were closed because they are large.
 /// 2. The first commit in a batch leads it, or has it led by another thread.
 ///
-/// Guarded by the committer's lock.
+/// Guarded by the committer's lock `queue`.
 struct CommitQueue: Sendable {
   /// The work of one flush.
   struct Work: Sendable {

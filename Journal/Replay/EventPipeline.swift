@@ -1,7 +1,7 @@
 import Locks
 
-/// Reads the entries of a range on one thread, and applies their events on another. The thread that has less to do
-/// decodes and checks the events.
+/// Reads the entries of a range on one thread, and passes their events to a closure on another, such as one that applies
+/// them to a state. The thread that has less to do decodes and checks the events.
 enum EventPipeline {
   /// Below this many entries, a second thread does not pay off.
   static let smallCount = 256

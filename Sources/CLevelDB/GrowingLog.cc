@@ -4,7 +4,7 @@
 
 #include "CFiles.h"
 #include "RecordFile.h"
-#include "WriteAheadLog.h"
+#include "LogBatches.h"
 
 namespace cldb {
 

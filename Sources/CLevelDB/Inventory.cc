@@ -5,7 +5,7 @@
 #include "CFiles.h"
 #include "Failure.h"
 #include "FileName.h"
-#include "WriteAheadLog.h"
+#include "LogBatches.h"
 
 namespace cldb {
 

@@ -12,7 +12,7 @@
 #include "Folder.h"
 #include "InternalKey.h"
 #include "RecordFile.h"
-#include "WriteAheadLog.h"
+#include "LogBatches.h"
 #include "leveldb/comparator.h"
 #include "leveldb/iterator.h"
 #include "leveldb/options.h"

@@ -7,7 +7,7 @@
 #include "Failure.h"
 #include "FileName.h"
 #include "TableRanges.h"
-#include "WriteAheadLog.h"
+#include "LogBatches.h"
 
 namespace cldb {
 

@@ -41,8 +41,8 @@ extension Catalog {
       }
       itemTable.update(number, to: new)
       if row.record.bytes[before.kind] != new.record.bytes[after.kind] {
-        itemsByKind.remove(number, from: kindNumbers.assign(textAt: before.kind, in: row.record))
-        itemsByKind.insert(number, in: kindNumbers.assign(textAt: after.kind, in: new.record))
+        itemsByKind.remove(number, from: itemKindNumbers.assign(textAt: before.kind, in: row.record))
+        itemsByKind.insert(number, in: itemKindNumbers.assign(textAt: after.kind, in: new.record))
       }
       if before.category != after.category {
         if let category = before.category { itemsByCategory.remove(number, from: category) }
@@ -65,12 +65,12 @@ extension Catalog {
   }
 
   private mutating func list(_ item: Int, _ record: EntityRecord, _ fields: ItemFields) {
-    itemsByKind.insert(item, in: kindNumbers.assign(textAt: fields.kind, in: record))
+    itemsByKind.insert(item, in: itemKindNumbers.assign(textAt: fields.kind, in: record))
     if let category = fields.category { itemsByCategory.insert(item, in: category) }
   }
 
   private mutating func unlist(_ item: Int, _ record: EntityRecord, _ fields: ItemFields) {
-    itemsByKind.remove(item, from: kindNumbers.assign(textAt: fields.kind, in: record))
+    itemsByKind.remove(item, from: itemKindNumbers.assign(textAt: fields.kind, in: record))
     if let category = fields.category { itemsByCategory.remove(item, from: category) }
   }
 

@@ -30,7 +30,7 @@ extension Catalog {
   /// - Complexity: grows with the result, not with the catalog.
   public func items(ofKind kind: String) -> Items {
     // No kind has the number -1, so an unknown kind lists nothing.
-    Items(rows: .listed(itemsByKind.members(of: kindNumbers.number(of: kind) ?? -1), in: itemTable))
+    Items(rows: .listed(itemsByKind.members(of: itemKindNumbers.number(of: kind) ?? -1), in: itemTable))
   }
 
   /// The images of an item, in the order of their numbers.
@@ -42,7 +42,7 @@ extension Catalog {
   /// The kinds that at least one item has, in the order of their bytes.
   /// - Complexity: grows with the number of kinds that ever existed.
   public var kinds: [String] {
-    let present = kindNumbers.texts.enumerated().filter { number, _ in
+    let present = itemKindNumbers.texts.enumerated().filter { number, _ in
       itemsByKind.members(of: number).contains { _ in true }
     }
     return present.map(\.element).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }

@@ -19,7 +19,7 @@ extension Catalog {
         (PartName.itemsByKind, itemsByKind), (PartName.itemsByCategory, itemsByCategory),
         (PartName.imagesByItem, imagesByItem),
       ],
-      lists: [(PartName.kinds, kindNumbers)])
+      lists: [(PartName.kinds, itemKindNumbers)])
     parts.declaredIndexes = indexCache.declared
     return parts
   }
@@ -31,14 +31,14 @@ extension Catalog {
       let itemsByKind = parts.index(PartName.itemsByKind),
       let itemsByCategory = parts.index(PartName.itemsByCategory),
       let imagesByItem = parts.index(PartName.imagesByItem),
-      let kindNumbers = parts.list(PartName.kinds)
+      let itemKindNumbers = parts.list(PartName.kinds)
     else { return nil }
     (categoryTable, itemTable, imageTable) = (parts.tables[0], parts.tables[1], parts.tables[2])
     tagTable = parts.tables[3]
     self.itemsByKind = itemsByKind
     self.itemsByCategory = itemsByCategory
     self.imagesByItem = imagesByItem
-    self.kindNumbers = kindNumbers
+    self.itemKindNumbers = itemKindNumbers
   }
 
   /// The same catalog with its indexes, made of these parts.

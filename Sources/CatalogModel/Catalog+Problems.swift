@@ -74,7 +74,7 @@ extension Catalog {
         problems.append("item:\(number) has an invalid record")
         continue
       }
-      let kind = kindNumbers.number(ofTextAt: fields.kind, in: row.record)
+      let kind = itemKindNumbers.number(ofTextAt: fields.kind, in: row.record)
       if !itemsByKind.contains(number, in: kind ?? -1) {
         problems.append("item:\(number) is not listed under its kind")
       }

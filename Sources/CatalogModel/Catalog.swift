@@ -1,6 +1,6 @@
 import CBOR
 
-/// Items, categories and images: the state of a ``CatalogJournal``.
+/// Items, categories, images and tags: the state of a ``CatalogJournal``.
 ///
 /// ```swift
 /// let catalog = journal.state
@@ -22,7 +22,7 @@ public struct Catalog: Sendable {
   var imageTable = EntityTable()
   var tagTable = EntityTable()
 
-  var kindNumbers = TextInterner()
+  var itemKindNumbers = TextInterner()
   var itemsByKind = EntityIndex()
   var itemsByCategory = EntityIndex()
   var imagesByItem = EntityIndex()

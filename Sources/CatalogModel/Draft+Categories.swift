@@ -20,7 +20,8 @@ extension Draft where State == Catalog {
   }
 
   /// Sets the name and the color of a category. Nil removes the color. Only differences are recorded.
-  /// - Throws: ``JournalError`` with code `rejected` if the category does not exist, or its name is empty or too long.
+  /// - Throws: ``JournalError`` with code `rejected` if the category does not exist, its name is empty or too long, or a
+  ///   component of the color is not finite.
   public mutating func updateCategory(_ id: CategoryID, name: String, color: Catalog.Color?)
     throws(JournalError)
   {
@@ -42,7 +43,8 @@ extension Draft where State == Catalog {
   }
 
   /// Sets the color of a category. Nil removes it.
-  /// - Throws: ``JournalError`` with code `rejected` if the category does not exist.
+  /// - Throws: ``JournalError`` with code `rejected` if the category does not exist, or a component of the color is not
+  ///   finite.
   public mutating func setColor(ofCategory id: CategoryID, to color: Catalog.Color?) throws(JournalError) {
     let record = try state.presentRecord(of: id.entity)
     try Rules.checkColor(color, of: id.entity)

@@ -117,7 +117,7 @@ extension Draft where State == Catalog {
   }
 
   /// Changes the kind of an item.
-  /// - Throws: ``JournalError`` with code `rejected` if the item does not exist or the kind is empty.
+  /// - Throws: ``JournalError`` with code `rejected` if the item does not exist, or the kind is empty or too long.
   public mutating func setKind(ofItem id: Catalog.Item.ID, to kind: String) throws(JournalError) {
     let record = try state.presentRecord(of: id.entity)
     try Rules.checkName(kind, "kind", of: id.entity)

@@ -111,11 +111,12 @@ struct CommitEvent {
       case .item: try draft.deleteItem(EntityID(entity.number))
       case .category: try draft.deleteCategory(EntityID(entity.number))
       case .image: try draft.deleteImage(EntityID(entity.number))
-      default:
+      case .tag:
         guard let tag = draft.state.tags.first(where: { $0.id.entity == entity }) else {
           throw JournalError(.rejected, "there is no \(Catalog.name(of: entity))")
         }
         try draft.deleteTag(tag.name)
+      default: throw APIError.wrongUse("\(Catalog.name(of: entity)) can't be deleted")
       }
     case .known(let entity): try update(entity, in: &draft, names)
     }
@@ -138,11 +139,12 @@ struct CommitEvent {
         to: EntityID(item), name: try changes.required("name"), mediaType: try changes.required("mediaType"),
         blob: blob
       ).entity
-    default:
+    case .tag:
       guard let revision = try changes.integer("revision") else {
         throw APIError.wrongUse("a tag needs name and revision")
       }
       return try draft.addTag(try changes.required("name"), at: revision).entity
+    default: throw APIError.wrongUse("\(Catalog.kindNames[Int(kind.rawValue)]) can't be added")
     }
   }
 

@@ -7,7 +7,7 @@ extension Catalog {
   func forEachItem(
     ofKind kind: String, _ body: (_ number: Int, _ record: () -> EntityRecord?) -> Bool
   ) {
-    let members = itemsByKind.members(of: kindNumbers.number(of: kind) ?? -1)
+    let members = itemsByKind.members(of: itemKindNumbers.number(of: kind) ?? -1)
     let few = itemCount / 8
     if members.prefix(few + 1).reduce(0, { count, _ in count + 1 }) > few {
       let kind = ItemKind(kind)

@@ -63,7 +63,7 @@ package struct ItemScan: Sendable {
     } else if let kind = search.query.kind,
       !catalog.kinds.elementsEqual([kind], by: { $0.utf8.elementsEqual($1.utf8) })
     {
-      let group = catalog.kindNumbers.number(of: kind) ?? -1
+      let group = catalog.itemKindNumbers.number(of: kind) ?? -1
       // If many items are of the kind, scanning all items is faster than looking each one up.
       let few = catalog.itemCount / 8
       let members = catalog.itemsByKind.members(of: group)

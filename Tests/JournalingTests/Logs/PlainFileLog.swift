@@ -3,7 +3,7 @@ import Foundation
 import Journaling
 import Locks
 
-/// A log in two files, written with `EntryLog` and `LogStorage` alone, to show that nothing else is needed.
+/// A log in two files, written with `LogStorage`, `EntryLog` and `LogRemains` alone, to show that nothing else is needed.
 ///
 /// `log` has 16 bytes that name the journal, and then for each entry its length, the complement of that, and its
 /// checksum (FNV-1a), 8 bytes each and big-endian, and its bytes. `mark` has the newest revision and digest that were

@@ -1,3 +1,5 @@
+import CatalogModel
+
 /// The exit code of the program.
 enum ExitCode: Int32 {
   /// Success.
@@ -18,5 +20,46 @@ struct Failure: Error, CustomStringConvertible {
   init(_ code: ExitCode, _ description: String) {
     self.code = code
     self.description = description
+  }
+}
+
+extension Failure {
+  /// The failure that says why an entity does not exist at a revision.
+  init(absent entity: EntityKey, at revision: Revision, _ journal: CatalogJournal) throws {
+    let name = Catalog.name(of: entity)
+    guard let last = try journal.history(of: entity, asOf: .revision(revision), limit: 1).first else {
+      let ever = journal.state.revision(of: entity)
+      self.init(
+        .no,
+        ever == 0
+          ? "\(name) never existed in this journal"
+          : "\(name) does not exist at revision \(revision): it was added later")
+      return
+    }
+    let isDeleted = last.event.operation == .delete
+    // Before a deletion that was not pruned, the entity had a record.
+    guard isDeleted, last.isPruned || last.before != nil else {
+      let erasure = try journal.erasure(of: entity).map { entry in
+        "; entry \(entry.revision) erased it" + (entry.author.isEmpty ? "" : ", by \(entry.author)")
+          + (entry.note.isEmpty ? "" : ": \(entry.note)")
+      }
+      self.init(
+        .no,
+        "\(name) does not exist at revision \(revision): its content was erased; "
+          + (isDeleted ? "it was deleted by" : "its newest event is in")
+          + " revision \(last.revision)\(erasure ?? "")")
+      return
+    }
+    if last.isPruned {
+      self.init(
+        .no,
+        "\(name) does not exist at revision \(revision): it was deleted before revision \(last.revision), and history "
+          + "before that was pruned")
+      return
+    }
+    self.init(
+      .no,
+      "\(name) does not exist at revision \(revision): it was deleted by revision \(last.revision); "
+        + "\(name)@\(last.revision - 1) is what it was before")
   }
 }

@@ -6,9 +6,10 @@ enum Diff: Verb {
   static let name = "diff"
   static let summary = "shows the differences between two points in time"
   static let explanation = """
-    Shows which items, categories and images were added, changed and deleted between two points in time, with the old and
-    the new values of those that were changed. With ENTITY it shows only that entity. It reads only the entries between
-    the two points, so comparing neighbors is fast, however large the journal is.
+    Shows which items, categories, images and tags were added, changed and deleted between two points in time, with the
+    old and the new values of those that were changed. With ENTITY it shows only that entity. It reads the entries between
+    the two points and what they changed, so comparing neighbors is fast, however large the journal is. --kind and
+    --stat print less, but take as long.
     """
   static let syntax = Syntax(
     operands: [

@@ -1,4 +1,4 @@
-#include "WriteAheadLog.h"
+#include "LogBatches.h"
 
 #include "Coding.h"
 
