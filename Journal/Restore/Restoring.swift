@@ -94,23 +94,46 @@ extension Journal {
     try targets.complete()
     let changes = targets.changes
     try chain.faults.check()
-    var note = "restored "
-    var coversEverything = false
-    switch scope {
-    case .everything:
-      note += "everything"
-      coversEverything = true
-    case .entities(let entities):
-      note +=
-        entities.isEmpty ? "nothing" : entities.prefix(3).map { State.name(of: $0) }.joined(separator: ", ")
-      if entities.count > 3 { note += " and \(entities.count - 3) more" }
-    }
-    note += " as of revision \(point)"
+    let coversEverything = if case .everything = scope { true } else { false }
     return RestorePlan(
       action: .restore(asOf: point), changes: changes,
-      undoes: try laterEdits(lostBy: changes, since: point), conflicts: [], note: note,
+      undoes: try laterEdits(lostBy: changes, since: point), conflicts: [],
+      note: Self.note(of: scope, asOf: point, fields, keepsNew: keepsNew),
       metadata: [RestoreMetadata.restores: "\(point)"], journal: id, head: newest.head,
       coversEverything: coversEverything)
+  }
+
+  /// `restored title, stars of item:1 as of revision 2`.
+  private static func note(
+    of scope: RestoreScope, asOf point: Revision, _ fields: [EntityKind: Set<FieldKey>]?, keepsNew: Bool
+  ) -> String {
+    func list(_ names: [String]) -> String {
+      let shown = names.prefix(3).joined(separator: ", ")
+      return names.count > 3 ? "\(shown) and \(names.count - 3) more" : shown
+    }
+    let subject: String
+    var kinds = State.kindNames.indices.map { EntityKind(rawValue: UInt8($0)) }
+    switch scope {
+    case .everything: subject = "everything"
+    case .entities(let entities):
+      subject = entities.isEmpty ? "nothing" : list(entities.map { State.name(of: $0) })
+      let present = Set(entities.map(\.kind))
+      kinds.removeAll { !present.contains($0) }
+    }
+    let parts = fields.map { fields in
+      Set(kinds.flatMap { kind in (fields[kind] ?? []).map { name(of: $0, of: kind) } }).sorted()
+    }
+    return "restored " + (parts.map { "\(list($0)) of " } ?? "") + "\(subject) as of revision \(point)"
+      + (keepsNew ? ", keeping what was added since" : "")
+  }
+
+  private static func name(of part: FieldKey, of kind: EntityKind) -> String {
+    switch part {
+    case .attribute(let name): return String(name.prefix(80))
+    case .field(let number):
+      let names = State.fieldNames(of: kind)
+      return Int(number) < names.count ? names[Int(number)] : "field \(number)"
+    }
   }
 
   /// The entities, and those that depend on them, now or in the past.

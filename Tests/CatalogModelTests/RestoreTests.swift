@@ -159,6 +159,13 @@ struct RestoreTests {
       try journal.commit(
         try journal.planRestore(
           of: .entities([.item(1)]), asOf: .revision(1), fields: [.attribute("title")]))
+      #expect(try journal.entry(at: 3).note == "restored title of item:1 as of revision 1")
+      // The number of a field means another one in another kind.
+      let kept = try journal.planRestore(
+        of: .entities([.item(1)]), asOf: .revision(2), fields: [.field(1), .attribute("stars")],
+        keepsNew: true)
+      #expect(
+        kept.note == "restored category, stars of item:1 as of revision 2, keeping what was added since")
       #expect(
         journal.state.item(1)?.attributes == [
           "title": .string("Dune"), "stars": .integer(5), "read": .bool(true),

@@ -347,7 +347,7 @@ import Testing
       try expect(
         ["restore", "item:1", "--at", "1", "--by", "ben", "--fields", "age"], in: path,
         prints: """
-          entry 5 restored item:1 as of revision 1: 1 entity changed
+          entry 5 restored age of item:1 as of revision 1: 1 entity changed
 
           ~ item:1  blue cup
               age: 212.5 → 200
@@ -496,7 +496,7 @@ import Testing
           "note":"no place after all","entity":"item:1","fields":["found"]}]}
           """#,
         says:
-          "journal: nothing was changed: later edits changed the same fields; --theirs keeps them and reverts the "
+          "journal: entry 1 was not reverted: later edits changed the same fields; --theirs keeps them and reverts the "
           + "rest, "
           + "--force overrides them", code: 1)
       #expect(

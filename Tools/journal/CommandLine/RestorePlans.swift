@@ -15,13 +15,15 @@ extension Arguments {
     var revision: Revision?
     if !isDryRun, plan.conflicts.isEmpty, !plan.isEmpty {
       let note = value("--note")
-      revision = try journal.commit(plan, by: author, note: note).revision
+      let entry = try journal.commit(plan, by: author, note: note).revision
+      terminal.output.noteDone("entry \(entry) was committed")
+      revision = entry
     }
     try report.print(revision, asJSON: has("--json"))
     if plan.conflicts.isEmpty { return .done }
     throw Failure(
       .no,
-      "nothing was changed: later edits changed the same fields; --theirs keeps them and reverts the rest, --force "
+      "\(plan.action.refusal): later edits changed the same fields; --theirs keeps them and reverts the rest, --force "
         + "overrides them")
   }
 
@@ -37,6 +39,17 @@ extension Arguments {
 
   /// The author of the new entry.
   var author: String { value("--by") ?? NSUserName() }
+}
+
+extension RestorePlan.Action {
+  fileprivate var refusal: String {
+    switch self {
+    case .restore: "nothing was restored"
+    case .revert(let revision): "entry \(revision) was not reverted"
+    case .undo(let revision): "entry \(revision) was not undone"
+    case .redo(let revision): "entry \(revision) was not redone"
+    }
+  }
 }
 
 extension Syntax {

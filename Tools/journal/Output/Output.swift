@@ -10,6 +10,8 @@ final class Output {
   private var buffer: [UInt8] = []
   /// Whether a failed write ends the verb. Otherwise the verb continues, and what it prints is discarded.
   var isEssential = true
+  /// What the verb has done, if that is durable whatever happens to its results.
+  private var done: String?
   /// The first error of a write, if that did not end the verb.
   private var failure: (any Error)?
 
@@ -17,6 +19,9 @@ final class Output {
     self.descriptor = descriptor
     buffer.reserveCapacity(2 * Self.pieceSize)
   }
+
+  /// Notes what the verb has done, such as "entry 7 was committed", for a message that its results can't be written.
+  func noteDone(_ text: String) { done = text }
 
   /// Writes to another descriptor from now on.
   func redirect(to descriptor: Int32) { self.descriptor = descriptor }
@@ -69,7 +74,8 @@ final class Output {
       } else if errno == EPIPE {
         throw OutputClosed()
       } else if errno != EINTR {
-        throw Failure(.unreadable, "the results can't be written to standard output: \(systemMessage(errno))")
+        let message = "the results can't be written to standard output: \(systemMessage(errno))"
+        throw Failure(.unreadable, done.map { "\($0), but \(message)" } ?? message)
       }
     }
   }

@@ -38,10 +38,13 @@ struct RestoreReport {
     } else {
       let count = plan.changes.count.counted("entity", "entities")
       let head =
-        revision.map { "entry \($0) \(plan.note.printable): \(count) changed" }
-        ?? (isDryRun
-          ? "dry run: \(plan.note.printable): \(count) would change; nothing was written"
-          : "\(count) would change, but later edits conflict; nothing was written")
+        if let revision {
+          "entry \(revision) \(plan.note.printable): \(count) changed"
+        } else if plan.conflicts.isEmpty {
+          "dry run: \(plan.note.printable): \(count) would change; nothing was written"
+        } else {
+          "\(plan.action.progress) would change \(count), but later edits conflict; nothing was written"
+        }
       try output.line(terminal.styled(.bold, head))
       try output.line()
       let text = ChangeText(terminal: terminal, isFull: isFull)
@@ -91,5 +94,17 @@ struct RestoreReport {
     try TextTable.print(columns, rows, isCut: true, terminal)
     let hidden = edits.count - rows.count
     if hidden > 0 { try terminal.output.line("… and \(hidden.grouped) more; --full prints all") }
+  }
+}
+
+extension RestorePlan.Action {
+  /// Its name while it is not done.
+  fileprivate var progress: String {
+    switch self {
+    case .restore(let revision): "restoring revision \(revision)"
+    case .revert(let revision): "reverting entry \(revision)"
+    case .undo(let revision): "undoing entry \(revision)"
+    case .redo(let revision): "redoing entry \(revision)"
+    }
   }
 }
