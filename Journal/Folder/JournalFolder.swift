@@ -55,23 +55,7 @@ package struct JournalFolder: Sendable {
         .wrongUse,
         "\"\(url.absoluteString)\" does not name a folder on this machine; use URL(filePath:)")
     }
-    var path = physicalPath(of: url) ?? url.standardizedFileURL.path
-    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-    return path
-  }
-
-  /// The path without links of a URL that has `..` in it; nil for any other. After a link, `..` leads to the folder
-  /// above the link's target, and not to that above the link. `URL` knows only the text.
-  private static func physicalPath(of url: URL) -> String? {
-    var names = url.relativePath.split(separator: "/")
-    guard names.contains("..") else { return nil }
-    let isAbsolute = url.relativePath.hasPrefix("/")
-    let name = names.last == ".." ? nil : names.popLast()
-    let start = isAbsolute ? "" : url.baseURL?.path ?? FileManager.default.currentDirectoryPath
-    let given = "\(start)/\(names.joined(separator: "/"))"
-    // If the folder can't be opened, nothing else may be found in its place.
-    let folder = (try? Folder(given, followsLinks: true, hook: nil))?.currentPath() ?? given
-    return name.map { "\(folder)/\($0)" } ?? folder
+    return url.physicalPath
   }
 
   // MARK: What is in it

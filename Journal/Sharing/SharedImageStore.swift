@@ -27,7 +27,7 @@ public struct SharedImageFolder: SharedImageStore {
   private let path: String
 
   /// - Parameter url: the folder.
-  public init(_ url: URL) { path = url.path }
+  public init(_ url: URL) { path = url.physicalPath }
 
   private func folder() throws -> Folder { try Folder(path, followsLinks: true, hook: nil) }
 

@@ -124,6 +124,14 @@ extension EntityQuery.Condition {
         "there is no operator \(sign)\(next); write != for another value, <= or >= for a range; a text that begins "
           + "with \(next) is written in JSON, \(field)\(sign)\"\(value)\"")
     }
+    // A path in an attribute may begin with any name; a field must be one of the catalog's.
+    if field.hasPrefix("@"), !field.hasPrefix("@@") { _ = try NamedParts([field]) }
+    if field == "@category", Int(value) == nil, value != "null" {
+      throw JournalError(
+        .wrongUse,
+        "@category is the number of a category, not \"\(value)\"; with its name, choose the items by category instead of "
+          + "by a condition")
+    }
     var condition = EntityQuery.Condition(field, is: String(value))
     condition.timeZone = timeZone
     condition.isNegated = sign == "!="

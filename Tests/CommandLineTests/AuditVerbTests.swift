@@ -447,7 +447,9 @@ import Testing
         try journal("restore", path, "item:2").output.hasPrefix("entry 5 restored item:2 as of revision 2"))
       // For an item that exists, a point in time is needed.
       #expect(try journal("restore", path, "item:1").code == 2)
-      #expect(try journal("restore", path, "item:7").code == 2)
+      try expect(
+        ["restore", "item:7"], in: path, prints: "", says: "journal: item:7 never existed in this journal",
+        code: 1)
       let reverted = try journal(
         "revert", path, "--author", "bob", "--since", "9 days ago", "--until", "7 days ago")
       #expect(reverted.code == 0)

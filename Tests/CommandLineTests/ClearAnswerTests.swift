@@ -20,6 +20,35 @@ import Testing
     }
   }
 
+  /// Nothing was found, as if no entity had such a value.
+  @Test func fieldsThatNoEntityCanHaveAreErrors() throws {
+    try withFixedJournal { path in
+      for words in [["find", "--where", "@colour=1"], ["log", "--touched", "@colour"]] {
+        let refused = try journal(words[0], path, words[1], words[2])
+        #expect(refused.code == 2 && refused.error.contains("there is no field @colour"), "\(refused)")
+      }
+      let named = try journal("find", path, "--where", "@category=Cups")
+      #expect(named.code == 2 && named.error.contains("@category is the number of a category"), "\(named)")
+      #expect(try journal("find", path, "--where", "@category=1").code == 0)
+      #expect(try journal("find", path, "--where", "@category!=null").code == 0)
+      let nested = try journal("log", path, "--touched", "name.common")
+      #expect(nested.error == "no entry matches; entries record whole attributes, such as name\n")
+    }
+  }
+
+  @Test func aSearchPrintsAtMostAsManyEntitiesAsAsked() throws {
+    try withFixedJournal { path in
+      let all = try journal("find", path, "--json").output.split(separator: "\n")
+      #expect(all.count > 2)
+      for count in [0, 1, 2, 100] {
+        let some = try journal("find", path, "--json", "-n", "\(count)")
+        #expect(some.code == 0 && some.output.split(separator: "\n") == Array(all.prefix(count)), "\(some)")
+      }
+      let table = try journal("find", path, "-n", "1").output.split(separator: "\n")
+      #expect(table.count == 2 && table[0].hasPrefix("ENTITY"))
+    }
+  }
+
   /// The whole entry was reverted.
   @Test func anEntityNamesAnEntryToRevertOnlyIfThatChangedNothingElse() throws {
     try withFixedJournal { path in

@@ -92,6 +92,34 @@ import Testing
     }
   }
 
+  /// In the hour that a clock repeats, two dates had the same text.
+  @Test func datesOfARepeatedHourNameTheirZone() throws {
+    try withJournal { path, made in
+      // 2026-11-01 01:30 in New York, in summer time and in winter time, and an hour before and after.
+      let dates = [-1.0, 0, 1, 2].map { Date(timeIntervalSince1970: 1_793_511_000 + 3_600 * $0) }
+      for (number, date) in dates.enumerated() {
+        try made.commit(by: "ana", note: "\(number)", date: date) {
+          _ = try $0.addItem(kind: "book", attributes: ["when": .date(date)])
+        }
+      }
+      try made.close()
+      let zone = ["TZ": "America/New_York"]
+      let texts = [
+        "2026-11-01 00:30:00", "2026-11-01 01:30:00 -04:00", "2026-11-01 01:30:00 -05:00",
+        "2026-11-01 02:30:00",
+      ]
+      let log = try journal("log", path, "--reverse", "--local", environment: zone).output
+      for (line, (number, text)) in zip(log.split(separator: "\n").dropFirst(), texts.enumerated()) {
+        #expect(line.contains("  \(text)  ana"), "\(log)")
+        let item = try journal("show", path, "item:\(number + 1)@\(text)", "--local", environment: zone)
+        #expect(item.code == 0 && item.output.contains("  when          \(text)\n"), "\(item)")
+        #expect(
+          try journal("show", path, "item:\(number + 2)@\(text)", "--local", environment: zone).code == 1)
+      }
+      #expect(log.split(separator: "\n").count == 5)
+    }
+  }
+
   /// `blame --full` printed the date of a value as JSON, and so in UTC.
   @Test func jsonHasTheSameDatesInEveryZone() throws {
     try withJournal { path, made in

@@ -143,6 +143,17 @@ import Testing
     }
   }
 
+  /// With a wrong key, the import looked successful.
+  @Test func anImportThatFindsNoRecordExitsWithOne() throws {
+    try withTemporaryFolder { folder in
+      let repository = try makeRepository(folder.path("repository"))
+      let options = ["--records", "data/things.json", "--key", "number"]
+      let outcome = try importRecords(folder, repository.path, options)
+      #expect(outcome.code == 1 && outcome.error.contains("without a usable \"number\""), "\(outcome)")
+      #expect(outcome.output.contains(" 0 entries, "))
+    }
+  }
+
   /// A wrong name made an empty journal, and the import looked successful.
   @Test func aFileOfRecordsThatNoCommitHasIsRefused() throws {
     try withTemporaryFolder { folder in

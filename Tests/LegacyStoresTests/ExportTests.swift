@@ -149,6 +149,28 @@ import Testing
     return out
   }
 
+  /// The path was shortened as a text, so the files were written elsewhere, and those of another app were imported.
+  @Test func twoDotsAfterALinkLeadAboveItsTarget() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeJournal(folder)
+      let files = FileManager.default
+      try files.createDirectory(at: folder.url.appending(path: "far/deep"), withIntermediateDirectories: true)
+      let link = folder.url.appending(path: "link").path
+      try files.createSymbolicLink(atPath: link, withDestinationPath: "far/deep")
+      try journal.exportStore(.scarybugs, to: URL(filePath: "\(link)/../out"))
+      #expect(try self.files(folder.url.appending(path: "far/out")).count == 3)
+      #expect(!files.fileExists(atPath: "\(folder.path)/out"))
+      #expect(try LegacyStore.scaryBugs(in: URL(filePath: "\(link)/../out")).items.count == 1)
+      let list = try PropertyListSerialization.data(
+        fromPropertyList: [["title": "far"]], format: .xml, options: 0)
+      _ = try folder.write("far/list.plist", list)
+      #expect(
+        try LegacyStore.propertyLists([URL(filePath: "\(link)/../list.plist")]).items.map {
+          $0.attributes["title"]
+        } == [.string("far")])
+    }
+  }
+
   @Test func aLinkInTheFolderIsNotWrittenThrough() throws {
     try withTemporaryFolder { folder in
       let journal = try makeJournal(folder)

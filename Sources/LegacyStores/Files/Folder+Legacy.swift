@@ -35,13 +35,13 @@ extension LegacyError: FileFailure {
 extension Files.Folder where Failure == LegacyError {
   /// Opens the folder that a user named, which may be behind a link.
   convenience init(_ url: URL) throws(LegacyError) {
-    try self.init(url.standardizedFileURL.path, followsLinks: true, hook: nil)
+    try self.init(url.physicalPath, followsLinks: true, hook: nil)
   }
 
   /// Opens the folder that a user named, or creates it. Its parent must exist.
   /// - Throws: ``LegacyError`` with code `wrongUse` if the folder is in a journal.
   convenience init(making url: URL) throws(LegacyError) {
-    let url = url.standardizedFileURL
+    let url = URL(fileURLWithPath: url.physicalPath)
     if try Folder.status(ofPath: url.path) == nil {
       let parent = try Folder(url.deletingLastPathComponent())
       try parent.checkIsOutsideJournals(url.path)
@@ -79,7 +79,7 @@ extension Files.Folder where Failure == LegacyError {
 
 extension Files.File where Failure == LegacyError {
   /// Opens the file that a user named, which may be behind a link.
-  init(_ url: URL) throws(LegacyError) { try self.init(readingFrom: url.standardizedFileURL.path) }
+  init(_ url: URL) throws(LegacyError) { try self.init(readingFrom: url.physicalPath) }
 
   /// Calls `body` with the bytes, piece by piece.
   borrowing func forEachPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {

@@ -36,7 +36,8 @@ enum GitSource: ImportSource {
     }
     try journal.close()
     try printSummary(report, (clock.now - start) / .seconds(1), path, arguments.has("--json"), terminal)
-    return .done
+    // For example, no object has the key.
+    return report.entries == 0 && report.notes > 0 ? .no : .done
   }
 
   private static func recordsForm(_ arguments: Arguments) throws(Failure) -> RecordsImporter.Form? {

@@ -30,6 +30,8 @@ struct EntryFilter {
       }
     }
     field = arguments.value("--touched")
+    // Fails for a field that no entity has.
+    if let field { _ = try NamedParts([field]) }
     self.labels = labels
     memberships = Memberships(
       labels, isForward: arguments.has("--reverse") || arguments.has("--follow"))

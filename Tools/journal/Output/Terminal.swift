@@ -46,16 +46,17 @@ final class Terminal {
   /// Waits until the user quits the pager.
   func endPager() { pager?.end() }
 
-  /// `2026-08-01 10:00:00`, in UTC or the zone of this machine.
+  /// `2026-08-01 10:00:00`, in UTC or the zone of this machine. In the hour that a clock repeats, the zone always follows.
   func text(of date: Date, withZone: Bool = false) -> String {
     let text = shifted(date).printable
-    guard withZone else { return text }
-    return text + (isLocal ? " \(zone(at: date))" : " UTC")
+    if isLocal { return withZone || isRepeated(date) ? "\(text) \(zone(at: date))" : text }
+    return withZone ? text + " UTC" : text
   }
 
   /// The same of a date in a record, and with the fraction of a second if there is one and it is wanted.
   func text(ofValue date: Date, withFraction: Bool = false) -> String {
-    withFraction ? shifted(date).printableWithFraction : shifted(date).printable
+    guard withFraction else { return text(of: date) }
+    return shifted(date).printableWithFraction + (isLocal && isRepeated(date) ? " \(zone(at: date))" : "")
   }
 
   /// RFC 3339 with microseconds, in UTC or the zone of this machine.
@@ -66,6 +67,17 @@ final class Terminal {
   /// The date that has in UTC the text that a date has in the zone of this machine, if dates are printed in that.
   private func shifted(_ date: Date) -> Date {
     isLocal ? date.addingTimeInterval(Double(TimeZone.current.secondsFromGMT(for: date))) : date
+  }
+
+  /// Whether another date has the same text in the zone of this machine, because the clock was set back.
+  private func isRepeated(_ date: Date) -> Bool {
+    let zone = TimeZone.current
+    let offset = zone.secondsFromGMT(for: date)
+    return [-3, 3].contains { hours in
+      let other = zone.secondsFromGMT(for: date.addingTimeInterval(hours * 3_600))
+      return other != offset
+        && zone.secondsFromGMT(for: date.addingTimeInterval(Double(offset - other))) == other
+    }
   }
 
   /// The offset of the zone of this machine: `+02:00`.

@@ -18,7 +18,8 @@ enum Find: Verb {
         name: "TEXT", help: "part of a label or of a text, or an entity's name", isOptional: true),
     ],
     options: Syntax.query + [
-      Syntax.point, Syntax.Option(name: "--deleted", help: "search deleted entities"), Syntax.json,
+      Syntax.point, Syntax.Option(name: "--deleted", help: "search deleted entities"),
+      Syntax.Option(name: "-n", value: "N", help: "show at most N entities"), Syntax.json,
     ])
   static let examples = [
     (command: "journal find Books.journal dune", does: "everything with \"dune\" in a text"),
@@ -39,6 +40,7 @@ enum Find: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal)
     let point = try arguments.selector(of: "--at", else: .head())
+    let limit = try arguments.count("-n") ?? Int.max
     let query = try arguments.query(journal, text: arguments.optionalOperand("TEXT"), asOf: point)
     let isDeleted = arguments.has("--deleted")
     var writer = JSONWriter()
@@ -61,13 +63,15 @@ enum Find: Verb {
     var count = 0
     let catalog = try journal.state(asOf: .revision(try journal.revision(point)))
     try journal.find(query, asOf: point, deleted: isDeleted) { found in
+      // Even with a limit of 0, the exit code says whether something was found.
       count += 1
+      if count > limit { return false }
       if arguments.has("--json") {
         found.write(to: &writer)
         writer.newline()
         try terminal.output.write(writer.bytes)
         writer.removeAll()
-        return true
+        return count < limit
       }
       rows.append([
         Catalog.name(of: found.entity), found.kind.printable.cut(toColumns: 20),
@@ -75,7 +79,7 @@ enum Find: Verb {
         found.label?.printable.shortened(to: labelLimit) ?? "",
       ])
       if table != nil || rows.count == firstCount { try printRows() }
-      return true
+      return count < limit
     }
     if !rows.isEmpty { try printRows() }
     if count > 0 { return .done }

@@ -12,8 +12,9 @@ enum Import: Verb {
     the commit's hash as git.commit in its metadata. Each file is an item of kind "file" with the attributes path,
     mode and blob, and text if it is UTF-8 of up to 65,536 bytes; other bytes are the item's image. Its folder is
     its category. With --records, each object of the JSON array in FILE is an item instead, and its fields are the
-    item's attributes. Objects without a key, or with the key of a later object, are skipped and reported. The next
-    run continues after the newest git.commit. If that may have been pruned or erased, name the commit with --after.
+    item's attributes. Objects without a key, or with the key of a later object, are skipped and reported.
+    If there are no others, the exit code is 1. The next run continues after the newest git.commit. If that may have
+    been pruned or erased, name the commit with --after.
 
     archive FILE…: files of a keyed archiver (NSKeyedArchiver): objects of the app's classes become items, and their
     category becomes the category of the items. Name files that belong together in one call.

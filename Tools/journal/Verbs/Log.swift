@@ -127,7 +127,12 @@ enum Log: Verb {
     }
     if count == 0 {
       let field = arguments.value("--touched") ?? ""
-      terminal.warn("no entry matches" + Catalog.hint(forFieldWithoutSign: field))
+      let isPath = field.contains(".") && !field.hasPrefix("@")
+      terminal.warn(
+        "no entry matches" + Catalog.hint(forFieldWithoutSign: field)
+          + (isPath
+            ? "; entries record whole attributes, such as \(String(field.prefix { $0 != "." }).printable)"
+            : ""))
     }
     if count < limit, entries != nil, since == base?.revision, !arguments.has("--json") {
       try terminal.print(base: base)

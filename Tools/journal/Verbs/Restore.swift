@@ -76,7 +76,11 @@ enum Restore: Verb {
     let noPoint = Failure(.wrongUse, "--at is missing: the point in time, such as --at yesterday")
     guard given != nil || names.count == 1 else { throw noPoint }
     let journal = try arguments.openForCommit(terminal)
-    guard let point = try given ?? journal.pointBeforeDeletion(of: names[0].entity) else { throw noPoint }
+    guard let point = try given ?? journal.pointBeforeDeletion(of: names[0].entity) else {
+      let entity = names[0].entity
+      guard journal.state.revision(of: entity) == 0 else { throw noPoint }
+      throw try Failure(absent: entity, at: journal.head.revision, journal)
+    }
     let revision = RevisionSelector.revision(try journal.revision(point))
     let parts = try arguments.parts("--fields")
     let erased = names.isEmpty ? try journal.state(asOf: revision).erasedEntities : []

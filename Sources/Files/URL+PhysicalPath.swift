@@ -1,0 +1,31 @@
+package import Foundation
+
+extension URL {
+  /// The path of a file or folder that a user named, without a `/` at its end.
+  ///
+  /// After a link, `..` leads to the folder above the link's target, and not to that above the link. `URL` knows only
+  /// the text.
+  package var physicalPath: String {
+    var path = resolvingDots() ?? standardizedFileURL.path
+    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    return path
+  }
+
+  /// The path without links of a URL that has `..` in it; nil for any other.
+  private func resolvingDots() -> String? {
+    var names = relativePath.split(separator: "/")
+    guard names.contains("..") else { return nil }
+    let isAbsolute = relativePath.hasPrefix("/")
+    let name = names.last == ".." ? nil : names.popLast()
+    let start = isAbsolute ? "" : baseURL?.path ?? FileManager.default.currentDirectoryPath
+    let given = "\(start)/\(names.joined(separator: "/"))"
+    // If the folder can't be opened, nothing else may be found in its place.
+    let folder = (try? Folder<PathFailure>(given, followsLinks: true, hook: nil))?.currentPath() ?? given
+    return name.map { "\(folder)/\($0)" } ?? folder
+  }
+}
+
+/// Why a folder in a path can't be opened, which does not matter here.
+private struct PathFailure: FileFailure {
+  init(_: FileError) {}
+}
