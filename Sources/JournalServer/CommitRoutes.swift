@@ -70,19 +70,14 @@ extension JournalAPI {
 
   /// `POST /api/commits`: an entry in the form that `log --json` prints.
   private func commit(_ value: FieldValue, _ request: HTTPRequest) throws -> HTTPResponse {
-    let body = try Members(value, of: "the body", allowing: ["author", "note", "metadata", "events"])
+    let document = try CommitDocument(value)
     var expected = try Expectations(request.headers["if-match"])
-    let events = try body.array("events").map { try CommitEvent($0) }
-    guard !events.isEmpty else { throw APIError.wrongUse("events is empty; there is nothing to commit") }
-    for (entity, revision) in events.compactMap(\.expectation) { expected.expect(entity, at: revision) }
+    for (entity, revision) in document.expectations { expected.expect(entity, at: revision) }
     let commit = try committing(expected) { expectations in
       try journal.commit(
-        by: body.string("author") ?? options.author, note: body.string("note") ?? "",
-        metadata: try body.texts("metadata"), expecting: expectations
-      ) { draft in
-        var names: CommitEvent.Names = [:]
-        for event in events { try event.apply(to: &draft, &names) }
-      }
+        by: document.author ?? options.author, note: document.note ?? "", metadata: document.metadata,
+        expecting: expectations
+      ) { try document.apply(to: &$0) }
     }
     if commit.isEmpty {
       return .json { writer in

@@ -46,7 +46,7 @@ import Testing
       }
       for verb in [
         ["doctor", path], ["gc", path], ["erase", path, "item:1", "--reason", "x"],
-        ["prune", path, "--before", "2"],
+        ["prune", path, "--before", "2"], ["undo", path],
       ] {
         #expect(try run(journalPath, verb).code == 3, "\(verb)")
       }

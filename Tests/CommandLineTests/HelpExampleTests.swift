@@ -94,6 +94,8 @@ import Testing
     try makeBooks(folder)
     try makeApps(folder)
     try makeRepositories(folder)
+    let events = #"[{"operation":"delete","entity":"item:7"}]"#
+    try Data(events.utf8).write(to: URL(filePath: folder.path("files/events.json")))
     let tokens = folder.path("files/tokens")
     try Data("0123456789abcdef\n".utf8).write(to: URL(filePath: tokens))
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: tokens)

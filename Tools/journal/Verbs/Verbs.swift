@@ -8,6 +8,7 @@ enum Verbs {
         ReplayVerb.self, View.self,
       ]
     ),
+    ("Changing", [CommitVerb.self]),
     ("Restoring", [Restore.self, Revert.self, Undo.self, Redo.self, TagVerb.self]),
     ("Import, export and HTTP", [Init.self, Import.self, Export.self, Serve.self]),
     ("Several machines", [Share.self, Join.self, Unshare.self]),

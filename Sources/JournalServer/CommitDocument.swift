@@ -1,0 +1,37 @@
+package import CatalogModel
+import JSON
+
+/// A commit in JSON: an object with `author`, `note`, `metadata` and `events`, each event in the form that `log --json`
+/// prints.
+package struct CommitDocument {
+  package let author: String?
+  package let note: String?
+  package let metadata: [String: String]
+  private let events: [CommitEvent]
+
+  /// - Throws: ``JournalError`` with code `wrongUse` if the value has another form.
+  package init(_ value: FieldValue) throws {
+    (author, note, metadata, events) = try Self.asJournalError {
+      let body = try Members(value, of: "the body", allowing: ["author", "note", "metadata", "events"])
+      let events = try body.array("events").map { try CommitEvent($0) }
+      guard !events.isEmpty else { throw APIError.wrongUse("events is empty; there is nothing to commit") }
+      return (try body.string("author"), try body.string("note"), try body.texts("metadata"), events)
+    }
+  }
+
+  /// What the `previous` of its events say: which revision must have changed an entity last.
+  package var expectations: [(entity: EntityKey, revision: Revision)] { events.compactMap(\.expectation) }
+
+  /// Makes its changes.
+  /// - Throws: ``JournalError`` if a change breaks a rule, or an event refers to one that does not exist.
+  package func apply(to draft: inout Draft<Catalog>) throws {
+    try Self.asJournalError {
+      var names: CommitEvent.Names = [:]
+      for event in events { try event.apply(to: &draft, &names) }
+    }
+  }
+
+  private static func asJournalError<Value>(_ body: () throws -> Value) throws -> Value {
+    do { return try body() } catch let error as APIError { throw JournalError(.wrongUse, error.message) }
+  }
+}

@@ -1,0 +1,123 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+/// Entries made on the command line.
+@Suite struct CommitVerbTests {
+  private func commit(_ path: String, _ json: String, _ options: String...) throws -> Outcome {
+    let result = try run(journalPath, ["commit", path] + options, input: Data(json.utf8))
+    return Outcome(
+      code: result.code, output: String(decoding: result.output, as: UTF8.self),
+      error: String(decoding: result.error, as: UTF8.self))
+  }
+
+  private func write(_ data: Data, _ name: String, _ folder: TemporaryFolder) throws -> URL {
+    let url = folder.url.appending(path: name)
+    try data.write(to: url)
+    return url
+  }
+
+  private func withJournal(_ body: (TemporaryFolder, _ path: String) throws -> Void) throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      #expect(try journal("init", path).code == 0)
+      try body(folder, path)
+    }
+  }
+
+  @Test func aFileBecomesOneEntryWithAnImage() throws {
+    try withJournal { folder, path in
+      let png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0])
+      let image = try write(png, "cover", folder)
+      let file = try write(
+        Data(
+          #"""
+          {"author":"ana","note":"moving in","metadata":{"from":"shelf"},"events":[
+          {"operation":"add","entity":"category","as":"sf","changes":{"name":"SF","color":"#2255AA"}},
+          {"operation":"add","as":"dune","changes":{"kind":"book","category":"sf",
+            "attributes":{"title":"Dune","read":{"$date":"2026-08-01"},"pages":412}}},
+          {"operation":"add","entity":"image","changes":{"item":"dune","file":"\#(image.path)"}}]}
+          """#.utf8), "events.json", folder)
+      let made = try journal("commit", path, file.path)
+      #expect(
+        made
+          == Outcome(
+            code: 0, output: "entry 1: 3 entities changed\n+ category:1\n+ item:1\n+ image:1\n", error: ""))
+      let app = try CatalogJournal.open(at: URL(filePath: path))
+      let entry = try app.entry(at: 1)
+      #expect(entry.author == "ana" && entry.note == "moving in" && entry.metadata == ["from": "shelf"])
+      let item = try #require(app.state.item(1))
+      #expect(item.category == 1 && item["title"] == "Dune" && item["pages"] == 412)
+      #expect(item["read"] == .date(try #require(Timestamp("2026-08-01T00:00:00Z")).date))
+      let cover = try #require(app.state.image(1))
+      #expect(cover.name == "cover" && cover.mediaType == "image/png")
+      #expect(try app.blobs.data(of: cover.blob) == png)
+      #expect(try app.verify().isSound)
+      try app.close()
+    }
+  }
+
+  @Test func eventsFromStandardInputAreMadeOrNothingIs() throws {
+    try withJournal { _, path in
+      let add = #"[{"operation":"add","changes":{"kind":"book","attributes":{"title":"Dun"}}}]"#
+      let added = try commit(path, add, "--by", "ana", "--note", "first", "--json")
+      #expect(added.code == 0 && added.output.hasPrefix(#"{"revision":1,"#), "\(added)")
+      #expect(added.output == (try journal("log", path, "--json").output))
+      #expect(added.output.contains(#""author":"ana","note":"first""#))
+      let update =
+        #"[{"operation":"update","entity":"item:1","previous":1,"changes":{"attributes":{"title":"Dune"}}}]"#
+      #expect(try commit(path, update).output == "entry 2: 1 entity changed\n~ item:1\n")
+      // Someone has changed it since.
+      let conflict = try commit(path, update)
+      #expect(conflict.code == 1 && conflict.error.contains("was last changed by revision 2, not by 1"))
+      let same = #"[{"operation":"update","entity":"item:1","changes":{"attributes":{"title":"Dune"}}}]"#
+      #expect(
+        try commit(path, same)
+          == Outcome(code: 0, output: "nothing to do: everything is as requested already\n", error: ""))
+      #expect(try commit(path, same, "--json").output == "{\"revision\":null}\n")
+      // The second event can't be made, so the first one is not either.
+      let half =
+        #"[{"operation":"delete","entity":"item:1"},{"operation":"delete","entity":"item:9"}]"#
+      let refused = try commit(path, half)
+      #expect(refused.code == 1 && refused.error.contains("item:9"), "\(refused)")
+      #expect(try journal("show", path, "item:1").code == 0)
+      for (text, words) in [
+        (#"{"events":[]}"#, "there is nothing to commit"),
+        (#"[{"operation":"update","entity":"item:1","changes":{"atributes":{}}}]"#, "atributes"),
+        (#"{"events":[{"operation":"delete","entity":"item:1"}],"autor":"ana"}"#, "autor"),
+        ("[", "not JSON"), ("", "not JSON"), ("7", "the body is an object"),
+        (
+          #"[{"operation":"add","entity":"image","changes":{"item":1,"file":"/no/such.png"}}]"#,
+          "/no/such.png"
+        ),
+      ] {
+        let wrong = try commit(path, text)
+        #expect(wrong.code == 2 && wrong.output == "" && wrong.error.contains(words), "\(text): \(wrong)")
+      }
+      #expect(try journal("commit", path, "/no/such.json").code == 2)
+      #expect(try commit(path, #"[{"operation":"delete","entity":"item:1"}]"#).output.hasSuffix("- item:1\n"))
+      #expect(try journal("verify", path).code == 0)
+      #expect(try journal("log", path, "--json").output.split(separator: "\n").count == 3)
+    }
+  }
+
+  /// The exit code said that the journal could not be written, although the entry was in it.
+  @Test func anEntryIsNamedIfItsResultCanNotBePrinted() throws {
+    try withJournal { folder, path in
+      let events = Data(#"[{"operation":"add","changes":{"kind":"book"}}]"#.utf8)
+      let file = try write(events, "events.json", folder)
+      for words in [
+        "commit '\(path)' '\(file.path)'", "revert '\(path)' 1", "undo '\(path)'",
+      ] {
+        let full = try run("bash", ["-c", "'\(journalPath)' \(words) > /dev/full"])
+        let entry = try journal("log", path, "-n1", "--json").output.prefix { $0 != "," }.dropFirst(12)
+        #expect(
+          String(decoding: full.error, as: UTF8.self).contains(
+            "entry \(entry) was committed, but the results can't be written to standard output"),
+          "\(words): \(String(decoding: full.error, as: UTF8.self))")
+        #expect(full.code == 3)
+      }
+    }
+  }
+}
