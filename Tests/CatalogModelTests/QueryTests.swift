@@ -46,6 +46,45 @@ struct QueryTests {
     #expect(history.state.items(Recipe.self).prefix(3).dropFirst(1).ids == [ids[1], ids[2]])
   }
 
+  /// They are found without the rest of the answer.
+  @Test func theEndsOfAnAnswerAreThoseOfTheWholeAnswer() throws {
+    var history = CatalogHistory()
+    var random = SeededGenerator()
+    try history.commit { draft in
+      for _ in 0..<60 {
+        let stars = Int.random(in: 0...4, using: &random)
+        let tags = ["baked", "sweet"].filter { _ in Bool.random(using: &random) }
+        _ = try draft.insert(
+          Recipe(
+            title: "\(Int.random(in: 0..<5, using: &random))", stars: stars == 0 ? nil : stars, tags: tags))
+      }
+    }
+    let recipes = history.state.items(Recipe.self)
+    let filters: [ItemFilter<Recipe>] = [
+      \.stars >= 3, \.title == "1", .contains(\.tags, "sweet"), \.stars == 9, .isMissing(\.stars),
+    ]
+    let orders: [(ItemQuery<Recipe>) -> ItemQuery<Recipe>] = [
+      { $0 }, { $0.sorted(by: \.stars) }, { $0.sorted(by: .descending(\.stars)) },
+      { $0.sorted(by: .descending(\.stars), .ascending(\.title)) },
+      { $0.sorted(by: .ascending(\.title), .descending(\.stars)) },
+    ]
+    let cuts: [(ItemQuery<Recipe>) -> ItemQuery<Recipe>] = [
+      { $0 }, { $0.prefix(7) }, { $0.dropFirst(3) }, { $0.prefix(0) }, { $0.dropFirst(100) },
+    ]
+    for filter in filters.map(Optional.some) + [nil] {
+      for order in orders {
+        for cut in cuts {
+          func query() -> ItemQuery<Recipe> { cut(order(filter.map { recipes.filter($0) } ?? recipes)) }
+          let ids = query().ids
+          #expect(query().first?.id == ids.first && query().last?.id == ids.last)
+          #expect(query().isEmpty == ids.isEmpty)
+          let known = query()
+          #expect(known.count == ids.count && known.last?.id == ids.last && known.isEmpty == ids.isEmpty)
+        }
+      }
+    }
+  }
+
   @Test func aQueryOfAnOldStateKeepsItsAnswer() throws {
     var history = CatalogHistory()
     let id = try history.commit { try $0.insert(Recipe(title: "Soup", stars: 3)) }

@@ -89,10 +89,24 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     return StoredItem(Catalog.Item(number: number, row: row))
   }
 
+  /// Whether there is no item. If the query has not run yet, it searches for only one item.
+  public var isEmpty: Bool { (answer.isKnown ? self : prefix(1)).numbers.isEmpty }
+
   /// The first item, or nil if there is none. If the query has not run yet, it searches for only one item.
   public var first: StoredItem<Model>? {
     let query = answer.isKnown ? self : prefix(1)
-    return query.isEmpty ? nil : query[0]
+    return query.numbers.isEmpty ? nil : query[0]
+  }
+
+  /// The last item, or nil if there is none. If the query has not run yet, and is sorted and not limited, it searches for
+  /// only one item.
+  public var last: StoredItem<Model>? {
+    guard answer.isKnown || plan.orders.isEmpty || plan.limit != nil || plan.offset > 0 else {
+      var reversed = plan
+      reversed.orders = plan.orders.map { QueryOrder(path: $0.path, isDescending: !$0.isDescending) }
+      return ItemQuery(catalog, reversed).first
+    }
+    return numbers.isEmpty ? nil : self[numbers.count - 1]
   }
 
   /// The numbers of the items, in order. Nothing is decoded.
