@@ -153,8 +153,8 @@ extension Draft {
     if let conflict = plan.conflicts.first {
       throw JournalError(
         .conflict,
-        "entry \(conflict.revision) changed \(State.name(of: conflict.entity)) later; say whether to keep that or "
-          + "to override it")
+        "entry \(conflict.revision) changed \(State.name(of: conflict.entity)) later; plan it again with later: "
+          + ".keep or .override")
     }
     if plan.coversEverything, revision - 1 != plan.basis {
       throw JournalError(

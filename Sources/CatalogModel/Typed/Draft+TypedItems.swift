@@ -39,7 +39,7 @@ extension Draft where State == Catalog {
   }
 
   /// Replaces the value of an item: sets all of its attributes. A property that is nil is removed. Attributes that the
-  /// type does not know are kept.
+  /// type does not encode are kept.
   /// - Throws: as ``update(_:_:)``.
   public mutating func replace<Model: CatalogItem>(_ id: ItemID<Model>, with value: Model) throws {
     try checkKind(of: id)
