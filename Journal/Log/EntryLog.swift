@@ -10,7 +10,7 @@
 /// `TimedSemaphore`; see "Threads and locks" in Documentation/Architecture.md for why.
 ///
 /// `Tests/JournalingTests/Logs/LogContract.swift` tests every log. `LogKind.swift` there shows how to add one, and
-/// `PlainFileLog.swift` is a small log.
+/// `FolderLog.swift` is a small log.
 package protocol EntryLog: Sendable {
   /// The limits of the log. Constant while it is open.
   var limits: LogLimits { get }
@@ -20,14 +20,15 @@ package protocol EntryLog: Sendable {
   /// while the log is open.
   var hasTornTail: Bool { get }
 
-  /// The newest acknowledged entry, by a mark that is stored apart from the entries; nil if the storage itself reports the
-  /// loss of its newest entries.
+  /// The newest acknowledged entry, by a mark that is stored apart from the entries; nil if the storage itself reports
+  /// the loss of its newest entries.
   ///
-  /// Each call reads the stored mark, so that verification finds damage in it. If it is newer than the entries that this
-  /// log shows, because another process appends, the mark as of the opening is returned. After an append, the mark is
-  /// that of its last entry; after a crash it may lag behind the entries, until ``beginWriting()`` raises it. Before the
-  /// first entry, it is nil, or has the revision and the digest of ``LogPlace/head``. The engine reads it at opening and
-  /// verification: if the entry of the mark is missing or different, the journal is damaged.
+  /// Each call reads the stored mark, so that verification finds damage in it. If it is newer than the entries that
+  /// this log shows, because another process appends, one that is no newer is returned, such as that of the opening.
+  /// After an append, the mark is that of its last entry; after a crash it may lag behind the entries, until
+  /// ``beginWriting()`` raises it. Before the first entry, it is nil, or has the revision and the digest of
+  /// ``LogPlace/head``. The engine reads it at opening and verification: if the entry of the mark is missing or
+  /// different, the journal is damaged.
   /// - Throws: ``JournalError`` with code `damaged` if the mark is missing or unreadable, or another journal's.
   func acknowledged() throws(JournalError) -> LogMark?
 
@@ -37,7 +38,8 @@ package protocol EntryLog: Sendable {
   /// It need not check for gaps. It passes only durable entries, no newer than ``newestRevision(after:waitingAtMost:)``
   /// gives, possibly including those that are appended during the call. If another process was writing when the log was
   /// opened for reading, entries after the mark may not be durable, so they are not passed; without a writer, all whole
-  /// entries are. `body` may make any call, even `append`, except `close`, which waits for it.
+  /// entries are. A log can tell by its own lock, which a reader takes for a moment; so a writer tries again for some
+  /// milliseconds. `body` may make any call, even `append`, except `close`, which waits for it.
   /// - Throws: ``JournalError``: `damaged` with the revision if the bytes of an entry are known to be altered, or
   ///   `closed`; or what `body` throws, unchanged.
   func read(
@@ -48,16 +50,17 @@ package protocol EntryLog: Sendable {
   /// Returns the highest durable revision, or that of ``LogPlace/head`` if there are no entries. If it is not above
   /// `revision`, the call first waits until it is, but at most for `time`.
   ///
-  /// Readers learn of new entries this way. With access `follow`, these are the entries of any writer, some milliseconds
-  /// after they were stored; with `write`, those that this log has appended. With `read`, no entry is added, so the call
-  /// waits for `time`.
+  /// Readers learn of new entries this way, and only this way: `read` on a follower passes none that no call has
+  /// returned yet. With access `follow`, these are the entries of any writer, some milliseconds after they were stored;
+  /// with `write`, those that this log has appended. With `read`, no entry is added, so the call waits for `time`.
   /// - Throws: ``JournalError`` with code `closed` if the log is closed before or during the call.
   func newestRevision(after revision: Revision, waitingAtMost time: Duration) throws(JournalError) -> Revision
 
   /// Enables appending. The engine calls it once, on a log that was opened with access `write`, after all checks of
   /// opening. Until then, the log must not change anything on disk, so that evidence of damage is preserved. A torn
-  /// tail that opening has ignored is removed now, so that no part of it remains after a shorter entry. A mark that lags
-  /// behind the entries is raised.
+  /// tail that opening has ignored is removed now, so that no part of it remains after a shorter entry. A mark that
+  /// lags behind the entries is raised, after they were made durable: a killed process may have written them without a
+  /// flush. If an earlier flush may have failed, only writing them to another file makes them durable.
   /// - Throws: ``JournalError``, with code `readOnly` if the log was not opened with access `write`; the log is then
   ///   unchanged, and can only be closed.
   func beginWriting() throws(JournalError)
@@ -65,9 +68,9 @@ package protocol EntryLog: Sendable {
   /// Stores entries, if the newest durable revision is `revision`, and returns when they are durable.
   ///
   /// There is at least one entry. They are in order and without gaps from `revision + 1` on, and together have no more
-  /// bytes than ``LogLimits/appendByteCount``. After an append with an unknown outcome, a log that is not shared refuses all
-  /// others with `poisoned`, and never flushes the same file again: the flush may succeed although the drive has lost
-  /// what was written before.
+  /// bytes than ``LogLimits/appendByteCount``. After an append with an unknown outcome, a log that is not shared
+  /// refuses all others with `poisoned`, and never flushes the same file again: the flush may succeed although the
+  /// drive has lost what was written before.
   /// - Throws: ``AppendFailure``, which says whether the entries are stored, and how the engine reacts. Before
   ///   ``beginWriting()``, and without access `write`, it is ``AppendFailure/refused(_:)`` with code `readOnly`.
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure)
@@ -87,8 +90,8 @@ package protocol EntryLog: Sendable {
 package struct SealedEntry: Sendable {
   package let revision: Revision
   package let bytes: [UInt8]
-  /// The digest of the entry, on which that of the next one depends. It is not the SHA-256 of the bytes, but the engine
-  /// can compute it from them, so a log stores it only in its mark.
+  /// The digest of the entry, on which that of the next one depends. It is not the SHA-256 of the bytes, but follows
+  /// from them (`EntryDecoder`). A log whose mark can lag stores it with each entry, or computes it, to raise the mark.
   package let digest: ContentDigest
 
   package init(revision: Revision, bytes: [UInt8], digest: ContentDigest) {
@@ -117,8 +120,8 @@ package struct LogLimits: Sendable {
   /// The most bytes of the entries of one append, at least 10 MiB. The engine refuses a larger entry with `tooLarge`,
   /// and never appends a larger batch.
   package let appendByteCount: Int
-  /// How many free bytes commits may need on the disk of the journal's folder. Layers and snapshots leave that many
-  /// free. 0 for a log that is stored elsewhere.
+  /// How many free bytes commits may need on the disk of the journal's folder, at least about those of one append.
+  /// Layers and snapshots leave that many free. 0 for a log that is stored elsewhere.
   package let spareByteCount: Int
 
   package init(appendByteCount: Int, spareByteCount: Int) {
@@ -133,16 +136,17 @@ package enum AppendFailure: Error, Sendable {
   /// the commits of the batch with `conflict`, and takes no more until the journal is opened again. If the log is
   /// shared, it runs their bodies again instead.
   case conflict(newest: Revision)
-  /// Nothing was stored, for the reason given.
+  /// Nothing was stored, for the reason given, and nothing of it appears after a power loss.
   ///
-  /// With the code `outOfResources`, and if the log is shared with every code but `poisoned`, the next append may succeed.
-  /// The engine then fails the commits of the batch, and those that build on it, with that code, and the next commit
-  /// starts from the durable state. With any other code, no append will succeed: the engine fails the commits with
+  /// With the code `outOfResources`, and if the log is shared with every code but `poisoned`, the next append may
+  /// succeed. The engine then fails the commits of the batch, and those that build on it, with that code, and the next
+  /// commit starts from the durable state. With any other code, no append will succeed: the engine fails the commits
+  /// with
   /// `poisoned`, and takes no more.
   case refused(JournalError)
-  /// None, the first few or all of the entries may be stored. No entry is stored in part. The engine fails the commits of
-  /// the batch with `outcomeUnknown`, and appends nothing more; opening the log again shows the outcome. If the log is
-  /// shared and the code is `unreachable` or `diverged`, the engine asks it again at the next commit.
+  /// None, the first few or all of the entries may be stored. No entry is stored in part. The engine fails the commits
+  /// of the batch with `outcomeUnknown`, and appends nothing more; opening the log again shows the outcome. If the log
+  /// is shared and the code is `unreachable` or `diverged`, the engine asks it again at the next commit.
   case unknown(JournalError)
 
   /// The underlying error.
@@ -190,9 +194,9 @@ extension EntryLog {
 
   /// Calls `body` with entries from one backwards. It returns the revision of the next one, which is lower; nil to end.
   ///
-  /// Many close neighbors are read with one cursor, which takes a fraction of the time of a lookup of each. If the cursor
-  /// fails, the fault may be in an entry between them, so the wanted one is looked up by itself. `body` may therefore get
-  /// that entry twice.
+  /// Many close neighbors are read with one cursor, which takes a fraction of the time of a lookup of each. If the
+  /// cursor fails, the fault may be in an entry between them, so the wanted one is looked up by itself. `body` may
+  /// therefore get that entry twice.
   func readBack(
     from revision: Revision, _ body: (EntryDecoder) throws(JournalError) -> Revision?
   ) throws(JournalError) {

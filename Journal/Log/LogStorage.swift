@@ -8,7 +8,7 @@ package import Files
 /// refuses an append that does not follow its newest entry (``AppendFailure/conflict(newest:)``).
 ///
 /// ``JournalOptions/logStorage`` says which storage a journal has. The journal's folder does not record it, so a journal
-/// must always be opened with the same one.
+/// must always be opened with the same one. Backups and other copies are always in LevelDB.
 package protocol LogStorage: Sendable {
   /// Whether several processes may have one log open for writing, so that conflicts can happen. If false, the log has a
   /// lock of its own besides that of the engine: ``open(_:in:)`` refuses a second opening for writing, even by the same
@@ -22,8 +22,10 @@ package protocol LogStorage: Sendable {
   /// Whether a log can be opened with access `follow`; otherwise that is refused with `wrongUse`.
   var allowsFollowing: Bool { get }
 
-  /// Creates the empty log of a new journal, durably. The engine calls it before any other process can see the
-  /// journal's folder, whose name may change afterwards.
+  /// Creates the empty log of a new journal, or of one that replaces another, durably. In the latter case
+  /// ``LogPlace/head`` may have a revision above 0, and the folder `entries` the file BASE. If there is a mark, it is that
+  /// of ``LogPlace/head``. The engine calls this before any other process can see the journal's folder, whose name may
+  /// change afterwards.
   /// - Throws: ``JournalError``; leftovers may stay, because the engine removes the folder.
   func create(in place: LogPlace) throws(JournalError)
 
@@ -113,9 +115,12 @@ package struct LogPlace: Sendable {
 
   /// The folder `entries` in the journal's folder, which belongs to the log: it is empty in a new journal, and the
   /// engine reads only the file BASE in it, if history was pruned, and exchanges the whole folder when it erases or
-  /// prunes; an open log keeps the old one. Open files through the returned `Folder`: that works even after the journal's
-  /// folder is moved. `Folder` and `File` (`Sources/Files/`) open, write, flush, lock and list by single names; nothing is
-  /// durable without an explicit `flush`. Tests see each change and can make it fail (``JournalOptions/fileHook``).
+  /// prunes; an open log keeps the old one. Open files through the returned `Folder`: that works even after the
+  /// journal's folder is moved. `Folder` and `File` (`Sources/Files/`) open, write, flush, lock and list by single
+  /// names; nothing is durable without an explicit `flush`. Their errors are `notFound` for what is missing and
+  /// `notAJournal` for a link or a folder in its place; a log throws `damaged` instead. A backup may have hard links to
+  /// the files, so a file that has more than one (`FileStatus.linkCount`) is replaced, and not changed or extended.
+  /// Tests see each change and can make it fail (``JournalOptions/fileHook``).
   package func entries() throws(JournalError) -> Files.Folder<JournalError> {
     try folder.openEntries()
   }

@@ -25,6 +25,8 @@ public struct SnapshotPolicy: Hashable, Sendable {
   package var byteCount = 16 << 20
   /// The most events that are in no file of a layer; beyond that, commits wait. Additions count less.
   package var backlogCount = 65_536
+  /// How many seconds a commit waits at most. A slow drive must not stop commits for longer.
+  package var patience = 10
   /// How many bytes of changed records may be added to those of layers that wait for their files; beyond that, commits
   /// wait.
   package var backlogByteCount = 64 << 20

@@ -1,11 +1,11 @@
-import CBOR
+public import CBOR
 package import JSON
 
 // Changes as `journal diff --json` prints them, and the names of parts on the command line.
 extension Catalog {
-  /// The name of a part for programs. An attribute has its own name; any other part has a name with a leading `@`. An
-  /// attribute whose name begins with `@` gets a second one.
-  package static func name(of key: FieldKey, of kind: EntityKind) -> String {
+  /// The name of a part, as `journal diff --json` prints it: that of an attribute, or one with a leading `@` for a field of
+  /// the catalog, such as `@category`. An attribute whose name begins with `@` gets a second one.
+  public static func name(of key: FieldKey, of kind: EntityKind) -> String {
     switch key {
     case .attribute(let name): return name.utf8.first == UInt8(ascii: "@") ? "@" + name : name
     case .field(let number):

@@ -25,7 +25,7 @@ final class ServerLog: EntryLog {
   /// The revision that the first entry follows: 0, unless the history was pruned.
   private let start: Revision
   /// The newest revision when the log was opened.
-  private let first: Revision
+  private let shown: NewestRevision
   private let calls = OpenCalls()
   private let isWriting = Lock(false)
   /// Held while a transaction waits for the turn, or for its commit.
@@ -60,7 +60,7 @@ final class ServerLog: EntryLog {
     id = journal
     self.journal = journal.bytes
     channel = Self.channel(journal.bytes)
-    first = try Self.newestInBoth(of: journal, after: start, connection)
+    shown = NewestRevision(try Self.newestInBoth(of: journal, after: start, connection))
   }
 
   /// The newest revision, provided that the journal's row and its entries agree about it.
@@ -118,7 +118,7 @@ final class ServerLog: EntryLog {
   ) throws(JournalError) {
     guard calls.enter() else { throw JournalError.closed() }
     defer { calls.leave() }
-    let last = access == .read ? min(range.upperBound, first) : range.upperBound
+    let last = access == .read ? min(range.upperBound, shown.revision) : range.upperBound
     guard range.lowerBound <= last else { return }
     var rest = range.lowerBound...last
     var received = newestFirst ? nil : takeReserved(rest)
@@ -202,7 +202,10 @@ final class ServerLog: EntryLog {
     after revision: Revision, waitingAtMost time: Duration
   ) throws(JournalError) -> Revision {
     try entering {
-      if access == .read { return first }
+      if access == .read {
+        guard let newest = shown.wait(after: revision, atMost: time) else { throw JournalError.closed() }
+        return newest
+      }
       if time <= .zero { return try Self.newest(of: journal, connection) }
       let listener = try listener.withLock { listener in
         if listener == nil { listener = try Listener(storage.server, journal) }
@@ -370,6 +373,7 @@ final class ServerLog: EntryLog {
 
   func close() {
     guard calls.close() else { return }
+    shown.close()
     listener.withLock { $0?.end() }
     // A paused server would let a call wait for its time limit.
     if !calls.isIdle { connection.interrupt() }

@@ -778,7 +778,7 @@ struct LayerTests {
   }
 
   /// Reading a state used to end the process if both its layers and the log had disappeared.
-  @Test(.timeLimit(.minutes(5))) func aStateThatCanNoLongerBeReadReportsItAndIsNotUsed() throws {
+  @Test(.timeLimit(.minutes(60))) func aStateThatCanNoLongerBeReadReportsItAndIsNotUsed() throws {
     try withLayeredGarden(isLate: true) { garden, options in
       try garden.plant(4_000)
       garden.journal.waitForLayers()

@@ -140,7 +140,7 @@ struct LayeredIndexTests {
   }
 
   /// Two equal items in the answer of a watched query used to end the process.
-  @Test(.timeLimit(.minutes(5))) func anItemThatAForgedIndexListsTwiceEndsNoWatchedQuery() async throws {
+  @Test(.timeLimit(.minutes(60))) func anItemThatAForgedIndexListsTwiceEndsNoWatchedQuery() async throws {
     try await withTemporaryFolder { folder in
       let recipes = try Recipes(in: folder.url, declares: true)
       let insert: @Sendable (inout Draft<Catalog>) throws -> Void = { draft in

@@ -6,12 +6,12 @@ import Testing
 
 /// Many threads and tasks at once on one journal. Under the thread sanitizer, these tests also find data races.
 @Suite struct StressTests {
-  @Test(.timeLimit(.minutes(10)))
+  @Test(.timeLimit(.minutes(60)))
   func heldStatesStayWhatTheyWereWhileManyThreadsAndTasksCommit() async throws {
     try await withCrowd(hasSnapshots: false)
   }
 
-  @Test(.timeLimit(.minutes(10)))
+  @Test(.timeLimit(.minutes(60)))
   func heldStatesStayWhatTheyWereWhileSnapshotsAreTakenDroppedAndThinned() async throws {
     try await withCrowd(hasSnapshots: true)
   }
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(10)))
+  @Test(.timeLimit(.minutes(60)))
   func aJournalIsClosedWhileOthersReadAndCommit() async throws {
     for _ in 0..<8 {
       try await withTemporaryFolder { folder in

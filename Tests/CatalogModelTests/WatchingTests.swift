@@ -133,7 +133,7 @@ struct WatchingTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func watchersDoNotKeepAJournalOpen() async throws {
+  @Test(.timeLimit(.minutes(60))) func watchersDoNotKeepAJournalOpen() async throws {
     try await withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Watched.journal")
       var journal: CatalogJournal? = try CatalogJournal.create(at: url)
@@ -158,7 +158,7 @@ struct WatchingTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) @MainActor func aLiveQueryTellsItsObservers() async throws {
+  @Test(.timeLimit(.minutes(60))) @MainActor func aLiveQueryTellsItsObservers() async throws {
     try await withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Watched.journal"))
       let soup = try await journal.commit { try $0.insert(Recipe(title: "Soup", stars: 2)) }.value
@@ -176,7 +176,7 @@ struct WatchingTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) @MainActor func aLiveQueryWithoutReferencesIsReleased() async throws {
+  @Test(.timeLimit(.minutes(60))) @MainActor func aLiveQueryWithoutReferencesIsReleased() async throws {
     try await withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Watched.journal"))
       weak var seen: LiveQuery<Recipe>?

@@ -99,7 +99,12 @@ private final class Workload {
   var replayLimit = SnapshotPolicy.automatic.backlogCount * SnapshotPolicy.automatic.additionsPerEvent
 
   /// A small cache, because what the journal keeps of its files must not hide that other memory grows.
-  private static let options = JournalOptions(cacheByteCount: 64 << 20)
+  private static let options = {
+    var options = JournalOptions(cacheByteCount: 64 << 20)
+    // Other tests may keep the thread of low priority from running.
+    options.snapshots.patience = 600
+    return options
+  }()
 
   private init(_ url: URL) throws {
     self.url = url

@@ -12,7 +12,7 @@ import Testing
   /// What the program prints on a terminal.
   static func onTerminal(_ line: String, _ environment: [String: String] = [:]) throws -> String {
     let environment = environment.merging(["JOURNAL": journalPath, "TERM": "xterm"]) { $1 }
-    let result = try run("timeout", ["120", "script", "-qec", line, "/dev/null"], environment: environment)
+    let result = try run("timeout", ["600", "script", "-qec", line, "/dev/null"], environment: environment)
     return String(decoding: result.output, as: UTF8.self).replacing("\r\n", with: "\n")
   }
 
@@ -68,7 +68,7 @@ import Testing
         "source <(\"$JOURNAL\" completions bash); cd '\(folder.url.path)'\n"
         + "journal() { printf '<%s>' \"$@\"; }\njournal log my\t\nexit\n"
       let result = try run(
-        "timeout", ["120", "script", "-qec", "bash --norc --noprofile -i", "/dev/null"],
+        "timeout", ["600", "script", "-qec", "bash --norc --noprofile -i", "/dev/null"],
         input: Data(lines.utf8), environment: ["JOURNAL": journalPath, "TERM": "dumb"])
       let shown = String(decoding: result.output, as: UTF8.self)
       #expect(shown.contains("<log><my books.journal/>"), "\(shown)")

@@ -23,7 +23,7 @@ import Testing
     process.standardOutput = try FileHandle(forWritingTo: names[0])
     process.standardError = try FileHandle(forWritingTo: names[1])
     try process.run()
-    let end = Date() + 30
+    let end = Date() + 300
     var line = ""
     while !line.hasSuffix("\n"), process.isRunning, Date() < end {
       usleep(10_000)
@@ -33,11 +33,17 @@ import Testing
     if line.hasSuffix("\n") { try body(line.trimmingCharacters(in: .newlines)) }
     // Tests may run on threads that block other signals, which the process inherits.
     if process.isRunning { kill(process.processIdentifier, SIGTERM) }
-    let stopped = Date() + 10
+    let stopped = Date() + 120
     while process.isRunning, Date() < stopped { usleep(10_000) }
     if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     process.waitUntilExit()
     return (process.terminationStatus, try String(contentsOf: names[1], encoding: .utf8))
+  }
+
+  /// What the verbs that ``serving(_:_:environment:after:_:)`` has run said so far.
+  private func errors(in folder: URL) throws -> String {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix("error-") }
+      .map { try String(contentsOf: folder.appending(path: $0), encoding: .utf8) }.joined()
   }
 
   private func curl(_ words: String...) throws -> String {
@@ -106,7 +112,7 @@ import Testing
       #expect(outcome.code == 0 && !outcome.error.contains("no browser"))
       #expect(try filesLeft() == [])
       // Some systems run the browser until it is closed. An interruption ends the verb nevertheless.
-      try write("exec sleep 5")
+      try write("exec sleep 60")
       outcome = try serving(folder.url, ["view", path], environment: environment) { (line) throws in
         waitForOpening()
         #expect(try filesLeft().count == 1)
@@ -117,7 +123,8 @@ import Testing
       // If no browser can be opened, the verb says so, and still serves the page.
       try write("exit 3")
       outcome = try serving(folder.url, ["view", path], environment: environment) { (line) throws in
-        usleep(500_000)
+        let end = Date() + 120
+        while try !errors(in: folder.url).contains("no browser"), Date() < end { usleep(20_000) }
         #expect(try curl(line).contains("<title>Journal</title>"))
       }
       #expect(outcome.error.contains("no browser could be opened; open the address yourself"))
@@ -141,8 +148,8 @@ import Testing
       try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
       let line = """
         "$JOURNAL" view '\(path)' & view=$!
-        for turn in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ -s '\(opened)' ] && break; sleep 0.5; done
-        sleep 0.5; kill $view; wait $view; echo "code $?"
+        for turn in $(seq 600); do [ -s '\(opened)' ] && break; sleep 0.5; done
+        sleep 5; kill $view; wait $view; echo "code $?"
         """
       let shown = try TerminalTests.onTerminal(
         line, ["PATH": "\(folder.url.path):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"])
@@ -193,7 +200,7 @@ import Testing
       let script = """
         trap '' HUP
         "$0" serve "$1" >"$2" & server=$!
-        for turn in {1..600}; do [ -s "$2" ] && break; sleep 0.1; done
+        for turn in $(seq 600); do [ -s "$2" ] && break; sleep 0.1; done
         sleep 0.5; kill -HUP $server; sleep 0.5; kill -0 $server && echo alive
         kill $server; wait $server; echo $?
         """

@@ -9,7 +9,10 @@ import PostgresLog
 
 func auditOfAuditAndRestore(_ journal: CatalogJournal) throws {
   for change in try journal.history(of: .item(1)) {
-    for part in change.parts { print(change.revision, change.author, part.key, part.old ?? "none", part.new ?? "none") }
+    for part in change.parts {
+      let name = Catalog.name(of: part.key, of: change.event.entity.kind)
+      print(change.revision, change.author, name, part.old ?? "none", part.new ?? "none")
+    }
   }
   let newest = try journal.history(of: .item(1), limit: 20)
   let blame = try journal.blame(.item(1))

@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func recipesSurviveAKillAndUndoContinues() throws {
+  @Test(.timeLimit(.minutes(60))) func recipesSurviveAKillAndUndoContinues() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Recipes.journal")
       let first = try Session(url, author: "ana")

@@ -340,7 +340,7 @@ extension PlacesTests {
         }
         let journal = try folder.journal()
         let store = try LegacyStore.archives([folder.write("spots", list(spots).archived())])
-        return try ContinuousClock().measure {
+        return try processorTime {
           let first = try journal.importStore(store)
           let again = try journal.importStore(store)
           #expect(first.categories == count && again.revisions.isEmpty)

@@ -278,7 +278,13 @@ struct FailureTests: SharedLogbook {
         done.leave()
       }
       try #require(isStarted)
-      usleep(500_000)
+      // The primary has flushed the entry.
+      var waiting = ""
+      for _ in 0..<6_000 where waiting.isEmpty {
+        usleep(10_000)
+        waiting = try primary.sql("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+      }
+      try #require(!waiting.isEmpty)
       try primary.kill()
       try primary.start()
       #expect(try primary.sql("SELECT revision FROM journal_logs") == "2\n")
@@ -466,7 +472,9 @@ struct FailureTests: SharedLogbook {
         let children = try urls.enumerated().map { node, url in
           try Child(url, firstTurn: (round * 3 + node) * 1_000_000, seed: random.next())
         }
-        usleep(UInt32.random(in: 500_000..<900_000, using: &random))
+        // Each has committed, however busy the machine is.
+        for child in children { for _ in 0..<12_000 where try child.lineCount() < 8 { usleep(10_000) } }
+        usleep(UInt32.random(in: 0..<400_000, using: &random))
         for child in children { for (revision, turn) in try child.kill() { told[revision] = turn } }
       }
       let nodes = try urls.map { try Journal<Logbook>.open(at: $0, options: Self.options) }
@@ -502,6 +510,8 @@ struct FailureTests: SharedLogbook {
       process.standardOutput = try FileHandle(forWritingTo: URL(filePath: said))
       try process.run()
     }
+
+    func lineCount() throws -> Int { try Data(contentsOf: URL(filePath: said)).count { $0 == 10 } }
 
     /// - Returns: the acknowledged commits, each with its author and turn.
     func kill() throws -> [(Revision, String)] {

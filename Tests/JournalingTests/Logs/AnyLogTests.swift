@@ -1,8 +1,9 @@
 import Foundation
-import Journaling
 import Locks
 import TestSupport
 import Testing
+
+@testable import Journaling
 
 /// Whole journals on each kind of log.
 @Suite struct AnyLogTests {
@@ -39,10 +40,76 @@ import Testing
     }
   }
 
+  /// Pruning and erasing replace the log, and a pruned one does not begin with entry 1.
+  @Test(arguments: LogKind.all.filter(\.hasFiles)) func aJournalIsPrunedErasedAndCopiedOnAnyLog(
+    _ kind: LogKind
+  )
+    throws
+  {
+    let options = try options(kind)
+    try withLedger(options: options) { journal, url in
+      for _ in 1...20 { try journal.commit { _ = try $0.open(owner: "Ana", balance: 5) } }
+      try journal.close()
+      try Journal<Ledger>.prune(before: .revision(10), at: url, options: options)
+      let folder = try JournalFolder(url, hook: nil)
+      let place = LogPlace(folder, try folder.readFormat(), options: options)
+      let site = LogSite(storage: options.logStorage, place: place)
+      let last = try site.use(.read) { log throws in
+        let newest = try log.newestRevision()
+        #expect(place.firstRevision > 1)
+        #expect(try log.revisions(1...99) == Array(place.firstRevision...newest))
+        #expect(try log.revisions(1...99, newestFirst: true) == (place.firstRevision...newest).reversed())
+        return newest
+      }
+      let pruned = try Journal<Ledger>.open(at: url, options: options)
+      #expect(pruned.head.revision == last && pruned.state.accounts.count == 20)
+      try pruned.commit { try $0.deposit(1, on: 1) }
+      #expect(try pruned.verify(deep: true).isSound)
+      try pruned.close()
+      try Journal<Ledger>.erase([.account(2)], at: url, reason: "by law", options: options)
+      let erased = try Journal<Ledger>.open(at: url, options: options)
+      // Copies are always in LevelDB.
+      let backup = url.deletingLastPathComponent().appending(path: "Backup.journal")
+      for _ in 1...2 {
+        try erased.commit { try $0.deposit(1, on: 1) }
+        try erased.backup(to: backup)
+      }
+      #expect(try erased.verify(deep: true).isSound)
+      let copy = try Journal<Ledger>.open(at: backup, mode: .readOnly)
+      #expect(copy.head == erased.head && copy.state.accounts[1]?.balance == 8)
+      try copy.close()
+      try erased.close()
+    }
+  }
+
+  @Test(arguments: LogKind.all.filter(\.hasFiles)) func aJournalMayBeMovedWhileItIsOpenOnAnyLog(
+    _ kind: LogKind
+  )
+    throws
+  {
+    let options = try options(kind)
+    try withLedger(options: options) { journal, url in
+      try journal.commit { _ = try $0.open(owner: "Ana", balance: 5) }
+      let follower = try Journal<Ledger>.open(at: url, mode: .follow, options: options)
+      let moved = url.deletingLastPathComponent().appending(path: "Moved.journal")
+      try FileManager.default.moveItem(at: url, to: moved)
+      try journal.commit { _ = try $0.open(owner: "Bob", balance: 5) }
+      #expect(try journal.verify(deep: true).isSound)
+      try journal.close()
+      let again = try Journal<Ledger>.open(at: moved, options: options)
+      for _ in 1...30 { try again.commit { try $0.deposit(1, on: 1) } }
+      let end = Date() + 120
+      while follower.head.revision < 32, Date() < end { usleep(5_000) }
+      #expect(follower.head == again.head)
+      try follower.close()
+      try again.close()
+    }
+  }
+
   /// Diagnosis and salvage used to look only for LevelDB.
   @Test func aJournalOnAnotherLogIsDiagnosedAndSalvaged() throws {
     var options = JournalOptions()
-    options.logStorage = PlainFileStorage()
+    options.logStorage = FolderStorage()
     try withLedger(options: options) { journal, url in
       for _ in 1...9 { try journal.commit { try $0.open(owner: "Ana") } }
       try journal.close()

@@ -179,7 +179,7 @@ import Testing
       try? log.close()
       try site.use(.read) { log throws in
         let found = try log.revisions(1...9)
-        #expect(found == [1, 2, 3] || found == [1, 2, 3, 4, 5])
+        #expect(found == Array(1...found.count) && found.count >= 3)
       }
     }
   }

@@ -10,8 +10,8 @@ import TestSupport
 /// To test a new log, write its `LogStorage` and its `EntryLog`, whose comments state all requirements, add a line to
 /// ``all``, and run `LogContract` and `AnyLogTests`.
 ///
-/// A log needs its own tests for what these can't cause: a power loss in the middle of an append, and, unless its entries are
-/// in files of the folder `entries`, damage and writes and flushes that fail. The entries of `LogContract` are just
+/// A log needs its own tests for what these can't cause: a power loss, and, unless its entries are in files of the folder
+/// `entries`, damage and writes and flushes that fail. The entries of `LogContract` are just
 /// bytes. `AnyLogTests` has whole journals, whose digests the engine checks.
 struct LogKind: Sendable, CustomStringConvertible {
   /// The name in the tests' output.
@@ -19,26 +19,30 @@ struct LogKind: Sendable, CustomStringConvertible {
   /// Whether the log is in files of the folder `entries`. Such a log has a mark, stores the bytes of an entry in one
   /// piece, and has remains (``LogStorage/remains(in:)``).
   let hasFiles: Bool
+  /// Whether it decodes an entry to raise its mark. Then it can't do that with the entries of `LogContract`.
+  let decodesEntries: Bool
   /// Makes the storage of one journal.
   let makeStorage: @Sendable () throws -> any LogStorage
   /// Removes the log of a journal if the log is neither in files nor transient; nil otherwise.
   var remove: (@Sendable (LogPlace) throws -> Void)?
 
   init(
-    description: String, hasFiles: Bool = true, remove: (@Sendable (LogPlace) throws -> Void)? = nil,
+    description: String, hasFiles: Bool = true, decodesEntries: Bool = false,
+    remove: (@Sendable (LogPlace) throws -> Void)? = nil,
     makeStorage: @escaping @Sendable () throws -> any LogStorage
   ) {
     self.description = description
     self.hasFiles = hasFiles
+    self.decodesEntries = decodesEntries
     self.makeStorage = makeStorage
     self.remove = remove
   }
 
   static let all =
     [
-      LogKind(description: "LevelDB") { LevelDBStorage() },
+      LogKind(description: "LevelDB", decodesEntries: true) { LevelDBStorage() },
       LogKind(description: "memory", hasFiles: false) { MemoryStorage() },
-      LogKind(description: "a plain file") { PlainFileStorage() },
+      LogKind(description: "a file for each entry") { FolderStorage() },
     ] + (PostgresServer.isInstalled ? [postgres] : [])
 
   private static let postgres = LogKind(

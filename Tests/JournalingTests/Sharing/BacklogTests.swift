@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func aLongShortageEndsCommitsInsteadOfLettingThemWait() throws {
+  @Test(.timeLimit(.minutes(60))) func aLongShortageEndsCommitsInsteadOfLettingThemWait() throws {
     try withTemporaryFolder { folder in
       let nodes = try Nodes(.memory, in: folder)
       try nodes.share()

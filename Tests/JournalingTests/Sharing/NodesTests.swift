@@ -290,7 +290,7 @@ import Testing
   }
 
   /// If a body that has the turn then writes nothing, the other nodes get the turn at once.
-  @Test(.timeLimit(.minutes(5)), arguments: SharedKind.all)
+  @Test(.timeLimit(.minutes(60)), arguments: SharedKind.all)
   func anUnusedTurnDelaysNoOtherNode(_ kind: SharedKind) throws {
     try withNodes(kind, 2) { _, open in
       var best = Double.infinity
@@ -320,7 +320,7 @@ import Testing
   /// A node sends a batch before it ends the one before. That end waits neither for the answer, nor for an image that must
   /// be sent first, and does not depend on the outcome.
   @Test(
-    .timeLimit(.minutes(2)),
+    .timeLimit(.minutes(60)),
     arguments: [nil, SharedMemory.Fault.downBefore, .refused, .lostAfter], [false, true])
   func aDurableCommitReturnsBeforeTheNextBatchIsStored(_ fault: SharedMemory.Fault?, _ hasImage: Bool) throws
   {
@@ -391,7 +391,7 @@ import Testing
 
   /// A log need not call what there is to do meanwhile: PostgreSQL's does not if it first learns that there are no
   /// notifications. The first commit then returned only with a later one, or never.
-  @Test(.timeLimit(.minutes(2))) func aCommitReturnsAlthoughTheLogDoesNothingMeanwhile() throws {
+  @Test(.timeLimit(.minutes(60))) func aCommitReturnsAlthoughTheLogDoesNothingMeanwhile() throws {
     try withLogbook { memory, node in
       try node.commit { try $0.write(1, "before") }
       let isDone = DispatchSemaphore(value: 0)
@@ -745,7 +745,7 @@ import Testing
   }
 
   /// It used to wait until there was no commit in progress.
-  @Test(.timeLimit(.minutes(2))) func catchingUpEndsWhileOthersCommitWithoutPause() throws {
+  @Test(.timeLimit(.minutes(60))) func catchingUpEndsWhileOthersCommitWithoutPause() throws {
     try withNodes(.memory, 1) { _, open in
       let isEnding = Lock(false)
       let group = DispatchGroup()

@@ -295,7 +295,7 @@ import Testing
     func time(_ count: Int) throws -> Double {
       let members = (0..<count).map { "<key>\($0)</key><true/>" }.joined()
       let bytes = Array("<plist><dict>\(members)</dict></plist>".utf8)
-      return try ContinuousClock().measure { _ = try PropertyList(ArchiveBytes(bytes)) } / .seconds(1)
+      return try processorTime { _ = try PropertyList(ArchiveBytes(bytes)) } / .seconds(1)
     }
     var best = Double.infinity
     for _ in 0..<3 { best = min(best, try time(16_000) / time(4_000)) }
