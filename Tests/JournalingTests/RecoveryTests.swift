@@ -147,6 +147,13 @@ import Testing
       let text = String(repeating: "x", count: 1000)
       for _ in 0..<200 { try journal.commit(note: text) { try $0.deposit(1, on: 1) } }
       try journal.close()
+      // Closing does not wait for the table that LevelDB makes of a full log, but opening does.
+      var openings = 0
+      while try names(url).count(where: { $0.hasSuffix(".log") }) > 1 {
+        try #require(openings < 10)
+        try Journal<Ledger>.open(at: url, options: options).close()
+        openings += 1
+      }
       // The newest entries are in a table, and the log is empty.
       for name in try names(url) where name.hasSuffix(".log") {
         try Data().write(to: url.appending(path: "entries/\(name)"))
@@ -172,6 +179,7 @@ import Testing
         }
         try restore(url, intact)
         index += 1
+        try #require(index < 1_000)
       }
       #expect(index > 5)
     }
