@@ -98,7 +98,7 @@ struct LayerPaceTests {
       let busy = Lock<CatalogJournal?>(nil)
       let times = Lock<[Duration]>([])
       // A commit that waits for room while the writing thread is busy waits for ten seconds.
-      let limit = Duration.seconds(5)
+      let limit = Duration.seconds(9)
       var options = JournalOptions(snapshots: .often(8))
       options.snapshots.backlogCount = 32
       options.snapshots.additionsPerEvent = 1

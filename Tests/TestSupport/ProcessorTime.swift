@@ -1,15 +1,15 @@
 import Foundation
 
-/// The processor time that `body` takes on this thread, to which other tests do not add. Its ratio for two sizes is right
-/// even on a busy machine, where the longer work is interrupted more often.
+/// The processor time that `body` takes on this thread, to which other tests do not add.
 package func processorTime(of body: () throws -> Void) rethrows -> Duration {
-  let start = threadTime()
+  let start = processorTimeOfThread()
   try body()
-  return threadTime() - start
+  return processorTimeOfThread() - start
 }
 
-private func threadTime() -> Duration {
+/// The processor time that this thread has taken.
+private func processorTimeOfThread() -> Duration {
   var time = timespec()
   unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-  return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
+  return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
 }
