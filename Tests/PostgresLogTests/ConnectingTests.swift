@@ -61,15 +61,21 @@ struct ConnectingTests: SharedLogbook {
         }
         return best
       }
-      let alone = try time(local)
-      pair.proxy.delay(by: .milliseconds(100))
-      let slow = try time(pair.farURL)
-      pair.proxy.delay(by: .zero)
-      try pair.proxy.setSilent(true)
-      let unreachable = try time(pair.farURL)
-      try pair.proxy.setSilent(false)
+      let long = Duration.seconds(60)
+      var (alone, slow, unreachable) = (long, long, long)
+      var limit: Duration { alone * 3 + .milliseconds(150) }
+      // Other work of the machine only makes openings longer.
+      for round in 0..<10 where round == 0 || max(slow, unreachable) >= limit {
+        alone = min(alone, try time(local))
+        pair.proxy.delay(by: .milliseconds(100))
+        slow = min(slow, try time(pair.farURL))
+        pair.proxy.delay(by: .zero)
+        try pair.proxy.setSilent(true)
+        unreachable = min(unreachable, try time(pair.farURL))
+        try pair.proxy.setSilent(false)
+      }
       print("opening: \(alone) alone, \(slow) on a slow network, \(unreachable) without the server")
-      for time in [slow, unreachable] { #expect(time < alone * 3 + .milliseconds(150), "\(time), \(alone)") }
+      for time in [slow, unreachable] { #expect(time < limit, "\(time), \(alone)") }
     }
   }
 }

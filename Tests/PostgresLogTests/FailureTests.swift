@@ -50,10 +50,10 @@ struct FailureTests: SharedLogbook {
       }
     }
 
-    /// Waits until this many more commits were acknowledged; returns false after half a minute without success.
+    /// Waits until this many more commits were acknowledged; returns false after minutes without success.
     func wait(for count: Int) -> Bool {
       let goal = told.withLock { $0.count } + count
-      for _ in 0..<3000 where told.withLock({ $0.count }) < goal { usleep(10_000) }
+      for _ in 0..<30_000 where told.withLock({ $0.count }) < goal { usleep(10_000) }
       return told.withLock { $0.count } >= goal
     }
 
@@ -200,7 +200,8 @@ struct FailureTests: SharedLogbook {
       for _ in 0..<3 { _ = try time(others: 1) }
       proxy.delay(by: .milliseconds(20))
       var (alone, contended) = (Duration.seconds(60), Duration.seconds(60))
-      for _ in 0..<5 {
+      // A third round trip would take three times as long in every round.
+      for round in 0..<40 where round < 5 || contended >= alone * 2.8 {
         contended = min(contended, try time(others: 1))
         // The first of these reserves a turn too.
         for _ in 0..<2 { alone = min(alone, try time(others: 0)) }
@@ -260,6 +261,17 @@ struct FailureTests: SharedLogbook {
     try standby.stop()
   }
 
+  /// Waits until a commit waits for the standby.
+  /// - Returns: a value for its session, empty if there was none in time.
+  private func waitingCommit(_ value: String, on primary: PostgresServer) throws -> String {
+    for _ in 0..<6000 {
+      let found = try primary.sql("SELECT \(value) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+      if !found.isEmpty { return found }
+      usleep(10_000)
+    }
+    return ""
+  }
+
   /// An entry that the primary has flushed and the standby lacks returns with the primary, but is lost in a failover. A
   /// node that had applied it would be left with another history.
   @Test func nodesApplyNothingThatTheStandbyLacks() throws {
@@ -278,13 +290,7 @@ struct FailureTests: SharedLogbook {
         done.leave()
       }
       try #require(isStarted)
-      // The primary has flushed the entry.
-      var waiting = ""
-      for _ in 0..<6_000 where waiting.isEmpty {
-        usleep(10_000)
-        waiting = try primary.sql("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
-      }
-      try #require(!waiting.isEmpty)
+      #expect(try !waitingCommit("pid", on: primary).isEmpty)
       try primary.kill()
       try primary.start()
       #expect(try primary.sql("SELECT revision FROM journal_logs") == "2\n")
@@ -324,13 +330,7 @@ struct FailureTests: SharedLogbook {
         done.leave()
       }
       try #require(isStarted)
-      var cancelled = ""
-      for _ in 0..<500 where cancelled.isEmpty {
-        usleep(20_000)
-        cancelled = try primary.sql(
-          "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
-      }
-      #expect(cancelled == "t\n")
+      #expect(try waitingCommit("pg_cancel_backend(pid)", on: primary) == "t\n")
       usleep(1_000_000)
       #expect(revision.withLock { $0 } == nil)
       try standby.pause(false)
@@ -414,18 +414,18 @@ struct FailureTests: SharedLogbook {
         try #require(isStarted)
       }
       try start {
-        _ = try? server.sql("BEGIN; SELECT FROM journal_logs FOR UPDATE; SELECT pg_sleep(60); COMMIT")
+        _ = try? server.sql("BEGIN; SELECT FROM journal_logs FOR UPDATE; SELECT pg_sleep(3600); COMMIT")
       }
       func count(_ condition: String) throws -> Int {
         let text = try server.sql("SELECT count(*) FROM pg_stat_activity WHERE \(condition)")
         return Int(text.dropLast()) ?? -1
       }
-      for _ in 0..<200 where try count("wait_event = 'PgSleep'") == 0 { usleep(20_000) }
+      try ask(atMost: 3000) { try count("wait_event = 'PgSleep'") > 0 }
       try start { _ = try? log.reserve(after: 1) }
-      for _ in 0..<200 where try count("wait_event_type = 'Lock'") == 0 { usleep(20_000) }
+      try ask(atMost: 3000) { try count("wait_event_type = 'Lock'") > 0 }
       #expect(try count("wait_event_type = 'Lock'") == 1)
       proxy.close()
-      for _ in 0..<600 where try count("wait_event_type = 'Lock'") > 0 { usleep(20_000) }
+      try ask(atMost: 600) { try count("wait_event_type = 'Lock'") == 0 }
       #expect(try count("wait_event_type = 'Lock'") == 0 && count("wait_event = 'PgSleep'") == 1)
       try? log.close()
       try server.sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
@@ -472,9 +472,14 @@ struct FailureTests: SharedLogbook {
         let children = try urls.enumerated().map { node, url in
           try Child(url, firstTurn: (round * 3 + node) * 1_000_000, seed: random.next())
         }
-        // Each has committed, however busy the machine is.
-        for child in children { for _ in 0..<12_000 where try child.lineCount() < 8 { usleep(10_000) } }
-        usleep(UInt32.random(in: 0..<400_000, using: &random))
+        // Otherwise a busy machine would let none commit.
+        for child in children {
+          for _ in 0..<12_000 {
+            if try child.lineCount() >= 10 { break }
+            usleep(10_000)
+          }
+        }
+        usleep(UInt32.random(in: 500_000..<900_000, using: &random))
         for child in children { for (revision, turn) in try child.kill() { told[revision] = turn } }
       }
       let nodes = try urls.map { try Journal<Logbook>.open(at: $0, options: Self.options) }
@@ -511,7 +516,10 @@ struct FailureTests: SharedLogbook {
       try process.run()
     }
 
-    func lineCount() throws -> Int { try Data(contentsOf: URL(filePath: said)).count { $0 == 10 } }
+    /// How many lines it has printed: one when the journal is open, and one for each commit.
+    func lineCount() throws -> Int {
+      try Data(contentsOf: URL(filePath: said)).count { $0 == UInt8(ascii: "\n") }
+    }
 
     /// - Returns: the acknowledged commits, each with its author and turn.
     func kill() throws -> [(Revision, String)] {

@@ -135,7 +135,7 @@ struct RoleTests: SharedLogbook {
       try server.sql("ALTER ROLE app PASSWORD 'other'")
       try server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'")
       func isNoted(_ text: String) -> Bool { notices.withLock { $0.contains { $0.contains(text) } } }
-      for _ in 0..<1000 where !isNoted("can't be followed") { usleep(10_000) }
+      for _ in 0..<6000 where !isNoted("can't be followed") { usleep(10_000) }
       let refused = #expect(throws: JournalError.self) { try journal.commit { try $0.write(1, "third") } }
       #expect(refused?.code == .unreachable, "\(String(describing: refused))")
       let problem = try #require(try journal.sharing()?.problem)

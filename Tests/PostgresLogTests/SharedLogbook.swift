@@ -93,12 +93,21 @@ extension SharedLogbook {
 
   /// Waits until this many standbys are connected that commits can wait for.
   func waitForStandbys(_ count: Int, of server: PostgresServer) throws {
-    for _ in 0..<500 {
+    for _ in 0..<3000 {
       let found = try server.sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'")
       if found == "\(count)\n" { return }
       usleep(20_000)
     }
     throw PostgresFailure(description: "the server never had \(count) synchronous standbys")
+  }
+
+  /// Asks, with pauses of 20 ms, until something holds.
+  /// - Parameter count: how often it asks at most.
+  func ask(atMost count: Int, until holds: () throws -> Bool) rethrows {
+    for _ in 0..<count {
+      if try holds() { return }
+      usleep(20_000)
+    }
   }
 
   /// A role of its own, and the address of a database as that role reaches it.

@@ -21,7 +21,7 @@ struct StandbyTests: SharedLogbook {
   private func demand(_ names: String, on server: PostgresServer) throws {
     try server.sql("ALTER SYSTEM SET synchronous_standby_names = '\(names)'")
     try server.sql("SELECT pg_reload_conf()")
-    for _ in 0..<500 where try server.sql("SHOW synchronous_standby_names") != "\(names)\n" { usleep(10_000) }
+    try ask(atMost: 3000) { try server.sql("SHOW synchronous_standby_names") == "\(names)\n" }
   }
 
   /// A role without `pg_read_all_stats` sees how many standbys there are, and not their state.
@@ -79,7 +79,7 @@ struct StandbyTests: SharedLogbook {
         if notice.level == .warning { notices.withLock { $0.append(notice.message) } }
       }
       let journal = try Journal<Logbook>.open(at: url, options: options.sharingThroughPostgres())
-      for _ in 0..<1000 where notices.withLock({ $0.isEmpty }) { usleep(10_000) }
+      for _ in 0..<6000 where notices.withLock({ $0.isEmpty }) { usleep(10_000) }
       #expect(notices.withLock { $0 } == [warning])
       try journal.catchUp()
       #expect(journal.state.pages.count == 1)

@@ -31,11 +31,19 @@ package final class PostgresServer: Sendable {
         rm -rf "$2"
       } &
       """
+    let process = "\(ProcessInfo.processInfo.processIdentifier)"
     _ = try spawn(
-      ["setsid", "sh", "-c", tidy, "sh", "\(ProcessInfo.processInfo.processIdentifier)", path],
-      output: "/dev/null")
+      ["bash"] + closing + ["setsid", "sh", "-c", tidy, "sh", process, path], output: "/dev/null")
     return path
   }
+
+  /// Arguments of `bash` before a program that must not inherit the descriptors of a `Process` that another
+  /// test starts just now: Foundation would take that test's program for running as long as this one.
+  private static let closing = [
+    "-c",
+    "for file in /proc/self/fd/*; do n=${file##*/}; ((n > 2)) && eval \"exec $n>&-\"; done; exec \"$@\"",
+    "bash",
+  ]
 
   /// Makes an empty folder where all servers are, to mount something at.
   package static func makeFolder() throws -> String {
@@ -128,14 +136,11 @@ package final class PostgresServer: Sendable {
   }
 
   package func start() throws {
-    // The server must not inherit the descriptors of a `Process` that another test starts just now: Foundation would take
-    // that program for running as long as the server.
-    let closing =
-      "for file in /proc/self/fd/*; do n=${file##*/}; ((n > 2)) && eval \"exec $n>&-\"; done; exec \"$@\""
     try run(
       "bash",
-      ["-c", closing, "bash", Self.path(of: "pg_ctl"), "start", "-w", "-s", "-t", "30", "-D", path]
-        + ["-l", "\(path).log"])
+      Self.closing + [
+        Self.path(of: "pg_ctl"), "start", "-w", "-s", "-t", "300", "-D", path, "-l", "\(path).log",
+      ])
   }
 
   /// Ends the server at once with `kill -9` of all its processes, as a crash does.
@@ -152,16 +157,20 @@ package final class PostgresServer: Sendable {
 
   package var isRunning: Bool { (try? run("pg_ctl", ["status", "-D", path])) != nil }
 
-  package func stop() throws { try run("pg_ctl", ["stop", "-w", "-s", "-m", "immediate", "-D", path]) }
+  package func stop() throws {
+    try run("pg_ctl", ["stop", "-w", "-s", "-t", "300", "-m", "immediate", "-D", path])
+  }
 
   /// Promotes a standby to the primary.
-  package func promote() throws { try run("pg_ctl", ["promote", "-w", "-s", "-D", path]) }
+  package func promote() throws { try run("pg_ctl", ["promote", "-w", "-s", "-t", "300", "-D", path]) }
 
   /// Stops all its processes from running, or lets them continue.
   package func pause(_ isPaused: Bool) throws {
     let pid = try String(contentsOfFile: "\(path)/postmaster.pid", encoding: .utf8).split(separator: "\n")[0]
+    let signal = "kill -\(isPaused ? "STOP" : "CONT")"
+    // A backend may have ended since it was listed.
     try Self.runProgram(
-      "sh", ["-c", "kill -\(isPaused ? "STOP" : "CONT") \(pid) $(ps -o pid= --ppid \(pid))"])
+      "sh", ["-c", "\(signal) \(pid) && { \(signal) $(ps -o pid= --ppid \(pid)) 2>/dev/null; true; }"])
   }
 
   @discardableResult
