@@ -79,13 +79,13 @@ import Testing
         (try follow("--since", "1", "--author", "eve"), [10, 20]),
       ]
       // A follower without `--since 0` begins at the revision that the journal has when it opens it, so wait for that.
-      let start = Date() + 60
+      let start = Date() + 300
       while try revisions(followers[1].0.file).isEmpty, Date() < start { usleep(10_000) }
       for turn in 4...20 {
         try app.commit(by: turn % 10 == 0 ? "eve" : "ana") { _ = try $0.addItem(kind: "book") }
       }
       for ((process, file), expected) in followers {
-        let end = Date() + 20
+        let end = Date() + 300
         while try revisions(file) != expected, Date() < end { usleep(10_000) }
         #expect(try revisions(file) == expected)
         // Tests may run on threads that block other signals, which the process inherits.
@@ -116,7 +116,7 @@ import Testing
       process.standardOutput = try FileHandle(forWritingTo: file)
       try process.run()
       func wait(for text: String) throws -> Bool {
-        let end = Date() + 20
+        let end = Date() + 300
         while Date() < end {
           if try String(contentsOf: file, encoding: .utf8).contains(text) { return true }
           usleep(10_000)
@@ -151,9 +151,11 @@ import Testing
         try process.run()
         #expect(try output.fileHandleForReading.read(upToCount: 1)?.isEmpty == false)
         let tasks = "/proc/\(process.processIdentifier)/task"
-        var timedWaitCount = 0
-        for _ in 1...100 {
+        var (sampleCount, timedWaitCount) = (0, 0)
+        let end = Date() + 120
+        while sampleCount < 100 || timedWaitCount == 0, Date() < end {
           usleep(5_000)
+          sampleCount += 1
           for task in try FileManager.default.contentsOfDirectory(atPath: tasks) {
             // The number of the system call, and its arguments: the place, the operation, the value, the time limit.
             let call = ((try? String(contentsOfFile: "\(tasks)/\(task)/syscall", encoding: .utf8)) ?? "")

@@ -23,7 +23,7 @@ final class Browser {
     driver.standardOutput = FileHandle.nullDevice
     driver.standardError = FileHandle.nullDevice
     try driver.run()
-    let end = Date() + 30
+    let end = Date() + 300
     while (try? command("GET", "/status")) == nil, Date() < end { usleep(50_000) }
     let arguments = [
       "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
@@ -52,7 +52,7 @@ final class Browser {
   /// Sends a command of the WebDriver protocol, and returns the value of the answer.
   @discardableResult
   private func command(_ method: String, _ path: String, _ body: [String: Any]? = nil) throws -> Any? {
-    let client = try Client(port: port, timeout: 60)
+    let client = try Client(port: port, timeout: 300)
     let data =
       try body.map { try JSONSerialization.data(withJSONObject: $0) }
       ?? (method == "POST" ? Data("{}".utf8) : Data())
@@ -173,9 +173,9 @@ final class Browser {
   func click(_ selector: String) throws { try run("document.querySelector(`\(selector)`).click()") }
 
   /// Waits until a condition holds in the page.
-  /// - Throws: ``ClientFailure`` with the text of the page if it does not hold within 20 seconds.
+  /// - Throws: ``ClientFailure`` with the text of the page if it does not hold within five minutes.
   func wait(_ condition: String) throws {
-    let end = Date() + 20
+    let end = Date() + 300
     while Date() < end {
       if try run("try { return Boolean(\(condition)) } catch { return false }") as? Bool == true { return }
       usleep(30_000)

@@ -10,7 +10,7 @@ final class Client {
   private let descriptor: Int32
 
   /// - Throws: ``ClientFailure`` if no server listens.
-  init(port: UInt16, timeout: Int = 20) throws {
+  init(port: UInt16, timeout: Int = 300) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var time = timeval(tv_sec: timeout, tv_usec: 0)
     unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))

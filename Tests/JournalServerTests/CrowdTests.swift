@@ -30,8 +30,8 @@ import Testing
       // The server closes connections whose clients have gone, so few stay open.
       #expect(try served.get("/api/journal").json()["revision"]?.integer == journal.head.revision)
       let end = Date() + 300
-      while Crowd.connectionCount(of: served.server.port) > 24, Date() < end { usleep(50_000) }
-      #expect(Crowd.connectionCount(of: served.server.port) <= 24)
+      while crowd.connectionCount > 24, Date() < end { usleep(50_000) }
+      #expect(crowd.connectionCount <= 24)
       let samples = memory.withLock { $0 }
       // Other tests in this process take memory too, except in a long run.
       if TestLength.isLong, let first = samples.first, let last = samples.last {
@@ -83,19 +83,23 @@ private final class Crowd: Sendable {
   var counts: Counts { records.withLock { $0.counts } }
   var faults: [String] { records.withLock { $0.faults } }
 
-  /// How many connections to a port of this machine have a descriptor of the server.
-  static func connectionCount(of port: UInt16) -> Int {
-    let place = ":" + String(port, radix: 16, uppercase: true)
-    return ["tcp", "tcp6"].reduce(0) { count, name in
-      let table = (try? String(contentsOfFile: "/proc/net/\(name)", encoding: .utf8)) ?? ""
-      // The columns are the number, the local and the remote address, the state (0A listens), …, and the inode as the
-      // tenth, which is 0 without a descriptor.
+  /// How many connections the server has open; 0 on systems without `/proc`. The descriptors of the process
+  /// can't be counted, because other tests open some too.
+  var connectionCount: Int {
+    let port = ":" + hexadecimal(served.server.port)
+    return ["tcp", "tcp6"].reduce(0) { count, table in
+      let text = (try? String(contentsOfFile: "/proc/net/\(table)", encoding: .utf8)) ?? ""
+      let rows = text.split(separator: "\n").map { $0.split(separator: " ") }
+      // Number, local address, remote address, state (0A: listening), queues, timer, retransmissions, user,
+      // timeout, inode (0: no process has it open), and more.
       return count
-        + table.split(separator: "\n").dropFirst().count { line in
-          let columns = line.split(separator: " ")
-          return columns.count > 9 && columns[1].hasSuffix(place) && columns[3] != "0A" && columns[9] != "0"
-        }
+        + rows.count { $0.count > 9 && $0[1].hasSuffix(port) && $0[3] != "0A" && $0[9] != "0" }
     }
+  }
+
+  private func hexadecimal(_ port: UInt16) -> String {
+    let digits = String(port, radix: 16, uppercase: true)
+    return String(repeating: "0", count: 4 - digits.count) + digits
   }
 
   /// Starts all members, and calls `body` now and then with the fraction of the time that has passed.

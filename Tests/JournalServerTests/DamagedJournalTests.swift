@@ -12,7 +12,7 @@ import Testing
       let journal = try CatalogJournal.open(at: url, mode: .follow)
       let served = try ServedJournal(journal, editable: false)
       // The check in the background finds the damage.
-      let end = Date() + 60
+      let end = Date() + 300
       var health = try served.get("/api/journal").json()["health"]
       while health?["problem"]?.isNull ?? true, Date() < end {
         usleep(50_000)

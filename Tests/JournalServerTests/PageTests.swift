@@ -608,7 +608,7 @@ struct PageTests {
         kill(view.processIdentifier, SIGTERM)
         view.waitUntilExit()
       }
-      let end = Date() + 20
+      let end = Date() + 300
       while !FileManager.default.fileExists(atPath: opened), Date() < end { usleep(20_000) }
       let file = try String(contentsOfFile: opened, encoding: .utf8).trimmingCharacters(in: .newlines)
       #expect(file.hasPrefix("file:///"))
