@@ -156,7 +156,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       return isFull && progress.withLock { $0.isWriting && !$0.isClosed }
     }
     guard isBehind() else { return }
-    // Signals from before this wait only repeat the check.
+    // A slow drive must not stop commits for longer. Signals from before this wait only repeat the check.
     let deadline = DispatchTime.now() + .seconds(policy.patience)
     while isBehind(), room.wait(timeout: deadline) == .success {}
   }

@@ -16,7 +16,7 @@ import Testing
     var options = JournalOptions(snapshots: .automatic)
     options.snapshots.byteCount = 1 << 20
     options.snapshots.backlogByteCount = 4 << 20
-    // Other tests may keep the thread of low priority from running.
+    // On a busy machine, the thread that writes layers hardly runs.
     options.snapshots.patience = 600
     return options
   }

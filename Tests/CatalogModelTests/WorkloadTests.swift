@@ -99,9 +99,9 @@ private final class Workload {
   var replayLimit = SnapshotPolicy.automatic.backlogCount * SnapshotPolicy.automatic.additionsPerEvent
 
   /// A small cache, because what the journal keeps of its files must not hide that other memory grows.
-  private static let options = {
+  private static let options: JournalOptions = {
     var options = JournalOptions(cacheByteCount: 64 << 20)
-    // Other tests may keep the thread of low priority from running.
+    // On a busy machine, the thread that writes layers hardly runs.
     options.snapshots.patience = 600
     return options
   }()
