@@ -7,9 +7,10 @@ import TestSupport
 /// A journal under load: 64 threads move money and write pages, and 8 read states of random revisions, of which each must
 /// have all the money. Layers are written and merged meanwhile.
 ///
-/// Each second it prints "sample REVISION READS RESIDENT-BYTES LAYER-BYTES LAYERS DESCRIPTORS". The descriptors of LevelDB's
-/// tables are not counted: there are as many as tables, up to a limit. It ends after a number of seconds, with the journal
-/// closed.
+/// Each second, or later if little was done by then, it prints
+/// "sample REVISION READS RESIDENT-BYTES LAYER-BYTES LAYERS DESCRIPTORS". The descriptors of LevelDB's tables
+/// are not counted: there are as many as tables, up to a limit. It ends after a number of samples, with the
+/// journal closed.
 struct LoadedBank: Sendable {
   static let writerCount = 64
   static let readerCount = 8
@@ -43,14 +44,14 @@ struct LoadedBank: Sendable {
         readCount.withLock { $0 += 1 }
       }
     }
-    for second in 1...seconds {
-      // On a busy machine, little happens in a second.
+    for sample in 1...seconds {
+      // On a busy machine, a second may not be enough for a load.
       var turns = 0
       repeat {
         sleep(1)
         turns += 1
       } while turns < 60
-        && (journal.head.revision < 200 * second || readCount.withLock { $0 } < 2 * second)
+        && (journal.head.revision < 200 * sample || readCount.withLock({ $0 }) < 2 * sample)
       let statistics = try journal.statistics()
       let descriptors = try openFilePaths().count { !$0.hasSuffix(".ldb") }
       say(

@@ -32,7 +32,7 @@ final class Child {
   /// The lines up to and including the first for which `isLast` is true.
   func lines(until isLast: (String) -> Bool) throws -> [String] {
     var lines: [String] = []
-    let end = Date() + 60
+    let end = Date() + 300
     while Date() < end {
       while let line = reader.nextLine() {
         lines.append(line)

@@ -11,7 +11,7 @@ extension Battery {
       var random = SeededGenerator()
       let end = Date() + TimeInterval(Battery.size(15, long: 3600))
       var (rounds, acknowledged, journals, snapshots, unfinished, most) = (0, 0, 0, 0, 0, 0)
-      // On a busy machine there are few kills, so rounds continue until they have met everything.
+      // On a busy machine it takes longer until there was one of each.
       func goesOn() -> Bool {
         Date() < end || rounds < 300 && (acknowledged == 0 || snapshots == 0 || unfinished == 0)
       }

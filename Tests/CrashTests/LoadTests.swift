@@ -40,7 +40,7 @@ extension Battery {
         try #require(samples.count == seconds)
         let (first, last) = (samples[seconds / 4], samples[seconds - 1])
         print(
-          "load: \(last.revision) commits and \(last.readCount) past states in \(seconds) s, "
+          "load: \(last.revision) commits and \(last.readCount) past states in \(seconds) s or more, "
             + "\(samples.map(\.residentByteCount).max()! >> 20) MiB at most with "
             + "\(samples.map(\.layerByteCount).max()! >> 20) MiB of layers, at most "
             + "\(samples.map(\.layerCount).max()!) of them and "

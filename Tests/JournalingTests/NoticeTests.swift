@@ -24,8 +24,9 @@ import Testing
     let listener = Listener()
     try withLedger(options: listener.options()) { journal, _ in
       try journal.commit(by: "ana") { _ = try $0.open(owner: "ana") }
-      #expect(listener.notices.map(\.level) == [.info])
-      #expect(listener.notices.first?.message.contains("opened at revision 0") == true)
+      let opened = listener.notices.filter { $0.message.contains("opened") }
+      #expect(opened.map(\.level) == [.info])
+      #expect(opened.first?.message.contains("opened at revision 0") == true)
     }
   }
 
@@ -134,8 +135,9 @@ import Testing
       storage.beforeAppend.withLock { $0 = { usleep(1_100_000) } }
       try journal.commit { _ = try $0.open(owner: "bob") }
       let warnings = listener.notices.filter { $0.level == .warning }
-      #expect(warnings.map(\.revision) == [2])
-      #expect(warnings.first?.message.contains("the drive took 1.") == true, "\(warnings)")
+      // On a busy machine the other append may be slow too.
+      #expect(warnings.contains { $0.revision == 2 }, "\(warnings)")
+      #expect(warnings.allSatisfy { $0.message.contains(/the drive took [1-9]/) }, "\(warnings)")
       storage.beforeAppend.withLock { $0 = nil }
       try journal.close()
     }

@@ -146,14 +146,14 @@ import Testing
         switch (operation.kind, operation.name.suffix(4)) {
         case (.create, ".log"): _ = logs.increment()
         case (.create, ".ldb"):
-          #expect(isWritten.wait(timeout: .now() + 10) == .success)
+          #expect(isWritten.wait(timeout: .now() + 300) == .success)
           hasFailed.signal()
           return .fail(ENOSPC)
         case (.sync, ".log") where logs.value > 1:
           isWritten.signal()
-          #expect(hasFailed.wait(timeout: .now() + 10) == .success)
+          #expect(hasFailed.wait(timeout: .now() + 300) == .success)
           // The failure is noted after this hook has returned.
-          usleep(50_000)
+          usleep(2_000_000)
         default: break
         }
         return .proceed

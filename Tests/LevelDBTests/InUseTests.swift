@@ -13,6 +13,7 @@ import Testing
       let path = folder.path("db")
       let stored = Counter()
       let isDone = Lock(false)
+      let pause = Lock<UInt32>(100)
       let failure = Lock<(any Error)?>(nil)
       let ended = DispatchSemaphore(value: 0)
       Thread.detachNewThread {
@@ -21,7 +22,7 @@ import Testing
             while !isDone.withLock({ $0 }) {
               try database.store([Self.place(of: stored.value + 1)])
               stored.increment()
-              usleep(100)
+              usleep(pause.withLock { $0 })
             }
           }
         } catch { failure.withLock { $0 = error } }
@@ -36,8 +37,11 @@ import Testing
         // The entries of files that the writer has removed since are in other files now.
         while !found.isComplete(least), found.hasChanged, Date() < end + 60 {
           again += 1
+          // Otherwise the writer would always be faster than a reader that hardly runs.
+          pause.withLock { $0 = min(2 * $0, 200_000) }
           found = try Self.look(at: path)
         }
+        pause.withLock { $0 = 100 }
         try #require(found.isComplete(least), "\(least) were stored, \(found.values.count) found")
       }
       isDone.withLock { $0 = true }
