@@ -30,10 +30,8 @@ public struct SnapshotPolicy: Hashable, Sendable {
   /// How many bytes of changed records may be added to those of layers that wait for their files; beyond that, commits
   /// wait.
   package var backlogByteCount = 64 << 20
-  /// How long a commit waits for layers at most, in seconds.
-  package var patience = 10
-  /// While commits would soon wait and there are fewer layers than this, merges wait instead. So an app can import some
-  /// 300,000 entities at full speed, and they are merged later. Large merges also wait if the journal is being closed.
+  /// While commits would soon wait and there are fewer layers than this, merges wait instead, so an import hardly waits for
+  /// them. Large merges also wait if the journal is being closed.
   package var layerLimit = 24
   /// How many layers of a size are merged into one.
   package var fanout = 4
