@@ -305,8 +305,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   ///   - byteCount: about how many bytes the records of all of them have.
   /// - Returns: the same state, backed by that layer too; nil for a model without parts.
   func freeze(
-    _ version: Version<State>, _ moment: LayerMoment, earlier: [LayerMoment] = [], weight: Int = 0,
-    byteCount: Int
+    _ version: Version<State>, _ moment: LayerMoment, earlier: [LayerMoment], weight: Int, byteCount: Int
   ) -> ReplayStart<State>? {
     guard let shape else { return nil }
     let base = LayerStack.backing(version.state)
