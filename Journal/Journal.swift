@@ -106,9 +106,11 @@ public final class Journal<State: EventSourced>: Sendable {
       folder, format: format, chain: chain, reserve: log.limits.spareByteCount, options: options,
       version: recovery.version, eventCount: recovery.eventCount)
     // If layers were missing, opening may have replayed many events: freeze them into one layer.
-    var replayed = recovery.replayed
-    replayed.count = 0  // The keeper knows how many events there are.
-    let version = keeper.accept(recovery.version, replayed)
+    // The keeper knows how many events there are.
+    let version = keeper.accept(
+      recovery.version,
+      EventTally(
+        additionCount: recovery.replayed.additionCount, byteCount: recovery.replayed.byteCount))
     published.publish(version)
     let committer = Committer(
       format, schemaVersion: upcast.schema.version, log: log, blobs: blobs, published: published,

@@ -38,7 +38,7 @@ package protocol EntryLog: Sendable {
   /// It need not check for gaps. It passes only durable entries, no newer than ``newestRevision(after:waitingAtMost:)``
   /// gives, possibly including those that are appended during the call. If another process was writing when the log was
   /// opened for reading, entries after the mark may not be durable, so they are not passed; without a writer, all whole
-  /// entries are. A log can tell by its own lock, which a reader takes for a moment; so a writer tries again for some
+  /// entries are. To find out, a reader may take the log's own lock for a moment; a writer then tries again for some
   /// milliseconds. `body` may make any call, even `append`, except `close`, which waits for it.
   /// - Throws: ``JournalError``: `damaged` with the revision if the bytes of an entry are known to be altered, or
   ///   `closed`; or what `body` throws, unchanged.
@@ -50,9 +50,10 @@ package protocol EntryLog: Sendable {
   /// Returns the highest durable revision, or that of ``LogPlace/head`` if there are no entries. If it is not above
   /// `revision`, the call first waits until it is, but at most for `time`.
   ///
-  /// Readers learn of new entries this way, and only this way: `read` on a follower passes none that no call has
-  /// returned yet. With access `follow`, these are the entries of any writer, some milliseconds after they were stored;
-  /// with `write`, those that this log has appended. With `read`, no entry is added, so the call waits for `time`.
+  /// Readers learn of new entries only from this call. A follower's `read` passes no entry above the highest revision
+  /// that this call has returned. With access `follow`, new entries are those of any writer, some milliseconds after
+  /// they were stored; with `write`, those that this log has appended. With `read`, no entry is added, so the call waits
+  /// for `time`.
   /// - Throws: ``JournalError`` with code `closed` if the log is closed before or during the call.
   func newestRevision(after revision: Revision, waitingAtMost time: Duration) throws(JournalError) -> Revision
 

@@ -8,7 +8,8 @@ package import Files
 ///    is opened again. Reading still works. A write that was `refused` has stored nothing, and may be tried again.
 /// 3. Opening for reading changes nothing on disk, not even what LevelDB usually rewrites at opening. Opening for
 ///    writing has two steps: the first is the same, and the second writes LevelDB's changes to disk.
-/// 4. No byte of a record or a table on disk is ever overwritten, and nothing is removed that may be the only copy of an entry.
+/// 4. No byte of a record or a table on disk is ever overwritten, and nothing is removed that may be the only copy of
+///    an entry.
 /// 5. `close()` or deinitialization closes it. A call after that is an error.
 @safe
 package final class Database: Sendable {

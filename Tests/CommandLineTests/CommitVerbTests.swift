@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func eventsFromStandardInputAreMadeOrNothingIs() throws {
-    try withJournal { _, path in
+    try withJournal { folder, path in
       let add = #"[{"operation":"add","changes":{"kind":"book","attributes":{"title":"Dun"}}}]"#
       let added = try commit(path, add, "--by", "ana", "--note", "first", "--json")
       #expect(added.code == 0 && added.output.hasPrefix(#"{"revision":1,"#), "\(added)")
@@ -95,6 +95,12 @@ import Testing
         let wrong = try commit(path, text)
         #expect(wrong.code == 2 && wrong.output == "" && wrong.error.contains(words), "\(text): \(wrong)")
       }
+      // A wrong event after an image leaves no bytes behind.
+      let image = try write(Data("cover".utf8), "cover.png", folder)
+      let late =
+        #"[{"operation":"add","entity":"image","changes":{"item":1,"file":"\#(image.path)"}},{"operation":"ad"}]"#
+      #expect(try commit(path, late).code == 2)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/images") == [])
       #expect(try journal("commit", path, "/no/such.json").code == 2)
       #expect(try commit(path, #"[{"operation":"delete","entity":"item:1"}]"#).output.hasSuffix("- item:1\n"))
       #expect(try journal("verify", path).code == 0)
@@ -108,7 +114,9 @@ import Testing
       let events = Data(#"[{"operation":"add","changes":{"kind":"book"}}]"#.utf8)
       let file = try write(events, "events.json", folder)
       for words in [
-        "commit '\(path)' '\(file.path)'", "revert '\(path)' 1", "undo '\(path)'",
+        "commit '\(path)' '\(file.path)'", "revert '\(path)' 1", "undo '\(path)'", "tag '\(path)' here",
+        "tag '\(path)' --delete here", "erase '\(path)' item:1 --reason law",
+        "prune '\(path)' --before HEAD~1",
       ] {
         let full = try run("bash", ["-c", "'\(journalPath)' \(words) > /dev/full"])
         let entry = try journal("log", path, "-n1", "--json").output.prefix { $0 != "," }.dropFirst(12)

@@ -179,7 +179,8 @@ import Testing
       try? log.close()
       try site.use(.read) { log throws in
         let found = try log.revisions(1...9)
-        #expect(found == Array(1...found.count) && found.count >= 3)
+        // The first few of the unacknowledged ones may be there.
+        #expect([[1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4, 5]].contains(found), "\(found)")
       }
     }
   }

@@ -11,8 +11,8 @@ import TestSupport
 /// ``all``, and run `LogContract` and `AnyLogTests`.
 ///
 /// A log needs its own tests for what these can't cause: a power loss, and, unless its entries are in files of the folder
-/// `entries`, damage and writes and flushes that fail. The entries of `LogContract` are just
-/// bytes. `AnyLogTests` has whole journals, whose digests the engine checks.
+/// `entries`, damage and writes and flushes that fail. The entries of `LogContract` are just bytes. `AnyLogTests` has
+/// whole journals, whose digests the engine checks.
 struct LogKind: Sendable, CustomStringConvertible {
   /// The name in the tests' output.
   let description: String

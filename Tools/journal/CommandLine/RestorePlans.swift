@@ -16,7 +16,7 @@ extension Arguments {
     if !isDryRun, plan.conflicts.isEmpty, !plan.isEmpty {
       let note = value("--note")
       let entry = try journal.commit(plan, by: author, note: note).revision
-      terminal.output.noteDone("entry \(entry) was committed")
+      terminal.output.noteDone(entry: entry)
       revision = entry
     }
     try report.print(revision, asJSON: has("--json"))

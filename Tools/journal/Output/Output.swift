@@ -20,8 +20,8 @@ final class Output {
     buffer.reserveCapacity(2 * Self.pieceSize)
   }
 
-  /// Notes what the verb has done, such as "entry 7 was committed", for a message that its results can't be written.
-  func noteDone(_ text: String) { done = text }
+  /// Notes the entry that the verb has committed, for a message that its results can't be written.
+  func noteDone(entry revision: Int) { done = "entry \(revision) was committed" }
 
   /// Writes to another descriptor from now on.
   func redirect(to descriptor: Int32) { self.descriptor = descriptor }

@@ -54,18 +54,20 @@ enum CommitVerb: Verb {
       throw Failure(.wrongUse, "the events are not JSON: \(error)")
     }
     if value.array != nil { value = .dictionary(["events": value]) }
-    // Before images are stored, everything else is checked.
+    // Before images are stored, the form of everything is checked.
     let places = filePlaces(in: value)
-    if places.isEmpty { _ = try CommitDocument(value) }
+    var checked = value
+    for place in places { replaceFile(at: place, of: &checked) { _ in (noBytes, []) } }
+    _ = try CommitDocument(checked)
     let journal = try arguments.openForCommit(terminal)
-    for place in places { try storeImage(at: place, of: &value, in: journal) }
+    for place in places { try replaceFile(at: place, of: &value) { try store($0, in: journal) } }
     let document = try CommitDocument(value)
     let commit = try journal.commit(
       by: arguments.value("--by") ?? document.author ?? arguments.author,
       note: arguments.value("--note") ?? document.note ?? "", metadata: document.metadata,
       expecting: document.expectations.map { .entity($0.entity, at: $0.revision) }
     ) { try document.apply(to: &$0) }
-    if !commit.isEmpty { terminal.output.noteDone("entry \(commit.revision) was committed") }
+    if !commit.isEmpty { terminal.output.noteDone(entry: commit.revision) }
     let entry = commit.isEmpty ? nil : try journal.entry(at: commit.revision)
     try journal.close()
     try print(entry, arguments, terminal)
@@ -94,30 +96,35 @@ enum CommitVerb: Verb {
     }
   }
 
-  /// Stores the file that an event names, and writes its digest into the event instead.
-  private static func storeImage(
-    at index: Int, of value: inout FieldValue, in journal: CatalogJournal
-  ) throws {
+  /// Stands for an image that is not stored yet.
+  private static let noBytes = Blob(digest: .zero, byteCount: 0)
+
+  /// Stores the bytes of a file.
+  /// - Returns: the image, and its first bytes.
+  private static func store(_ path: String, in journal: CatalogJournal) throws -> (Blob, head: [UInt8]) {
+    let blob: Blob
+    do { blob = try journal.blobs.add(contentsOf: URL(fileURLWithPath: path)) } catch {
+      guard (error as? JournalError)?.code == .notFound else { throw error }
+      throw Failure(.wrongUse, "there is no file \(path.printable) for an image")
+    }
+    return (blob, Array(try journal.blobs.reader(of: blob, isChecked: false).piece(at: 0, byteCount: 16)))
+  }
+
+  /// Replaces the file that an event names by the digest of the image.
+  private static func replaceFile(
+    at index: Int, of value: inout FieldValue, _ image: (_ path: String) throws -> (Blob, head: [UInt8])
+  ) rethrows {
     guard var body = value.dictionary, var events = body["events"]?.array,
       var event = events[index].dictionary, var changes = event["changes"]?.dictionary,
       let path = changes.removeValue(forKey: "file")?.string
     else { return }
-    let url = URL(fileURLWithPath: path)
-    let blob: Blob
-    do { blob = try journal.blobs.add(contentsOf: url) } catch let error as JournalError
-      where error.code == .notFound
-    {
-      throw Failure(.wrongUse, "there is no file \(path.printable) for an image")
-    }
+    let (blob, head) = try image(path)
     changes["sha256"] = .string(blob.digest.hex)
     changes["byteCount"] = .integer(Int64(blob.byteCount))
     if event["operation"]?.string == "add" {
-      let name = url.lastPathComponent
+      let name = URL(fileURLWithPath: path).lastPathComponent
       if changes["name"] == nil { changes["name"] = .string(name) }
-      if changes["mediaType"] == nil {
-        let head = try journal.blobs.reader(of: blob, isChecked: false).piece(at: 0, byteCount: 16)
-        changes["mediaType"] = .string(MediaType.of(name: name, head: head))
-      }
+      if changes["mediaType"] == nil { changes["mediaType"] = .string(MediaType.of(name: name, head: head)) }
     }
     event["changes"] = .dictionary(changes)
     events[index] = .dictionary(event)
@@ -150,13 +157,7 @@ enum CommitVerb: Verb {
       terminal.styled(
         .bold, "entry \(entry.revision): \(entry.events.count.counted("entity", "entities")) changed"))
     for event in entry.events {
-      let sign =
-        switch event.operation {
-        case .add: "+"
-        case .update: "~"
-        case .delete: "-"
-        }
-      try terminal.output.line("\(sign) \(Catalog.name(of: event.entity))")
+      try terminal.output.line("\(event.operation.sign) \(Catalog.name(of: event.entity))")
     }
   }
 }

@@ -45,6 +45,7 @@ enum Erase: Verb {
       includingWords: arguments.has("--notes"), options: arguments.journalOptions(snapshots: .manual)
     ) { terminal.showCopying($0) }
     terminal.progress.clear()
+    if !report.isEmpty { terminal.output.noteDone(entry: report.head.revision) }
     let names = report.entities.map { Catalog.name(of: $0) }
     if arguments.has("--json") {
       try terminal.printJSON { writer in

@@ -45,6 +45,7 @@ enum Prune: Verb {
       options: arguments.journalOptions(snapshots: .manual)
     ) { terminal.showCopying($0) }
     terminal.progress.clear()
+    if !isDryRun, report.entryCount > 0 { terminal.output.noteDone(entry: report.head.revision) }
     if arguments.has("--json") {
       var writer = JSONWriter()
       writer.beginObject()

@@ -46,6 +46,7 @@ enum TagVerb: Verb {
       ) {
         try $0.deleteTag(name)
       }
+      terminal.output.noteDone(entry: commit.revision)
       try journal.close()
       if arguments.has("--json") {
         try terminal.printJSON { writer in
@@ -61,6 +62,7 @@ enum TagVerb: Verb {
     let tag = try journal.tag(
       name, at: .revision(try journal.revision(point)), by: arguments.author,
       note: arguments.value("--note") ?? "")
+    terminal.output.noteDone(entry: tag.created)
     let entry = try journal.entry(at: tag.created)
     try journal.close()
     if arguments.has("--json") {
