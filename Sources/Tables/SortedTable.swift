@@ -59,6 +59,16 @@ extension SortedTable {
     }
   }
 
+  /// The part of a key's value that `part` returns, or nil. The value itself is not copied. O(log n).
+  @inlinable
+  public func part<Part>(of key: Key, _ part: (borrowing Value) -> Part) -> Part? {
+    guard let root else { return nil }
+    let (leaf, path) = unsafe root.find(key)
+    return unsafe leaf._withUnsafeGuaranteedRef { leaf in
+      unsafe leaf.holds(key, at: path.position) ? part(leaf.values[path.position]) : nil
+    }
+  }
+
   /// Whether there is an element with this key. O(log n).
   @inlinable
   public func contains(_ key: Key) -> Bool {

@@ -10,10 +10,10 @@ func commitRows(_ bench: Workbench, callers: Int) async throws -> [ReportRow] {
   guard !bench.rows.isDisjoint(with: rows) else { return [] }
 
   // A peer without group commit needs a flush for each operation, so the number of operations depends on the time of a
-  // flush. But groups form only if each caller makes some commits, and layers are written only after some thousands.
-  let most = bench.isQuick ? 2_048 : callers == 64 ? 25_600 : 6_400
+  // flush. But groups form only if each caller makes some commits, and layers are merged only after some ten thousands.
+  let most = bench.isQuick ? 2_048 : callers == 64 ? 102_400 : 6_400
   let operations = bench.operations(
-    lasting: bench.isQuick ? 0.15 : callers == 64 ? 4 : 0.4, in: max(64, 16 * callers)...most)
+    lasting: bench.isQuick ? 0.15 : callers == 64 ? 12 : 0.4, in: max(64, 16 * callers)...most)
   let who = callers == 1 ? "1 caller" : "\(callers) callers"
   let subject = CommitSubject(bench, callers: callers)
   let sqlite = try await SQLiteUse.faster(bench, subject, callers: callers)
