@@ -117,7 +117,8 @@ public final class Journal<State: EventSourced>: Sendable {
       keeper: keeper, options: options)
     self.keeper = keeper
     self.committer = committer
-    keeper.whenIdle.withLock { $0 = { [weak committer] in committer?.freezeRest() } }
+    // Not weak: each commit retains the committer, which takes longer after a weak reference to it was made.
+    keeper.whenIdle.withLock { $0 = { committer.freezeRest() } }
     keeper.note(version, eventCount: 0)
     keeper.mergeEarlierLayers()
   }
@@ -232,6 +233,7 @@ public final class Journal<State: EventSourced>: Sendable {
     keeper?.close()
     do { try committer?.close() } catch { failure = error }
     if !removesFolder { keeper?.writeOverdueLayers() }
+    keeper?.whenIdle.withLock { $0 = nil }
     blobs.close()
     chain.close()
     do { try log.close() } catch { failure = failure ?? error }

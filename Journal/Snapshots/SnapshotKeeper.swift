@@ -84,7 +84,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       accepted.eventCount += events.count
       accepted.additionCount += events.additionCount
       guard policy.isAutomatic, accepted.isSupported, version.revision > 0 else { return version }
-      accepted.countBytes(of: version.state, entries: events.byteCount)
+      accepted.countBytes(of: version, entries: events.byteCount)
       if isFreezeDue(accepted) { return freeze(version, &accepted) }
       if policy.keepsPast, accepted.eventCount - accepted.knownCount >= policy.eventCount,
         let moment = chain.moment(version, eventCount: accepted.eventCount)
@@ -793,14 +793,14 @@ private struct AcceptedEvents: Sendable {
   var knownCount: Int { moments.last?.checkpoint.eventCount ?? frozenCount }
 
   /// Counts the bytes of a state's changed records, after every eighth event and after large entries.
-  mutating func countBytes(of state: some EventSourced, entries entryByteCount: Int) {
+  mutating func countBytes(of version: Version<some EventSourced>, entries entryByteCount: Int) {
     logByteCount += entryByteCount
-    // Asking a state for its parts takes longer than all else here.
+    // Copying a state and asking it for its parts takes longer than all else here.
     if let counted, eventCount - counted.eventCount < 8, counted.byteCount + entryByteCount < 1 << 20 {
       self.counted = (counted.eventCount, counted.byteCount + entryByteCount)
       return
     }
-    byteCount = state.changedByteCount
+    byteCount = version.state.changedByteCount
     counted = (eventCount, 0)
   }
 
