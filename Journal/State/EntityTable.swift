@@ -107,7 +107,8 @@ public struct EntityTable: Sendable {
   public func revision(of number: Int) -> Revision {
     // A new number is in no table.
     if number > highest { return 0 }
-    return rows.part(of: number) { $0.modified } ?? deletions[number]?.revision ?? base?.revision(of: number) ?? 0
+    return rows.part(of: number) { $0.modified } ?? deletions[number]?.revision ?? base?.revision(of: number)
+      ?? 0
   }
 
   /// The erased entities, in order.
