@@ -16,30 +16,35 @@ extension FieldValue {
   ///   - bytes: the text, as `[UInt8]`, `ArraySlice<UInt8>`, `Data` or a raw buffer.
   ///   - decodingWrappers: whether objects such as `{"$date":"…"}` are read as dates, data and doubles, as
   ///     ``Value/json`` writes them. Otherwise they are read as dictionaries.
+  ///   - exactly: whether it is an error if the value would lose something: digits of a number, a value whose key is
+  ///     repeated, or half of a surrogate pair.
   /// - Throws: ``JSONError``, also for numbers beyond `Double` and for more than 512 nested containers.
   /// - Complexity: O(*n*) time and memory in the number of bytes.
-  public init(json bytes: some ContiguousBytes, decodingWrappers: Bool = false) throws(JSONError) {
-    let result = unsafe bytes.withUnsafeBytes { buffer in
-      unsafe Self.read(JSONCursor(buffer), decodingWrappers: decodingWrappers)
-    }
+  public init(
+    json bytes: some ContiguousBytes, decodingWrappers: Bool = false, exactly: Bool = false
+  ) throws(JSONError) {
+    let builder = ValueBuilder(decodingWrappers: decodingWrappers, isExact: exactly)
+    let result = unsafe bytes.withUnsafeBytes { unsafe Self.read(JSONCursor($0), builder) }
     self = try result.get()
   }
 
-  /// Reads a JSON text, like ``init(json:decodingWrappers:)`` for bytes.
+  /// Reads a JSON text, like ``init(json:decodingWrappers:exactly:)`` for bytes.
   ///
   /// - Throws: ``JSONError``.
-  public init(json text: String, decodingWrappers: Bool = false) throws(JSONError) {
+  public init(
+    json text: String, decodingWrappers: Bool = false, exactly: Bool = false
+  ) throws(JSONError) {
     var text = text
-    let result = text.withUTF8 { buffer in
-      unsafe Self.read(JSONCursor(UnsafeRawBufferPointer(buffer)), decodingWrappers: decodingWrappers)
-    }
+    let builder = ValueBuilder(decodingWrappers: decodingWrappers, isExact: exactly)
+    let result = text.withUTF8 { unsafe Self.read(JSONCursor(UnsafeRawBufferPointer($0)), builder) }
     self = try result.get()
   }
 
-  private static func read(_ cursor: JSONCursor, decodingWrappers: Bool) -> Result<Value, JSONError> {
-    var parser = JSONParser(cursor, handler: ValueBuilder(decodingWrappers: decodingWrappers))
+  private static func read(_ cursor: JSONCursor, _ builder: ValueBuilder) -> Result<Value, JSONError> {
+    var parser = JSONParser(cursor, handler: builder)
     do throws(JSONError) {
       try parser.parse()
+      if let loss = parser.handler.loss { throw loss }
       return .success(parser.handler.result)
     } catch {
       return .failure(error)
@@ -57,13 +62,17 @@ private struct ValueBuilder: JSONHandler {
     let waiting: Int
   }
 
-  let decodingWrappers: Bool
+  private let decodingWrappers: Bool
+  private let isExact: Bool
+  /// The first part that could not be kept exactly, if ``isExact``.
+  private(set) var loss: JSONError?
   private var values: [FieldValue] = []
   private var keys: [String] = []
   private var openings: [Opening] = []
 
-  init(decodingWrappers: Bool) {
+  init(decodingWrappers: Bool, isExact: Bool) {
     self.decodingWrappers = decodingWrappers
+    self.isExact = isExact
   }
 
   var result: FieldValue { values[0] }
@@ -73,11 +82,26 @@ private struct ValueBuilder: JSONHandler {
   mutating func bool(_ value: Bool) { values.append(.bool(value)) }
 
   mutating func string(_ token: StringToken, in cursor: JSONCursor) {
+    checkPairs(token, in: cursor)
     values.append(.string(cursor.text(of: token)))
   }
 
+  private mutating func checkPairs(_ token: StringToken, in cursor: JSONCursor) {
+    guard isExact, loss == nil, let place = cursor.halfOfPair(in: token) else { return }
+    loss = cursor.error(.inexactValue, at: place, "half of a surrogate pair, which is no character")
+  }
+
   mutating func number(_ token: NumberToken, in cursor: JSONCursor) {
-    values.append(integer(token, in: cursor) ?? .double(cursor.double(of: token)))
+    if let integer = integer(token, in: cursor) {
+      values.append(integer)
+      return
+    }
+    if isExact, loss == nil, cursor.losesDigits(token) {
+      loss = cursor.error(
+        .inexactValue, at: token.range.lowerBound,
+        "a number with more digits than can be kept")
+    }
+    values.append(.double(cursor.double(of: token)))
   }
 
   private func integer(_ token: NumberToken, in cursor: JSONCursor) -> FieldValue? {
@@ -90,6 +114,7 @@ private struct ValueBuilder: JSONHandler {
   }
 
   mutating func key(_ token: StringToken, in cursor: JSONCursor) {
+    checkPairs(token, in: cursor)
     keys.append(cursor.text(of: token))
   }
 
@@ -111,7 +136,12 @@ private struct ValueBuilder: JSONHandler {
     for index in 0..<count {
       dictionary[keys[keys.count - count + index]] = values[opening.waiting + index]
     }
-    if dictionary.count < count { try cursor.checkSpellings(of: keys.suffix(count), at: opening.offset) }
+    if dictionary.count < count {
+      try cursor.checkSpellings(of: keys.suffix(count), at: opening.offset)
+      if isExact {
+        throw cursor.error(.inexactValue, at: opening.offset, "an object that has a key twice")
+      }
+    }
     keys.removeLast(count)
     values.removeLast(count)
     guard decodingWrappers, dictionary.count == 1, let (key, content) = dictionary.first,

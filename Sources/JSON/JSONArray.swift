@@ -34,6 +34,16 @@ package struct JSONArray: Sendable {
     }
   }
 
+  /// Reads one element, and notes if it can't be kept exactly.
+  package func value(at index: Int, noting loss: inout JSONError?) -> FieldValue {
+    do {
+      return try FieldValue(json: self[index], exactly: true)
+    } catch {
+      loss = error
+      return value(at: index)
+    }
+  }
+
   /// Reads one element.
   package func value(at index: Int) -> FieldValue {
     do {

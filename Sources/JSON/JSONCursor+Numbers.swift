@@ -1,3 +1,5 @@
+import Foundation
+
 /// A valid number in the text, which is finite as a `Double`. Its first digits are already converted.
 struct NumberToken {
   let range: Range<Int>
@@ -116,6 +118,26 @@ extension JSONCursor {
     }
     // The standard library rounds correctly too, but needs a string. It accepts every valid JSON number.
     return Double(text(in: token.range)) ?? .nan
+  }
+
+  /// Whether the nearest `Double`, written with as many digits as the number, has other digits.
+  func losesDigits(_ token: NumberToken) -> Bool {
+    let double = double(of: token)
+    // A double keeps 15 digits, unless it is very small.
+    if token.isExact, token.mantissa < 1_000_000_000_000_000, double.isNormal || token.mantissa == 0 {
+      return false
+    }
+    let digits = Self.significantDigits(text(in: token.range))
+    // No double has more.
+    guard digits.count <= 767 else { return true }
+    return Self.significantDigits(String(format: "%.\(max(digits.count, 1) - 1)e", double)) != digits
+  }
+
+  /// The digits of a number without its exponent, and without the zeros at both ends.
+  private static func significantDigits(_ number: String) -> [UInt8] {
+    let digits = number.utf8.prefix { $0 | 0x20 != UInt8(ascii: "e") }.filter { $0 &- UInt8(ascii: "0") < 10 }
+    let trimmed = digits.drop { $0 == UInt8(ascii: "0") }.reversed().drop { $0 == UInt8(ascii: "0") }
+    return trimmed.reversed()
   }
 
   /// The integer without its sign, if it fits.

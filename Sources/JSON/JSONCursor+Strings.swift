@@ -167,19 +167,42 @@ extension JSONCursor {
     case UInt8(ascii: "r"): result.append(0x0D)
     case UInt8(ascii: "t"): result.append(0x09)
     case UInt8(ascii: "u"):
-      let unit = UInt32(codeUnit(at: place + 2) ?? 0)
-      if 0xD800...0xDBFF ~= unit, self[place + 6] == UInt8(ascii: "\\"), self[place + 7] == UInt8(ascii: "u"),
-        let low = codeUnit(at: place + 8), 0xDC00...0xDFFF ~= low,
-        let scalar = Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + UInt32(low) - 0xDC00)
-      {
-        result.append(contentsOf: UTF8.encode(scalar)!)
-        return place + 12
-      }
-      result.append(contentsOf: UTF8.encode(Unicode.Scalar(unit) ?? "\u{FFFD}")!)
-      return place + 6
+      let (scalar, end) = escapedScalar(at: place)
+      result.append(contentsOf: UTF8.encode(scalar ?? "\u{FFFD}")!)
+      return end
     case let byte: result.append(byte)
     }
     return place + 2
+  }
+
+  /// The scalar of the `\u` escape at `place`, which may be followed by the other half of a pair, and the position after
+  /// it. Half of a pair is no scalar.
+  private func escapedScalar(at place: Int) -> (scalar: Unicode.Scalar?, end: Int) {
+    let unit = UInt32(codeUnit(at: place + 2) ?? 0)
+    if 0xD800...0xDBFF ~= unit, self[place + 6] == UInt8(ascii: "\\"), self[place + 7] == UInt8(ascii: "u"),
+      let low = codeUnit(at: place + 8), 0xDC00...0xDFFF ~= low,
+      let scalar = Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + UInt32(low) - 0xDC00)
+    {
+      return (scalar, place + 12)
+    }
+    return (Unicode.Scalar(unit), place + 6)
+  }
+
+  /// Where a string has half of a surrogate pair; nil if it has none.
+  func halfOfPair(in token: StringToken) -> Int? {
+    guard token.hasEscapes else { return nil }
+    var place = token.range.lowerBound
+    while place < token.range.upperBound {
+      switch (self[place], self[place + 1]) {
+      case (UInt8(ascii: "\\"), UInt8(ascii: "u")):
+        let (scalar, end) = escapedScalar(at: place)
+        if scalar == nil { return place }
+        place = end
+      case (UInt8(ascii: "\\"), _): place += 2
+      default: place += 1
+      }
+    }
+    return nil
   }
 
   /// Fails if two keys of the object at `offset` are equal as strings but differ in their bytes, because a dictionary

@@ -23,6 +23,8 @@ public struct JSONError: Error, Hashable, Sendable {
     public static let tooDeep = Code(description: "tooDeep")
     /// Two keys of an object differ only in how Unicode encodes their characters. A dictionary can't have both.
     public static let equivalentKeys = Code(description: "equivalentKeys")
+    /// The value would lose something of the text, although it was to be read exactly.
+    public static let inexactValue = Code(description: "inexactValue")
     /// Something follows the value.
     public static let trailingText = Code(description: "trailingText")
     /// The text is valid, but its value is not an array.

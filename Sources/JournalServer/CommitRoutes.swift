@@ -37,9 +37,9 @@ extension JournalAPI {
       finished(
         Result {
           do throws(JSONError) {
-            return try FieldValue(json: bytes, decodingWrappers: true)
+            return try FieldValue(json: bytes, decodingWrappers: true, exactly: true)
           } catch {
-            throw APIError.wrongUse("the body is not JSON: \(error)")
+            throw APIError.wrongUse("the body can't be read: \(error)")
           }
         }.flatMap { value in Result { try work(value) } }, request)
     }

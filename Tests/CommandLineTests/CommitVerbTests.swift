@@ -86,7 +86,12 @@ import Testing
         (#"{"events":[]}"#, "there is nothing to commit"),
         (#"[{"operation":"update","entity":"item:1","changes":{"atributes":{}}}]"#, "atributes"),
         (#"{"events":[{"operation":"delete","entity":"item:1"}],"autor":"ana"}"#, "autor"),
-        ("[", "not JSON"), ("", "not JSON"), ("7", "the body is an object"),
+        ("[", "can't be read: line 1"), ("", "can't be read: line 1"),
+        (
+          #"[{"operation":"update","entity":"item:1","changes":{"attributes":{"n":123456789012345678901}}}]"#,
+          "column 71 (byte 70): a number with more digits than can be kept"
+        ),
+        ("7", "the body is an object"),
         (
           #"[{"operation":"add","entity":"image","changes":{"item":1,"file":"/no/such.png"}}]"#,
           "/no/such.png"

@@ -21,11 +21,22 @@ import Testing
 
   @Test func aDuplicateCountsAfterTheNextOneIsRemoved() throws {
     let (first, _) = try read(#"[{"k":"a","n":1},{"k":"b"},{"k":"a","n":2}]"#)
-    #expect(first.skipped == "skipped 1 object whose \"k\" a later one has (a)")
+    #expect(first.losses == "skipped 1 object whose \"k\" a later one has (a)")
     let (second, changed) = try read(#"[{"k":"a","n":1},{"k":"b"}]"#, after: first)
     #expect(changed == ["a"])
-    #expect(second.skipped == nil)
+    #expect(second.losses == nil)
     #expect(second.keys.map(\.text) == ["a", "b"])
+  }
+
+  @Test func aChangedRecordThatIsNotKeptExactlyIsNoted() throws {
+    let text = #"[{"k":1,"n":0.1},{"k":2,"n":9007199254740993.5},{"k":3,"t":"\ud800"},{"n":1}]"#
+    let (first, changed) = try read(text)
+    #expect(changed == ["1", "2", "3"])
+    #expect(
+      first.losses
+        == "skipped 1 object without a usable \"k\"; 2 objects can't be kept exactly "
+        + "(a number with more digits than can be kept)")
+    #expect(try read(text, after: first).1 == [])
   }
 
   /// Reads a series of texts, each as a change of the one before, and compares the records with those of the last text
@@ -55,7 +66,7 @@ import Testing
         let expected = anew.map { ($0.key.text, FieldValue.dictionary($0.attributes)) }
         #expect(values == Dictionary(uniqueKeysWithValues: expected), "\(elements)")
         #expect(file.keys == plain.keys)
-        #expect(file.skipped == plain.skipped)
+        #expect(file.losses == plain.losses)
       }
     }
   }

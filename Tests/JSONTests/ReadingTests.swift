@@ -71,6 +71,34 @@ import Testing
     #expect(Array(read.utf8) == Array(string.utf8))
   }
 
+  /// Each is read as the nearest value otherwise.
+  @Test(
+    arguments: [
+      ("18446744073709551617", 0), ("[-9223372036854775809]", 1), ("9007199254740993.0", 0), ("1e-400", 0),
+      ("3.141592653589793238", 0), ("1.23456789012345e-320", 0),
+      ("[0." + String(repeating: "1", count: 800) + "]", 1),
+      (#"{"a":1,"a":1}"#, 0), (#"[{"a":{},"\u0061":2}]"#, 1), (#"["\ud83d"]"#, 2),
+      (#"{"\\\ude00":1}"#, 4), (#""\ud83d\ud83d\ude00""#, 1),
+    ] as [(String, Int)])
+  func whatCanNotBeKeptExactlyIsFound(text: String, offset: Int) throws {
+    _ = try FieldValue(json: text)
+    let error = #expect(throws: JSONError.self) { try FieldValue(json: text, exactly: true) }
+    #expect(error?.code == .inexactValue)
+    #expect(error?.offset == offset)
+  }
+
+  @Test(
+    arguments: [
+      "18446744073709551615", "18446744073709551616", "100000000000000000000000000", "1e23", "-0.0", "0e9",
+      "5e-324",
+      "0.1", "0.10000000000000001", "0.1000000000000000055511151231257827021181583404541015625", "1.50",
+      "9007199254740992.0", "179769313486231570e291", #"["\ud83d\ude00\\ud83d\uFFFD"]"#,
+      #"[{"a":1},{"a":2}]"#,
+    ])
+  func whatCanBeKeptExactlyIsRead(text: String) throws {
+    #expect(try FieldValue(json: text, exactly: true) == FieldValue(json: text))
+  }
+
   @Test func theLastOfEqualKeysWins() throws {
     #expect(
       try FieldValue(json: #"{"a":1,"b":2,"\u0061":3}"#) == .dictionary(["a": .integer(3), "b": .integer(2)]))

@@ -24,14 +24,14 @@ struct RecordFile {
   private let elements: [Element]
   /// The keys, in the order of the file.
   var keys: [ExactText] { elements.lazy.filter(\.counts).compactMap(\.key) }
-  /// The elements that are skipped, in a sentence without a period; nil if there are none.
-  let skipped: String?
+  /// What is not kept, or not exactly, in a sentence without a period; nil if everything is.
+  let losses: String?
 
   /// No version yet.
   init() {
     array = nil
     elements = []
-    skipped = nil
+    losses = nil
   }
 
   /// Reads a version and finds its changes since the previous one.
@@ -45,7 +45,7 @@ struct RecordFile {
     var elements: [Element] = []
     elements.reserveCapacity(array.count)
     var seen = Set<ExactText>(minimumCapacity: array.count)
-    var tally = SkippedElements(field: field)
+    var tally = RecordLosses(field: field)
     var found: [Record] = []
     for index in array.indices.reversed() {
       let before: Element? =
@@ -57,7 +57,8 @@ struct RecordFile {
         if before.key == nil { tally.note(array.value(at: index)) }
         if !counts || before.counts { continue }
       }
-      guard case .dictionary(let attributes) = array.value(at: index),
+      var loss: JSONError?
+      guard case .dictionary(let attributes) = array.value(at: index, noting: &loss),
         let key = attributes[field]?.keyText.map({ ExactText($0) })
       else {
         if before == nil {
@@ -74,12 +75,13 @@ struct RecordFile {
           continue
         }
       }
+      if let loss { tally.note(loss) }
       found.append(Record(key: key, attributes: attributes))
     }
     changed += found.reversed()
     self.array = array
     self.elements = elements.reversed()
-    skipped = tally.sentence
+    losses = tally.sentence
   }
 
   /// How many elements are equal at the start, and the index from which all equal the end of the old array.
@@ -106,18 +108,22 @@ struct RecordFile {
   }
 }
 
-/// Counts the elements of an array that are not records.
-private struct SkippedElements {
+/// Counts the elements of an array that are no records, and the records that are not kept exactly.
+private struct RecordLosses {
   let field: String
   var withoutKey = 0
   var others = 0
   var duplicates: [ExactText] = []
+  /// How many objects are not kept exactly, and why the first of them is not.
+  private var inexact: (count: Int, reason: JSONError)?
 
   init(field: String) { self.field = field }
 
   mutating func note(_ element: FieldValue) {
     if case .dictionary = element { withoutKey += 1 } else { others += 1 }
   }
+
+  mutating func note(_ loss: JSONError) { inexact = ((inexact?.count ?? 0) + 1, loss) }
 
   var sentence: String? {
     var parts: [String] = []
@@ -130,6 +136,10 @@ private struct SkippedElements {
         "\(duplicates.count.counted("object")) whose \"\(field)\" a later one has "
           + "(\(first.text.shortened(to: 40)))")
     }
-    return parts.isEmpty ? nil : "skipped " + parts.joined(separator: ", ")
+    var sentences = parts.isEmpty ? [] : ["skipped " + parts.joined(separator: ", ")]
+    if let (count, reason) = inexact {
+      sentences.append("\(count.counted("object")) can't be kept exactly (\(reason.message))")
+    }
+    return sentences.isEmpty ? nil : sentences.joined(separator: "; ")
   }
 }

@@ -108,8 +108,8 @@ struct RecordsImporter: CommitImporter {
       report.note(commit.hash, "\(form.file) is not a valid JSON array, so it changes nothing: \(error)")
       return
     }
-    if let skipped = records.skipped, skipped != old.skipped {
-      report.note(commit.hash, "\(form.file): \(skipped)")
+    if let losses = records.losses, losses != old.losses {
+      report.note(commit.hash, "\(form.file): \(losses)")
     }
     let present = Set(records.keys)
     change.deleted = items.keys.filter { !present.contains($0) }.sorted()
