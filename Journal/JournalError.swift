@@ -113,6 +113,14 @@ extension JournalError {
   package static func logIsReadOnly(path: String? = nil) -> JournalError {
     JournalError(.readOnly, "the log was not opened for writing", path: path)
   }
+
+  static func missingEntries(_ revisions: ClosedRange<Revision>) -> JournalError {
+    JournalError(
+      .damaged,
+      "entries \(revisions.lowerBound) to \(revisions.upperBound) were acknowledged and are missing from the log; "
+        + "restore the journal from a backup; if this is a copy that was made while the journal was open, make another "
+        + "with `journal backup`", revision: revisions.lowerBound)
+  }
 }
 
 extension JournalError: LocalizedError {

@@ -178,10 +178,7 @@ struct Recovery<State: EventSourced> {
   ) throws(JournalError) -> (version: Version<State>, eventCount: Int, replayed: EventTally) {
     let newest = try log.newestRevision()
     if let mark, newest < mark.revision {
-      throw JournalError(
-        .damaged,
-        "entries \(newest + 1) to \(mark.revision) were acknowledged and are missing from the log; "
-          + "restore the journal from a backup", revision: newest + 1)
+      throw JournalError.missingEntries(newest + 1...mark.revision)
     }
     try checkOrigin(log, folder, format, newest: newest)
     let replay = Replay<State>(log: log, format: format)

@@ -220,16 +220,24 @@ private final class StackedEntities: EntityBase {
     let newer = revision >= other.revision ? self : other
     var numbers: Set<Int> = []
     for layer in newer.stack.layers where layer.top.revision > older {
-      let source = VersionSource(layer, kind, from: 0, asOf: newer.revision)
-      while let version = source.next() {
+      let versions = versions(in: layer, from: 0, asOf: newer.revision)
+      while let version = versions.next() {
         if version.revision > older { numbers.insert(version.number) }
       }
     }
     return numbers
   }
 
-  private func merge(entitiesFrom number: Int) -> MergedSources<VersionSource> {
-    MergedSources(stack.layers.map { VersionSource($0, kind, from: number, asOf: revision) })
+  private func merge(entitiesFrom number: Int) -> LayerMerge<EntityVersion> {
+    LayerMerge(stack.layers.map { versions(in: $0, from: number, asOf: revision) })
+  }
+
+  private func versions(
+    in layer: Layer, from number: Int, asOf revision: Revision
+  ) -> LayerIterator<EntityVersion> {
+    LayerIterator(layer) { [kind] (contents, last) throws(ArchiveError) in
+      try contents.newestVersions(kind, from: last.map { $0 + 1 } ?? number, asOf: revision)
+    }
   }
 }
 
@@ -240,7 +248,7 @@ private struct StackedRows {
 
   /// Versions, each with the number of its layer, and the contents of all layers.
   struct Part: Sendable {
-    let versions: ArraySlice<MergedSources<VersionSource>.Found>
+    let versions: ArraySlice<LayerMerge<EntityVersion>.Found>
     let contents: [any LayerContents]
   }
 
@@ -254,7 +262,7 @@ private struct StackedRows {
   }
 
   private let entities: StackedEntities
-  private var merge: MergedSources<VersionSource>
+  private var merge: LayerMerge<EntityVersion>
   /// The reader of each layer, and the contents that it reads.
   private var readers: [(contents: any LayerContents, read: RowReader)?]
   /// How many entities were read without a second thread, and the bytes of their records.
@@ -273,7 +281,7 @@ private struct StackedRows {
   private static let longestPartCount = 512
   fileprivate static let partByteCount = 1 << 20
 
-  init(_ entities: StackedEntities, _ merge: MergedSources<VersionSource>) {
+  init(_ entities: StackedEntities, _ merge: LayerMerge<EntityVersion>) {
     self.entities = entities
     self.merge = merge
     readers = merge.sources.map { _ in nil }
@@ -340,7 +348,18 @@ private final class StackedIndex: IndexBase {
 
   func lines(from key: IndexKey) -> BaseIterator<IndexKey, Void> {
     let revision = stack.checkpoint.revision
-    var merge = MergedSources(stack.layers.map { LineSource($0, index, from: key, asOf: revision) })
+    var merge = LayerMerge(
+      stack.layers.map { layer in
+        LayerIterator<LineVersion>(layer) { [index] (contents, last) throws(ArchiveError) in
+          let next = try contents.newestLines(index, from: last ?? key, asOf: revision)
+          guard let last else { return next }
+          return { () throws(ArchiveError) in
+            // The last one comes again.
+            let line = try next()
+            return line?.key == last ? try next() : line
+          }
+        }
+      })
     return BaseIterator {
       while let (_, line) = merge.next() {
         if line.isThere { return (line.key, ()) }
@@ -363,37 +382,126 @@ private final class StackedValueLines: ValueLinesBase {
   func lines(
     from first: ValueLine, through last: ValueLine, reversed: Bool
   ) -> BaseIterator<ValueLine, Revision> {
-    var merge = MergedSources(
-      stack.layers.map {
-        ValueLineSource(
-          $0, definition, first...last, asOf: stack.checkpoint.revision, isReversed: reversed)
-      })
-    return BaseIterator { merge.next().map { ($0.1.line, $0.1.revision) } }
+    let bounds = LayerValueLine(line: first, revision: 0)...LayerValueLine(line: last, revision: .max)
+    var merge = LayerMerge(stack.layers.map { lines(in: $0, bounds, reversed: reversed) })
+    return BaseIterator { merge.next().map { ($0.element.line.line, $0.element.line.revision) } }
+  }
+
+  private func lines(
+    in layer: Layer, _ bounds: ClosedRange<LayerValueLine>, reversed: Bool
+  ) -> LayerIterator<DirectedLine> {
+    LayerIterator(layer) {
+      [definition, revision = stack.checkpoint.revision] (contents, last) throws(ArchiveError) in
+      // A layer that was rebuilt has no index.
+      let lines = try contents.knownOrScannedLines(definition)
+      var position =
+        if reversed {
+          try lines.position(of: last?.line ?? bounds.upperBound)
+        } else {
+          try lines.position(
+            of: last.map { LayerValueLine(line: $0.line.line, revision: $0.line.revision + 1) }
+              ?? bounds.lowerBound)
+        }
+      return { () throws(ArchiveError) in
+        while reversed ? position > 0 : position < lines.count {
+          let line = try lines.line(at: reversed ? position - 1 : position)
+          position += reversed ? -1 : 1
+          guard bounds.contains(line) else { return nil }
+          if line.revision <= revision {
+            return DirectedLine(line: line, isReversed: reversed)
+          }
+        }
+        return nil
+      }
+    }
   }
 }
 
 // MARK: Merging several layers
 
-/// Iterates over the contents of a layer, and continues with others if these are retired, or if the file fails midway.
-private protocol MergedSource: AnyObject {
-  associatedtype Element
-  associatedtype Key: Comparable
-  func next() -> Element?
-  /// Whether it ended because it could not be read.
-  var hasFailed: Bool { get }
-  static func key(_ element: Element) -> Key
+/// An element of layers: the version of an entity, or a line of an index.
+private protocol LayerElement {
+  associatedtype Key: Comparable & Sendable
+  /// Elements are in the order of their keys.
+  var key: Key { get }
 }
 
-/// Merges sources: for each key, the value of the first source that has it. It ends where one of them could not be read.
-private struct MergedSources<Source: MergedSource> {
-  typealias Found = (source: Int, element: Source.Element)
+extension EntityVersion: LayerElement {
+  fileprivate var key: Int { number }
+}
 
-  let sources: [Source]
-  private var heads: [Source.Element?]
+extension LineVersion: LayerElement {}
+
+/// A line of a declared index, in the order of the iteration. Equal lines of overlapping layers are of the same version.
+private struct DirectedLine: LayerElement, Comparable {
+  let line: LayerValueLine
+  let isReversed: Bool
+
+  var key: DirectedLine { self }
+
+  static func < (left: DirectedLine, right: DirectedLine) -> Bool {
+    left.isReversed ? right.line < left.line : left.line < right.line
+  }
+}
+
+/// Iterates over elements of a layer, and continues with other contents if its own are retired, or if the file fails
+/// midway.
+private final class LayerIterator<Element: LayerElement> {
+  typealias Cursor = () throws(ArchiveError) -> Element?
+
+  private let layer: Layer
+  /// Begins after an element, or at the start.
+  private let begin: (any LayerContents, _ last: Element.Key?) throws(ArchiveError) -> Cursor
+  private(set) var contents: any LayerContents
+  private var cursor: Cursor?
+  private var last: Element.Key?
+  /// Whether it ended because the layer could not be read.
+  private(set) var hasFailed = false
+
+  init(
+    _ layer: Layer,
+    begin: @escaping (any LayerContents, _ last: Element.Key?) throws(ArchiveError) -> Cursor
+  ) {
+    self.layer = layer
+    self.begin = begin
+    contents = layer.contents
+  }
+
+  func next() -> Element? {
+    if contents.isRetired { restart(with: layer.contents) }
+    while true {
+      do throws(ArchiveError) {
+        if cursor == nil { cursor = try begin(contents, last) }
+        guard let element = try cursor?() else { return nil }
+        last = element.key
+        return element
+      } catch {
+        guard let other = layer.replacement(of: contents, because: error) else {
+          hasFailed = true
+          return nil
+        }
+        restart(with: other)
+      }
+    }
+  }
+
+  private func restart(with other: any LayerContents) {
+    contents = other
+    cursor = nil
+  }
+}
+
+/// Merges layers, the newest first: for each key, the element of the first one that has it. It ends where one of them
+/// could not be read.
+private struct LayerMerge<Element: LayerElement> {
+  typealias Found = (source: Int, element: Element)
+
+  let sources: [LayerIterator<Element>]
+  private var heads: [Element?]
   /// Whether one of them could not be read further.
   private var isCutShort: Bool
 
-  init(_ sources: [Source]) {
+  init(_ sources: [LayerIterator<Element>]) {
     self.sources = sources
     heads = sources.map { $0.next() }
     isCutShort = sources.contains { $0.hasFailed }
@@ -409,198 +517,17 @@ private struct MergedSources<Source: MergedSource> {
 
   mutating func next() -> Found? {
     if isCutShort { return nil }
-    var lowest: (source: Int, key: Source.Key)?
+    var lowest: (source: Int, key: Element.Key)?
     for index in heads.indices {
-      guard let key = heads[index].map(Source.key) else { continue }
+      guard let key = heads[index]?.key else { continue }
       if let found = lowest, found.key <= key { continue }
       lowest = (index, key)
     }
     guard let lowest, let element = heads[lowest.source] else { return nil }
-    for index in lowest.source..<heads.count where heads[index].map(Source.key) == lowest.key {
+    for index in lowest.source..<heads.count where heads[index]?.key == lowest.key {
       heads[index] = sources[index].next()
       if heads[index] == nil, sources[index].hasFailed { isCutShort = true }
     }
     return (lowest.source, element)
-  }
-}
-
-private final class VersionSource: MergedSource {
-  private let layer: Layer
-  private let kind: Int
-  private let revision: Revision
-  private(set) var contents: any LayerContents
-  private(set) var hasFailed = false
-  private var cursor: VersionCursor?
-  /// Where to continue with other contents.
-  private var start: Int
-
-  init(_ layer: Layer, _ kind: Int, from number: Int, asOf revision: Revision) {
-    self.layer = layer
-    self.kind = kind
-    self.revision = revision
-    contents = layer.contents
-    start = number
-  }
-
-  static func key(_ version: EntityVersion) -> Int { version.number }
-
-  func next() -> EntityVersion? {
-    if contents.isRetired { restart(with: layer.contents) }
-    while true {
-      do throws(ArchiveError) {
-        if cursor == nil { cursor = try contents.newestVersions(kind, from: start, asOf: revision) }
-        guard let version = try cursor?() else { return nil }
-        start = version.number + 1
-        return version
-      } catch {
-        guard let other = layer.replacement(of: contents, because: error) else {
-          hasFailed = true
-          return nil
-        }
-        restart(with: other)
-      }
-    }
-  }
-
-  private func restart(with other: any LayerContents) {
-    contents = other
-    cursor = nil
-  }
-}
-
-private final class LineSource: MergedSource {
-  private let layer: Layer
-  private let index: Int
-  private let revision: Revision
-  private var contents: any LayerContents
-  private(set) var hasFailed = false
-  private var cursor: LineCursor?
-  private let start: IndexKey
-  private var last: IndexKey?
-
-  init(_ layer: Layer, _ index: Int, from key: IndexKey, asOf revision: Revision) {
-    self.layer = layer
-    self.index = index
-    self.revision = revision
-    contents = layer.contents
-    start = key
-  }
-
-  static func key(_ line: LineVersion) -> IndexKey { line.key }
-
-  func next() -> LineVersion? {
-    if contents.isRetired { restart(with: layer.contents) }
-    while true {
-      do throws(ArchiveError) {
-        if cursor == nil { cursor = try contents.newestLines(index, from: last ?? start, asOf: revision) }
-        guard let line = try cursor?() else { return nil }
-        // After a restart, the last one comes again.
-        if line.key == last { continue }
-        last = line.key
-        return line
-      } catch {
-        guard let other = layer.replacement(of: contents, because: error) else {
-          hasFailed = true
-          return nil
-        }
-        restart(with: other)
-      }
-    }
-  }
-
-  private func restart(with other: any LayerContents) {
-    contents = other
-    cursor = nil
-  }
-}
-
-private final class ValueLineSource: MergedSource {
-  /// The place of a line, in the direction of the iteration.
-  struct Place: Comparable {
-    let line: LayerValueLine
-    let isReversed: Bool
-
-    static func < (left: Place, right: Place) -> Bool {
-      left.isReversed ? right.line < left.line : left.line < right.line
-    }
-  }
-
-  private let layer: Layer
-  private let definition: IndexDefinition
-  private let bounds: ClosedRange<LayerValueLine>
-  private let revision: Revision
-  private let isReversed: Bool
-  private var contents: any LayerContents
-  private(set) var hasFailed = false
-  private var lines: (any LayerValueLines)?
-  private var position = 0
-  private var last: LayerValueLine?
-
-  init(
-    _ layer: Layer, _ definition: IndexDefinition, _ range: ClosedRange<ValueLine>, asOf revision: Revision,
-    isReversed: Bool
-  ) {
-    self.layer = layer
-    self.definition = definition
-    bounds =
-      LayerValueLine(
-        line: range.lowerBound, revision: 0)...LayerValueLine(
-        line: range.upperBound, revision: .max)
-    self.revision = revision
-    self.isReversed = isReversed
-    contents = layer.contents
-  }
-
-  // Equal lines of overlapping layers are of the same version.
-  static func key(_ element: (line: ValueLine, revision: Revision, place: Place)) -> Place { element.place }
-
-  func next() -> (line: ValueLine, revision: Revision, place: Place)? {
-    if contents.isRetired { restart(with: layer.contents) }
-    while true {
-      do throws(ArchiveError) {
-        guard let line = try advance() else { return nil }
-        last = line
-        if line.revision > revision { continue }
-        return (line.line, line.revision, Place(line: line, isReversed: isReversed))
-      } catch {
-        guard let other = layer.replacement(of: contents, because: error) else {
-          hasFailed = true
-          return nil
-        }
-        restart(with: other)
-      }
-    }
-  }
-
-  private func restart(with other: any LayerContents) {
-    contents = other
-    lines = nil
-  }
-
-  private func advance() throws(ArchiveError) -> LayerValueLine? {
-    let lines: any LayerValueLines
-    if let known = self.lines {
-      lines = known
-    } else {
-      // A layer that was rebuilt has no index.
-      lines = try contents.knownOrScannedLines(definition)
-      position = try isReversed ? lines.position(of: last ?? bounds.upperBound) : start(in: lines)
-    }
-    self.lines = lines
-    if isReversed {
-      guard position > 0 else { return nil }
-      position -= 1
-    } else {
-      guard position < lines.count else { return nil }
-      position += 1
-    }
-    let line = try lines.line(at: isReversed ? position : position - 1)
-    return bounds.contains(line) ? line : nil
-  }
-
-  /// After a restart, the line after the last one.
-  private func start(in lines: any LayerValueLines) throws(ArchiveError) -> Int {
-    guard let last else { return try lines.position(of: bounds.lowerBound) }
-    return try lines.position(of: LayerValueLine(line: last.line, revision: last.revision + 1))
   }
 }

@@ -41,9 +41,26 @@ import Foundation
     return copied ?? bytes
   }
 
-  /// Returns the bytes, from an offset on, and ends the writer.
-  package consuming func finish(from offset: Int = 0) -> [UInt8] {
-    unsafe [UInt8](UnsafeRawBufferPointer(start: start + offset, count: count - offset))
+  /// Returns the bytes, and ends the writer.
+  package consuming func finish() -> [UInt8] {
+    unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+  }
+
+  /// Returns the first bytes and then the others in another order, and ends the writer.
+  /// - Parameters:
+  ///   - head: the range of the first bytes.
+  ///   - parts: the ranges of the others.
+  consuming func finish(with head: Range<Int>, then parts: some Sequence<Range<Int>>) -> [UInt8] {
+    unsafe [UInt8](unsafeUninitializedCapacity: count) { memory, end in
+      func copy(_ range: Range<Int>) {
+        precondition(range.upperBound <= count && range.count <= count - end)
+        unsafe (UnsafeMutableRawPointer(memory.baseAddress!) + end)
+          .copyMemory(from: start + range.lowerBound, byteCount: range.count)
+        end += range.count
+      }
+      copy(head)
+      for part in parts { copy(part) }
+    }
   }
 
   /// Calls `body` with the bytes written so far.
@@ -128,13 +145,6 @@ import Foundation
   }
   package mutating func append(encoded: [UInt8]) {
     unsafe encoded.withUnsafeBytes { unsafe append(encoded: $0) }
-  }
-
-  /// Appends bytes written before.
-  mutating func append(copyOf range: Range<Int>) {
-    precondition(range.upperBound <= count)
-    reserve(range.count)
-    unsafe copy(UnsafeRawBufferPointer(start: start + range.lowerBound, count: range.count))
   }
 
   /// The first eight bytes of a range, as a number whose order is that of the bytes. Missing ones count as 0.

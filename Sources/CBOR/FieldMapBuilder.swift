@@ -21,8 +21,7 @@ package struct FieldMapBuilder: ~Copyable {
 
   /// - Parameter count: how many fields will be added.
   package init(count: Int) {
-    // Room for the fields as they are added, and again in their order.
-    writer = CBORWriter(reserving: 2 * (9 + 40 * count))
+    writer = CBORWriter(reserving: 9 + 40 * count)
     writer.appendMapHead(count: count)
     headByteCount = writer.count
     slots.reserveCapacity(count)
@@ -100,10 +99,7 @@ package struct FieldMapBuilder: ~Copyable {
   consuming func finish() -> [UInt8] {
     if isSorted { return writer.finish() }
     sort()
-    let start = writer.count
-    writer.append(copyOf: 0..<headByteCount)
-    for slot in slots { writer.append(copyOf: slot.start..<slot.end) }
-    return writer.finish(from: start)
+    return writer.finish(with: 0..<headByteCount, then: slots.lazy.map { $0.start..<$0.end })
   }
 
   private mutating func sort() {

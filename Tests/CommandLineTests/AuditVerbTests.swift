@@ -81,6 +81,11 @@ import Testing
         ["find", "--category", "Cups", "--where", "age=200"], in: path, prints: "",
         says: "journal: nothing found; --deleted searches deleted entities", code: 1)
       try expect(
+        ["find", "age=200"], in: path, prints: "",
+        says:
+          "journal: nothing found; --deleted searches deleted entities; for a condition, write --where age=200",
+        code: 1)
+      try expect(
         ["find", "--category", "item:1"], in: path, prints: "",
         says:
           "journal: there is no category \"item:1\"; journal find JOURNAL --kind category lists them", code: 1
@@ -508,6 +513,24 @@ import Testing
         .code == 0)
       #expect(try journal("show", path, "item:2").code == 0)
       #expect(try journal("verify", path).code == 0)
+    }
+  }
+
+  @Test func anAttributeThatIsNamedAsAFieldIsInQuotationMarks() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Places.journal")
+      let places = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+      try places.commit { try $0.addItem(kind: "place", attributes: ["kind": .string("bar")]) }
+      try places.commit { try $0.updateItem(1, set: ["kind": .string("pub")]) }
+      try places.close()
+      let diff = try journal("diff", path, "1", "2").output
+      let history = try journal("history", path, "item:1").output
+      let log = try journal("log", path, "--patch").output
+      for printed in [diff, history, log] {
+        #expect(printed.contains(#""kind": "bar" → "pub""#), "\(printed)")
+      }
+      let blame = try journal("blame", path, "item:1").output
+      #expect(blame.contains("kind    place") && blame.contains(#""kind"  "pub""#), "\(blame)")
     }
   }
 

@@ -59,12 +59,7 @@ struct LevelDBView: Sendable {
     newest = try database.newestRevisionInTables(from: place.format.head.revision + 1)
     firstLogged = newest + 1
     try readLogs()
-    guard newest >= revision else {
-      throw JournalError(
-        .damaged,
-        "entries \(newest + 1) to \(revision) were acknowledged and are missing from the log; "
-          + "restore the journal from a backup", revision: newest + 1)
-    }
+    guard newest >= revision else { throw JournalError.missingEntries(newest + 1...revision) }
     try place.checkJournal(try loggedJournal ?? database.value(for: LogKey.journal))
   }
 

@@ -36,9 +36,13 @@ extension Syntax {
 }
 
 extension EntityQuery {
-  /// What to say after nothing was found: that a condition may mean a field of the catalog, whose name begins with `@`.
-  var fieldHint: String {
-    conditions.map { Catalog.hint(forFieldWithoutSign: $0.field) }.first { !$0.isEmpty } ?? ""
+  /// What to say after nothing was found: that the text looks like a condition, or that a condition may mean a field of
+  /// the catalog, whose name begins with `@`.
+  var hint: String {
+    if let text, text.contains("="), !text.contains(" ") {
+      return "; for a condition, write --where \(text.printable)"
+    }
+    return conditions.map { Catalog.hint(forFieldWithoutSign: $0.field) }.first { !$0.isEmpty } ?? ""
   }
 }
 

@@ -36,11 +36,11 @@ extension EntityPart {
     }
   }
 
-  /// The name of a part.
+  /// The name of a part. An attribute that is named as a field is in quotation marks.
   static func name(of key: FieldKey, of kind: EntityKind) -> String {
     switch key {
     case .field(let number): fieldName(number, of: kind)
-    case .attribute(let name): name
+    case .attribute(let name): Catalog.fieldNames(of: kind).contains(name) ? "\"\(name)\"" : name
     }
   }
 

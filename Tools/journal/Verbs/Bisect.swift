@@ -72,7 +72,7 @@ enum Bisect: Verb {
     guard let revision = found.revision else {
       let looked = found.looks.first?.revision ?? 0
       throw Failure(
-        .no, "the condition does not hold at revision \(looked), the last one tested" + query.fieldHint)
+        .no, "the condition does not hold at revision \(looked), the last one tested" + query.hint)
     }
     let isStart = revision == (try journal.revision(at: .start))
     let entry = isStart ? nil : try journal.entry(at: revision)

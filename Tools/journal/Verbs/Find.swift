@@ -86,6 +86,6 @@ enum Find: Verb {
     throw Failure(
       .no,
       (isDeleted ? "no deleted entity matches" : "nothing found; --deleted searches deleted entities")
-        + query.fieldHint)
+        + query.hint)
   }
 }
