@@ -21,7 +21,8 @@ package struct FieldMapBuilder: ~Copyable {
 
   /// - Parameter count: how many fields will be added.
   package init(count: Int) {
-    writer = CBORWriter(reserving: 9 + 40 * count)
+    // Mostly enough, so that nothing is copied to larger memory.
+    writer = CBORWriter(reserving: 2 * (9 + 40 * count))
     writer.appendMapHead(count: count)
     headByteCount = writer.count
     slots.reserveCapacity(count)
