@@ -99,7 +99,7 @@ private struct ValueBuilder: JSONHandler {
     if isExact, loss == nil, cursor.losesDigits(token) {
       loss = cursor.error(
         .inexactValue, at: token.range.lowerBound,
-        "a number with more digits than can be kept")
+        "a number with more digits than can be kept; a string keeps them")
     }
     values.append(.double(cursor.double(of: token)))
   }
@@ -138,8 +138,9 @@ private struct ValueBuilder: JSONHandler {
     }
     if dictionary.count < count {
       try cursor.checkSpellings(of: keys.suffix(count), at: opening.offset)
-      if isExact {
-        throw cursor.error(.inexactValue, at: opening.offset, "an object that has a key twice")
+      var seen: Set<String> = []
+      if isExact, let key = keys.suffix(count).first(where: { !seen.insert($0).inserted }) {
+        throw cursor.error(.inexactValue, at: opening.offset, "an object that has the key \"\(key)\" twice")
       }
     }
     keys.removeLast(count)

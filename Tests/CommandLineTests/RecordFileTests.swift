@@ -35,7 +35,7 @@ import Testing
     #expect(
       first.losses
         == "skipped 1 object without a usable \"k\"; 2 objects can't be kept exactly "
-        + "(a number with more digits than can be kept)")
+        + "(a number with more digits than can be kept; a string keeps them)")
     #expect(try read(text, after: first).1 == [])
   }
 
