@@ -50,8 +50,9 @@ enum CommitVerb: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let bytes = try read(arguments.optionalOperand("FILE"), terminal)
     var value: FieldValue
-    do throws(JSONError) { value = try FieldValue(json: bytes, decodingWrappers: true, exactly: true) } catch
-    {
+    do throws(JSONError) {
+      value = try FieldValue(json: bytes, decodingWrappers: true, exactly: true)
+    } catch {
       throw Failure(.wrongUse, "the events can't be read: \(error)")
     }
     if value.array != nil { value = .dictionary(["events": value]) }
