@@ -96,12 +96,13 @@ private struct ValueBuilder: JSONHandler {
       values.append(integer)
       return
     }
-    if isExact, loss == nil, cursor.losesDigits(token) {
+    let double = cursor.double(of: token)
+    if isExact, loss == nil, cursor.losesDigits(token, as: double) {
       loss = cursor.error(
         .inexactValue, at: token.range.lowerBound,
         "a number with more digits than can be kept; a string keeps them")
     }
-    values.append(.double(cursor.double(of: token)))
+    values.append(.double(double))
   }
 
   private func integer(_ token: NumberToken, in cursor: JSONCursor) -> FieldValue? {
@@ -137,11 +138,7 @@ private struct ValueBuilder: JSONHandler {
       dictionary[keys[keys.count - count + index]] = values[opening.waiting + index]
     }
     if dictionary.count < count {
-      try cursor.checkSpellings(of: keys.suffix(count), at: opening.offset)
-      var seen: Set<String> = []
-      if isExact, let key = keys.suffix(count).first(where: { !seen.insert($0).inserted }) {
-        throw cursor.error(.inexactValue, at: opening.offset, "an object that has the key \"\(key)\" twice")
-      }
+      try cursor.checkKeys(keys.suffix(count), at: opening.offset, mayRepeat: !isExact)
     }
     keys.removeLast(count)
     values.removeLast(count)

@@ -107,7 +107,7 @@ private struct ElementFinder: JSONHandler {
   mutating func endObject(in cursor: JSONCursor) throws(JSONError) {
     let opening = openings.removeLast()
     if opening.isChecked {
-      try cursor.checkSpellings(of: keys[opening.keyCount...].map { cursor.text(of: $0) }, at: opening.offset)
+      try cursor.checkKeys(keys[opening.keyCount...].map { cursor.text(of: $0) }, at: opening.offset)
     }
     keys.removeLast(keys.count - opening.keyCount)
   }

@@ -121,8 +121,7 @@ extension JSONCursor {
   }
 
   /// Whether the nearest `Double`, written with as many digits as the number, has other digits.
-  func losesDigits(_ token: NumberToken) -> Bool {
-    let double = double(of: token)
+  func losesDigits(_ token: NumberToken, as double: Double) -> Bool {
     // A double keeps 15 digits, unless it is very small.
     if token.isExact, token.mantissa < 1_000_000_000_000_000, double.isNormal || token.mantissa == 0 {
       return false

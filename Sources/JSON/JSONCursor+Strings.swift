@@ -205,17 +205,21 @@ extension JSONCursor {
     return nil
   }
 
-  /// Fails if two keys of the object at `offset` are equal as strings but differ in their bytes, because a dictionary
-  /// would lose one of their values.
-  func checkSpellings(of keys: some Sequence<String>, at offset: Int) throws(JSONError) {
+  /// Fails if two keys of the object at `offset` are equal as strings, because a dictionary would lose one of their
+  /// values.
+  /// - Parameter mayRepeat: whether only those fail that differ in their bytes.
+  func checkKeys(
+    _ keys: some Sequence<String>, at offset: Int, mayRepeat: Bool = true
+  ) throws(JSONError) {
     var spellings: [String: String] = [:]
     for key in keys {
-      guard let other = spellings.updateValue(key, forKey: key), !other.utf8.elementsEqual(key.utf8) else {
-        continue
+      guard let other = spellings.updateValue(key, forKey: key) else { continue }
+      guard other.utf8.elementsEqual(key.utf8) else {
+        throw error(
+          .equivalentKeys, at: offset,
+          "an object with two spellings of the key \"\(key)\", which differ only in their bytes")
       }
-      throw error(
-        .equivalentKeys, at: offset,
-        "an object with two spellings of the key \"\(key)\", which differ only in their bytes")
+      if !mayRepeat { throw error(.inexactValue, at: offset, "an object that has the key \"\(key)\" twice") }
     }
   }
 }

@@ -24,14 +24,17 @@ struct RecordFile {
   private let elements: [Element]
   /// The keys, in the order of the file.
   var keys: [ExactText] { elements.lazy.filter(\.counts).compactMap(\.key) }
-  /// What is not kept, or not exactly, in a sentence without a period; nil if everything is.
-  let losses: String?
+  /// The elements that are skipped, in a sentence without a period; nil if there are none.
+  let skipped: String?
+  /// The changed records that are not kept exactly, in the same form.
+  let inexact: String?
 
   /// No version yet.
   init() {
     array = nil
     elements = []
-    losses = nil
+    skipped = nil
+    inexact = nil
   }
 
   /// Reads a version and finds its changes since the previous one.
@@ -81,7 +84,8 @@ struct RecordFile {
     changed += found.reversed()
     self.array = array
     self.elements = elements.reversed()
-    losses = tally.sentence
+    skipped = tally.skipped
+    inexact = tally.inexact
   }
 
   /// How many elements are equal at the start, and the index from which all equal the end of the old array.
@@ -115,7 +119,7 @@ private struct RecordLosses {
   var others = 0
   var duplicates: [ExactText] = []
   /// How many objects are not kept exactly, and why the first of them is not.
-  private var inexact: (count: Int, reason: JSONError)?
+  private var losses: (count: Int, first: JSONError)?
 
   init(field: String) { self.field = field }
 
@@ -123,9 +127,14 @@ private struct RecordLosses {
     if case .dictionary = element { withoutKey += 1 } else { others += 1 }
   }
 
-  mutating func note(_ loss: JSONError) { inexact = ((inexact?.count ?? 0) + 1, loss) }
+  /// Called for the last record first.
+  mutating func note(_ loss: JSONError) { losses = ((losses?.count ?? 0) + 1, loss) }
 
-  var sentence: String? {
+  var inexact: String? {
+    losses.map { "\($0.count.counted("object")) can't be kept exactly (\($0.first.message))" }
+  }
+
+  var skipped: String? {
     var parts: [String] = []
     if withoutKey > 0 { parts.append("\(withoutKey.counted("object")) without a usable \"\(field)\"") }
     if others > 0 {
@@ -136,10 +145,6 @@ private struct RecordLosses {
         "\(duplicates.count.counted("object")) whose \"\(field)\" a later one has "
           + "(\(first.text.shortened(to: 40)))")
     }
-    var sentences = parts.isEmpty ? [] : ["skipped " + parts.joined(separator: ", ")]
-    if let (count, reason) = inexact {
-      sentences.append("\(count.counted("object")) can't be kept exactly (\(reason.message))")
-    }
-    return sentences.isEmpty ? nil : sentences.joined(separator: "; ")
+    return parts.isEmpty ? nil : "skipped " + parts.joined(separator: ", ")
   }
 }

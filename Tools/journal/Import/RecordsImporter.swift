@@ -108,9 +108,10 @@ struct RecordsImporter: CommitImporter {
       report.note(commit.hash, "\(form.file) is not a valid JSON array, so it changes nothing: \(error)")
       return
     }
-    if let losses = records.losses, losses != old.losses {
-      report.note(commit.hash, "\(form.file): \(losses)")
+    if let skipped = records.skipped, skipped != old.skipped {
+      report.note(commit.hash, "\(form.file): \(skipped)")
     }
+    if let inexact = records.inexact { report.note(commit.hash, "\(form.file): \(inexact)") }
     let present = Set(records.keys)
     change.deleted = items.keys.filter { !present.contains($0) }.sorted()
   }
