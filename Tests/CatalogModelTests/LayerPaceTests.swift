@@ -11,6 +11,25 @@ import Testing
 
 /// Commits may come faster than layers are written and merged. Opening and past states stay fast all the same.
 struct LayerPaceTests {
+  /// The keeper of layers and the committer refer to each other while a journal is open.
+  @Test(arguments: [true, false])
+  func aJournalThatIsClosedOrReleasedFreesItsKeeper(isClosed: Bool) throws {
+    try withTemporaryFolder { folder in
+      weak var keeper: SnapshotKeeper<Catalog>?
+      do {
+        let journal = try CatalogJournal.create(
+          at: folder.url.appending(path: "Freed.journal"), options: JournalOptions(snapshots: .often(8)))
+        keeper = journal.keeper
+        for _ in 0..<20 { try journal.commit { _ = try $0.addItem(kind: "one") } }
+        if isClosed { try journal.close() }
+      }
+      // A thread that has just ended may still have it for a moment.
+      let deadline = ContinuousClock.now + .seconds(60)
+      while keeper != nil, .now < deadline { Thread.sleep(forTimeInterval: 0.001) }
+      #expect(keeper == nil)
+    }
+  }
+
   /// With a busy writer, layers used not to be merged, because merging waited until there was nothing to write.
   @Test func layersStayFewWhileCommitsComeWithoutAPause() throws {
     try withTemporaryFolder { folder in
