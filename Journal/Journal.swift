@@ -95,8 +95,8 @@ public final class Journal<State: EventSourced>: Sendable {
     follower =
       mode == .follow
       ? Follower(
-        Replay(log: log, format: format), chain, published: published, recentEntries: recentEntries,
-        options: options) : nil
+        Replay(log: log, format: format), in: folder, chain, published: published,
+        recentEntries: recentEntries, options: options) : nil
     guard mode == .readWrite else {
       committer = nil
       keeper = nil
@@ -203,8 +203,8 @@ public final class Journal<State: EventSourced>: Sendable {
   }
 
   /// Waits for commits in progress and closes the journal. Later calls that need the disk throw; states that were
-  /// returned earlier stay usable. Sequences of the journal end last: then it can be opened again. Closing twice is
-  /// allowed: a later call waits for the first one and has the same outcome.
+  /// returned earlier stay usable. When this returns, the journal can be opened again. When one of its sequences ends, so
+  /// it can. Closing twice is allowed: a later call waits for the first one and has the same outcome.
   ///
   /// A snapshot or layer that is being written is cancelled. But if the next opening would have to replay more than about
   /// a thousand events or 32 MiB, these are written to a layer first, and layers are merged if there would be many.
@@ -268,18 +268,19 @@ public final class Journal<State: EventSourced>: Sendable {
   ///   - author: who makes the change, in the app's own words.
   ///   - note: why.
   ///   - metadata: other facts to store with the entry; together with author and note up to 1 MiB.
-  ///   - date: the date of the change, by default now. The date of the previous entry is the lower limit.
+  ///   - date: the date of the change, by default now. If it is before the previous entry's date, the entry is ordered
+  ///     by that one, and has both.
   ///   - expecting: conditions that must still hold; otherwise the commit fails with `conflict`.
   ///   - runsOnce: in a shared journal, whether the body may run only once. If another node commits in the meantime,
   ///     the commit then fails with `conflict`.
   ///   - body: changes the draft. It must not commit to this journal. In a shared journal it can run several times,
   ///     each time on a newer state, until its entry is stored, so its side effects must be repeatable.
   /// - Returns: what the body returned, and the revision.
-  /// - Throws: what the body throws, and ``JournalError``: `rejected`, `conflict`, `tooLarge`, `outOfResources`,
-  ///   `wrongUse`, `readOnly`, `closed` or `poisoned` if nothing was written; `outcomeUnknown` if the entry is wholly
-  ///   there or wholly absent; in a shared journal also `unreachable` or `diverged` if nothing was written. After
-  ///   `outcomeUnknown` and `poisoned`, close the journal and open it again. Facts about the journal in an error are
-  ///   durable.
+  /// - Throws: what the body throws, and ``JournalError``. After `outcomeUnknown`, the entry is wholly there or wholly
+  ///   absent. After any other code, nothing was written: `rejected`, `conflict`, `tooLarge`, `outOfResources`,
+  ///   `wrongUse`, `readOnly`, `closed`, `damaged`, `io` or `poisoned`, and in a shared journal also `unreachable`, `diverged`,
+  ///   `permission`, `newerFormat` or `unsafeSettings`. After `outcomeUnknown` and `poisoned`, close the journal and open
+  ///   it again; in a shared journal, later commits may succeed.
   /// - Complexity: O(e log n) for e events over n entities, and one flush that concurrent commits share.
   @discardableResult
   @inlinable

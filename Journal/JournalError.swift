@@ -2,7 +2,7 @@ public import Foundation
 
 /// What went wrong, where, and what to do about it.
 ///
-/// After an error of a commit other than ``Code/outcomeUnknown``, nothing of that commit was written.
+/// After an error of `commit` other than ``Code/outcomeUnknown``, nothing of that commit was written.
 public struct JournalError: Error, Sendable, CustomStringConvertible {
   /// The kind of an error. Later versions may add kinds: switch with a `default`.
   public struct Code: RawRepresentable, Hashable, Sendable {
@@ -15,8 +15,10 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let rejected = Code(rawValue: "rejected")
     /// An expectation of the commit no longer holds, because of another commit. Nothing was written.
     public static let conflict = Code(rawValue: "conflict")
-    /// Writing or flushing failed: the entry is wholly there or wholly absent. Close the journal and open it again to
-    /// find out. In a shared journal, call ``Journal/catchUp()`` once the server can be reached.
+    /// Writing or flushing failed: the entry is wholly there or wholly absent. Close the journal and open it again: the
+    /// entry is there if the journal has the error's ``JournalError/revision``. In a shared journal, call
+    /// ``Journal/catchUp()`` once the server can be reached, and look at the entry of that revision: another node may
+    /// have made it.
     public static let outcomeUnknown = Code(rawValue: "outcomeUnknown")
     /// An earlier write failed. The journal takes no more commits: close it and open it again.
     public static let poisoned = Code(rawValue: "poisoned")
@@ -24,7 +26,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let closed = Code(rawValue: "closed")
     /// The journal was opened for reading only.
     public static let readOnly = Code(rawValue: "readOnly")
-    /// Another process, or another part of this one, has the journal open.
+    /// Another process, or another part of this one, has the journal open for writing.
     public static let locked = Code(rawValue: "locked")
     /// There is no journal, entry or entity of that name.
     public static let notFound = Code(rawValue: "notFound")
@@ -70,7 +72,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
   public let code: Code
   /// A sentence for a person.
   public let message: String
-  /// The revision that is missing, altered or concerned.
+  /// The revision that is missing, altered or concerned. After `outcomeUnknown`, that of the commit's entry.
   public let revision: Revision?
   /// The file or folder concerned.
   public let path: String?

@@ -89,17 +89,20 @@ struct PipelineProgress: Sendable {
   /// One that is written, and one that fills meanwhile.
   static let limit = 2
 
-  /// The batches that may not be durable yet, in order, and the revision of the pipeline's first entry in each.
-  private var batches: [(batch: CommitBatch, first: Revision)] = []
+  /// The batches that may not be durable yet, in order, and the revision of the pipeline's first entry in each. It is nil
+  /// if bodies without an entry have only seen entries of others.
+  private var batches: [(batch: CommitBatch, first: Revision?)] = []
   /// Why the pipeline has ended.
   private var failure: JournalError?
   /// How often entries had been withdrawn when the newest commit was accepted; nil if everything before is durable.
   private(set) var withdrawalCount: Int?
 
   /// Notes a commit that was accepted.
-  mutating func append(_ batch: CommitBatch, revision: Revision, withdrawalCount: Int) {
+  /// - Parameter revision: that of its entry; nil if it made none.
+  mutating func append(_ batch: CommitBatch, revision: Revision?, withdrawalCount: Int) {
     self.withdrawalCount = withdrawalCount
-    if batches.last?.batch !== batch { batches.append((batch, revision)) }
+    guard let last = batches.last, last.batch === batch else { return batches.append((batch, revision)) }
+    if last.first == nil { batches[batches.count - 1].first = revision }
   }
 
   /// Waits until at most `count` batches are left.
@@ -122,13 +125,17 @@ struct PipelineProgress: Sendable {
     if batches.isEmpty { withdrawalCount = nil }
   }
 
-  private mutating func fail(_ error: JournalError, _ first: Revision) -> JournalError {
+  private mutating func fail(_ error: JournalError, _ first: Revision?) -> JournalError {
     let failure =
-      error.code == .outcomeUnknown
-      ? error
-      : JournalError(
-        error.code, "the commits of a pipeline from revision \(first) on were not stored", revision: first,
-        cause: error)
+      switch (error.code, first) {
+      case (.outcomeUnknown, let first?): error.ofCommit(first)
+      case (.outcomeUnknown, nil): JournalError.poisoned(error.cause)
+      case (_, let first?):
+        JournalError(
+          error.code, "the commits of a pipeline from revision \(first) on were not stored", revision: first,
+          cause: error)
+      case (_, nil): error
+      }
     self.failure = failure
     return failure
   }

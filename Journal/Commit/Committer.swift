@@ -115,7 +115,7 @@ final class Committer<State: EventSourced>: Sendable {
         continue
       }
       if node != nil { prepared.batch?.leave() }
-      if !prepared.isOwnEntry { freezeRest() }
+      if prepared.ownRevision == nil { freezeRest() }
       return try prepared.outcome.get()
     }
   }
@@ -137,7 +137,7 @@ final class Committer<State: EventSourced>: Sendable {
         continue
       }
       if node != nil { prepared.batch?.leave() }
-      if !prepared.isOwnEntry { freezeRest() }
+      if prepared.ownRevision == nil { freezeRest() }
       return try prepared.outcome.get()
     }
   }
@@ -157,7 +157,7 @@ final class Committer<State: EventSourced>: Sendable {
         }
         if prepared.leads, let batch = prepared.batch { lead(batch) }
         if case .failure = prepared.outcome { try wait(for: prepared) }
-        if !prepared.isOwnEntry { freezeRest() }
+        if prepared.ownRevision == nil { freezeRest() }
         return try prepared.outcome.get()
       } catch is EarlierCommitIsWithdrawn {
         try pipeline.wait(downTo: 0)
@@ -183,7 +183,7 @@ final class Committer<State: EventSourced>: Sendable {
         }
         if prepared.leads, let batch = prepared.batch { lead(batch) }
         if case .failure = prepared.outcome { try await wait(for: prepared) }
-        if !prepared.isOwnEntry { freezeRest() }
+        if prepared.ownRevision == nil { freezeRest() }
         return try prepared.outcome.get()
       } catch is EarlierCommitIsWithdrawn {
         try await pipeline.wait(downTo: 0)
@@ -254,7 +254,7 @@ final class Committer<State: EventSourced>: Sendable {
     }
     leaveLost(&runs)
     guard error.code == .lostRevision else {
-      throw prepared.isOwnEntry ? error : asBystander(error)
+      throw prepared.ownRevision.map { error.ofCommit($0) } ?? asBystander(error)
     }
     throw JournalError(
       .conflict,
@@ -271,20 +271,13 @@ final class Committer<State: EventSourced>: Sendable {
   private func asBystander(_ error: JournalError) -> JournalError {
     guard error.code == .outcomeUnknown else { return error }
     if let cause = error.cause as? JournalError, isAskedAgain(after: cause) { return cause }
-    return Self.poisoned(error.cause)
+    return .poisoned(error.cause)
   }
 
   /// Whether the journal continues after an append whose outcome is unknown: before each later append, a node asks the
   /// shared log what it has.
   private func isAskedAgain(after cause: JournalError) -> Bool {
     node != nil && [.unreachable, .diverged].contains(cause.code)
-  }
-
-  private static func poisoned(_ cause: (any Error)?) -> JournalError {
-    if let cause = cause as? JournalError, cause.code == .poisoned { return cause }
-    return JournalError(
-      .poisoned, "an earlier write failed, so the journal takes no more commits; close it and open it again",
-      cause: cause)
   }
 
   // MARK: One after the other
@@ -296,7 +289,8 @@ final class Committer<State: EventSourced>: Sendable {
     var runs = Runs()
     let prepared = try prepare(request, body, on: &accepted, &runs, withdrawalCount: pipeline.withdrawalCount)
     if case .success(let commit) = prepared.outcome, let batch = prepared.batch {
-      pipeline.append(batch, revision: commit.revision, withdrawalCount: accepted.withdrawalCount)
+      pipeline.append(
+        batch, revision: commit.isEmpty ? nil : commit.revision, withdrawalCount: accepted.withdrawalCount)
     }
     return prepared
   }
@@ -450,10 +444,10 @@ final class Committer<State: EventSourced>: Sendable {
     } catch {
       let cause = error.cause
       switch error {
-      case .refused where passes(cause):
+      case .refused:
         // No append follows in this turn.
         node?.release()
-        return withdraw(batch, because: cause)
+        if passes(cause) { return withdraw(batch, because: cause) }
       case .conflict where node != nil:
         // The bodies run again while no other node can append.
         return withdrawLost(batch, because: cause, isReserved: (try? node?.reserve()) != nil)
@@ -479,9 +473,10 @@ final class Committer<State: EventSourced>: Sendable {
     case .unknown(let error):
       JournalError(
         .outcomeUnknown,
-        "writing failed: the commit is wholly there or wholly absent; close the journal and open it again to find out",
+        "writing failed: the commit is wholly there or wholly absent; close the journal and open it again: the commit is "
+          + "there if the journal then has this revision",
         revision: first, cause: error)
-    case .refused(let error): poisoned(error)
+    case .refused(let error): .poisoned(error)
     case .conflict(let newest):
       JournalError(
         .conflict,
@@ -501,7 +496,7 @@ final class Committer<State: EventSourced>: Sendable {
       endEarlierBatch()
       do throws(JournalError) { try blobs.flush() } catch {
         // After a failed flush, another one may succeed although data was lost.
-        throw .refused(error.code == .outOfResources ? error : Self.poisoned(error))
+        throw .refused(error.code == .outOfResources ? error : .poisoned(error))
       }
     }
     let clock = ContinuousClock()
@@ -694,7 +689,7 @@ final class Committer<State: EventSourced>: Sendable {
   private func refuseAll(because error: JournalError) {
     let isNew = queue.withLock { queue in
       if queue.refusal?.code == .poisoned { return false }
-      queue.refusal = Self.poisoned(error)
+      queue.refusal = .poisoned(error)
       return true
     }
     if isNew {
@@ -718,7 +713,10 @@ private struct PreparedCommit {
   /// without the write lock.
   var base: AnyObject?
 
-  var isOwnEntry: Bool { if case .success(let commit) = outcome { !commit.isEmpty } else { false } }
+  /// The revision of the entry that the body made, if it made one.
+  var ownRevision: Revision? {
+    if case .success(let commit) = outcome, !commit.isEmpty { commit.revision } else { nil }
+  }
 
   /// The same after another thread has taken over the batch, if there is one.
   ///
@@ -726,5 +724,21 @@ private struct PreparedCommit {
   func ledInBackground(by lead: (CommitBatch) -> Bool) -> PreparedCommit {
     guard leads, let batch, lead(batch) else { return self }
     return PreparedCommit(outcome: outcome, batch: batch, leads: false, base: base)
+  }
+}
+
+extension JournalError {
+  /// The error of commits after a failed write.
+  static func poisoned(_ cause: (any Error)?) -> JournalError {
+    if let cause = cause as? JournalError, cause.code == .poisoned { return cause }
+    return JournalError(
+      .poisoned, "an earlier write failed, so the journal takes no more commits; close it and open it again",
+      cause: cause)
+  }
+
+  /// The error for one commit of a batch. If the outcome is unknown, it has the revision of that commit's entry.
+  func ofCommit(_ revision: Revision) -> JournalError {
+    guard code == .outcomeUnknown else { return self }
+    return JournalError(code, message, revision: revision, path: path, offset: offset, cause: cause)
   }
 }

@@ -172,6 +172,26 @@ import Testing
     }
   }
 
+  /// Each caller can look for its own entry later, although one append had the entries of all.
+  @Test func anUnknownOutcomeNamesTheRevisionOfEachCommit() throws {
+    let storage = WatchedStorage()
+    storage.failureAfter.withLock { $0 = (1, { .unknown(JournalError(.io, "who knows")) }) }
+    var options = JournalOptions()
+    options.logStorage = storage
+    try withLedger(options: options) { journal, _ in
+      let failures = Lock<[JournalError]>([])
+      try commitAtOnce(3, owner: "Bob", to: journal, watching: storage) { error in
+        failures.withLock { $0 += [error as? JournalError].compactMap { $0 } }
+      }
+      let found = failures.withLock { $0 }
+      // The last caller has no entry of its own.
+      let codes = found.map(\.code.rawValue).sorted()
+      #expect(codes == ["outcomeUnknown", "outcomeUnknown", "outcomeUnknown", "poisoned"])
+      #expect(found.filter { $0.code == .outcomeUnknown }.compactMap(\.revision).sorted() == [2, 3, 4])
+      #expect(journal.head.revision == 1)
+    }
+  }
+
   @Test func anEntryBeyondTheLimitOfTheLogIsTooLarge() throws {
     let limit = 10_000
     let storage = WatchedStorage(byteLimit: limit)
@@ -211,7 +231,8 @@ import Testing
   /// Opens one account, and `count` more while that entry is being written. All of them are accepted before it is
   /// durable.
   private func commitAtOnce(
-    _ count: Int, owner: String, to journal: Journal<Ledger>, watching storage: WatchedStorage
+    _ count: Int, owner: String, to journal: Journal<Ledger>, watching storage: WatchedStorage,
+    failed: @escaping @Sendable (any Error) -> Void = { Issue.record($0) }
   ) throws {
     let (isReached, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     storage.beforeAppend.withLock {
@@ -231,7 +252,7 @@ import Testing
             _ = try draft.open(owner: owner)
           }
         } catch {
-          Issue.record(error)
+          failed(error)
         }
         ended.leave()
       }
@@ -240,11 +261,13 @@ import Testing
     }
     storage.beforeAppend.withLock { $0 = nil }
     while bodies.withLock({ $0 }) <= count { usleep(1_000) }
-    try journal.withPipeline { pipeline in
-      // This gets the write lock after the last of them has released it, and then that one's entry is in the queue.
-      try pipeline.commit { _ in }
-      mayGoOn.signal()
-    }
+    do {
+      try journal.withPipeline { pipeline in
+        // This gets the write lock after the last of them has released it, and then that one's entry is in the queue.
+        try pipeline.commit { _ in }
+        mayGoOn.signal()
+      }
+    } catch { failed(error) }
     ended.wait()
   }
 }
