@@ -37,6 +37,8 @@ final class RecentEntries: Sendable {
     var entries: [IndexedEntry] = []
     /// How often large entries that are not kept were read. An entry is kept at 2; one that was removed starts below 0.
     var readCounts: [Revision: Int] = [:]
+    /// How often everything was forgotten.
+    var removalCount = 0
   }
 
   /// An entry with fewer events is searched instead, which takes little longer than reading it.
@@ -45,6 +47,9 @@ final class RecentEntries: Sendable {
   private static var readCountAfterRemoval: Int { -16 }
 
   private let contents = Lock(Contents())
+
+  /// To be read before an entry is read for ``indexed(_:since:)``.
+  var removalCount: Int { contents.withLock { $0.removalCount } }
 
   /// The entry, if it is kept.
   subscript(revision: Revision) -> IndexedEntry? {
@@ -57,7 +62,10 @@ final class RecentEntries: Sendable {
   }
 
   /// The entry from which to take events of single entities: an index if it has many events and is read again.
-  func indexed(_ entry: EntryDecoder) throws(JournalError) -> any PastEntry {
+  /// - Parameter removalCount: ``removalCount`` before the entry was read.
+  func indexed(
+    _ entry: EntryDecoder, since removalCount: Int
+  ) throws(JournalError) -> any PastEntry {
     guard try entry.events().remaining >= Self.eventCount else { return entry }
     let isAgain = contents.withLock { contents in
       if contents.readCounts.count == 1024 { contents.readCounts = [:] }
@@ -67,6 +75,7 @@ final class RecentEntries: Sendable {
     // If a part of the entry is damaged, the others can still be searched.
     guard isAgain, let indexed = try? IndexedEntry(entry) else { return entry }
     contents.withLock { contents in
+      guard contents.removalCount == removalCount else { return }
       contents.entries.removeAll { $0.revision == indexed.revision }
       contents.entries.append(indexed)
       var excess = contents.entries.reduce(-Self.byteCount) { $0 + $1.byteCount }
@@ -80,7 +89,9 @@ final class RecentEntries: Sendable {
   }
 
   /// Forgets all, because entries have lost content in the log.
-  func removeAll() { contents.withLock { $0 = Contents() } }
+  func removeAll() {
+    contents.withLock { $0 = Contents(removalCount: $0.removalCount + 1) }
+  }
 }
 
 /// An entry whose events are found by their entities.
@@ -124,8 +135,9 @@ extension Journal {
         next = try body(entry)
         continue
       }
+      let removalCount = recentEntries.removalCount
       try log.readBack(from: wanted) { entry throws(JournalError) in
-        next = try body(try recentEntries.indexed(entry))
+        next = try body(try recentEntries.indexed(entry, since: removalCount))
         return next.flatMap { recentEntries[$0] == nil ? $0 : nil }
       }
     }

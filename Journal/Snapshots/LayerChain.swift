@@ -28,6 +28,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   private let pageBudget: PageBudget
   /// In the order of their ends. Until the journal is closed, each layer refers back to this object, which rebuilds it.
   private let known = Lock<[Layer]>([])
+  private let lineage = Lock(LayerLineage())
   private let isClosed = Lock(false)
 
   /// The problems that layers report.
@@ -158,6 +159,12 @@ final class LayerChain<State: EventSourced>: Sendable {
     findings.found.withLock { $0.damaged.subtract(names) }
   }
 
+  /// Forgets all layers, because an erasure has replaced them.
+  func removeErased() {
+    remove(layers.map(\.name))
+    lineage.withLock { $0 = LayerLineage() }
+  }
+
   /// Finds the layers that have records and opens those that can be used.
   /// - Parameter isInUse: whether another process may be writing the journal. It may remove layers in the meantime,
   ///     and write layers beyond `newest`, which are not problems.
@@ -268,7 +275,9 @@ final class LayerChain<State: EventSourced>: Sendable {
       chosen.append(best.layer)
       reached = best.checkpoint
     }
-    return reached.map { LayerStack(chosen.reversed(), at: $0, faults: faults) }
+    return reached.map {
+      LayerStack(chosen.reversed(), at: $0, faults: faults, lineage: lineage.withLock { $0 })
+    }
   }
 
   /// The state to start from for a revision.
@@ -321,7 +330,8 @@ final class LayerChain<State: EventSourced>: Sendable {
     var stack = stack(atOrBefore: version.revision)
     if stack?.checkpoint.revision != version.revision {
       // The layers of the state were dropped or found damaged in the meantime; the state keeps using them.
-      stack = LayerStack([layer] + (base?.layers ?? []), at: checkpoint, faults: faults)
+      stack = LayerStack(
+        [layer] + (base?.layers ?? []), at: checkpoint, faults: faults, lineage: lineage.withLock { $0 })
     }
     guard let stack,
       let state = version.state.replacing(parts: stack.parts(shape, moment.parts.lists.map(\.texts)))
@@ -391,6 +401,15 @@ final class LayerChain<State: EventSourced>: Sendable {
     }
     var state = start.state
     try replay.apply(start.revision + 1, through: layer.start.revision, to: &state)
+    // From here on, the layer must say what is removed from an index: it may stand on a snapshot inside its range, which
+    // has it. An index without a base would forget it.
+    if start.revision == 0, layer.start.revision > 0, let parts = state.parts {
+      guard let based = state.replacing(parts: parts.withBasedIndexes) else {
+        throw JournalError(
+          .damaged, "the \(layer.name.noun) can't be rebuilt: \(StateShape.advice)", revision: head.revision)
+      }
+      state = based
+    }
     var before = state.parts
     var checkpoint = layer.start
     var sources: [MemoryLayer] = []

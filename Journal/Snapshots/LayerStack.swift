@@ -1,6 +1,10 @@
 import KeyedArchiving
 import Locks
 
+/// Marks stacks whose layers have one history: between two of them, what changed is in the layers. After an erasure there
+/// is another lineage, because no layer says what was erased.
+final class LayerLineage: Sendable {}
+
 /// Layers that together have a state at one of their checkpoints, and back its tables and indexes.
 ///
 /// 1. The layers reach from revision 0 up to the checkpoint without a gap.
@@ -12,11 +16,16 @@ final class LayerStack: Sendable {
   let layers: [Layer]
   let checkpoint: LayerCheckpoint
   let faults: ReadFaults
+  let lineage: LayerLineage
 
-  init(_ layers: [Layer], at checkpoint: LayerCheckpoint, faults: ReadFaults) {
+  init(
+    _ layers: [Layer], at checkpoint: LayerCheckpoint, faults: ReadFaults,
+    lineage: LayerLineage = LayerLineage()
+  ) {
     self.layers = layers
     self.checkpoint = checkpoint
     self.faults = faults
+    self.lineage = lineage
   }
 
   /// The layers of a state; nil for one that was replayed from revision 0.
@@ -207,7 +216,8 @@ private final class StackedEntities: EntityBase {
   }
 
   func distance(to other: any EntityBase) -> Int? {
-    guard let other = other as? StackedEntities, other.kind == kind, other.stack.faults === stack.faults,
+    guard let other = other as? StackedEntities, other.kind == kind,
+      other.stack.lineage === stack.lineage,
       // Withdrawn entries lead to no other state.
       !stack.layers.contains(where: \.isWithdrawn), !other.stack.layers.contains(where: \.isWithdrawn)
     else { return nil }
@@ -346,22 +356,23 @@ private final class StackedIndex: IndexBase {
     return false
   }
 
-  func lines(from key: IndexKey) -> BaseIterator<IndexKey, Void> {
+  func lines(from first: IndexKey, through last: IndexKey) -> BaseIterator<IndexKey, Void> {
     let revision = stack.checkpoint.revision
     var merge = LayerMerge(
       stack.layers.map { layer in
-        LayerIterator<LineVersion>(layer) { [index] (contents, last) throws(ArchiveError) in
-          let next = try contents.newestLines(index, from: last ?? key, asOf: revision)
-          guard let last else { return next }
+        LayerIterator<LineVersion>(layer) { [index] (contents, latest) throws(ArchiveError) in
+          let next = try contents.newestLines(index, from: latest ?? first, asOf: revision)
+          guard let latest else { return next }
           return { () throws(ArchiveError) in
-            // The last one comes again.
+            // The latest one comes again.
             let line = try next()
-            return line?.key == last ? try next() : line
+            return line?.key == latest ? try next() : line
           }
         }
       })
     return BaseIterator {
-      while let (_, line) = merge.next() {
+      // Without the limit, it would pass all lines that were removed from the groups after these.
+      while let (_, line) = merge.next(), line.key <= last {
         if line.isThere { return (line.key, ()) }
       }
       return nil

@@ -41,13 +41,12 @@ extension EntityIndex {
 
     package func makeIterator() -> Iterator {
       Iterator(
-        last: last, below: index.base?.lines(from: first),
+        below: index.base?.lines(from: first, through: last),
         above: index.changes.elements(in: first...last).makeIterator())
     }
 
     /// Iterates over lines.
     package struct Iterator: IteratorProtocol {
-      private let last: IndexKey
       private var below: BaseIterator<IndexKey, Void>?
       private var above: SortedTable<IndexKey, Bool>.Iterator
       // The next of each; used only with a base.
@@ -55,9 +54,8 @@ extension EntityIndex {
       private var nextAbove: (key: IndexKey, value: Bool)?
 
       fileprivate init(
-        last: IndexKey, below: BaseIterator<IndexKey, Void>?, above: SortedTable<IndexKey, Bool>.Iterator
+        below: BaseIterator<IndexKey, Void>?, above: SortedTable<IndexKey, Bool>.Iterator
       ) {
-        self.last = last
         self.below = below
         self.above = above
         if self.below == nil { return }
@@ -81,10 +79,7 @@ extension EntityIndex {
         }
       }
 
-      private mutating func stepBelow() {
-        nextBelow = below?.next()?.key
-        if let next = nextBelow, next > last { nextBelow = nil }
-      }
+      private mutating func stepBelow() { nextBelow = below?.next()?.key }
     }
   }
 }

@@ -69,3 +69,26 @@ public struct EntityIndex: Sendable {
     if base == nil { changes.removeValue(forKey: key) } else { changes.updateValue(false, forKey: key) }
   }
 }
+
+extension StateParts {
+  /// The same parts. From now on, their indexes note what is removed, as if layers had the lines so far.
+  var withBasedIndexes: StateParts {
+    var parts = self
+    parts.indexes = indexes.map { ($0.name, EntityIndex(base: FixedIndex($0.index))) }
+    return parts
+  }
+}
+
+/// An index as the base of another.
+private final class FixedIndex: IndexBase {
+  private let index: EntityIndex
+
+  init(_ index: EntityIndex) { self.index = index }
+
+  func contains(_ key: IndexKey) -> Bool { index.contains(key.member, in: key.group) }
+
+  func lines(from first: IndexKey, through last: IndexKey) -> BaseIterator<IndexKey, Void> {
+    var lines = index.lines(from: first, through: last).makeIterator()
+    return BaseIterator { lines.next().map { ($0, ()) } }
+  }
+}

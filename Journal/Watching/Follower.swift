@@ -1,12 +1,14 @@
 import Dispatch
 import Locks
+import Synchronization
 
 /// Keeps the newest version of a journal up to date with what another process commits.
 ///
 /// 1. A separate thread asks the log for new entries, checks that they follow from the previous ones, and applies them.
 ///    Each published state is that of an acknowledged entry.
 /// 2. Nothing waits for that thread: ``catchUp()`` does the same on the caller's thread.
-/// 3. After an erasure it reads the journal anew, so that nothing that was erased stays in memory.
+/// 3. After an erasure it reads the journal anew, so that nothing that was erased stays in memory. If content of the
+///    base of a pruned history was erased, it ends instead, because the base was read at the opening.
 /// 4. After a temporary shortage it tries again later. Any other failure ends it, is reported to the app's log, and is
 ///    thrown to those who wait for entries.
 ///
@@ -21,6 +23,7 @@ final class Follower<State: EventSourced>: Sendable {
   private static var patience: Duration { .seconds(60) }
 
   private let replay: Replay<State>
+  private let folder: JournalFolder
   private let chain: LayerChain<State>
   private let published: Published<State>
   /// What the journal's histories have read.
@@ -30,6 +33,7 @@ final class Follower<State: EventSourced>: Sendable {
   private let applied = Lock(Applied())
   private let found = Lock<JournalError?>(nil)
   private let isEnding = TimedSemaphore(value: 0)
+  private let erasures = Atomic<Int>(0)
 
   /// What was applied since the state was last backed by new layers.
   private struct Applied {
@@ -45,15 +49,20 @@ final class Follower<State: EventSourced>: Sendable {
   }
 
   init(
-    _ replay: Replay<State>, _ chain: LayerChain<State>, published: Published<State>,
+    _ replay: Replay<State>, in folder: JournalFolder, _ chain: LayerChain<State>,
+    published: Published<State>,
     recentEntries: RecentEntries, options: JournalOptions
   ) {
     self.replay = replay
+    self.folder = folder
     self.chain = chain
     self.published = published
     self.recentEntries = recentEntries
     self.options = options
   }
+
+  /// Changes when an erasure was noticed. What was derived from the journal before may have erased content.
+  var erasureCount: Int { erasures.load(ordering: .sequentiallyConsistent) }
 
   /// Why it ended before the journal was closed.
   var failure: JournalError? { found.withLock { $0 } }
@@ -144,17 +153,36 @@ final class Follower<State: EventSourced>: Sendable {
     // If it is newer than what backs the state now, and the rest from there is short.
     if start.revision > base, start.revision + Self.manyCount > published.version.revision {
       let reached = max(start.revision, published.version.revision)
+      if try skipsErasure(through: reached) { return try startAnew(at: reached, &applied) }
       published.publish(
         try replay.version(through: reached, from: start, checking: chain.faults).version)
     }
     applied.startsAgain(from: published.version.state)
   }
 
+  /// Whether one of the entries up to a revision that are not applied one by one records an erasure.
+  private func skipsErasure(through last: Revision) throws(JournalError) -> Bool {
+    let first = published.version.revision + 1
+    // An erasure replaces the log, so the entries are read only if it was replaced.
+    guard first <= last, folder.isLogReplaced else { return false }
+    var isFound = false
+    try replay.log.readAll(first...last) { entry throws(JournalError) in
+      if try entry.recordsErasure() { isFound = true }
+    }
+    return isFound
+  }
+
   /// Starts again from the log and the layers that an erasure has left. The state from before it has entities that do
   /// not exist any more, so later entries may not fit it.
   private func startAnew(at revision: Revision, _ applied: inout Applied) throws(JournalError) {
-    chain.remove(chain.layers.map(\.name))
+    if let base = replay.format.base, try folder.readBase(replay.format)?.stateDigest != base.stateDigest {
+      throw folder.logIsReplaced
+    }
+    chain.removeErased()
     recentEntries.removeAll()
+    // Once more at the end: in between, answers may still have been derived from the state before.
+    erasures.add(1, ordering: .sequentiallyConsistent)
+    defer { erasures.add(1, ordering: .sequentiallyConsistent) }
     try chain.load(through: revision, in: replay.log, isInUse: true)
     let start = chain.start(atOrBefore: revision)
     published.publish(try replay.version(through: revision, from: start, checking: chain.faults).version)
@@ -174,6 +202,9 @@ extension Journal {
     try follower?.catchUp()
     try fetchShared()
   }
+
+  /// Changes when a follower has noticed an erasure. What was derived from the journal before may have erased content.
+  package var erasureCount: Int { follower?.erasureCount ?? 0 }
 
   /// Waits on the caller's thread until ``state`` shows an entry after a revision.
   /// - Returns: false if the time ran out.

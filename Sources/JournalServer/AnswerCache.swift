@@ -40,13 +40,16 @@ final class AnswerCache: Sendable {
   private static let keptCount = 6
   /// How long a request scans. Then it answers with what was found.
   private static var patience: Duration { .milliseconds(200) }
-  private let kept = Lock<[Answer]>([])
+  private let kept = KeptValues<Answer>()
 
   /// A page of the answer, as far as it is found in a short time. If the request is repeated, the search continues.
-  func page(_ search: ItemSearch, in version: Version<Catalog>, offset: Int, limit: Int) -> Page {
+  /// - Parameter erasures: the journal's `erasureCount`, from before it gave the version.
+  func page(
+    _ search: ItemSearch, in version: Version<Catalog>, _ erasures: Int, offset: Int, limit: Int
+  ) -> Page {
     let question = Question(search, at: version.revision)
-    let known = kept.withLock { kept in kept.last { $0.question == question } }
-    let answer = known ?? keep(Answer(question, ItemScan(search, in: version.state)))
+    let known = kept.withValues(asOf: erasures) { kept in kept.last { $0.question == question } }
+    let answer = known ?? keep(Answer(question, ItemScan(search, in: version.state)), erasures)
     return answer.scan.withLock { scan in
       scan.advance(toward: offset + limit, atMost: Self.patience)
       return Page(
@@ -55,9 +58,9 @@ final class AnswerCache: Sendable {
     }
   }
 
-  private func keep(_ answer: Answer) -> Answer {
+  private func keep(_ answer: Answer, _ erasures: Int) -> Answer {
     // An evicted answer is freed outside the lock.
-    let gone = kept.withLock { kept -> Answer? in
+    let gone = kept.withValues(asOf: erasures) { kept -> Answer? in
       kept.append(answer)
       return kept.count > Self.keptCount ? kept.removeFirst() : nil
     }

@@ -1,5 +1,4 @@
 import CatalogModel
-import Locks
 
 /// Caches which entities differ between two points in time, for the next page of a long list.
 ///
@@ -23,7 +22,7 @@ final class DifferenceCache: Sendable {
 
   private let journal: CatalogJournal
   private let states: StateCache
-  private let kept = Lock<[Answer]>([])
+  private let kept = KeptValues<Answer>()
 
   init(_ journal: CatalogJournal, _ states: StateCache) {
     self.journal = journal
@@ -35,12 +34,15 @@ final class DifferenceCache: Sendable {
   /// The first page of an answer reads the events between the two revisions. The other pages look up their entities in
   /// both states.
   func page(from: Revision, to: Revision, offset: Int, limit: Int) throws -> Page {
-    let known = kept.withLock { kept in kept.last { $0.from == from && $0.to == to }?.entities }
+    let erasures = journal.erasureCount
+    let known = kept.withValues(asOf: erasures) { kept in
+      kept.last { $0.from == from && $0.to == to }?.entities
+    }
     guard let known else {
       let differences = try journal.diff(from: .revision(from), to: .revision(to))
       let answer = Answer(from: from, to: to, entities: differences.map(\.entity))
       // If all differences are on one page, no other page will be requested.
-      if differences.count > offset + limit { keep(answer) }
+      if differences.count > offset + limit { keep(answer, erasures) }
       return Page(
         total: differences.count, differences: Array(differences.dropFirst(offset).prefix(limit)))
     }
@@ -52,8 +54,8 @@ final class DifferenceCache: Sendable {
     return Page(total: known.count, differences: differences)
   }
 
-  private func keep(_ answer: Answer) {
-    kept.withLock { kept in
+  private func keep(_ answer: Answer, _ erasures: Int) {
+    kept.withValues(asOf: erasures) { kept in
       kept.append(answer)
       if kept.count > Self.keptCount { kept.removeFirst() }
     }

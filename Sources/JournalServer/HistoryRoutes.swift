@@ -282,7 +282,8 @@ extension JournalAPI {
     let start = try journal.revision(at: .start)
     guard after >= start, after <= newest else {
       throw APIError(
-        after > newest ? 404 : 410, after > newest ? "notFound" : "pruned", "there is no revision \(after)")
+        after > newest || after < 0 ? 404 : 410, after > newest || after < 0 ? "notFound" : "pruned",
+        "there is no revision \(after)")
     }
     // After 200, clients would connect again and again.
     if feed.wait(after: after, atMost: .zero) == nil {

@@ -17,7 +17,7 @@ final class StateCache: Sendable {
   private let journal: CatalogJournal
   private let threads: WorkerThreads
   /// The least recently used state is first.
-  private let kept = Lock<[Version<Catalog>]>([])
+  private let kept = KeptValues<Version<Catalog>>()
   /// Held during a replay, because the next thread may then find the state in the cache.
   private let replayLock = Lock(())
   private let isPrepared = Lock(false)
@@ -44,35 +44,36 @@ final class StateCache: Sendable {
   /// The state at a revision, which must exist.
   /// - Complexity: O(m) in the number of events between it and the nearest state or checkpoint before it.
   func version(at revision: Revision) throws -> Version<Catalog> {
+    let erasures = journal.erasureCount
     let newest = journal.version
     if newest.revision == revision { return newest }
-    if let known = known(revision) { return known }
+    if let known = known(revision, erasures) { return known }
     return try replayLock.withLock { _ in
-      if let known = known(revision) { return known }
+      if let known = known(revision, erasures) { return known }
       let version: Version<Catalog>
       do {
-        version = try replay(to: revision)
+        version = try replay(to: revision, erasures)
       } catch let error as JournalError where error.code == .damaged {
         // The cached state may be older than the nearest checkpoint, so a replay from there may avoid the damage.
         version = try journal.version(asOf: .revision(revision))
       }
-      keep(version)
+      keep(version, erasures)
       return version
     }
   }
 
   /// Replays the version at a revision from a near one, and caches others on the way.
-  private func replay(to revision: Revision) throws -> Version<Catalog> {
-    var near = try nearest(before: revision)
+  private func replay(to revision: Revision, _ erasures: Int) throws -> Version<Catalog> {
+    var near = try nearest(before: revision, erasures)
     for distance in Self.distances where revision - distance > near.revision {
       near = try journal.version(asOf: revision - distance, from: near)
-      keep(near)
+      keep(near, erasures)
     }
     return try journal.version(asOf: revision, from: near)
   }
 
-  private func known(_ revision: Revision) -> Version<Catalog>? {
-    kept.withLock { kept in
+  private func known(_ revision: Revision, _ erasures: Int) -> Version<Catalog>? {
+    kept.withValues(asOf: erasures) { kept in
       guard let index = kept.lastIndex(where: { $0.revision == revision }) else { return nil }
       let version = kept.remove(at: index)
       kept.append(version)
@@ -81,8 +82,8 @@ final class StateCache: Sendable {
   }
 
   /// The nearest earlier state in the cache or at a checkpoint.
-  private func nearest(before revision: Revision) throws -> Version<Catalog> {
-    let known = kept.withLock { kept in
+  private func nearest(before revision: Revision, _ erasures: Int) throws -> Version<Catalog> {
+    let known = kept.withValues(asOf: erasures) { kept in
       // Later states are evicted first: they can soon be replayed from this state, but earlier states can't.
       let earlier = kept.filter { $0.revision < revision }
       kept = kept.filter { $0.revision >= revision } + earlier
@@ -92,13 +93,13 @@ final class StateCache: Sendable {
     let farthest = max(start, revision - Self.distances[0])
     if let known, known.revision >= farthest { return known }
     let version = try journal.version(asOf: .revision(farthest))
-    keep(version)
+    keep(version, erasures)
     return version
   }
 
-  private func keep(_ version: Version<Catalog>) {
+  private func keep(_ version: Version<Catalog>, _ erasures: Int) {
     // Evicted states are freed outside the lock.
-    let gone = kept.withLock { kept -> Version<Catalog>? in
+    let gone = kept.withValues(asOf: erasures) { kept -> Version<Catalog>? in
       if kept.contains(where: { $0.revision == version.revision }) { return nil }
       kept.append(version)
       return kept.count > Self.keptCount ? kept.removeFirst() : nil

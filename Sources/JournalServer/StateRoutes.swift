@@ -65,6 +65,7 @@ extension JournalAPI {
   func items(_ request: HTTPRequest) throws -> HTTPResponse {
     let parameters = try Parameters(
       request, allowing: ["at", "kind", "category", "text", "sort", "offset", "limit"], repeating: ["where"])
+    let erasures = journal.erasureCount
     let version = try version(parameters)
     let catalog = version.state
     var search = ItemSearch(EntityQuery(text: parameters.text("text"), kind: parameters.text("kind")))
@@ -72,14 +73,14 @@ extension JournalAPI {
       search.query.categories = try categories(named: category, in: catalog)
     }
     for condition in request.values("where") {
-      search.query.conditions.append(try EntityQuery.Condition.condition(condition))
+      search.query.conditions.append(try EntityQuery.Condition(parsing: condition))
     }
     for order in (parameters.text("sort") ?? "").split(separator: ",") {
       try search.add(order: String(order))
     }
     let offset = try parameters.count("offset", else: 0, in: 0...Int(Int32.max))
     let limit = try parameters.count("limit", else: 50, in: 1...500)
-    let page = answers.page(search, in: version, offset: offset, limit: limit)
+    let page = answers.page(search, in: version, erasures, offset: offset, limit: limit)
     return .json { writer in
       writer.beginObject()
       writer.member("revision", version.revision)

@@ -17,6 +17,8 @@ final class Timeline: Sendable {
 
   fileprivate struct Heads: Sendable {
     var first: Revision
+    /// The journal's `erasureCount` when this was begun. After an erasure it begins again, because authors are erased too.
+    var erasureCount: Int
     /// Microseconds since 1970, never decreasing.
     var dates: [Int64] = []
     var authorNumbers: [UInt16] = []
@@ -68,12 +70,13 @@ final class Timeline: Sendable {
     self.journal = journal
     self.threads = threads
     let start = (try? journal.revision(at: .start)) ?? 0
-    heads = Lock(Heads(first: start + 1))
+    heads = Lock(Heads(first: start + 1, erasureCount: journal.erasureCount))
   }
 
   /// Reads new entries, on a separate thread.
   func catchUp() {
     let mayStart = heads.withLock { heads in
+      heads.beginAgain(ifBefore: journal.erasureCount)
       defer { heads.isReading = true }
       return !heads.isReading && !heads.isEnding
     }
@@ -85,9 +88,12 @@ final class Timeline: Sendable {
 
   private func read() {
     while true {
-      let next = heads.withLock { $0.isEnding ? nil : $0.first + $0.dates.count }
+      let (next, erasures) = heads.withLock { heads in
+        heads.beginAgain(ifBefore: journal.erasureCount)
+        return (heads.isEnding ? nil : heads.first + heads.dates.count, heads.erasureCount)
+      }
       guard let next, next <= journal.head.revision else { break }
-      guard read(next...min(next + Self.stepCount - 1, journal.head.revision)) else { break }
+      guard read(next...min(next + Self.stepCount - 1, journal.head.revision), erasures) else { break }
     }
     let isBehind = heads.withLock { heads in
       heads.isReading = false
@@ -99,7 +105,7 @@ final class Timeline: Sendable {
 
   /// Reads a range. A damaged entry gets the date of the entry before it.
   /// - Returns: false if nothing can be read now.
-  private func read(_ range: ClosedRange<Revision>) -> Bool {
+  private func read(_ range: ClosedRange<Revision>, _ erasures: Int) -> Bool {
     var found: [(date: Int64, origin: Origin)] = []
     do {
       try journal.forEachHead(range) { found.append(($0.microseconds, .author($1))) }
@@ -113,6 +119,7 @@ final class Timeline: Sendable {
     }
     heads.withLock { heads in
       heads.hasFailed = false
+      if heads.erasureCount != erasures { return }
       for (date, origin) in found { heads.add(date, origin) }
     }
     return true
@@ -164,6 +171,12 @@ final class Timeline: Sendable {
 }
 
 extension Timeline.Heads {
+  fileprivate mutating func beginAgain(ifBefore newest: Int) {
+    if erasureCount == newest { return }
+    (dates, authorNumbers, authors, numbers, counts) = ([], [], [], [:], [])
+    erasureCount = newest
+  }
+
   fileprivate mutating func add(_ date: Int64, _ origin: Timeline.Origin) {
     // Damaged entries at the beginning get the date of the first entry that can be read.
     if dates.last == .min { dates = [Int64](repeating: date, count: dates.count) }

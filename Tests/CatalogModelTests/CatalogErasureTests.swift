@@ -4,6 +4,8 @@ import JSON
 import TestSupport
 import Testing
 
+@testable import Journaling
+
 /// A catalog with erased entities: they are listed nowhere, earlier references to them may stay, and the rules hold.
 @Suite struct CatalogErasureTests {
   private func withErased(
@@ -179,6 +181,59 @@ import Testing
       let category = try copy.commit { try $0.addCategory(name: "Plates") }.value
       #expect(copy.state.items(in: category).map(\.id) == [])
       try copy.close()
+    }
+  }
+
+  /// A follower compares states by their layers, and none of them says what was erased.
+  @Test func aFollowerTellsThatAnEntityWasErased() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Finds.journal")
+      let writer = try CatalogJournal.create(at: url)
+      for _ in 1...60 {
+        try writer.commit { draft in for _ in 1...200 { try draft.addItem(kind: "find") } }
+      }
+      try writer.close()
+      let follower = try CatalogJournal.open(at: url, mode: .follow)
+      #expect(follower.replayedEventCount < 12_000)
+      let old = follower.state
+      try CatalogJournal.erase([.item(7)], at: url, reason: "by law")
+      try follower.catchUp()
+      let differences = try #require(follower.state.differences(from: old))
+      #expect(differences.map(\.entity) == [.item(7)] && differences[0].operation == .delete)
+      try follower.close()
+    }
+  }
+
+  /// A follower that has applied many events continues from the writer's layers. It used to miss that an erasure had made
+  /// these, and kept the events that its histories had read.
+  @Test func aFollowerThatContinuesFromLayersForgetsWhatWasErased() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Finds.journal")
+      let writer = try CatalogJournal.create(at: url)
+      try writer.commit { _ = try $0.addItem(kind: "find") }
+      let follower = try CatalogJournal.open(at: url, mode: .follow)
+      try writer.commit { draft in
+        for number in 2...60_000 {
+          try draft.addItem(kind: "find", attributes: ["name": .string("find \(number)")])
+        }
+      }
+      try writer.close()
+      try follower.catchUp()
+      func names(_ item: Catalog.Item.ID) throws -> [FieldValue?] {
+        try follower.history(of: .item(item)).map { $0.after?["name"] }
+      }
+      for _ in 1...3 {
+        #expect(try names(7) == ["find 7"])
+        #expect(try names(8) == ["find 8"])
+      }
+      let before = follower.erasureCount
+      try CatalogJournal.erase([.item(7)], at: url, reason: "by law")
+      try follower.catchUp()
+      #expect(follower.head.revision == 3 && follower.erasureCount != before)
+      #expect(follower.state.isErased(.item(7)))
+      #expect(try names(7) == [nil])
+      #expect(try names(8) == ["find 8"])
+      try follower.close()
     }
   }
 }

@@ -53,6 +53,43 @@ struct SnapshotDamageTests {
     }
   }
 
+  /// A layer that was rebuilt from the beginning of history used to lack what had been removed from a group since, so a
+  /// snapshot inside its range, on which it stands, still answered that it is there.
+  @Test func aRebuiltLayerSaysWhatWasRemovedSinceASnapshot() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Finds.journal")
+      var journal = try CatalogJournal.create(at: url)
+      try journal.commit { draft in
+        for name in 1...5 { try draft.addCategory(name: "\(name)") }
+        for _ in 1...10_000 { try draft.addItem(kind: "find") }
+      }
+      try journal.close()
+      journal = try CatalogJournal.open(at: url)
+      try journal.commit { try $0.setCategory(ofItem: 1, to: 3) }
+      try journal.takeSnapshot()
+      try journal.commit { try $0.setCategory(ofItem: 1, to: nil) }
+      // So many that the lines of category 3 are in a page that opening does not read.
+      try journal.commit { draft in
+        for number in 1...50_000 { try draft.addItem(kind: "find", category: [1, 2, 4, 5][number % 4]) }
+      }
+      try journal.close()
+      let reader = try CatalogJournal.open(at: url, mode: .readOnly, options: .readingLate)
+      let state = reader.state
+      let stack = try #require(LayerStack.backing(state))
+      // The layer, on the snapshot.
+      #expect(stack.layers.map(\.name.noun) == ["layer", "snapshot"])
+      try reader.close()
+      let file = url.appending(path: "snapshots/\(stack.layers[0].name.fileName)")
+      let damaged = try Data(contentsOf: file).map { ~$0 }
+      let handle = try FileHandle(forWritingTo: file)
+      try handle.write(contentsOf: damaged)
+      try handle.close()
+      #expect(state.items(in: 3).map(\.id) == [])
+      #expect(stack.layers[0].isRebuilt)
+      #expect(state.item(1) != nil && state.itemCount == 60_000)
+    }
+  }
+
   // MARK: Forged records
 
   @Test(arguments: [false, true])

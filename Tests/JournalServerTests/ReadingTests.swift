@@ -26,6 +26,40 @@ import Testing
     }
   }
 
+  /// The caches of past states, searches and authors used to keep what another process had erased.
+  @Test func whatIsErasedWhileItIsServedIsServedNoMore() throws {
+    try withTemporaryFolder { folder in
+      let books = try makeBooks(folder)
+      for stars in 1...5 {
+        try books.commit(by: "eve") { try $0.updateItem(2, set: ["stars": .integer(Int64(stars))]) }
+      }
+      let revision = books.head.revision
+      try books.close()
+      let opened = try CatalogJournal.open(at: books.url, mode: .follow)
+      let served = try ServedJournal(opened, editable: false)
+      let paths =
+        [2, 4, 5, revision].map { "/api/state?at=\($0)" } + ["/api/items?at=4&text=Dune", "/api/timeline"]
+      func answers() throws -> [String] {
+        try paths.map { path in
+          let answer = try served.get(path)
+          #expect(answer.status == 200, "\(path): \(answer.text)")
+          return answer.text
+        }
+      }
+      _ = try answers()
+      // The thread that reads authors may need a moment.
+      for _ in 0..<1000 where try !served.get("/api/timeline").text.contains("\"ana\"") { usleep(10_000) }
+      #expect(try answers().allSatisfy { $0.contains("Dun") || $0.contains("\"ana\"") })
+      try CatalogJournal.erase([.item(1)], at: books.url, reason: "by law", by: "clerk", includingWords: true)
+      try opened.catchUp()
+      for (path, answer) in zip(paths, try answers()) {
+        #expect(!answer.contains("Dun") && !answer.contains("\"ana\""), "\(path): \(answer)")
+      }
+      served.server.stop()
+      try opened.close()
+    }
+  }
+
   @Test func theJournalRouteGivesCountsDigestAndTags() throws {
     try withBooks { (served) throws in
       let facts = try served.get("/api/journal").json()
