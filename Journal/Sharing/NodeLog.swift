@@ -123,6 +123,8 @@ final class NodeLog: EntryLog {
   /// The connection, reconnected if there is none.
   private func connected(_ turn: inout Turn) throws(JournalError) -> any SharedLog {
     if let failure = failure(turn) { throw failure }
+    // Closing drops the connection, and nothing would drop another one.
+    if isEnding.withLock({ $0 }) { throw JournalError.closed() }
     if let connection = turn.connection { return connection }
     let connection = try storage.connect(to: place.journal)
     let warning = connection.durability.warning

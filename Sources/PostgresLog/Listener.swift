@@ -42,7 +42,9 @@ final class Listener: Sendable {
       // committed them, or got them with its turn.
       let newestTold = told.map { Revision($0) ?? .max }.max() ?? .max
       let newestStored = told.isEmpty ? 0 : stored()
-      let newest = newestTold <= newestStored ? newestStored : try ServerLog.newest(of: journal, connection)
+      let newest =
+        newestTold <= newestStored
+        ? max(known, newestStored) : try ServerLog.newest(of: journal, connection)
       guard newest >= known else {
         throw ServerFailure(.lost, "the log was replaced by an older one, with \(max(newest, 0)) entries")
       }

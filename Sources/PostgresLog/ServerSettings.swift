@@ -28,45 +28,53 @@ struct ServerSettings: Sendable {
   /// Reads the settings of a server.
   init(of connection: Connection) throws(ServerFailure) {
     version = try connection.run("SELECT version()", within: ServerAddress.patience).text(0, 0)
-    fsync = Self.setting("fsync", connection)
-    synchronousCommit = Self.setting("synchronous_commit", connection)
-    fullPageWrites = Self.setting("full_page_writes", connection)
-    standbyNames = Self.setting("synchronous_standby_names", connection)
-    if let rows = try? connection.run("SELECT pg_is_in_recovery()", within: ServerAddress.patience) {
+    fsync = try Self.setting("fsync", connection)
+    synchronousCommit = try Self.setting("synchronous_commit", connection)
+    fullPageWrites = try Self.setting("full_page_writes", connection)
+    standbyNames = try Self.setting("synchronous_standby_names", connection)
+    if let rows = try Self.rows(of: "SELECT pg_is_in_recovery()", connection) {
       isStandby = rows.integer(0, 0) != 0
     }
-    isReadOnly = Self.setting("transaction_read_only", connection) == "on"
-    unloggedTables = Self.unloggedTables(of: connection)
-    if waitsForStandby, !isStandby { standbys = Self.standbys(of: connection) }
+    isReadOnly = try Self.setting("transaction_read_only", connection) == "on"
+    unloggedTables = try Self.unloggedTables(of: connection)
+    if waitsForStandby, !isStandby { standbys = try Self.standbys(of: connection) }
+  }
+
+  /// The rows of a statement; nil if the engine does not know what it asks for, or keeps it from this role.
+  /// - Throws: ``ServerFailure`` if the server could not answer this time, which says nothing about its settings.
+  private static func rows(of text: String, _ connection: Connection) throws(ServerFailure) -> Rows? {
+    do throws(ServerFailure) { return try connection.run(text, within: ServerAddress.patience) } catch {
+      // Shortages, cancellations and shutdowns, and failures of the server's system.
+      let isPassing = ["53", "57", "58"].contains { error.state.hasPrefix($0) } || error.isTransient
+      guard error.kind == .refused, !isPassing else { throw error }
+      return nil
+    }
   }
 
   /// Roles without `pg_read_all_stats` see a row for each standby, whose other columns are null.
-  private static func standbys(of connection: Connection) -> Standbys? {
+  private static func standbys(of connection: Connection) throws(ServerFailure) -> Standbys? {
     let text = """
       SELECT count(CASE WHEN sync_state IN ('sync', 'quorum') THEN 1 END), count(*) - count(sync_state)
       FROM pg_stat_replication
       """
-    guard let rows = try? connection.run(text, within: ServerAddress.patience), rows.count == 1 else {
-      return nil
-    }
+    guard let rows = try rows(of: text, connection), rows.count == 1 else { return nil }
     return Standbys(synchronousCount: rows.integer(0, 0), hiddenCount: rows.integer(0, 1))
   }
 
   /// Empty too if the engine does not tell.
-  private static func unloggedTables(of connection: Connection) -> [String] {
+  private static func unloggedTables(of connection: Connection) throws(ServerFailure) -> [String] {
     let tables = Schema.tables.map { "to_regclass('\($0.name)')" }.joined(separator: ", ")
     let text = """
       SELECT CAST(relname AS text) FROM pg_class WHERE oid IN (\(tables)) AND relpersistence <> 'p' ORDER BY relname
       """
-    guard let rows = try? connection.run(text, within: ServerAddress.patience) else { return [] }
+    guard let rows = try rows(of: text, connection) else { return [] }
     return (0..<rows.count).map { rows.text($0, 0) }
   }
 
-  private static func setting(_ name: String, _ connection: Connection) -> String? {
-    guard let rows = try? connection.run("SHOW \(name)", within: ServerAddress.patience), rows.count == 1
-    else {
-      return nil
-    }
+  private static func setting(
+    _ name: String, _ connection: Connection
+  ) throws(ServerFailure) -> String? {
+    guard let rows = try rows(of: "SHOW \(name)", connection), rows.count == 1 else { return nil }
     return rows.text(0, 0)
   }
 

@@ -29,6 +29,39 @@ struct NotificationTests: SharedLogbook {
     }
   }
 
+  /// Anyone may notify. A node used to take an old number for a sign that the log had been replaced, and connected again.
+  @Test func aNotificationOfAnOldEntryChangesNothing() throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    try withTemporaryFolder { folder in
+      try share(at: address, in: folder)
+      let notices = Lock<[JournalNotice]>([])
+      var options = Self.options
+      options.log = { notice in if notice.level != .info { notices.withLock { $0.append(notice) } } }
+      let url = folder.url.appending(path: "Noted.journal")
+      try Journal<Logbook>.join(address, at: url)
+      let node = try Journal<Logbook>.open(at: url, options: options)
+      let other = try nodes(1, at: address, in: folder)[0]
+      for turn in 1...3 { try node.commit { try $0.write(turn, "\(turn)") } }
+      // The node learns of this one only from the server.
+      try other.commit { try $0.write(4, "4") }
+      for _ in 0..<6000 where node.head.revision < 5 { usleep(10_000) }
+      let channel = "'journal_' || replace(CAST(journal AS text), '-', '')"
+      for _ in 1...20 {
+        try server.sql("SELECT pg_notify(\(channel), '1') FROM journal_logs", at: address)
+        usleep(10_000)
+      }
+      try other.commit { try $0.write(5, "5") }
+      for _ in 0..<6000 where node.head.revision < 6 { usleep(10_000) }
+      #expect(node.head.revision == 6)
+      #expect(notices.withLock { $0 }.map(\.message) == [])
+      for node in [node, other] { try node.close() }
+      // A closed node used to connect again.
+      let error = #expect(throws: JournalError.self) { try node.catchUp() }
+      #expect(error?.code == .closed)
+    }
+  }
+
   /// A node then asks 50 times a second. The proxy makes `LISTEN` a statement that the server does not know.
   @Test func nodesSeeEntriesSoonIfTheEngineDoesNotKnowListen() throws {
     let server = try PostgresServer.shared.get()
