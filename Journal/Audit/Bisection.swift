@@ -10,6 +10,8 @@ public struct Bisection: Sendable {
 
   /// The first revision at which it holds; nil if it does not hold at the last one.
   public let revision: Revision?
+  /// Whether it already held at the revision before the first one to test. Then an earlier entry made it hold.
+  public let heldBefore: Bool
   /// The tested states, in order.
   public let looks: [Look]
 }
@@ -33,7 +35,8 @@ extension Journal {
     from first: RevisionSelector = .start, through last: RevisionSelector = .head(),
     where holds: (Version<State>) throws -> Bool
   ) throws -> Bisection {
-    var (low, high) = (try revision(at: first), try revision(at: last))
+    let (first, start) = (try revision(at: first), try revision(at: .start))
+    var (low, high) = (first, try revision(at: last))
     guard low <= high else {
       throw JournalError(.wrongUse, "revision \(low) is after \(high), so there is nothing between them")
     }
@@ -50,13 +53,15 @@ extension Journal {
       looks.append(Bisection.Look(revision: revision, holds: answer))
       return answer
     }
-    guard try look(high) else { return Bisection(revision: nil, looks: looks) }
+    guard try look(high) else { return Bisection(revision: nil, heldBefore: false, looks: looks) }
     known = .empty
     while low < high {
       let middle = low + (high - low) / 2
       if try look(middle) { high = middle } else { low = middle + 1 }
     }
-    return Bisection(revision: high, looks: looks)
+    let isEarlier = high == first && first > start
+    let heldBefore = isEarlier ? try look(first - 1) : false
+    return Bisection(revision: high, heldBefore: heldBefore, looks: looks)
   }
 
   /// A version from the nearest known state before it.

@@ -1,5 +1,5 @@
 package import CBOR
-package import Foundation
+public import Foundation
 import JSON
 
 /// A query for entities that match all of its criteria.
@@ -97,9 +97,7 @@ extension EntityQuery.Condition {
   /// `stars=null` for what has no stars.
   /// - Parameter timeZone: the zone of a date that names none.
   /// - Throws: ``JournalError`` with code `wrongUse` if the text has another form.
-  package static func condition(
-    _ text: String, timeZone: TimeZone = .gmt
-  ) throws(JournalError) -> EntityQuery.Condition {
+  public init(parsing text: String, timeZone: TimeZone = .gmt) throws(JournalError) {
     let operators = ["!=", ">=", "<=", "^=", "=", ">", "<"]
     let places = operators.compactMap { sign in text.firstRange(of: sign).map { (sign, $0) } }
     // The first operator counts. If two begin at the same place, the longer one does.
@@ -132,18 +130,17 @@ extension EntityQuery.Condition {
         "@category is the number of a category, not \"\(value)\"; with its name, choose the items by category instead of "
           + "by a condition")
     }
-    var condition = EntityQuery.Condition(field, is: String(value))
-    condition.timeZone = timeZone
-    condition.isNegated = sign == "!="
+    self.init(field, is: String(value))
+    self.timeZone = timeZone
+    isNegated = sign == "!="
     switch sign {
     case "=", "!=": break
-    case ">=": condition.ranges = condition.meanings.map { .from($0.first) }
-    case "<=": condition.ranges = condition.meanings.map { .through($0.last) }
-    case ">": condition.ranges = condition.meanings.map { .above($0.last) }
-    case "<": condition.ranges = condition.meanings.map { .below($0.first) }
-    default: condition.ranges = [.prefix(condition.value)]
+    case ">=": ranges = meanings.map { .from($0.first) }
+    case "<=": ranges = meanings.map { .through($0.last) }
+    case ">": ranges = meanings.map { .above($0.last) }
+    case "<": ranges = meanings.map { .below($0.first) }
+    default: ranges = [.prefix(self.value)]
     }
-    return condition
   }
 
   /// What the text of the value may mean in a comparison: the first and the last of the values that are equal to it.
@@ -157,7 +154,8 @@ extension EntityQuery.Condition {
 
   /// The ranges of an index in which all matching values are, and maybe others; nil if no index helps.
   var indexRanges: [ValueRange]? {
-    if path == nil || isNegated { return nil }
+    // Without an index, a name with dots may also be that of an attribute.
+    guard let path, path.names.count == 1, !isNegated else { return nil }
     if let ranges { return ranges }
     // The value is a plain text, or a value in JSON.
     var found = [ValueRange.equal(to: .string(value))]

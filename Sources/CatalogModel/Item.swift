@@ -57,10 +57,20 @@ extension Catalog.Item: CustomStringConvertible {
 }
 
 extension EntityRecord {
+  /// Decodes a value from the attributes, such as those of an item before and after a change.
+  ///
+  /// ```swift
+  /// let books = try journal.history(of: .item(7)).map { try $0.after?.decode(Book.self) }
+  /// ```
+  /// - Throws: `DecodingError`, which says which attribute is missing or of another type.
+  public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
+    try ValueDecoder().decode(type, from: .dictionary(attributes))
+  }
+
   /// Decodes a value from the attributes of an item. An error names the item, because a list may have thousands.
   func decode<T: Decodable>(_ type: T.Type, of item: EntityKey) throws -> T {
     do {
-      return try ValueDecoder().decode(type, from: .dictionary(attributes))
+      return try decode(type)
     } catch let error as DecodingError {
       throw error.naming(item)
     }

@@ -54,7 +54,10 @@ extension Draft where State == Catalog {
   @discardableResult
   public mutating func addTag(_ name: String, at revision: Revision) throws(JournalError) -> Catalog.Tag.ID {
     let number = state.tagTable.highest + 1
-    guard RevisionSelector.isTagName(name), name.utf8.count <= Rules.nameByteLimit else {
+    guard name.utf8.count <= Rules.nameByteLimit else {
+      throw Rules.rejected("the name of a tag has at most \(Rules.nameByteLimit) bytes")
+    }
+    guard RevisionSelector.isTagName(name) else {
       throw Rules.rejected(
         "\"\(name)\" can't be a tag: a tag begins with a letter, has letters, digits, \".\", \"_\", \"-\" and "
           + "\"/\" only, and is not a date")

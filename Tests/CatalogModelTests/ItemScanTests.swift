@@ -55,7 +55,7 @@ import Testing
             text: random.chance(1, in: 4) ? "SOUP" : nil, kind: random.chance(3, in: 4) ? Recipe.kind : nil))
         for _ in 0..<Int.random(in: 0...2, using: &random) {
           search.query.conditions.append(
-            try EntityQuery.Condition.condition(conditions.randomElement(using: &random)!))
+            try EntityQuery.Condition(parsing: conditions.randomElement(using: &random)!))
         }
         for _ in 0..<Int.random(in: 0...2, using: &random) {
           try search.add(
@@ -90,7 +90,7 @@ import Testing
       ("9223372036854775808.0", [5]), ("3", [6, 7]), ("3.0", [6, 7]),
     ] {
       var search = ItemSearch(EntityQuery(kind: Recipe.kind))
-      search.query.conditions.append(try EntityQuery.Condition.condition("title=\(text)"))
+      search.query.conditions.append(try EntityQuery.Condition(parsing: "title=\(text)"))
       var catalog = journal.state
       catalog.indexCache = IndexCache()
       #expect(answer(search, in: catalog) == numbers, "\(text)")
@@ -125,7 +125,7 @@ import Testing
   @Test func anIndexThatAnAppHasBuiltIsUsed() throws {
     try withRecipes(3000) { catalog, _ in
       var search = ItemSearch(EntityQuery(kind: Recipe.kind))
-      search.query.conditions.append(try EntityQuery.Condition.condition("title=Stew and more"))
+      search.query.conditions.append(try EntityQuery.Condition(parsing: "title=Stew and more"))
       catalog.buildIndexes(of: Recipe.self)
       var scan = ItemScan(search, in: catalog)
       // Without an index, a step with a time limit of zero would read only a few of the items.
@@ -141,7 +141,7 @@ import Testing
       for order in ["-stars", "title"] { try search.add(order: order) }
       for condition in [nil, "stars!=2"] {
         if let condition {
-          search.query.conditions.append(try EntityQuery.Condition.condition(condition))
+          search.query.conditions.append(try EntityQuery.Condition(parsing: condition))
         }
         let first = answer(search, in: catalog).prefix(20)
         var scan = ItemScan(search, in: catalog)
@@ -207,7 +207,7 @@ import Testing
     }
     func answer(_ condition: String) throws -> [Int] {
       self.answer(
-        ItemSearch(EntityQuery(conditions: [try EntityQuery.Condition.condition(condition)])),
+        ItemSearch(EntityQuery(conditions: [try EntityQuery.Condition(parsing: condition)])),
         in: journal.state)
     }
     let shown = "2026-09-21T14:13:20.500000Z"
@@ -229,7 +229,7 @@ import Testing
     }
     func answer(_ condition: String) throws -> Set<Int> {
       var search = ItemSearch()
-      search.query.conditions.append(try EntityQuery.Condition.condition(condition))
+      search.query.conditions.append(try EntityQuery.Condition(parsing: condition))
       return Set(self.answer(search, in: journal.state))
     }
     let all = Set(1...values.count)
@@ -244,7 +244,7 @@ import Testing
     }
     // They were read as another operator and a text, and found plausible items.
     for text in ["zip<>5", "zip=<5", "zip=>5", "zip>>5", "zip<<5"] {
-      let error = #expect(throws: JournalError.self) { try EntityQuery.Condition.condition(text) }
+      let error = #expect(throws: JournalError.self) { try EntityQuery.Condition(parsing: text) }
       #expect(
         error?.message.contains("there is no operator \(text.dropFirst(3).dropLast());") == true, "\(text)")
     }

@@ -12,7 +12,7 @@ func readme() throws {
     try draft.addItem(kind: "book", encoding: Book(title: "Dun"))
   }.value
   try journal.commit(by: "bob", note: "spelling") { draft in
-    try draft.replaceAttributes(ofItem: dune, encoding: Book(title: "Dune", stars: 5))
+    try draft.updateItem(dune, as: Book.self) { book in (book.title, book.stars) = ("Dune", 5) }
   }
   print(try journal.state(asOf: .head(back: 1)).item(dune)!.decode(Book.self).title)  // Dun
   try journal.commit(by: "eve", note: "tidy up") { draft in try draft.deleteItem(dune) }
@@ -35,13 +35,13 @@ func gettingStarted() throws {
   }
   let (shelf, dune) = first.value
 
-  // Decode your own type from an item, change it, and write it back: only what differs is recorded.
-  var book = try journal.state.item(dune)!.decode(Book.self)
-  book.title = "Dune"
-  book.stars = 5
-  book.read = Date()
+  // Change an item as your own type: only what differs is recorded, and attributes that the type does not know stay.
   try journal.commit(by: "bob", note: "read it in one night") { draft in
-    try draft.replaceAttributes(ofItem: dune, encoding: book)
+    try draft.updateItem(dune, as: Book.self) { book in
+      book.title = "Dune"
+      book.stars = 5
+      book.read = Date()
+    }
   }
 
   // Store the bytes first; a commit then attaches them to an item.

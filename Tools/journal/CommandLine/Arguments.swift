@@ -101,7 +101,7 @@ struct Arguments {
   func count(_ name: String) throws(Failure) -> Int? {
     guard let text = value(name) else { return nil }
     guard let number = Int(text), number >= 0 else {
-      throw Failure(.wrongUse, "\(name) needs a whole number, not \"\(text.printable)\"")
+      throw Failure(.wrongUse, "\(name) needs a whole number from 0 on, not \"\(text.printable)\"")
     }
     return number
   }

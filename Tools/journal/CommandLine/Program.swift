@@ -33,11 +33,11 @@ enum Program {
   }
 
   /// Opens standard descriptors that the caller has closed, so that no file of a journal can get their numbers and be
-  /// written to by accident.
+  /// written to by accident. Writing to a closed standard output fails, or nobody would notice that it went nowhere.
   private static func occupyStandardDescriptors() {
-    var descriptor: Int32 = 0
-    while (0...STDERR_FILENO).contains(descriptor) { descriptor = unsafe open("/dev/null", O_RDWR) }
-    if descriptor > STDERR_FILENO { close(descriptor) }
+    for descriptor in 0...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+      _ = unsafe open("/dev/null", descriptor == STDERR_FILENO ? O_RDWR : O_RDONLY)
+    }
   }
 
   /// Swift replaces bytes of arguments that are not UTF-8, so a path would name another file.

@@ -54,7 +54,7 @@ extension Arguments {
     _ journal: CatalogJournal, text: String? = nil, asOf point: RevisionSelector
   ) throws -> EntityQuery {
     let conditions = try values("--where").map {
-      try EntityQuery.Condition.condition($0, timeZone: timeZone)
+      try EntityQuery.Condition(parsing: $0, timeZone: timeZone)
     }
     return EntityQuery(
       text: text, kind: value("--kind"),

@@ -11,7 +11,7 @@ enum Bisect: Verb {
     --category and TEXT. A category's name is the one that it has at the last state. With --run, a command tests the state
     instead: it reads the state on standard input, as journal replay --json prints it, and exits with 0 if the
     condition holds. What the command prints goes to standard error. Exits with 1 if the condition does not hold at the
-    last state.
+    last state, or already held before the first one.
     """
   static let syntax = Syntax(
     operands: [
@@ -50,7 +50,10 @@ enum Bisect: Verb {
     }
     let hasQuery =
       query.text != nil || query.kind != nil || query.categories != nil || !query.conditions.isEmpty
-    guard hasQuery != (command != nil) else {
+    guard !hasQuery || command == nil else {
+      throw Failure(.wrongUse, "--run and other conditions exclude each other")
+    }
+    guard hasQuery || command != nil else {
       throw Failure(.wrongUse, "bisect needs --where or another condition, or --run; see journal help bisect")
     }
     let isNegated = arguments.has("--not")
@@ -73,6 +76,12 @@ enum Bisect: Verb {
       let looked = found.looks.first?.revision ?? 0
       throw Failure(
         .no, "the condition does not hold at revision \(looked), the last one tested" + query.hint)
+    }
+    if found.heldBefore {
+      throw Failure(
+        .no,
+        "the condition already held at revision \(revision - 1), before the first one to test; choose an earlier one "
+          + "with --from")
     }
     let isStart = revision == (try journal.revision(at: .start))
     let entry = isStart ? nil : try journal.entry(at: revision)

@@ -45,7 +45,7 @@ enum Cat: Verb {
       return .done
     }
     guard let key = Catalog.key(named: field, of: entity.kind), let value = row.record.value(of: key) else {
-      throw Failure(.no, "\(match.1) has no \(field.printable) at revision \(revision)")
+      throw Failure(.no, "\(match.1) has no attribute \(field.printable) at revision \(revision)")
     }
     switch Catalog.shown(value, key, of: entity.kind) {
     case .string(let text): try terminal.output.write(text)

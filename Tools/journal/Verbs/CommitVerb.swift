@@ -77,13 +77,11 @@ enum CommitVerb: Verb {
   }
 
   private static func read(_ path: String?, _ terminal: Terminal) throws -> [UInt8] {
-    guard let path else {
-      if isatty(STDIN_FILENO) == 1 { terminal.warn("reading events from the terminal, until Ctrl-D") }
-      return Array(try FileHandle.standardInput.readToEnd() ?? Data())
+    let path = path ?? "-"
+    if path == "-", isatty(STDIN_FILENO) == 1 {
+      terminal.warn("reading events from the terminal, until Ctrl-D")
     }
-    do { return Array(try Data(contentsOf: URL(fileURLWithPath: path))) } catch {
-      throw Failure(.wrongUse, "\(path.printable) can't be read")
-    }
+    return Array(try inputFile(path))
   }
 
   // MARK: Images

@@ -12,7 +12,8 @@ enum Doctor: Verb {
     salvage can save those. For a shared journal it also shows where the log is, how far behind this node is, and how the
     server flushes commits. It checks that the server has the same history, reads the entries that this node has not
     seen, and asks the server whether it has each image that this node has not fetched. Exits with 1 if something is
-    missing or altered, here or on the server. Leftover files and a server that can't be reached are not damage.
+    missing or altered, here or on the server. Leftover files, a server that can't be reached, and altered layers and
+    snapshots, which are made of the entries, are not damage.
     """
   static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
   static let examples = [(command: "journal doctor Books.journal", does: "lists problems and remedies")]

@@ -51,7 +51,10 @@ enum Restore: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let scopes = ["--all", "--category", "--kind"].filter { arguments.has($0) }
     let names = try arguments.operandValues("ENTITY").map { try arguments.entityAndPoint($0) }
-    guard scopes.count + (names.isEmpty ? 0 : 1) == 1 else {
+    guard scopes.count + (names.isEmpty ? 0 : 1) < 2 else {
+      throw Failure(.wrongUse, "entities, --category, --kind and --all exclude each other")
+    }
+    guard !scopes.isEmpty || !names.isEmpty else {
       throw Failure(
         .wrongUse, "name what to restore: entities, --category, --kind or --all; see journal help restore")
     }

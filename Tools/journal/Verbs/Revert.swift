@@ -70,6 +70,14 @@ enum Revert: Verb {
     let previews = isDryRun ? try journal.planReverts(of: revisions, later: later, by: arguments.author) : []
     for (index, revision) in revisions.enumerated() {
       let plan = isDryRun ? previews[index] : try journal.planRevert(of: revision, later: later)
+      if revisions.count == 1, later == .refuse, plan.isEmpty, plan.conflicts.isEmpty,
+        try !journal.planRevert(of: revision, later: .override).isEmpty
+      {
+        throw Failure(
+          .no,
+          "entry \(revision) was reverted already, and later entries changed the same fields; --force reverts it again, "
+            + "and overrides them")
+      }
       if revisions.count > 1, !arguments.has("--json") {
         let entry = try journal.entry(at: revision)
         try terminal.output.line(

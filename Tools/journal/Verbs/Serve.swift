@@ -73,8 +73,8 @@ enum Serve: Verb {
   }
 
   private static func tokens(of path: String, _ terminal: Terminal) throws -> [String] {
-    guard let text = try? String(contentsOf: URL(fileURLWithPath: path), encoding: .utf8) else {
-      throw Failure(.wrongUse, "the file of tokens, \(path.printable), can't be read")
+    guard let text = String(data: try inputFile(path), encoding: .utf8) else {
+      throw Failure(.wrongUse, "the file of tokens, \(path.printable), is not UTF-8")
     }
     let tokens = text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
       .filter { !$0.isEmpty }

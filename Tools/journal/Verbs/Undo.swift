@@ -38,7 +38,7 @@ enum Undo: Verb {
     guard let plan = try makePlan(journal, arguments.author, later) else {
       throw Failure(
         .no,
-        "there is nothing for \(arguments.author.printable) to \(verb)"
+        "there is nothing for \(arguments.author.isEmpty ? "the empty author" : arguments.author.printable) to \(verb)"
           + (try journal.suggestion(forAuthor: arguments.author)))
     }
     let code = try arguments.carryOut(plan, in: journal, by: arguments.author, terminal)
