@@ -208,7 +208,7 @@ import Testing
       try expect(["cat", "item:1.age@HEAD~2"], in: path, prints: "200")
       try expect(
         ["cat", "item:1.weight"], in: path, prints: "",
-        says: "journal: item:1 has no weight at revision 3", code: 1)
+        says: "journal: item:1 has no attribute weight at revision 3", code: 1)
     }
   }
 
@@ -230,6 +230,20 @@ import Testing
       try expect(
         ["bisect", "item:2"], in: path, prints: "",
         says: "journal: the condition does not hold at revision 3, the last one tested", code: 1)
+      // It used to name the first entry to test, and its author.
+      try expect(
+        ["bisect", "item:1", "--where", "age=212.5", "--from", "3"], in: path, prints: "",
+        says:
+          "journal: the condition already held at revision 2, before the first one to test; choose an earlier one "
+          + "with --from", code: 1)
+      try expect(
+        ["bisect", "item:1", "--where", "age=212.5", "--from", "2"], in: path,
+        prints: """
+          revision 3: yes
+          revision 2: yes
+          revision 1: no
+          first held at revision 2, 2026-08-02 11:30:00, ben: a photo
+          """)
     }
   }
 

@@ -58,6 +58,54 @@ import Testing
     }
   }
 
+  /// Pipes used to be refused, and no reason was given.
+  @Test func eventsComeFromAPipeAndAnUnreadableFileHasAReason() throws {
+    try withJournal { folder, path in
+      let event = #"[{"operation":"add","changes":{"kind":"book"}}]"#
+      let piped = try run("/bin/bash", ["-c", #""$0" commit "$1" <(echo "$2")"#, journalPath, path, event])
+      #expect(piped.code == 0, "\(String(decoding: piped.error, as: UTF8.self))")
+      #expect(try commit(path, event, "-").code == 0)
+      let missing = try journal("commit", path, folder.path("none.json"))
+      #expect(
+        missing.code == 2 && missing.error.contains("none.json can't be read: No such file"), "\(missing)")
+      let directory = try journal("commit", path, folder.path(""))
+      #expect(
+        directory.code == 2 && directory.error.contains("can't be read: Is a directory"), "\(directory)")
+      #expect(try journal("log", path, "--json").output.split(separator: "\n").count == 2)
+    }
+  }
+
+  /// It used to say that everything was as requested already.
+  @Test func aRevertOfARevertedEntryNamesLaterChanges() throws {
+    try withJournal { _, path in
+      func set(_ number: Int) -> String {
+        #"[{"operation":"update","entity":"item:1","changes":{"attributes":{"n":\#(number)}}}]"#
+      }
+      _ = try commit(path, #"[{"operation":"add","changes":{"kind":"k","attributes":{"n":1}}}]"#)
+      _ = try commit(path, set(2))
+      #expect(try journal("revert", path, "2").code == 0)
+      #expect(try journal("revert", path, "2").output.hasPrefix("nothing to do: everything is as requested"))
+      _ = try commit(path, set(3))
+      let again = try journal("revert", path, "2")
+      #expect(again.code == 1 && again.output == "", "\(again)")
+      #expect(again.error.contains("entry 2 was reverted already, and later entries changed the same fields"))
+      #expect(try journal("revert", path, "2", "--force").code == 0)
+      #expect(try journal("cat", path, "item:1.n").output == "1\n")
+    }
+  }
+
+  /// It used to count as success.
+  @Test func aClosedStandardOutputIsAnError() throws {
+    try withJournal { _, path in
+      _ = try commit(path, #"[{"operation":"add","changes":{"kind":"book"}}]"#)
+      for verb in [["log", path], ["backup", path, "-", "--file"], ["stat", path]] {
+        let closed = try run("/bin/bash", ["-c", #"exec "$0" "$@" >&-"#, journalPath] + verb)
+        #expect(closed.code == 3, "\(verb): \(String(decoding: closed.error, as: UTF8.self))")
+      }
+      #expect(try journal("verify", path).code == 0)
+    }
+  }
+
   @Test func eventsFromStandardInputAreMadeOrNothingIs() throws {
     try withJournal { folder, path in
       let add = #"[{"operation":"add","changes":{"kind":"book","attributes":{"title":"Dun"}}}]"#

@@ -98,7 +98,7 @@ struct ExportedItems {
       for id in items {
         guard let item = catalog.item(id), item.kind == kind else { continue }
         let isRight = list.lowercased().hasPrefix("done") == item.isDone
-        sorted[isRight ? list : name(item.isDone), default: []].append((item["order"]?.integer ?? -1, id))
+        sorted[isRight ? list : name(item.isDone), default: []].append((item["order"]?.integer ?? .max, id))
       }
       lists[list]?.removeAll { catalog.item($0)?.kind == kind }
     }

@@ -81,7 +81,7 @@ extension Failure {
     case let failure as Failure: self = failure
     case let error as JournalError where error.code == .invalidSelector || error.code == .wrongUse:
       self.init(.wrongUse, "\(error)")
-    case let error as JournalError where [.rejected, .conflict].contains(error.code):
+    case let error as JournalError where [.rejected, .conflict, .tooLarge].contains(error.code):
       self.init(.no, "\(error)")
     // With a path, they concern the journal's folder and not what was asked for.
     case let error as JournalError where [.notFound, .pruned].contains(error.code) && error.path == nil:

@@ -49,10 +49,11 @@ extension EntityQuery {
 extension Arguments {
   /// The query of these options and a text.
   /// - Parameter point: the point in time at which a category has its name.
-  /// - Throws: ``Failure`` if there is no such category, and ``JournalError`` if a condition has no operator.
+  /// - Throws: ``Failure`` if there is no such category, or the text is empty, and ``JournalError`` if a condition has no operator.
   func query(
     _ journal: CatalogJournal, text: String? = nil, asOf point: RevisionSelector
   ) throws -> EntityQuery {
+    if let text, text.isEmpty { throw Failure(.wrongUse, "TEXT is empty; leave it out to find everything") }
     let conditions = try values("--where").map {
       try EntityQuery.Condition(parsing: $0, timeZone: timeZone)
     }

@@ -45,7 +45,11 @@ enum Cat: Verb {
       return .done
     }
     guard let key = Catalog.key(named: field, of: entity.kind), let value = row.record.value(of: key) else {
-      throw Failure(.no, "\(match.1) has no attribute \(field.printable) at revision \(revision)")
+      throw Failure(
+        .no,
+        entity.kind == .item
+          ? "\(match.1) has no attribute \(field.printable) at revision \(revision)"
+          : "only items have attributes; journal show prints the fields of \(match.1)")
     }
     switch Catalog.shown(value, key, of: entity.kind) {
     case .string(let text): try terminal.output.write(text)
