@@ -5,6 +5,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
+// Resolves percent escapes. In a path, an escaped NUL would hide all that follows it, so such a path stays as it is.
+static size_t unescape(void *context, struct MHD_Connection *connection, char *text) {
+  (void)context;
+  (void)connection;
+  if (text[0] == '/' && strstr(text, "%00") != NULL) return strlen(text);
+  return MHD_http_unescape(text);
+}
+
 struct MHD_Daemon *chttp_start(
     const chttp_options *options, MHD_AccessHandlerCallback answer, MHD_RequestCompletedCallback completed,
     MHD_NotifyConnectionCallback connected, void *context) {
@@ -19,7 +27,7 @@ struct MHD_Daemon *chttp_start(
       options->connection_limit, MHD_OPTION_CONNECTION_TIMEOUT, options->idle_seconds,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->head_byte_limit, MHD_OPTION_THREAD_STACK_SIZE,
       options->stack_byte_count, MHD_OPTION_NOTIFY_COMPLETED, completed, context, MHD_OPTION_NOTIFY_CONNECTION,
-      connected, context, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+      connected, context, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 }
 
 uint16_t chttp_port(struct MHD_Daemon *server) {

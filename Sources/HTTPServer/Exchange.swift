@@ -6,7 +6,7 @@ final class Exchange {
   /// Whether the response was made before the body of the request arrived. The body is then not read.
   let isAnsweredEarly: Bool
 
-  /// - Parameter request: the request, or nil if it is not valid UTF-8.
+  /// - Parameter request: the request, or nil if it is not valid.
   init(_ request: HTTPRequest?, _ handler: any HTTPHandler) {
     guard let request else {
       reception = .answer(handler.answerToInvalidText)
@@ -31,7 +31,7 @@ final class Exchange {
 }
 
 extension HTTPRequest {
-  /// Copies a request that libmicrohttpd has read. Nil if it is not valid UTF-8.
+  /// Copies a request that libmicrohttpd has read. Nil if it is not valid UTF-8, or has contradicting lengths.
   init?(_ connection: OpaquePointer, url: UnsafePointer<CChar>, method: UnsafePointer<CChar>) {
     guard let path = unsafe String(validatingCString: url),
       let method = unsafe String(validatingCString: method),
@@ -41,6 +41,7 @@ extension HTTPRequest {
     self.init(
       method: method, path: path, query: query,
       headers: Dictionary(headers.map { ($0.name.lowercased(), $0.value) }) { "\($0), \($1)" })
+    if hasContradictingLengths { return nil }
   }
 }
 

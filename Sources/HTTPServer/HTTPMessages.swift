@@ -29,6 +29,13 @@ package struct HTTPRequest: Sendable {
 
   /// Whether a body follows.
   package var hasBody: Bool { (contentLength ?? 0) > 0 || headers["transfer-encoding"] != nil }
+
+  /// Whether the headers contradict each other about the length of the body. A proxy may believe the other one, and take a
+  /// part of the body for another request.
+  package var hasContradictingLengths: Bool {
+    guard let length = headers["content-length"] else { return false }
+    return headers["transfer-encoding"] != nil || !length.utf8.allSatisfy { (0x30...0x39).contains($0) }
+  }
 }
 
 /// A response.
@@ -82,6 +89,6 @@ package enum HTTPReception {
 package protocol HTTPHandler: Sendable {
   /// Decides how to continue with a request after its head.
   func receive(_ request: HTTPRequest) -> HTTPReception
-  /// The response to a request that is not valid UTF-8.
+  /// The response to a request that is not valid UTF-8, or has contradicting lengths.
   var answerToInvalidText: HTTPResponse { get }
 }

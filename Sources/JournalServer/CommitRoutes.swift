@@ -10,6 +10,9 @@ import SHA256
 extension JournalAPI {
   /// The reader of the body of a request that changes something.
   func body(_ request: HTTPRequest) throws -> any HTTPBodyReader {
+    if let encoding = request.headers["content-encoding"], encoding.lowercased() != "identity" {
+      throw APIError(415, "wrongUse", "send the body as it is, without Content-Encoding: \(encoding)")
+    }
     let work: (FieldValue) throws -> HTTPResponse
     switch request.path {
     case "/api/commits": work = { [self] in try commit($0, request) }

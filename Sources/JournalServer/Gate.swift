@@ -51,7 +51,10 @@ final class Gate: Sendable {
 
   /// The response to a request of which not even the path is known.
   var answerToInvalidText: HTTPResponse {
-    secured(APIError.wrongUse("the request is not valid UTF-8, or its percent escapes are not").response)
+    secured(
+      APIError.wrongUse(
+        "the request is not valid UTF-8, its percent escapes are not, or its body has two lengths"
+      ).response)
   }
 
   private func openSession(_ request: HTTPRequest) throws -> HTTPResponse {

@@ -91,6 +91,34 @@ import Testing
     }
   }
 
+  /// Behind a proxy that reads them in another way, such requests would pass its rules.
+  @Test func requestsThatCanBeReadInTwoWaysAreRefused() throws {
+    try withBooks { (served) throws in
+      for path in ["/api/items%00foo", "/api/entities/item:1%00/blame"] {
+        #expect(try served.get(path).status == 404, "\(path)")
+      }
+      let json = #"{"events":[{"operation":"add","changes":{"kind":"k"}}]}"#
+      #expect(try served.post("/api/commits%00x", json).status == 404)
+      #expect(try served.post("/api/commits", json, ["Content-Encoding": "gzip"]).status == 415)
+      for lengths in [
+        "Content-Length: \(json.utf8.count)\r\nContent-Length: 3",
+        "Content-Length: 3\r\nTransfer-Encoding: chunked",
+      ] {
+        let client = try Client(port: served.server.port)
+        client.send(
+          Array(
+            "POST /api/commits HTTP/1.1\r\nHost: \(served.host)\r\nAuthorization: Bearer \(ServedJournal.token)\r\n\(lengths)\r\nContent-Type: application/json\r\n\r\n\(json)"
+              .utf8))
+        // The connection is closed, so nothing of the body can be taken for a request.
+        let answer = String(decoding: client.receiveAll(), as: UTF8.self)
+        #expect(answer.hasPrefix("HTTP/1.1 400"), "\(lengths): \(answer)")
+        #expect(!answer.dropFirst().contains("HTTP/1.1"), "\(answer)")
+      }
+      #expect(try served.post("/api/commits", json, ["Content-Encoding": "identity"]).status == 201)
+      #expect(served.journal.head.revision == 4)
+    }
+  }
+
   @Test func invalidRequestsAreAnsweredOrDisconnectedAndWriteNothing() throws {
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)
