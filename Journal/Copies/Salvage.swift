@@ -17,11 +17,14 @@ public struct SalvageReport: Sendable {
   /// Whether an entry of the new journal has the digest of the state that a pruned history begins with. The entry of
   /// the pruning is newer than those that it kept, so it may be missing; the state then has its own checksum only.
   public let isBaseProven: Bool
+  /// The copies with another history: each acknowledged an entry that is not the one in the new journal, because several
+  /// copies were written to. Salvage such a copy on its own to get its entries.
+  public let divergences: [JournalError]
   /// Other problems of the files of each copy, also of images that it could not give.
   public let problems: [JournalError]
 
   /// Whether nothing is missing.
-  public var isWhole: Bool { end == nil && missingImages.isEmpty }
+  public var isWhole: Bool { end == nil && missingImages.isEmpty && divergences.isEmpty }
 }
 
 extension Journal {
@@ -58,6 +61,7 @@ extension Journal {
       }
     var (missing, problems): ([Blob], [JournalError]) = ([], [])
     var isBaseProven = false
+    var divergences: [JournalError] = []
     try JournalFolder.create(at: url, copying: history.format, options: options) {
       place in
       let copy = try JournalCopy(making: place)
@@ -73,6 +77,9 @@ extension Journal {
         let voucher = try place.format.base?.voucher(
           in: copy.log, through: copy.head.revision, of: place.journal)
         isBaseProven = voucher != nil
+        divergences = try found.compactMap { source throws(JournalError) in
+          try divergence(of: source, from: copy.log, through: copy.head.revision, place.format)
+        }
       } catch {
         try? copy.close()
         throw error
@@ -86,7 +93,20 @@ extension Journal {
     return SalvageReport(
       head: history.head, acknowledgedRevision: found.compactMap { $0.acknowledged?.revision }.max(),
       end: history.isWhole ? nil : history.end, missingImages: missing, base: history.format.base?.head,
-      isBaseProven: isBaseProven, problems: found.flatMap(\.problems) + problems)
+      isBaseProven: isBaseProven, divergences: divergences, problems: found.flatMap(\.problems) + problems)
+  }
+
+  /// The error about a copy whose newest acknowledged entry is another one than in the new journal; nil if it is not.
+  private static func divergence(
+    of source: SalvageSource, from log: any EntryLog, through last: Revision, _ format: JournalFormat
+  ) throws(JournalError) -> JournalError? {
+    guard let mark = source.acknowledged, mark.revision <= last,
+      try Replay<State>(log: log, format: format).head(at: mark.revision).digest != mark.digest
+    else { return nil }
+    return JournalError(
+      .diverged,
+      "this copy has another history, with \(mark.revision) acknowledged entries, of which the last ones are not in the "
+        + "new journal; salvage it on its own to get them", revision: mark.revision, path: source.folder.path)
   }
 
   /// Writes the proven entries, and the images that any source has.

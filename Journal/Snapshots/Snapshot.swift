@@ -24,6 +24,11 @@ extension Journal {
     try chain.records.all().filter { $0.name.from == nil }.compactMap(snapshot(of:))
   }
 
+  /// How many snapshots are missing in ``snapshots()`` because their records can't be read.
+  package func unreadableSnapshotCount() throws -> Int {
+    try chain.records.all().count { $0.name.from == nil && $0.facts == nil }
+  }
+
   /// Writes a snapshot of the state at a point in time, and returns when it is durable. Commits continue in the
   /// meantime.
   ///

@@ -284,6 +284,50 @@ import Testing
     }
   }
 
+  /// The entries of one copy used to be left out without a word, with exit code 0.
+  @Test func salvageNamesACopyThatHasAnotherHistory() throws {
+    try withTemporaryFolder { folder in
+      let paths = ["One.journal", "Two.journal"].map { folder.path($0) }
+      func add(_ path: String, _ kind: String) throws {
+        let event = #"[{"operation":"add","changes":{"kind":"\#(kind)"}}]"#
+        #expect(try run(journalPath, ["commit", path], input: Data(event.utf8)).code == 0)
+      }
+      #expect(try journal("init", paths[0]).code == 0)
+      try add(paths[0], "base")
+      try FileManager.default.copyItem(atPath: paths[0], toPath: paths[1])
+      let same = try journal("salvage", paths[0], paths[1], "--to", folder.path("Same.journal"))
+      #expect(same.code == 0 && !same.output.contains("missing"), "\(same)")
+      try add(paths[0], "one")
+      try add(paths[1], "two")
+      let saved = folder.path("Saved.journal")
+      let result = try journal("salvage", paths[0], paths[1], "--to", saved)
+      #expect(
+        result.code == 1 && result.output.contains("missing: this copy has another history"), "\(result)")
+      // It is the one whose entry is not in the new journal.
+      let hasOne = try journal("log", saved, "--touched", "@kind", "--patch").output.contains("one")
+      #expect(result.output.contains(hasOne ? "Two.journal" : "One.journal"), "\(result)")
+    }
+  }
+
+  /// The list used to say that there are no snapshots, with exit code 0.
+  @Test func aSnapshotWhoseRecordIsAlteredCountsAsAProblem() throws {
+    try withFixedJournal { path, _ in
+      #expect(try journal("snapshot", path, "take").code == 0)
+      let folder = URL(filePath: path).appending(path: "snapshots")
+      let record = try #require(
+        try FileManager.default.contentsOfDirectory(atPath: folder.path).first {
+          $0.hasSuffix(".record") && !$0.contains("-")
+        })
+      let handle = try FileHandle(forWritingTo: folder.appending(path: record))
+      try handle.seekToEnd()
+      try handle.write(contentsOf: Data("xx".utf8))
+      try handle.close()
+      let list = try journal("snapshot", path, "list")
+      #expect(list.code == 1 && !list.output.contains("there are no snapshots"), "\(list)")
+      #expect(list.error.contains("1 snapshot can't be used"), "\(list)")
+    }
+  }
+
   /// The records of a backup in one file.
   private struct BackupRecords {
     struct Record {

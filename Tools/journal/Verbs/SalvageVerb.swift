@@ -51,6 +51,9 @@ enum SalvageVerb: Verb {
             + "the digest of that state is missing")
       }
       if let end = report.end { try terminal.output.line("missing: \(end)".printable) }
+      for divergence in report.divergences {
+        try terminal.output.line("missing: \(divergence)".printable)
+      }
       for image in report.missingImages {
         try terminal.output.line(
           "missing: an image of \(image.byteCount.counted("byte")), \(image.digest.hex)")
@@ -78,7 +81,7 @@ enum SalvageVerb: Verb {
     writer.beginArray()
     for image in report.missingImages { writer.string(image.digest.hex) }
     writer.endArray()
-    writer.problems(report.problems.map { ($0.message, $0.revision, $0.path) })
+    writer.problems((report.divergences + report.problems).map { ($0.message, $0.revision, $0.path) })
     writer.endObject()
     writer.newline()
     try terminal.output.write(writer.bytes)

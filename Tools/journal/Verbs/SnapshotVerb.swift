@@ -95,10 +95,12 @@ enum SnapshotVerb: Verb {
       ])
     }
     terminal.progress.clear()
+    // They are not in the list, and opening has said why.
+    problemCount += try journal.unreadableSnapshotCount()
     if !arguments.has("--json") {
-      if rows.isEmpty {
+      if rows.isEmpty, problemCount == 0 {
         try terminal.output.line("there are no snapshots")
-      } else {
+      } else if !rows.isEmpty {
         try TextTable.print(columns(terminal), rows, terminal)
       }
     }
