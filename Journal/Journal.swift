@@ -203,8 +203,8 @@ public final class Journal<State: EventSourced>: Sendable {
   }
 
   /// Waits for commits in progress and closes the journal. Later calls that need the disk throw; states that were
-  /// returned earlier stay usable. When this returns, the journal can be opened again. When one of its sequences ends, so
-  /// it can. Closing twice is allowed: a later call waits for the first one and has the same outcome.
+  /// returned earlier stay usable. When this returns, or when a sequence of the journal ends, it can be opened again.
+  /// Closing twice is allowed: a later call waits for the first one and has the same outcome.
   ///
   /// A snapshot or layer that is being written is cancelled. But if the next opening would have to replay more than about
   /// a thousand events or 32 MiB, these are written to a layer first, and layers are merged if there would be many.
@@ -265,7 +265,8 @@ public final class Journal<State: EventSourced>: Sendable {
   /// try journal.commit(by: "ana", expecting: [.entity(.item(7), at: seen)]) { try $0.deleteItem(7) }
   /// ```
   /// - Parameters:
-  ///   - author: who makes the change, in the app's own words.
+  ///   - author: who makes the change, in the app's own words. Undo finds entries by it, so an app with several users
+  ///     needs one for each.
   ///   - note: why.
   ///   - metadata: other facts to store with the entry; together with author and note up to 1 MiB.
   ///   - date: the date of the change, by default now. If it is before the previous entry's date, the entry is ordered

@@ -55,7 +55,7 @@ public struct Verification: Sendable {
   /// The problems; empty if there are none.
   public var problems: [Problem] = []
 
-  /// Whether there are no problems.
+  /// Whether there are no problems, not even with layers and snapshots, which cost only time.
   public var isSound: Bool { problems.isEmpty }
 }
 

@@ -66,6 +66,6 @@ func gettingStarted() throws {
   for change in try journal.history(of: .item(dune)) {
     print("entry \(change.revision), \(change.author): \(change.event.operation), \(change.note)")
   }
-  print(try journal.verify().isSound ? "all is well" : "damaged")
+  print(try journal.verify().isSound ? "all is well" : "there are problems")
   try journal.close()
 }
