@@ -95,8 +95,10 @@ public struct EntityQuery: Hashable, Sendable {
 extension EntityQuery.Condition {
   /// The condition that a text states as people write it: `stars>=4`, `title^=Du`, `author!=ana`, `title=Dune`, or
   /// `stars=null` for what has no stars.
-  /// - Parameter timeZone: the zone of a date that names none.
-  /// - Throws: ``JournalError`` with code `wrongUse` if the text has another form.
+  /// - Parameters:
+  ///   - text: a field, one of `=`, `!=`, `<`, `<=`, `>`, `>=` and `^=` (begins with), and a value.
+  ///   - timeZone: the zone of a date that names none.
+  /// - Throws: `JournalError` with code `wrongUse` if the text has another form.
   public init(parsing text: String, timeZone: TimeZone = .gmt) throws(JournalError) {
     let operators = ["!=", ">=", "<=", "^=", "=", ">", "<"]
     let places = operators.compactMap { sign in text.firstRange(of: sign).map { (sign, $0) } }
