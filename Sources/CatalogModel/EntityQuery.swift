@@ -132,17 +132,19 @@ extension EntityQuery.Condition {
         "@category is the number of a category, not \"\(value)\"; with its name, choose the items by category instead of "
           + "by a condition")
     }
-    self.init(field, is: String(value))
-    self.timeZone = timeZone
-    isNegated = sign == "!="
+    // A copy, because observers of properties are not called for those of `self`.
+    var condition = Self(field, is: String(value))
+    condition.timeZone = timeZone
+    condition.isNegated = sign == "!="
     switch sign {
     case "=", "!=": break
-    case ">=": ranges = meanings.map { .from($0.first) }
-    case "<=": ranges = meanings.map { .through($0.last) }
-    case ">": ranges = meanings.map { .above($0.last) }
-    case "<": ranges = meanings.map { .below($0.first) }
-    default: ranges = [.prefix(self.value)]
+    case ">=": condition.ranges = condition.meanings.map { .from($0.first) }
+    case "<=": condition.ranges = condition.meanings.map { .through($0.last) }
+    case ">": condition.ranges = condition.meanings.map { .above($0.last) }
+    case "<": condition.ranges = condition.meanings.map { .below($0.first) }
+    default: condition.ranges = [.prefix(condition.value)]
     }
+    self = condition
   }
 
   /// What the text of the value may mean in a comparison: the first and the last of the values that are equal to it.
