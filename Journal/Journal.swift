@@ -279,8 +279,8 @@ public final class Journal<State: EventSourced>: Sendable {
   /// - Returns: what the body returned, and the revision.
   /// - Throws: what the body throws, and ``JournalError``. After `outcomeUnknown`, the entry is wholly there or wholly
   ///   absent. After any other code, nothing was written: `rejected`, `conflict`, `tooLarge`, `outOfResources`,
-  ///   `wrongUse`, `readOnly`, `closed`, `damaged`, `io` or `poisoned`, and in a shared journal also `unreachable`, `diverged`,
-  ///   `permission`, `newerFormat` or `unsafeSettings`. After `outcomeUnknown` and `poisoned`, close the journal and open
+  ///   `wrongUse`, `readOnly`, `closed`, `damaged`, `io` or `poisoned`, and in a shared journal also `unreachable`,
+  ///   `diverged`, `permission`, `newerFormat` or `unsafeSettings`. After `outcomeUnknown` and `poisoned`, close the journal and open
   ///   it again; in a shared journal, later commits may succeed.
   /// - Complexity: O(e log n) for e events over n entities, and one flush that concurrent commits share.
   @discardableResult

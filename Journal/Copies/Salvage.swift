@@ -100,7 +100,8 @@ extension Journal {
   private static func divergence(
     of source: SalvageSource, from log: any EntryLog, through last: Revision, _ format: JournalFormat
   ) throws(JournalError) -> JournalError? {
-    guard let mark = source.acknowledged, mark.revision <= last,
+    // Nothing is left to compare with if the mark is in the pruned part of the history.
+    guard let mark = source.acknowledged, (format.head.revision...last).contains(mark.revision),
       try Replay<State>(log: log, format: format).head(at: mark.revision).digest != mark.digest
     else { return nil }
     return JournalError(

@@ -401,8 +401,8 @@ final class LayerChain<State: EventSourced>: Sendable {
     }
     var state = start.state
     try replay.apply(start.revision + 1, through: layer.start.revision, to: &state)
-    // From here on, the layer must say what is removed from an index: it may stand on a snapshot inside its range, which
-    // has it. An index without a base would forget it.
+    // The layer may stand on a snapshot inside its range, so it must say what was removed from an index since. An index
+    // notes that only if it has a base.
     if start.revision == 0, layer.start.revision > 0, let parts = state.parts {
       guard let based = state.replacing(parts: parts.withBasedIndexes) else {
         throw JournalError(

@@ -281,9 +281,9 @@ extension JournalAPI {
     }
     let start = try journal.revision(at: .start)
     guard after >= start, after <= newest else {
+      let isPruned = (0..<start).contains(after)
       throw APIError(
-        after > newest || after < 0 ? 404 : 410, after > newest || after < 0 ? "notFound" : "pruned",
-        "there is no revision \(after)")
+        isPruned ? 410 : 404, isPruned ? "pruned" : "notFound", "there is no revision \(after)")
     }
     // After 200, clients would connect again and again.
     if feed.wait(after: after, atMost: .zero) == nil {

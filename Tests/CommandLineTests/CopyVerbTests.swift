@@ -309,6 +309,22 @@ import Testing
     }
   }
 
+  /// Nothing is left to compare the older copy's newest entry with.
+  @Test func salvageTakesACopyFromBeforeAPruning() throws {
+    try withFixedJournal { path, folder in
+      let copy = folder.path("Old.journal")
+      try FileManager.default.copyItem(atPath: path, toPath: copy)
+      for _ in 1...3 {
+        let event = Data(#"[{"operation":"add","changes":{"kind":"late"}}]"#.utf8)
+        #expect(try run(journalPath, ["commit", path], input: event).code == 0)
+      }
+      #expect(try journal("prune", path, "--before", "HEAD").code == 0)
+      let result = try journal("salvage", path, copy, "--to", folder.path("Saved.journal"))
+      #expect(result.code == 0 || result.code == 1, "\(result)")
+      #expect(try journal("verify", folder.path("Saved.journal")).code == 0)
+    }
+  }
+
   /// The list used to say that there are no snapshots, with exit code 0.
   @Test func aSnapshotWhoseRecordIsAlteredCountsAsAProblem() throws {
     try withFixedJournal { path, _ in

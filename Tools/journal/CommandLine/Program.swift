@@ -33,7 +33,7 @@ enum Program {
   }
 
   /// Opens standard descriptors that the caller has closed, so that no file of a journal can get their numbers and be
-  /// written to by accident. Writing to a closed standard output fails, or nobody would notice that it went nowhere.
+  /// written to by accident. Writing to standard output then fails, so that the caller notices.
   private static func occupyStandardDescriptors() {
     for descriptor in 0...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       _ = unsafe open("/dev/null", descriptor == STDERR_FILENO ? O_RDWR : O_RDONLY)

@@ -49,7 +49,8 @@ extension EntityQuery {
 extension Arguments {
   /// The query of these options and a text.
   /// - Parameter point: the point in time at which a category has its name.
-  /// - Throws: ``Failure`` if there is no such category, or the text is empty, and ``JournalError`` if a condition has no operator.
+  /// - Throws: ``Failure`` if there is no such category, or the text is empty, and ``JournalError`` if a condition has no
+  ///   operator.
   func query(
     _ journal: CatalogJournal, text: String? = nil, asOf point: RevisionSelector
   ) throws -> EntityQuery {
