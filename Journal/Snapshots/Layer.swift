@@ -18,10 +18,8 @@ final class Layer: Sendable {
   var revisions: String { "\(start.revision + 1) to \(top.revision)" }
   /// The digest of its newest entry.
   let entryDigest: ContentDigest
-  /// What its events count as long as there is no file (``SnapshotPolicy/weight(_:additionCount:)``).
-  let memoryWeight: Int
-  /// About how many bytes its records take in memory as long as there is no file.
-  let memoryByteCount: Int
+  /// What it adds to the backlog as long as there is no file.
+  let backlog: Backlog
   private let faults: ReadFaults
   private let rebuild: Rebuild
 
@@ -50,18 +48,16 @@ final class Layer: Sendable {
   /// A layer in memory.
   /// - Parameters:
   ///   - moments: the changes of its states above `start`, in the order of time, at least one.
-  ///   - weight: what their events count.
-  ///   - byteCount: about how many bytes their records have.
+  ///   - backlog: how much they are.
   init(
-    _ moments: [LayerMoment], top: LayerMoment, weight: Int, byteCount: Int, from start: LayerCheckpoint,
+    _ moments: [LayerMoment], top: LayerMoment, _ backlog: Backlog, from start: LayerCheckpoint,
     entryDigest: ContentDigest, faults: ReadFaults, rebuild: @escaping Rebuild
   ) {
     name = LayerName(from: start.revision, to: top.checkpoint.revision)
     self.start = start
     self.top = top.checkpoint
     self.entryDigest = entryDigest
-    memoryWeight = weight
-    memoryByteCount = byteCount
+    self.backlog = backlog
     self.faults = faults
     self.rebuild = rebuild
     let contents = MemoryLayer(top.parts, at: top.checkpoint, after: start)
@@ -79,8 +75,7 @@ final class Layer: Sendable {
     start = facts.start
     top = facts.top
     entryDigest = facts.entryDigest
-    memoryWeight = 0
-    memoryByteCount = 0
+    backlog = Backlog()
     self.faults = faults
     self.rebuild = rebuild
     current = Lock(Current(contents: file, indexes: file.definitions))

@@ -114,18 +114,13 @@ final class LayerChain<State: EventSourced>: Sendable {
     }
   }
 
-  /// What the events of the layers that have no file count (``SnapshotPolicy/weight(_:additionCount:)``).
-  func pendingWeight() -> Int {
+  /// How much the layers have that have no file.
+  func pendingBacklog() -> Backlog {
     known.withLock { known in
-      var weight = 0
-      for index in known.indices where known[index].isPending { weight += known[index].memoryWeight }
-      return weight
+      var backlog = Backlog()
+      for index in known.indices where known[index].isPending { backlog += known[index].backlog }
+      return backlog
     }
-  }
-
-  /// How many bytes the records of the layers have that have no file.
-  func pendingByteCount() -> Int {
-    layers.reduce(0) { $0 + ($1.isPending ? $1.memoryByteCount : 0) }
   }
 
   /// The oldest pending layer whose entries are all durable.
@@ -311,16 +306,16 @@ final class LayerChain<State: EventSourced>: Sendable {
   /// - Parameters:
   ///   - moment: the changes of the version.
   ///   - earlier: earlier moments since the layer below, which also become checkpoints.
-  ///   - byteCount: about how many bytes the records of all of them have.
+  ///   - backlog: how much all of them are.
   /// - Returns: the same state, backed by that layer too; nil for a model without parts.
   func freeze(
-    _ version: Version<State>, _ moment: LayerMoment, earlier: [LayerMoment], weight: Int, byteCount: Int
+    _ version: Version<State>, _ moment: LayerMoment, earlier: [LayerMoment], _ backlog: Backlog
   ) -> ReplayStart<State>? {
     guard let shape else { return nil }
     let base = LayerStack.backing(version.state)
     let checkpoint = moment.checkpoint
     let layer = Layer(
-      earlier, top: moment, weight: weight, byteCount: byteCount, from: base?.checkpoint ?? .start(shape),
+      earlier, top: moment, backlog, from: base?.checkpoint ?? .start(shape),
       entryDigest: version.digest,
       faults: faults
     ) { (layer) throws(JournalError) in

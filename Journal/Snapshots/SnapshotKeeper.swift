@@ -132,7 +132,9 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     guard let moment = chain.moment(version, eventCount: accepted.eventCount),
       let frozen = chain.freeze(
         version, moment, earlier: accepted.moments,
-        weight: weight(of: accepted), byteCount: moment.parts.changedByteCount + accepted.heldByteCount)
+        Backlog(
+          weight: weight(of: accepted), byteCount: moment.parts.changedByteCount + accepted.heldByteCount,
+          logByteCount: accepted.logByteCount))
     else {
       accepted.isSupported = false
       return version
@@ -151,7 +153,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let (unfrozen, byteCount) = accepted.withLock { (weight(of: $0), $0.byteCount + $0.heldByteCount) }
     func isBehind() -> Bool {
       let isFull =
-        unfrozen + chain.pendingWeight() >= policy.backlogCount
+        unfrozen + chain.pendingBacklog().weight >= policy.backlogCount
         || byteCount >= policy.backlogByteCount && chain.pendingCount() >= SnapshotPolicy.pendingLimit
       return isFull && progress.withLock { $0.isWriting && !$0.isClosed }
     }
@@ -285,7 +287,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   }
 
   private func putOff() {
-    let byteCount = unwrittenByteCount + policy.byteCount
+    let byteCount = backlog.byteCount + policy.byteCount
     progress.withLock { $0.nextAttempt = ($0.eventCount + policy.eventCount, byteCount) }
   }
 
@@ -341,27 +343,38 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   private func isPutOff(_ progress: Progress) -> Bool {
     progress.eventCount < progress.nextAttempt.eventCount
-      && unwrittenByteCount < progress.nextAttempt.byteCount
+      && backlog.byteCount < progress.nextAttempt.byteCount
   }
 
   private var nextPending: Layer? { chain.pending(through: progress.withLock { $0.published.revision }) }
 
-  /// What the events that are in no file count.
-  private var backlogWeight: Int { accepted.withLock { weight(of: $0) } + chain.pendingWeight() }
+  /// How much is in no file.
+  private var backlog: Backlog {
+    var backlog = accepted.withLock { accepted in
+      Backlog(
+        weight: weight(of: accepted), byteCount: accepted.byteCount + accepted.heldByteCount,
+        logByteCount: accepted.logByteCount)
+    }
+    backlog += chain.pendingBacklog()
+    return backlog
+  }
 
-  /// About how many bytes the records have that are in no file.
-  private var unwrittenByteCount: Int {
-    accepted.withLock { $0.byteCount + $0.heldByteCount } + chain.pendingByteCount()
+  /// Whether closing writes what is in no file.
+  private var isOverdue: Bool {
+    let backlog = backlog
+    return backlog.weight >= 2 * policy.eventCount
+      || max(backlog.byteCount, backlog.logByteCount) >= 2 * policy.byteCount
   }
 
   /// Whether commits would soon wait (``waitForRoom()``).
   private var isBacklogLarge: Bool {
-    backlogWeight >= policy.backlogCount / 4 || unwrittenByteCount >= policy.backlogByteCount
+    let backlog = backlog
+    return backlog.weight >= policy.backlogCount / 4 || backlog.byteCount >= policy.backlogByteCount
   }
 
   /// Whether so many events are in no file that the next layer does not wait for merges.
   private var isFarBehind: Bool {
-    backlogWeight >= policy.eventCount * 8
+    backlog.weight >= policy.eventCount * 8
   }
 
   /// Whether the backlog is large, and there are few enough layers to write one more before a merge.
@@ -735,10 +748,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     isCancelled.store(false, ordering: .relaxed)
     do throws(JournalError) {
       var isWritten = false
-      while backlogWeight >= 2 * policy.eventCount || unwrittenByteCount >= 2 * policy.byteCount
-        || accepted.withLock({ $0.logByteCount }) >= 2 * policy.byteCount,
-        nextPending != nil || freezesRest(), let layer = nextPending
-      {
+      while isOverdue, nextPending != nil || freezesRest(), let layer = nextPending {
         try write(layer)
         isWritten = true
       }

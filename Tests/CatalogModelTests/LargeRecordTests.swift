@@ -77,6 +77,40 @@ import Testing
     }
   }
 
+  /// Opening freezes the updates that it has read, but the thread has no time to write them. Closing writes them, although
+  /// they are a single record in memory.
+  @Test func closingWritesUpdatesOfOneLargeRecordThatTheThreadDidNotWrite() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Interrupted.journal")
+      let isClosing = Atomic<Bool>(false)
+      var options = options
+      options.fileHook = { operation in
+        if operation.kind == .write, operation.path.contains(".plist"), !isClosing.load(ordering: .acquiring)
+        {
+          while !isClosing.load(ordering: .acquiring) { Thread.sleep(forTimeInterval: 0.001) }
+          // Closing has cancelled the write by now.
+          Thread.sleep(forTimeInterval: 0.05)
+        }
+        return .proceed
+      }
+      var journal = try CatalogJournal.create(at: url, options: options)
+      let note = try journal.commit { try $0.addItem(kind: "note") }.value
+      var most = 0
+      for number in 1...50 {
+        try journal.commit { try $0.updateItem(note, set: ["text": text(number)]) }
+        isClosing.store(true, ordering: .releasing)
+        try journal.close()
+        isClosing.store(false, ordering: .releasing)
+        journal = try CatalogJournal.open(at: url, options: options)
+        most = max(most, try journal.statistics().replayedEventCount)
+      }
+      // 2 MiB are overdue.
+      #expect(most >= 10 && most <= 22, "\(most)")
+      isClosing.store(true, ordering: .releasing)
+      try journal.close()
+    }
+  }
+
   /// What an opening replays counts: otherwise a process that is killed again and again would replay more each time.
   @Test func recordsThatAnOpeningReplaysCount() throws {
     try withTemporaryFolder { folder in
