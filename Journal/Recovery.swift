@@ -91,6 +91,7 @@ struct Recovery<State: EventSourced> {
       mark = try log.acknowledged()
       (version, eventCount, replayed) = try Self.replay(
         log, chain, folder, format, mark, isInUse: mode != .readWrite, makesState: makesState)
+      try format.base?.check(erasure: chain.newestErasure, in: log)
       if mode == .readWrite {
         try LogReplacement.recover(folder, log, format)
         try folder.prepareForWriting()
@@ -187,8 +188,13 @@ struct Recovery<State: EventSourced> {
       return (Version(head: try replay.head(at: newest), state: State()), 0, EventTally())
     }
     try chain.load(through: newest, in: log, isInUse: isInUse)
-    let start = chain.start(atOrBefore: newest)
-    let (version, replayed) = try replay.version(through: newest, from: start, checking: chain.faults)
+    var start = chain.start(atOrBefore: newest)
+    var (version, replayed) = try replay.version(through: newest, from: start, checking: chain.faults)
+    chain.noteErasure(at: replayed.newestErasure)
+    if chain.removeOutdated() {
+      start = chain.start(atOrBefore: newest)
+      (version, replayed) = try replay.version(through: newest, from: start, checking: chain.faults)
+    }
     try replay.checkDigests(from: mark?.revision ?? newest, through: newest, mark: mark)
     return (version, start.eventCount + replayed.count, replayed)
   }

@@ -99,6 +99,21 @@ final class HistoryBase: Sendable {
     header.checkpointRevision == head.revision && header.schemaVersion == schema.version
   }
 
+  /// Fails if the base is from before an erasure, and has what was erased.
+  /// - Parameter erasure: the newest entry that records one; 0 if there is none.
+  func check(erasure: Revision, in log: any EntryLog) throws(JournalError) {
+    guard erasure > head.revision else { return }
+    let proven = try log.read(erasure) { entry throws(JournalError) in
+      isVouchedFor(by: try entry.header()) ? try entry.checkpoint() : nil
+    }
+    guard proven?.stateDigest ?? stateDigest == stateDigest else {
+      throw JournalError(
+        .damaged,
+        "the base of the pruned history is from before the erasure of entry \(erasure), and has what was erased; restore "
+          + "the file from a newer backup", revision: head.revision, path: file.path)
+    }
+  }
+
   /// The first entry that proves the base; nil if none up to a revision does.
   /// - Complexity: O(n) in the bytes of the entries up to that one.
   func voucher(

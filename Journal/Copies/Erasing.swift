@@ -28,8 +28,11 @@ enum ErasureMetadata {
 extension EntryDecoder {
   /// Whether the entry records an erasure. A commit can have the same metadata, but only with events: without events, it
   /// makes no entry.
-  func recordsErasure() throws(JournalError) -> Bool {
-    guard try events().remaining == 0 else { return false }
+  func recordsErasure() throws(JournalError) -> Bool { try recordsErasure(try events()) }
+
+  /// - Parameter events: all of the entry.
+  func recordsErasure(_ events: EventDecoder) throws(JournalError) -> Bool {
+    guard events.remaining == 0 else { return false }
     return try annotation()?.metadata[ErasureMetadata.erases] != nil
   }
 }
@@ -107,7 +110,8 @@ extension Journal {
       var erasure = Erasure(entities: scope.entities, annotations: words ? scope.touched : [])
       if isBaseErased { erasure.firstErased = format.head.revision }
       try rewrite(to: replacement.copy, without: &erasure, observer)
-      let checkpoint = try isBaseErased ? replacement.base?.checkpoint : checkpoint(after: replacement)
+      // The base can't be rebuilt, so each erasure proves it again. Otherwise that of an older backup would fit.
+      let checkpoint = try replacement.base?.checkpoint ?? checkpoint(after: replacement)
       var metadata = [
         ErasureMetadata.erases: scope.entities.sorted().map(State.name).joined(separator: " ")
       ]

@@ -40,18 +40,28 @@ struct ProvableHistory {
     self.init(sources, try Self.start(of: sources, whole))
   }
 
-  /// The base of the history that reaches furthest. If there are several, the earliest base.
+  /// The base of the history that reaches furthest. If there are several, the earliest base; and of those with the same
+  /// head, the one that the newest erasure has left.
   private static func start(
     of sources: [SalvageSource], _ whole: JournalFormat
   ) throws(JournalError) -> JournalFormat {
     let bases = sources.compactMap(\.base).filter { $0.formatDigest == whole.digest }
       .sorted { $0.head.revision < $1.head.revision }
     guard !bases.isEmpty else { return whole }
-    var best = (format: whole, end: 0)
+    var best = (format: whole, end: 0, isProven: false)
     for format in [whole] + bases.map(whole.with) {
       var history = ProvableHistory(sources, format)
-      while try history.next() != nil {}
-      if history.head.revision > best.end { best = (format, history.head.revision) }
+      var newest: ContentDigest?
+      while let entry = try history.next() {
+        guard let base = format.base else { continue }
+        let vouched = try entry.decode { entry throws(JournalError) in
+          base.isVouchedFor(by: try entry.header()) ? try entry.checkpoint() : nil
+        }
+        newest = vouched?.stateDigest ?? newest
+      }
+      let (end, isProven) = (history.head.revision, newest != nil && newest == format.base?.stateDigest)
+      let isBetter = end == best.end && isProven && !best.isProven && format.head == best.format.head
+      if end > best.end || isBetter { best = (format, end, isProven) }
     }
     return best.format
   }

@@ -66,7 +66,8 @@ extension Journal {
       place in
       let copy = try JournalCopy(making: place)
       do {
-        (missing, problems) = try fill(copy, &history, through: last, progress)
+        let newestErasure: Revision
+        (missing, newestErasure, problems) = try fill(copy, &history, through: last, progress)
         guard copy.head.revision > 0 || isEmpty else {
           throw JournalError(
             .damaged,
@@ -74,6 +75,7 @@ extension Journal {
               + "name another copy of it too", revision: 1, cause: history.isWhole ? nil : history.end)
         }
         try copy.prove(progress)
+        try place.format.base?.check(erasure: newestErasure, in: copy.log)
         let voucher = try place.format.base?.voucher(
           in: copy.log, through: copy.head.revision, of: place.journal)
         isBaseProven = voucher != nil
@@ -111,15 +113,17 @@ extension Journal {
   }
 
   /// Writes the proven entries, and the images that any source has.
-  /// - Returns: the images that none has, and why images of some could not be read.
+  /// - Returns: the images that none has, the newest entry that records an erasure (0 if none does), and why images of some
+  ///   copies could not be read.
   private static func fill(
     _ copy: JournalCopy, _ history: inout ProvableHistory, through last: Revision, _ observer: CopyObserver
-  ) throws -> (missing: [Blob], problems: [JournalError]) {
+  ) throws -> (missing: [Blob], newestErasure: Revision, problems: [JournalError]) {
     let images = try copy.folder.root.folder("images")
     var copying = history.sources.map { source in
       BlobCopying(from: source.images, at: source.folder.images, to: images, sharesFiles: false)
     }
     var (missing, problems): ([Blob], [JournalError]) = ([], [])
+    var newestErasure: Revision = 0
     var seen: Set<Blob> = []
     let upcast = try EventUpcast(State.self)
     var named = NamedBlobs<State>(upcast, in: copy.log, history.format.base)
@@ -146,6 +150,9 @@ extension Journal {
         head = history.head
         piece.append(entry)
         byteCount += entry.bytes.count
+        if try entry.decode({ entry throws(JournalError) in try entry.recordsErasure() }) {
+          newestErasure = entry.revision
+        }
         // The records of entities in this piece are known; the copy has all others.
         for blob in try named.blobs(in: entry) { try take(blob) }
       }
@@ -154,7 +161,7 @@ extension Journal {
       try copy.append(piece, head: head)
       try observer(CopyProgress(phase: .copying, done: head.revision, all: max(last, head.revision)))
     }
-    return (missing, problems)
+    return (missing, newestErasure, problems)
   }
 
   /// Brings a blob from the first source that has it.

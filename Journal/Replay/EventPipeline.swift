@@ -9,18 +9,20 @@ enum EventPipeline {
 
   /// Calls `apply` with each event in order, on the calling thread.
   /// - Parameter bases: what backs the state to which the events are applied; its entities are read ahead.
-  /// - Returns: about how many bytes the events have in the log.
+  /// - Returns: about how many bytes the events have in the log, and the newest entry that records an erasure; 0 if none
+  ///   does.
   /// - Throws: ``JournalError``: what reading or applying throws, whichever comes first in the log.
   @discardableResult
   static func run(
     _ log: any EntryLog, _ range: ClosedRange<Revision>, _ upcast: EventUpcast,
     over bases: [(any EntityBase)?] = [],
     _ apply: (JournalEvent, Revision) throws(JournalError) -> Void
-  ) throws(JournalError) -> Int {
-    var byteCount = 0
+  ) throws(JournalError) -> (byteCount: Int, newestErasure: Revision) {
+    var (byteCount, newestErasure) = (0, 0)
     func applyAll(_ chunk: EventChunk) throws(JournalError) {
       byteCount += chunk.byteCount
-      let (events, failure) = chunk.events(upcast)
+      let (events, erasure, failure) = chunk.events(upcast)
+      newestErasure = max(newestErasure, erasure)
       let ahead = EntitiesAhead.start(events.map(\.event.entity), in: bases)
       defer { ahead?.end() }
       for (event, revision) in events {
@@ -41,12 +43,12 @@ enum EventPipeline {
       })
     else {
       try read(log, range, upcast, decodes: { true }, applyAll)
-      return byteCount
+      return (byteCount, newestErasure)
     }
     // Ends the reader whenever this function ends.
     defer { queue.cancel() }
     while let chunk = try queue.receive() { try applyAll(chunk) }
-    return byteCount
+    return (byteCount, newestErasure)
   }
 
   /// Reads entries and passes them on in chunks. Those before a fault are passed on first.
@@ -66,6 +68,7 @@ enum EventPipeline {
         } else {
           if chunk.hasCopies { try pass(chunk.take()) }
           var events = try entry.events()
+          if try entry.recordsErasure(events) { chunk.newestErasure = entry.revision }
           while let event = try events.next(upcast) {
             chunk.add((event, entry.revision))
             if chunk.isFull { try pass(chunk.take()) }
@@ -97,6 +100,8 @@ private struct EventChunk: Sendable {
   private var bytes: [UInt8] = []
   /// The copies, and where each ends.
   private var copies: [(revision: Revision, end: Int)] = []
+  /// The newest decoded entry that records an erasure; 0 if none does.
+  var newestErasure: Revision = 0
 
   var isEmpty: Bool { decoded.isEmpty && copies.isEmpty }
   var hasCopies: Bool { !copies.isEmpty }
@@ -129,22 +134,26 @@ private struct EventChunk: Sendable {
     return full
   }
 
-  /// All events, or those before the first fault, and the fault.
-  func events(_ upcast: EventUpcast) -> ([RevisedEvent], failure: JournalError?) {
-    var events = decoded
+  /// All events, or those before the first fault, and the fault; and the newest entry that records an erasure.
+  func events(
+    _ upcast: EventUpcast
+  ) -> ([RevisedEvent], newestErasure: Revision, failure: JournalError?) {
+    var (events, newestErasure) = (decoded, newestErasure)
     do throws(JournalError) {
       try unsafe bytes.span.bytes.withUnsafeBytes { bytes throws(JournalError) in
         var start = 0
         for copy in copies {
-          let entry = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<copy.end])
-          var decoder = try unsafe EntryDecoder(entry, revision: copy.revision).events()
+          let entry = unsafe EntryDecoder(
+            UnsafeRawBufferPointer(rebasing: bytes[start..<copy.end]), revision: copy.revision)
+          var decoder = try entry.events()
+          if try entry.recordsErasure(decoder) { newestErasure = copy.revision }
           while let event = try decoder.next(upcast) { events.append((event, copy.revision)) }
           start = copy.end
         }
       }
     } catch {
-      return (events, error)
+      return (events, newestErasure, error)
     }
-    return (events, nil)
+    return (events, newestErasure, nil)
   }
 }

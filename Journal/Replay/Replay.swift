@@ -7,6 +7,8 @@ struct EventTally: Sendable {
   var additionCount = 0
   /// About how many bytes they have in the log.
   var byteCount = 0
+  /// The newest entry among theirs that records an erasure; 0 if none does.
+  var newestErasure: Revision = 0
 }
 
 /// Rebuilds states from the log.
@@ -55,12 +57,14 @@ struct Replay<State: EventSourced>: Sendable {
     }
     let upcast = try EventUpcast(State.self)
     let bases = state.parts?.tables.map(\.base) ?? []
-    applied.byteCount += try EventPipeline.run(log, first...last, upcast, over: bases) {
+    let passed = try EventPipeline.run(log, first...last, upcast, over: bases) {
       event, revision throws(JournalError) in
       try state.apply(event, at: revision)
       applied.count += 1
       if event.operation == .add { applied.additionCount += 1 }
     }
+    applied.byteCount += passed.byteCount
+    applied.newestErasure = passed.newestErasure
     return applied
   }
 

@@ -29,6 +29,8 @@ final class LayerChain<State: EventSourced>: Sendable {
   /// In the order of their ends. Until the journal is closed, each layer refers back to this object, which rebuilds it.
   private let known = Lock<[Layer]>([])
   private let lineage = Lock(LayerLineage())
+  /// The newest erasure that the log or the record of a layer has shown; 0 if none has.
+  private let knownErasure = Lock<Revision>(0)
   private let isClosed = Lock(false)
 
   /// The problems that layers report.
@@ -154,6 +156,32 @@ final class LayerChain<State: EventSourced>: Sendable {
     findings.found.withLock { $0.damaged.subtract(names) }
   }
 
+  var newestErasure: Revision { knownErasure.withLock { $0 } }
+
+  func noteErasure(at revision: Revision) {
+    knownErasure.withLock { $0 = max($0, revision) }
+  }
+
+  /// Forgets layers from before the newest erasure, which have what was erased.
+  /// - Returns: whether there were any.
+  func removeOutdated() -> Bool {
+    let outdated = layers.filter(isOutdated)
+    remove(outdated.map(\.name))
+    for layer in outdated { noteOutdated(layer) }
+    return !outdated.isEmpty
+  }
+
+  private func isOutdated(_ layer: Layer) -> Bool {
+    layer.facts.map { $0.newestErasure < newestErasure } ?? false
+  }
+
+  private func noteOutdated(_ layer: Layer) {
+    note(
+      JournalError(
+        .damaged, "the \(layer.name.noun) is from before an erasure and has what was erased; remove the file",
+        revision: layer.top.revision, path: folder.path(of: layer.name)), of: layer.name)
+  }
+
   /// Forgets all layers, because an erasure has replaced them.
   func removeErased() {
     remove(layers.map(\.name))
@@ -171,15 +199,19 @@ final class LayerChain<State: EventSourced>: Sendable {
       let names = try records.names()
       let known = layers.map(\.name)
       if isInUse { remove(known.filter { !names.contains($0) }) }
+      var found: [Layer] = []
       for name in names where !isInUse || (name.to <= newest && !known.contains(name)) {
         do throws(JournalError) {
-          if let layer = try load(name, through: newest, in: log) { add(layer) }
+          if let layer = try load(name, through: newest, in: log) { found.append(layer) }
         } catch {
           if error.code == .closed { throw error }
           if isInUse, try records.record(name) == nil { continue }
           note(error, of: name)
         }
       }
+      noteErasure(at: found.compactMap { $0.facts?.newestErasure }.max() ?? 0)
+      // No reader may see one that is outdated.
+      for layer in found { if isOutdated(layer) { noteOutdated(layer) } else { add(layer) } }
       if !isInUse { return }
       // If layers were removed meanwhile, others have replaced them.
       if Set(try records.names()).isSuperset(of: names) { return }

@@ -80,6 +80,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// - Parameter events: those since the version before.
   func accept(_ version: Version<State>, _ events: EventTally) -> Version<State> {
     waitForRoom()
+    // Of an opening, or among the entries of other nodes.
+    if events.newestErasure > 0 { chain.noteErasure(at: events.newestErasure) }
     return accepted.withLock { accepted in
       accepted.eventCount += events.count
       accepted.additionCount += events.additionCount
@@ -629,8 +631,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     }
     let facts = SnapshotFacts(
       byteCount: written.byteCount, pageChecksums: written.pageChecksums, stateDigest: written.stateDigest,
-      entryDigest: header.head.digest, schema: State.schema, generation: generation, start: start,
-      checkpoints: checkpoints)
+      entryDigest: header.head.digest, schema: State.schema, generation: generation,
+      newestErasure: chain.newestErasure, start: start, checkpoints: checkpoints)
     try chain.records.write(name, facts)
     return facts
   }

@@ -75,6 +75,9 @@ struct SnapshotFacts: Sendable, Equatable {
   var schema: String
   /// How often its content was written: once, and once for each merge.
   var generation: Int
+  /// The newest erasure in the log when it was written; 0 if there was none. An erasure keeps all digests, so only this
+  /// tells whether a file that was brought back has what was erased since.
+  var newestErasure: Revision = 0
   /// The checkpoint below it.
   var start: LayerCheckpoint
   /// Its checkpoints, in ascending order, at least one.
@@ -90,7 +93,7 @@ struct SnapshotFacts: Sendable, Equatable {
 
 // Documentation/Format.md, "The record of a layer".
 extension SnapshotFacts {
-  private static let version: UInt64 = 3
+  private static let version: UInt64 = 4
   private static let checksumByteCount = 4
   /// Keeps sums of counts from overflowing; no valid count comes near this limit.
   private static let countLimit = 1 << 56
@@ -98,7 +101,7 @@ extension SnapshotFacts {
   /// The bytes of a record's file: an item of CBOR and its checksum.
   func encoded() -> [UInt8] {
     var writer = CBORWriter(reserving: 256 + 4 * pageChecksums.count + 64 * checkpoints.count)
-    writer.appendArrayHead(count: 9)
+    writer.appendArrayHead(count: 10)
     writer.append(unsigned: Self.version)
     writer.append(text: schema)
     writer.append(unsigned: UInt64(byteCount))
@@ -109,6 +112,7 @@ extension SnapshotFacts {
       writer.appendBytesHead(count: 0)
     }
     writer.append(unsigned: UInt64(generation))
+    writer.append(unsigned: UInt64(newestErasure))
     start.append(to: &writer)
     writer.appendArrayHead(count: checkpoints.count)
     for checkpoint in checkpoints { checkpoint.append(to: &writer) }
@@ -147,7 +151,7 @@ extension SnapshotFacts {
   }
 
   private init(_ reader: inout CBORReader) throws(CBORError) {
-    try reader.expectArray(count: 9)
+    try reader.expectArray(count: 10)
     guard try reader.readUnsigned() == Self.version else { throw CBORError(.unexpectedItem, at: 0) }
     schema = try reader.readText()
     byteCount = try Self.count(&reader)
@@ -156,6 +160,7 @@ extension SnapshotFacts {
     stateDigest = ContentDigest(bytes: digest)
     guard digest.isEmpty || stateDigest != nil else { throw CBORError(.unexpectedItem, at: reader.offset) }
     generation = try Self.count(&reader)
+    newestErasure = try Self.count(&reader)
     start = try Self.checkpoint(&reader)
     checkpoints = []
     for _ in 0..<(try reader.readArrayHead()) {

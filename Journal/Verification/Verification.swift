@@ -276,7 +276,7 @@ private struct Verifier<State: EventSourced> {
           .damaged, "the entry's checkpoint does not match the base of the history",
           revision: entry, path: base.file.path))
     }
-    result.isBaseProven = !vouched.isEmpty
+    result.isBaseProven = !vouched.isEmpty && vouched.allSatisfy { $0.stateDigest == base.stateDigest }
     if let voucher, vouched.isEmpty {
       note(
         JournalError(
@@ -346,6 +346,13 @@ private struct Verifier<State: EventSourced> {
     }
     for problem in state.problems() {
       note(JournalError(.damaged, "the state breaks a rule: \(problem)", revision: expected.revision))
+    }
+    if result.head == expected.head, StateDigest.digest(of: state) != StateDigest.digest(of: expected.state) {
+      note(
+        JournalError(
+          .damaged,
+          "the state that the journal shows differs from the one that its entries make; close it, remove the files in the "
+            + "folder snapshots, and open it again", revision: expected.revision))
     }
     for problem in expected.state.indexProblems() {
       note(JournalError(.damaged, problem, revision: expected.revision))

@@ -236,4 +236,55 @@ import Testing
       try follower.close()
     }
   }
+
+  /// An erasure keeps the digests of all entries, so the layers and snapshots from before it still fit the log. One that
+  /// a program brought back gave the erased item again, and updates of it were acknowledged.
+  @Test(arguments: [false, true]) func layersFromBeforeAnErasureThatAreBroughtBackAreNotUsed(
+    _ keepsOthers: Bool
+  ) throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Finds.journal")
+      let snapshots = url.appending(path: "snapshots")
+      let saved = folder.url.appending(path: "Saved")
+      var options = JournalOptions()
+      options.snapshots.eventCount = 4
+      options.snapshots.additionsPerEvent = 1
+      let journal = try CatalogJournal.create(at: url, options: options)
+      for number in 1...20 {
+        try journal.commit { _ = try $0.addItem(kind: "find", attributes: ["name": .string("find \(number)")]) }
+      }
+      journal.waitForLayers()
+      try journal.takeSnapshot()
+      try journal.close()
+      try FileManager.default.copyItem(at: snapshots, to: saved)
+      try CatalogJournal.erase([.item(7)], at: url, reason: "by law", options: options)
+      // As a program does that syncs folders.
+      let files = FileManager.default
+      if !keepsOthers {
+        try files.removeItem(at: snapshots)
+        try files.createDirectory(at: snapshots, withIntermediateDirectories: false)
+      }
+      for name in try files.contentsOfDirectory(atPath: saved.path) {
+        let target = snapshots.appending(path: name)
+        if !files.fileExists(atPath: target.path) {
+          try files.copyItem(at: saved.appending(path: name), to: target)
+        }
+      }
+      for mode in [CatalogJournal.Mode.readOnly, .follow, .readWrite, .readWrite] {
+        let again = try CatalogJournal.open(at: url, mode: mode, options: options)
+        #expect(again.state.isErased(.item(7)) && again.state.item(7) == nil)
+        #expect(try again.state(asOf: .revision(20)).item(7) == nil)
+        #expect(try again.verify().problems.allSatisfy { !$0.isDamage })
+        if mode == .readWrite {
+          #expect(throws: JournalError.self) { try again.commit { try $0.updateItem(7, set: ["a": 1]) } }
+          try again.commit { try $0.updateItem(8, set: ["stars": 1]) }
+          again.waitForLayers()
+        } else {
+          let problem = again.snapshotProblems.first { $0.message.contains("from before an erasure") }
+          #expect(problem != nil, "\(again.snapshotProblems)")
+        }
+        try again.close()
+      }
+    }
+  }
 }

@@ -517,6 +517,62 @@ import Testing
     }
   }
 
+  /// An erasure keeps the digests of all entries, so the base from before it still fits the log. Restored from an older
+  /// backup, it gave the erased item again.
+  @Test(arguments: [false, true]) func aBaseFromBeforeAnErasureIsRefused(hasLayers: Bool) throws {
+    try withTemporaryFolder { folder in
+      func url(_ name: String) -> URL { folder.url.appending(path: name) }
+      let journal = try CatalogJournal.create(at: url("J"))
+      for number in 1...6 {
+        try journal.commit { _ = try $0.addItem(kind: "find", attributes: ["name": .string("find \(number)")]) }
+      }
+      try journal.close()
+      try CatalogJournal.prune(before: .revision(4), at: url("J"), reason: "room")
+      let pruned = try CatalogJournal.open(at: url("J"))
+      try pruned.backup(to: url("Backup"), sharesImages: false)
+      if hasLayers { try pruned.takeSnapshot() }
+      try pruned.close()
+      try CatalogJournal.erase([.item(2)], at: url("J"), reason: "by law")
+      // The newest erasure is of an entity that is not in the base.
+      try CatalogJournal.erase([.item(6)], at: url("J"), reason: "by law")
+      let erased = try CatalogJournal.open(at: url("J"))
+      if hasLayers { try erased.takeSnapshot() }
+      let verification = try erased.verify(deep: true)
+      #expect(verification.isSound && verification.isBaseProven)
+      try erased.close()
+
+      // Salvage takes the newer base, in whatever order the copies are named.
+      for (index, names) in [["J", "Backup"], ["Backup", "J"]].enumerated() {
+        let report = try CatalogJournal.salvage(names.map(url), to: url("Salvaged \(index)"))
+        #expect(report.isWhole && report.isBaseProven)
+        let salvaged = try CatalogJournal.open(at: url("Salvaged \(index)"))
+        #expect(salvaged.state.isErased(.item(2)) && salvaged.state.isErased(.item(6)))
+        #expect(try salvaged.verify(deep: true).problems.map(\.description) == [])
+        try salvaged.close()
+      }
+
+      let base = url("J").appending(path: "entries/BASE")
+      let right = try Data(contentsOf: base)
+      try FileManager.default.removeItem(at: base)
+      try FileManager.default.copyItem(at: url("Backup").appending(path: "entries/BASE"), to: base)
+      for mode in [CatalogJournal.Mode.readOnly, .readWrite, .follow] {
+        let error = #expect(throws: JournalError.self) { try CatalogJournal.open(at: url("J"), mode: mode) }
+        #expect(error?.code == .damaged && error?.path?.hasSuffix("entries/BASE") == true)
+        #expect(error?.message.contains("from before the erasure of entry 9") == true, "\(error as Any)")
+      }
+      #expect(try !CatalogJournal.diagnose(url("J")).isSound)
+      // No journal with the erased content is made.
+      let error = #expect(throws: JournalError.self) {
+        try CatalogJournal.salvage([url("J"), url("Backup")], to: url("Wrong"))
+      }
+      #expect(error?.code == .damaged && !FileManager.default.fileExists(atPath: url("Wrong").path))
+      try right.write(to: base)
+      let again = try CatalogJournal.open(at: url("J"))
+      #expect(again.state.isErased(.item(2)))
+      try again.close()
+    }
+  }
+
   @Test func pruningErasingAndCollectingAskTheProcessToCloseTheJournalFirst() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Books.journal")
