@@ -194,8 +194,12 @@ import Testing
         ("/api/redo", "{\"author\":\"bob\",\"dryRun\":true}"),
       ]
       var statuses: [Int: Int] = [:]
-      for turn in 0..<TestLength.size(600, long: 30_000) {
+      let count = TestLength.size(600, long: 30_000)
+      var turn = 0
+      // Few of the altered bodies are still valid.
+      while turn < count || statuses[201] == nil && turn < 20_000 {
         let (path, valid) = requests[turn % requests.count]
+        turn += 1
         let body = Self.spoiled(Array(valid.utf8), &random)
         let before = journal.head.revision
         let answer = try served.ask("POST", path, body: body)
@@ -210,7 +214,6 @@ import Testing
         }
       }
       print("bodies: \(statuses)")
-      // Some altered requests were still valid.
       #expect(statuses[400] ?? 0 > 100 && statuses[201] ?? 0 > 0)
       // Nesting as deep as the limit for bodies allows.
       for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
