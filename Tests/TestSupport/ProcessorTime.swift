@@ -8,7 +8,7 @@ package func processorTime(of body: () throws -> Void) rethrows -> Duration {
 }
 
 /// The processor time that this thread has taken.
-private func processorTimeOfThread() -> Duration {
+package func processorTimeOfThread() -> Duration {
   var time = timespec()
   unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
   return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
