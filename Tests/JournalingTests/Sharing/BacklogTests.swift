@@ -198,7 +198,9 @@ import Testing
     try withGate { nodes, journal, gate in
       if fails { gate.fail() }
       let snapshots = nodes.url(0).appending(path: "snapshots").path
-      func hasLayer() throws -> Bool { try !FileManager.default.contentsOfDirectory(atPath: snapshots).isEmpty }
+      func hasLayer() throws -> Bool {
+        try !FileManager.default.contentsOfDirectory(atPath: snapshots).isEmpty
+      }
       // A layer waits for the folder's log for a second at most. After that, the next commit makes it due again.
       for turn in 1...100 where try turn == 1 || !fails && !hasLayer() {
         try journal.commit { draft in
