@@ -146,13 +146,15 @@ package final class PostgresServer: Sendable {
   /// Ends the server at once with `kill -9` of all its processes, as a crash does.
   package func kill() throws {
     let pid = try String(contentsOfFile: "\(path)/postmaster.pid", encoding: .utf8).split(separator: "\n")[0]
-    // The postmaster first, so that it starts no new ones.
-    try Self.runProgram(
-      "sh",
-      [
-        "-c",
-        "children=$(ps -o pid= --ppid \(pid)); kill -9 \(pid) $children; while kill -0 \(pid) 2>/dev/null; do sleep 0.01; done",
-      ])
+    // The postmaster is stopped first, so that it starts no new ones. A server can't start before all have ended.
+    let script = """
+      kill -STOP \(pid)
+      while ps -o stat= -p \(pid) | grep -q '^[^TZ]'; do sleep 0.01; done
+      all="$(echo $(ps -o pid= --ppid \(pid))) \(pid)"
+      kill -9 $all 2>/dev/null
+      while ps -o stat= -p "$all" | grep -q '^[^Z]'; do sleep 0.01; done
+      """
+    try Self.runProgram("sh", ["-c", script])
   }
 
   package var isRunning: Bool { (try? run("pg_ctl", ["status", "-D", path])) != nil }
