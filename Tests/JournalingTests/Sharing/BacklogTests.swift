@@ -95,7 +95,8 @@ import Testing
         return isNewLog && isShort.withLock { $0 } ? .fail(error) : .proceed
       }
       options.log = { notice in
-        guard notice.level != .info else { return }
+        // Others may be about a slow drive.
+        guard notice.level == .error || notice.message.contains("paused by a shortage") else { return }
         notices.withLock { $0.append(notice) }
         isNoted.signal()
       }
