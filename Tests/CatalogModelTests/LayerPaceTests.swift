@@ -32,8 +32,9 @@ struct LayerPaceTests {
 
   /// With a busy writer, layers used not to be merged, because merging waited until there was nothing to write.
   @Test func layersStayFewWhileCommitsComeWithoutAPause() throws {
-    // Merges are rationed by time, so other work of the machine can delay them. As many as an idle journal may have, and
-    // those that are written while one large merge is in progress. Without merges, all that were written would be there.
+    // As many as an idle journal may have, and those that are written while one large merge is in progress. Without
+    // merges, all that were written would be there. Merges are rationed by time, so other work of the machine can
+    // delay them.
     var most = Int.max
     for _ in 0..<3 where most > 40 { most = min(most, try mostLayersWhileCommitsComeWithoutAPause()) }
     #expect(most > 2 && most <= 40, "\(most)")
@@ -78,7 +79,8 @@ struct LayerPaceTests {
   /// Layers that were written during the writing of a large file used to be merged only after it. During ten million
   /// updates, there were 160.
   @Test func layersStayFewWhileALargeFileIsWritten() throws {
-    // Merges are rationed by time, so other work of the machine can delay them. Without merges, it would be 70 each time.
+    // Merges are rationed by time, so other work of the machine can delay them. Without merges, it would be 70 each
+    // time.
     var most = Int.max
     for _ in 0..<3 where most > 24 {
       most = min(most, try mostLayersWhileLargeFilesAreWritten { _, _ in .proceed })
@@ -268,8 +270,8 @@ struct LayerPaceTests {
         return most
       }
     }
-    // Other tests can slow the thread that writes layers, and then it is behind with small items too. What slows it in one
-    // attempt may slow it in the next.
+    // Other tests can slow the thread that writes layers, and then it is behind with small items too. What slows it in
+    // one attempt may slow it in the next.
     var (large, small) = (Int.max, 0)
     let end = ContinuousClock.now + .seconds(300)
     for attempt in 0..<1_000

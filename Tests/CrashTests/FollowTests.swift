@@ -119,8 +119,8 @@ extension Battery {
         print(
           "follow: commits take \(ratio) times as long when followed, and \(ownRatio) times as much processor time"
         )
-        // If the writer did anything for its followers, or waited for them, a ratio would be a multiple. On a busy machine,
-        // the follower and the writer wait for one processor.
+        // If the writer did anything for its followers, or waited for them, a ratio would be a multiple. On a busy
+        // machine, the follower and the writer wait for one processor.
         #expect(ownRatio < 1.5 && ratio < 3)
       }
     }
