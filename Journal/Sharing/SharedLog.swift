@@ -42,10 +42,6 @@ package protocol SharedLogStorage: Sendable {
   func connect(to journal: JournalID) throws(JournalError) -> any SharedLog
 }
 
-extension SharedLogStorage {
-  package var retryTime: Duration { .seconds(20) }
-}
-
 /// An open log to which other nodes also append. After a call has thrown `unreachable`, or an append `unknown`, it
 /// can't be used any more; it must be closed and opened again.
 package protocol SharedLog: EntryLog, AnyObject {

@@ -14,6 +14,7 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
     self.acceptsUnsafeSettings = acceptsUnsafeSettings
   }
 
+  package var retryTime = Duration.seconds(20)
   package var address: String { server.description }
   /// An entry takes several times its size in a message and in the server's memory.
   package var appendByteCount: Int { 128 << 20 }

@@ -718,6 +718,8 @@ import Testing
             try journal.commit { try $0.updateItem(EntityID(number), set: ["turn": .integer(Int64(turn))]) }
           }
         }
+        // The check in the background reads too.
+        while !journal.health.isSound { Thread.sleep(forTimeInterval: 0.01) }
         let before = (reads: reads.withLock { $0 }, changes: changes.withLock { $0 })
         #expect(try journal.backup(to: backup).entryCount == 10)
         let cost = (
@@ -756,6 +758,8 @@ import Testing
         }
         let journal = try CatalogJournal.open(at: url, mode: .readOnly, options: options)
         defer { try? journal.close() }
+        // The check in the background reads too.
+        while !journal.health.isSound { Thread.sleep(forTimeInterval: 0.01) }
         let before = readByteCount.withLock { $0 }
         let backup = folder.url.appending(path: "Finds.backup")
         try journal.backup(to: backup)

@@ -64,7 +64,9 @@ import Testing
     let id = UUID().uuidString.lowercased()
     func url(_ name: String) -> URL { place.appending(path: name, directoryHint: .isDirectory) }
     let old = ["Memory-1-\(id).journal", "Memory-1-\(id).journal.\(id).new"]
-    let others = ["Memory-\(Int(Date().timeIntervalSince1970))-\(id).journal", "Memory-1-\(id).journal.old"]
+    // It would be old after a minute.
+    let soon = Int(Date().timeIntervalSince1970) + 3_600
+    let others = ["Memory-\(soon)-\(id).journal", "Memory-1-\(id).journal.old"]
     for name in old + others {
       // Journals of other tests may remove it as soon as it has its name.
       let copy = url("copy-\(UUID())")

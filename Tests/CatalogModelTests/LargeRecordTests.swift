@@ -161,7 +161,8 @@ import Testing
       options.fileHook = { layers.hold($0) }
       let journal = try CatalogJournal.create(
         at: folder.url.appending(path: "Held.journal"), options: options)
-      let count = layers.commitsBeforeWaiting(120, atLeast: 40) { number in
+      // 42 of these records are more than 4 MiB.
+      let count = layers.commitsBeforeWaiting(120, atLeast: 42) { number in
         _ = try? journal.commit { _ = try $0.addItem(kind: "note", attributes: ["text": text(number)]) }
       }
       let bytes = count * Self.recordByteCount
@@ -320,7 +321,7 @@ private final class HeldLayers: Sendable {
       hasCommitted.signal()
     }
     var count = -1
-    let end = Date() + 60
+    let end = Date() + 300
     while count != committed.load(ordering: .relaxed) || count < least, Date() < end {
       count = committed.load(ordering: .relaxed)
       Thread.sleep(forTimeInterval: 0.5)

@@ -32,6 +32,15 @@ struct LayerPaceTests {
 
   /// With a busy writer, layers used not to be merged, because merging waited until there was nothing to write.
   @Test func layersStayFewWhileCommitsComeWithoutAPause() throws {
+    // As many as an idle journal may have, and those that are written while one large merge is in progress. Without
+    // merges, all that were written would be there. Merges are rationed by time, so other work of the machine can
+    // delay them.
+    var most = Int.max
+    for _ in 0..<3 where most > 40 { most = min(most, try mostLayersWhileCommitsComeWithoutAPause()) }
+    #expect(most > 2 && most <= 40, "\(most)")
+  }
+
+  private func mostLayersWhileCommitsComeWithoutAPause() throws -> Int {
     try withTemporaryFolder { folder in
       var options = JournalOptions(snapshots: .often(8))
       let writtenCount = Atomic<Int>(0)
@@ -56,10 +65,6 @@ struct LayerPaceTests {
         if count > 4_000 { Thread.sleep(forTimeInterval: 0.001) }
         if count % 50 == 0 { most = max(most, try journal.statistics().layerCount) }
       }
-      // As many as an idle journal may have, and those that are written while one large merge is in progress. Without
-      // merges, all that were written would be there.
-      #expect(most > 2)
-      #expect(most <= 40)
       let statistics = try journal.statistics()
       // Without any merge, it would be 1.
       #expect(statistics.writeAmplification > 1)
@@ -67,14 +72,19 @@ struct LayerPaceTests {
       let problems = try journal.verify(deep: true).problems.map(\.description)
       #expect(problems == [], "\(problems)")
       try journal.close()
+      return most
     }
   }
 
   /// Layers that were written during the writing of a large file used to be merged only after it. During ten million
   /// updates, there were 160.
   @Test func layersStayFewWhileALargeFileIsWritten() throws {
-    let most = try mostLayersWhileLargeFilesAreWritten { _, _ in .proceed }
-    // Without merges, it would be 70.
+    // Merges are rationed by time, so other work of the machine can delay them. Without merges, it would be 70 each
+    // time.
+    var most = Int.max
+    for _ in 0..<3 where most > 24 {
+      most = min(most, try mostLayersWhileLargeFilesAreWritten { _, _ in .proceed })
+    }
     #expect(most > 2 && most <= 24, "\(most)")
   }
 
@@ -116,9 +126,10 @@ struct LayerPaceTests {
     try withTemporaryFolder { folder in
       let busy = Lock<CatalogJournal?>(nil)
       let times = Lock<[Duration]>([])
-      // A commit that waits for room while the writing thread is busy waits for ten seconds.
-      let limit = Duration.seconds(9)
+      // A commit that waits for room while the writing thread is busy waits for `patience`.
+      let limit = Duration.seconds(100)
       var options = JournalOptions(snapshots: .often(8))
+      options.snapshots.patience = 120
       options.snapshots.backlogCount = 32
       options.snapshots.additionsPerEvent = 1
       options.snapshots.layerLimit = 100
@@ -133,7 +144,7 @@ struct LayerPaceTests {
           let time = try? ContinuousClock().measure {
             _ = try journal.commit { draft in for _ in 0..<8 { _ = try draft.addItem(kind: "two") } }
           }
-          times.withLock { $0.append(time ?? .seconds(100)) }
+          times.withLock { $0.append(time ?? limit) }
         }
         return .proceed
       }
@@ -259,9 +270,12 @@ struct LayerPaceTests {
         return most
       }
     }
-    // Other tests can slow the thread that writes layers, and then it is behind with small items too.
+    // Other tests can slow the thread that writes layers, and then it is behind with small items too. What slows it in
+    // one attempt may slow it in the next.
     var (large, small) = (Int.max, 0)
-    for _ in 0..<12 where large > max(2_000, 4 * small) {
+    let end = ContinuousClock.now + .seconds(300)
+    for attempt in 0..<1_000
+    where large > max(2_000, 4 * small) && (attempt < 12 || ContinuousClock.now < end) {
       large = try mostEventsInNoFile(noteByteCount: 4_000)
       small = try mostEventsInNoFile(noteByteCount: 40)
     }
@@ -474,13 +488,19 @@ struct LayerPaceTests {
       try withTemporaryFolder { folder in
         let mayWrite = DispatchSemaphore(value: 0)
         let isHeld = Atomic<Bool>(true)
+        // The processor time of the thread that writes layers, to which other tests do not add.
+        let start = Lock(Duration.zero)
+        let end = Lock(Duration.zero)
         var options = JournalOptions(snapshots: .often(8))
         options.fileHook = { operation in
+          guard operation.path.contains("/snapshots/") else { return .proceed }
           if operation.kind == .create, operation.path.hasSuffix(".plist.new"),
             isHeld.exchange(false, ordering: .acquiringAndReleasing)
           {
             mayWrite.wait()
+            start.withLock { $0 = processorTimeOfThread() }
           }
+          end.withLock { $0 = processorTimeOfThread() }
           return .proceed
         }
         let journal = try CatalogJournal.create(
@@ -488,23 +508,22 @@ struct LayerPaceTests {
         for _ in 0..<checkpointCount {
           try journal.commit { draft in for _ in 0..<8 { _ = try draft.addItem(kind: "one") } }
         }
-        let clock = ContinuousClock()
-        let start = clock.now
         mayWrite.signal()
         journal.waitForLayers()
-        let seconds = (clock.now - start) / .seconds(1)
+        let seconds = (end.withLock { $0 } - start.withLock { $0 }) / .seconds(1)
+        #expect(seconds > 0)
         #expect(journal.chain.layers.reduce(0) { $0 + $1.checkpoints.count } == checkpointCount)
         try journal.close()
         return seconds / Double(8 * checkpointCount)
       }
     }
-    // Other tests can slow one of the two measurements.
-    var ratio = Double.infinity
-    for _ in 0..<3 where ratio >= 3 {
-      let few = try secondsPerEvent(checkpointCount: 400)
-      ratio = min(ratio, try secondsPerEvent(checkpointCount: 3_200) / few)
+    // Other tests can slow one of the two measurements by using the same caches.
+    var (few, many) = (Double.infinity, Double.infinity)
+    for _ in 0..<6 where many >= few * 3 {
+      few = min(few, try secondsPerEvent(checkpointCount: 400))
+      many = min(many, try secondsPerEvent(checkpointCount: 3_200))
     }
     // It was 5.5.
-    #expect(ratio < 3, "an event took \(ratio) times as long")
+    #expect(many < few * 3, "an event took \(many / few) times as long")
   }
 }

@@ -294,6 +294,8 @@ struct LayerTests {
       let bound = 384
       options.snapshots.backlogCount = bound / additionsPerEvent
       options.snapshots.additionsPerEvent = additionsPerEvent
+      // Otherwise commits would continue while this test has no time to look.
+      options.snapshots.patience = 600
       try garden.reopen(options: options)
       let journal = garden.journal
       let before = journal.head.revision
@@ -308,7 +310,7 @@ struct LayerTests {
       }
       // The writer gets as far as the bound, and no further.
       var count = -1
-      let end = Date() + 60
+      let end = Date() + 300
       // On a busy machine a commit can take long, too.
       while count != committed.load(ordering: .relaxed) || count <= bound / 4, Date() < end {
         count = committed.load(ordering: .relaxed)

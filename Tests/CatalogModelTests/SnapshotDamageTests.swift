@@ -42,7 +42,7 @@ struct SnapshotDamageTests {
     try withSnapshot { garden, snapshot in
       let whole = Array(try Data(contentsOf: snapshot.url))
       let older = Array(try garden.archive(asOf: 20))
-      var replacements = [older, older + [UInt8](repeating: 0, count: whole.count - older.count)]
+      var replacements = [older, older + [UInt8](repeating: 0, count: max(0, whole.count - older.count))]
       replacements.append(generator.bytes(whole.count))
       replacements.append([UInt8](repeating: 0, count: whole.count))
       replacements.append(whole.reversed())

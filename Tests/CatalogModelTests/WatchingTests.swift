@@ -89,6 +89,7 @@ struct WatchingTests {
       }
       let updates = journal.updates(of: query)
       let changes = journal.changes
+      let hasAnswer = Lock(false)
       let watcher = Task {
         var shown: [ItemID<Recipe>] = []
         var answers = 0
@@ -96,6 +97,7 @@ struct WatchingTests {
           shown = try #require(shown.applying(update.difference))
           #expect(shown == update.items.ids)
           answers += 1
+          hasAnswer.withLock { $0 = true }
         }
         return (shown, answers)
       }
@@ -110,6 +112,8 @@ struct WatchingTests {
         }
         return records
       }
+      // On a busy machine, all commits could otherwise come before it.
+      for _ in 0..<60_000 where !hasAnswer.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
       try await withThrowingTaskGroup(of: Void.self) { group in
         for (writer, id) in ids.enumerated() {
           group.addTask {

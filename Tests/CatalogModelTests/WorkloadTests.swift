@@ -62,7 +62,8 @@ import Testing
   @Test func smallUpdatesOfLargeItemsByOneCallerKeepOpeningFastAndStatesRight() throws {
     let itemCount = TestLength.size(1_000, long: 100_000)
     let note = String(repeating: "x", count: 2_000)
-    try Workload.run { load in
+    // On a busy machine, commits wait for layers.
+    try Workload.run(backlogCount: 4_096) { load in
       try load.commit(itemCount, perEntry: 100) { draft, _, _ in
         try draft.addItem(kind: "book", attributes: ["note": .string(note)])
       }
@@ -98,22 +99,29 @@ private final class Workload {
   /// How many events an opening may replay, apart from the largest entry. By default, all of them may be additions.
   var replayLimit = SnapshotPolicy.automatic.backlogCount * SnapshotPolicy.automatic.additionsPerEvent
 
+  private let options: JournalOptions
+
   /// A small cache, because what the journal keeps of its files must not hide that other memory grows.
-  private static let options: JournalOptions = {
+  private static func options(_ backlogCount: Int) -> JournalOptions {
     var options = JournalOptions(cacheByteCount: 64 << 20)
     // On a busy machine, the thread that writes layers hardly runs.
     options.snapshots.patience = 600
+    options.snapshots.backlogCount = backlogCount
     return options
-  }()
-
-  private init(_ url: URL) throws {
-    self.url = url
-    journal = try CatalogJournal.create(at: url, options: Self.options)
   }
 
-  static func run(_ body: (Workload) throws -> Void) throws {
+  private init(_ url: URL, _ options: JournalOptions) throws {
+    self.url = url
+    self.options = options
+    journal = try CatalogJournal.create(at: url, options: options)
+  }
+
+  /// - Parameter backlogCount: how many events may be in no file before commits wait.
+  static func run(
+    backlogCount: Int = SnapshotPolicy.automatic.backlogCount, _ body: (Workload) throws -> Void
+  ) throws {
     try withTemporaryFolder { folder in
-      let load = try Workload(folder.url.appending(path: "Load.journal"))
+      let load = try Workload(folder.url.appending(path: "Load.journal"), options(backlogCount))
       try body(load)
       try load.finish()
     }
@@ -144,7 +152,7 @@ private final class Workload {
 
   /// Checks what an opening finds now, between commits, as it would after a kill.
   private func look() throws {
-    let found = try CatalogJournal.open(at: url, mode: .readOnly, options: Self.options)
+    let found = try CatalogJournal.open(at: url, mode: .readOnly, options: options)
     let statistics = try found.statistics()
     #expect(found.head.revision == journal.head.revision)
     #expect(statistics.replayedEventCount <= replayLimit + largest)
@@ -179,7 +187,7 @@ private final class Workload {
     let head = journal.head
     try expect(digests, of: journal)
     try journal.close()
-    let opened = try CatalogJournal.open(at: url, options: Self.options)
+    let opened = try CatalogJournal.open(at: url, options: options)
     #expect(opened.head == head)
     let policy = SnapshotPolicy.automatic
     #expect(try opened.statistics().replayedEventCount <= policy.eventCount * policy.additionsPerEvent)

@@ -61,7 +61,7 @@ import Testing
   private func served(_ command: String) -> String {
     """
     \(command) > address & server=$!
-    for i in $(seq 400); do if [ -s address ]; then break; fi; sleep 0.05; done
+    for i in $(seq 6000); do if [ -s address ]; then break; fi; sleep 0.05; done
     kill -TERM $server
     wait $server
     grep -q 127.0.0.1 address

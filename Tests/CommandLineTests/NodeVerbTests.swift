@@ -49,6 +49,15 @@ struct NodeVerbTests {
 
   /// An importer that ran again after losing its revision changed the items of other nodes.
   @Test func aGitImportBesideCommitsOfAnotherNodeChangesOnlyItsOwnItems() throws {
+    // With fewer commits during the import, the nodes have not competed.
+    var count = 0
+    for _ in 0..<10 where count < 2 { count = try importBesideCommits() }
+    #expect(count > 1)
+  }
+
+  /// Imports a repository while another node imports lists.
+  /// - Returns: how many lists there were.
+  private func importBesideCommits() throws -> Int {
     try withTemporaryFolder { folder in
       let (one, other) = try makeNodes(in: folder)
       var repository = try MadeRepository(folder.path("repository"))
@@ -73,8 +82,6 @@ struct NodeVerbTests {
         #expect(try journal("import", other, "plist", list, "--store", "\(count)").code == 0)
         count += 1
       }
-      // Otherwise the nodes have not competed.
-      #expect(count > 1)
       let again = try journal("import", one, "git", repository.path)
       #expect(again.code == 0 && again.output.contains("imported 0 commits"), "\(again)")
       let items = try items(of: one)
@@ -87,6 +94,7 @@ struct NodeVerbTests {
       let tasks = items.filter { $0.kind == "toDo" }
       #expect(tasks.count == 3 * count)
       #expect(tasks.allSatisfy { $0["title"] != nil && $0["path"] == nil && $0["text"] == nil })
+      return count
     }
   }
 

@@ -424,7 +424,7 @@ struct ShareVerbTests {
       }
       func waitFor(_ text: String) throws {
         var said = ""
-        for _ in 0..<3000 where !said.contains(text) {
+        for _ in 0..<30_000 where !said.contains(text) {
           usleep(10_000)
           said = try String(contentsOfFile: errors, encoding: .utf8)
         }

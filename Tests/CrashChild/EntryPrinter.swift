@@ -22,18 +22,20 @@ enum EntryPrinter {
   }
 }
 
-/// Commits `count` times, and prints how many system calls read and wrote meanwhile.
+/// Commits `count` times, and prints how many system calls read and wrote meanwhile, and how long it took.
 enum CountedCommits {
   static func run(_ url: URL, _ count: Int) throws {
     let journal = try Journal<Logbook>.open(at: url, options: JournalOptions(snapshots: .manual))
     let before = try counts()
-    let start = ContinuousClock.now
+    let start = (ContinuousClock.now, processorTimeOfProcess())
     for turn in 1...count { try journal.commit(note: "\(turn)") { try $0.write(1, "\(turn)") } }
-    let duration = ContinuousClock.now - start
+    let duration = ContinuousClock.now - start.0
+    let processorTime = processorTimeOfProcess() - start.1
     for (name, number) in try counts() where name.hasPrefix("sysc") {
       say("\(name) \(number - (before[name] ?? 0))")
     }
     say("microseconds \(duration / .microseconds(1))")
+    say("processor \(processorTime / .microseconds(1))")
     try journal.close()
   }
 

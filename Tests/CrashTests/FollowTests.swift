@@ -91,29 +91,37 @@ extension Battery {
     /// The measurements alternate, each with a new journal, because other work of the machine slows both.
     @Test func theWriterCommitsAboutAsFastWithAFollowerAsWithout() throws {
       try withFolderInMemory { folder in
-        func microseconds(_ name: String, followed: Bool) throws -> Double {
+        /// How long the commits take, and the writer's own processor time.
+        func times(_ name: String, followed: Bool) throws -> (whole: Double, own: Double) {
           let url = URL(fileURLWithPath: "\(folder)/\(name).journal")
           defer { try? FileManager.default.removeItem(at: url) }
           try Journal<Logbook>.create(at: url).close()
           let follower = followed ? try Child(["follow", url.path, "0"]) : nil
           let lines = try Child(["count", url.path, "3000"]).end()
           _ = try follower?.kill()
-          let line = try #require(lines.first { $0.hasPrefix("microseconds ") })
-          return try #require(Double(line.dropFirst(13)))
+          func number(_ name: String) throws -> Double {
+            let line = try #require(lines.first { $0.hasPrefix("\(name) ") })
+            return try #require(Double(line.dropFirst(name.count + 1)))
+          }
+          return (try number("microseconds"), try number("processor"))
         }
-        var (alone, followed): ([Double], [Double]) = ([], [])
-        var ratio = Double.infinity
+        var (alone, followed): ([(whole: Double, own: Double)], [(whole: Double, own: Double)]) = ([], [])
+        var (ratio, ownRatio) = (Double.infinity, Double.infinity)
         for turn in 0..<41 {
-          if turn % 2 == 0 { alone.append(try microseconds("\(turn)a", followed: false)) }
-          followed.append(try microseconds("\(turn)b", followed: true))
-          if turn % 2 == 1 { alone.append(try microseconds("\(turn)c", followed: false)) }
+          if turn % 2 == 0 { alone.append(try times("\(turn)a", followed: false)) }
+          followed.append(try times("\(turn)b", followed: true))
+          if turn % 2 == 1 { alone.append(try times("\(turn)c", followed: false)) }
           // Compare the fastest of each, because other work of the machine only makes them slower.
-          ratio = try #require(followed.min()) / #require(alone.min())
-          if turn >= Battery.size(6, long: 40), ratio < 1.5 { break }
+          ratio = try #require(followed.map { $0.whole }.min()) / #require(alone.map { $0.whole }.min())
+          ownRatio = try #require(followed.map { $0.own }.min()) / #require(alone.map { $0.own }.min())
+          if turn >= Battery.size(6, long: 40), ratio < 1.5, ownRatio < 1.5 { break }
         }
-        print("follow: commits take \(ratio) times as long when followed")
-        // If the writer did anything for its followers, or waited for them, the ratio would be a multiple.
-        #expect(ratio < 1.5)
+        print(
+          "follow: commits take \(ratio) times as long when followed, and \(ownRatio) times as much processor time"
+        )
+        // If the writer did anything for its followers, or waited for them, a ratio would be a multiple. On a busy
+        // machine, the follower and the writer wait for one processor.
+        #expect(ownRatio < 1.5 && ratio < 3)
       }
     }
 

@@ -11,20 +11,23 @@ final class Browser {
       .first { FileManager.default.isExecutableFile(atPath: $0) }
   }
 
-  private let driver = Process()
-  private let port: UInt16
+  private var driver = Process()
+  private var port: UInt16 = 0
   private var session = ""
 
   init(width: Int = 1280, height: Int = 860) throws {
-    // A random port, because the driver can't be told to choose a free one.
-    port = UInt16.random(in: 20_000...29_999)
-    driver.executableURL = URL(fileURLWithPath: Self.path(of: "chromedriver") ?? "")
-    driver.arguments = ["--port=\(port)"]
-    driver.standardOutput = FileHandle.nullDevice
-    driver.standardError = FileHandle.nullDevice
-    try driver.run()
-    let end = Date() + 300
-    while (try? command("GET", "/status")) == nil, Date() < end { usleep(50_000) }
+    // A random port, because the driver can't be told to choose a free one. It ends at once if another program has it.
+    for _ in 0..<10 where !driver.isRunning {
+      repeat { port = UInt16.random(in: 20_000...29_999) } while (try? Client(port: port)) != nil
+      driver = Process()
+      driver.executableURL = URL(fileURLWithPath: Self.path(of: "chromedriver") ?? "")
+      driver.arguments = ["--port=\(port)"]
+      driver.standardOutput = FileHandle.nullDevice
+      driver.standardError = FileHandle.nullDevice
+      try driver.run()
+      let end = Date() + 300
+      while (try? command("GET", "/status")) == nil, driver.isRunning, Date() < end { usleep(50_000) }
+    }
     let arguments = [
       "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
       "--window-size=\(width),\(height)",
@@ -44,6 +47,7 @@ final class Browser {
 
   deinit {
     _ = try? command("DELETE", session)
+    guard driver.isRunning else { return }
     // Tests may run on threads that block other signals, which the process inherits.
     kill(driver.processIdentifier, SIGKILL)
     driver.waitUntilExit()

@@ -21,7 +21,8 @@ import Testing
   @Test func aRequestTruncatedAnywhereWritesNothing() throws {
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)
-      let served = try ServedJournal(journal)
+      // A busy server may notice late that clients have ended.
+      let served = try ServedJournal(journal) { $0.connectionLimit = 1024 }
       let whole = request(served)
       for count in whole.indices {
         let client = try Client(port: served.server.port)
@@ -122,7 +123,7 @@ import Testing
   @Test func invalidRequestsAreAnsweredOrDisconnectedAndWriteNothing() throws {
     try withTemporaryFolder { folder in
       let journal = try makeBooks(folder)
-      let served = try ServedJournal(journal)
+      let served = try ServedJournal(journal) { $0.connectionLimit = 1024 }
       var generator = SeededGenerator()
       let valid = request(served)
       let paths = [
@@ -194,8 +195,12 @@ import Testing
         ("/api/redo", "{\"author\":\"bob\",\"dryRun\":true}"),
       ]
       var statuses: [Int: Int] = [:]
-      for turn in 0..<TestLength.size(600, long: 30_000) {
+      let count = TestLength.size(600, long: 30_000)
+      var turn = 0
+      // Few of the altered bodies are still valid.
+      while turn < count || statuses[201] == nil && turn < 20_000 {
         let (path, valid) = requests[turn % requests.count]
+        turn += 1
         let body = Self.spoiled(Array(valid.utf8), &random)
         let before = journal.head.revision
         let answer = try served.ask("POST", path, body: body)
@@ -210,7 +215,6 @@ import Testing
         }
       }
       print("bodies: \(statuses)")
-      // Some altered requests were still valid.
       #expect(statuses[400] ?? 0 > 100 && statuses[201] ?? 0 > 0)
       // Nesting as deep as the limit for bodies allows.
       for (open, close) in [("[", "]"), ("{\"a\":", "}")] {

@@ -54,24 +54,23 @@ final class Cluster {
     try primary.sql("SELECT pg_reload_conf()")
     // Commits wait only after the checkpointer has read the setting, which it does between two checkpoints.
     for _ in 0..<2 { try primary.sql("CHECKPOINT") }
-    for _ in 0..<300 {
-      if try isSynchronous { return }
+    try waitUntilSynchronous()
+  }
+
+  private func waitUntilSynchronous() throws {
+    let count = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
+    for _ in 0..<3000 {
+      if try primary.sql(count).hasPrefix("1") { return }
       usleep(100_000)
     }
     throw PostgresFailure(description: "the standby does not follow the primary")
-  }
-
-  private var isSynchronous: Bool {
-    get throws {
-      try primary.sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'").hasPrefix("1")
-    }
   }
 
   // MARK: Faults
 
   /// Kills the primary, promotes the standby, and makes a new standby in the primary's place.
   func failOver() throws {
-    for _ in 0..<300 where try !isSynchronous { usleep(100_000) }
+    try waitUntilSynchronous()
     let old = primary
     try old.kill()
     try standby.promote()
@@ -144,6 +143,12 @@ final class Cluster {
     try file.close()
     usleep(microseconds)
     try FileManager.default.removeItem(atPath: ballast)
-    if !primary.isRunning { try primary.start() }
+    // The server may still be about to end.
+    for _ in 0..<3000 {
+      if (try? primary.sql("SELECT 1")) != nil { return }
+      if !primary.isRunning { try? primary.start() }
+      usleep(100_000)
+    }
+    throw PostgresFailure(description: "the primary does not come back")
   }
 }

@@ -30,7 +30,7 @@ struct ConnectingTests: SharedLogbook {
       try node.run()
       func lineCount() throws -> Int { try Data(contentsOf: output).count { $0 == UInt8(ascii: "\n") } }
       // The first line says that the journal is open. Each of the others is a commit.
-      for _ in 0..<3000 where try lineCount() < 4 { usleep(10_000) }
+      for _ in 0..<12_000 where try lineCount() < 4 { usleep(10_000) }
       kill(node.processIdentifier, SIGKILL)
       node.waitUntilExit()
       #expect(try lineCount() >= 4)

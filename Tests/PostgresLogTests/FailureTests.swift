@@ -123,8 +123,8 @@ struct FailureTests: SharedLogbook {
         }
         if run == 1 { try fast.commit { try $0.write(2, "fast") } }
         if run == 2 {
-          // About 320 KB a second.
-          proxy.delay(by: .milliseconds(200))
+          // About 520 KB a second: more than five seconds in all.
+          proxy.delay(by: .milliseconds(125))
           group.enter()
           let isStarted = Threads.start {
             sleep(1)
@@ -278,7 +278,7 @@ struct FailureTests: SharedLogbook {
     let (primary, standby) = try serverWithStandby()
     try withTemporaryFolder { folder in
       try share(at: primary.address, in: folder)
-      let nodes = try nodes(2, at: primary.address, in: folder)
+      let nodes = try nodes(2, at: primary.address, in: folder, options: Self.patientOptions)
       try nodes[1].close()
       let revision = Lock<Revision?>(nil)
       let done = DispatchGroup()
@@ -319,7 +319,7 @@ struct FailureTests: SharedLogbook {
     let address = primary.address(setting: "client_min_messages=\(level)")
     try withTemporaryFolder { folder in
       try share(at: address, in: folder)
-      let node = try nodes(1, at: address, in: folder)[0]
+      let node = try nodes(1, at: address, in: folder, options: Self.patientOptions)[0]
       let revision = Lock<Revision?>(nil)
       let done = DispatchGroup()
       try standby.pause(true)
@@ -355,9 +355,14 @@ struct FailureTests: SharedLogbook {
         CREATE TRIGGER warn AFTER INSERT ON journal_entries EXECUTE FUNCTION warn();
         """)
       let node = try nodes(1, at: server.address, in: folder)[0]
-      let start = ContinuousClock.now
-      #expect(try node.commit { try $0.write(2, "warned") }.revision == 2)
-      #expect(ContinuousClock.now - start < .seconds(10))
+      var best = Duration.seconds(60)
+      // On a busy machine, a single commit may take long.
+      for turn in 2...11 where best >= .seconds(10) {
+        let start = ContinuousClock.now
+        #expect(try node.commit { try $0.write(2, "warned \(turn)") }.revision == turn)
+        best = min(best, ContinuousClock.now - start)
+      }
+      #expect(best < .seconds(10))
       try node.close()
     }
     try server.stop()

@@ -27,8 +27,23 @@ struct NearAndFar {
   }
 }
 
+/// Tries appends again for as long as a killed server takes to come back on a busy machine.
+private struct PatientSharing: LogSharing {
+  func storage(at address: String) throws(JournalError) -> any SharedLogStorage {
+    var storage = try PostgresStorage(address)
+    storage.retryTime = .seconds(600)
+    return storage
+  }
+}
+
 extension SharedLogbook {
   static var options: JournalOptions { JournalOptions().sharingThroughPostgres() }
+
+  static var patientOptions: JournalOptions {
+    var options = JournalOptions()
+    options.sharing = PatientSharing()
+    return options
+  }
 
   /// Makes a journal of one entry, and shares it.
   func share(at address: String, in folder: TemporaryFolder) throws {
@@ -41,12 +56,12 @@ extension SharedLogbook {
 
   /// Opens the journal that was shared, and joins it in other folders.
   func nodes(
-    _ count: Int, at address: String, in folder: TemporaryFolder
+    _ count: Int, at address: String, in folder: TemporaryFolder, options: JournalOptions? = nil
   ) throws -> [Journal<Logbook>] {
     try (0..<count).map { node in
       let url = folder.url.appending(path: "Node\(node).journal")
       if node > 0 { try Journal<Logbook>.join(address, at: url) }
-      return try Journal<Logbook>.open(at: url, options: Self.options)
+      return try Journal<Logbook>.open(at: url, options: options ?? Self.options)
     }
   }
 
@@ -87,6 +102,8 @@ extension SharedLogbook {
     let standby = try PostgresServer(["hot_standby=on"], standbyOf: primary)
     try primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
     try primary.sql("SELECT pg_reload_conf()")
+    // Commits wait only after the checkpointer has read the setting, which it does between two checkpoints.
+    for _ in 0..<2 { try primary.sql("CHECKPOINT") }
     try waitForStandbys(1, of: primary)
     return (primary, standby)
   }

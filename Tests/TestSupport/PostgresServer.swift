@@ -73,25 +73,41 @@ package final class PostgresServer: Sendable {
     in folder: String? = nil
   ) throws {
     path = try "\(folder ?? Self.root.get())/\(UUID().uuidString.prefix(8))"
-    port = try Self.freePort()
     if let primary {
-      try run(
+      try Self.run(
         "pg_basebackup",
         [
           "-D", path, "-d", "\(primary.address)&application_name=\(name)", "-R", "-X", "stream",
           "--checkpoint=fast",
         ])
     } else {
-      try run(
+      try Self.run(
         "initdb", ["-D", path, "-U", "journal", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"])
     }
     let all =
       [
-        "port=\(port)", "listen_addresses='127.0.0.1'", "unix_socket_directories=''", "shared_buffers='32MB'",
+        "listen_addresses='127.0.0.1'", "unix_socket_directories=''", "shared_buffers='32MB'",
         "max_connections=200", "wal_level=replica",
       ] + settings
-    try run("sh", ["-c", "printf '%s\\n' \"$@\" >>'\(path)/postgresql.conf'", "sh"] + all)
-    try start()
+    try Self.run("sh", ["-c", "printf '%s\\n' \"$@\" >>'\(path)/postgresql.conf'", "sh"] + all)
+    port = try Self.startAtFreePort(path)
+  }
+
+  /// Starts a new server at a port that no other process takes before the server does.
+  private static func startAtFreePort(_ path: String) throws -> Int {
+    for _ in 0..<10 {
+      let port = try freePort()
+      // Of several, the last one counts.
+      try run("sh", ["-c", "echo port=\(port) >>'\(path)/postgresql.conf'"])
+      do {
+        try start(path)
+        return port
+      } catch {
+        let log = (try? String(contentsOfFile: "\(path).log", encoding: .utf8)) ?? ""
+        guard log.contains("Address already in use") else { throw error }
+      }
+    }
+    throw PostgresFailure(description: "other processes take every free port")
   }
 
   /// The address for a client that connects as a superuser of the server, without a password.
@@ -116,29 +132,31 @@ package final class PostgresServer: Sendable {
   /// Runs SQL, and returns the result, one line for each row.
   @discardableResult
   package func sql(_ text: String, at address: String? = nil) throws -> String {
-    try run(
+    try Self.run(
       "psql", ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", address ?? self.address, "-c", text])
   }
 
   /// Requires TLS and a password of all clients but the tests' superuser, from the next start on.
   /// - Returns: the path of the server's self-signed certificate.
   package func requireTLS() throws -> String {
-    try run(
+    try Self.run(
       "openssl",
       [
         "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
         "subjectAltName=IP:127.0.0.1", "-keyout", "\(path)/server.key", "-out", "\(path)/server.crt",
       ])
     let rules = "host all journal 127.0.0.1/32 trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n"
-    try run(
+    try Self.run(
       "sh", ["-c", "printf '\(rules)' >'\(path)/pg_hba.conf'; echo ssl=on >>'\(path)/postgresql.conf'"])
     return "\(path)/server.crt"
   }
 
-  package func start() throws {
+  package func start() throws { try Self.start(path) }
+
+  private static func start(_ path: String) throws {
     try run(
       "bash",
-      Self.closing + [
+      closing + [
         Self.path(of: "pg_ctl"), "start", "-w", "-s", "-t", "300", "-D", path, "-l", "\(path).log",
       ])
   }
@@ -146,23 +164,25 @@ package final class PostgresServer: Sendable {
   /// Ends the server at once with `kill -9` of all its processes, as a crash does.
   package func kill() throws {
     let pid = try String(contentsOfFile: "\(path)/postmaster.pid", encoding: .utf8).split(separator: "\n")[0]
-    // The postmaster first, so that it starts no new ones.
-    try Self.runProgram(
-      "sh",
-      [
-        "-c",
-        "children=$(ps -o pid= --ppid \(pid)); kill -9 \(pid) $children; while kill -0 \(pid) 2>/dev/null; do sleep 0.01; done",
-      ])
+    // The postmaster is stopped first, so that it starts no new ones. A server can't start before all have ended.
+    let script = """
+      kill -STOP \(pid)
+      while ps -o stat= -p \(pid) | grep -q '^[^TZ]'; do sleep 0.01; done
+      all="$(echo $(ps -o pid= --ppid \(pid))) \(pid)"
+      kill -9 $all 2>/dev/null
+      while ps -o stat= -p "$all" | grep -q '^[^Z]'; do sleep 0.01; done
+      """
+    try Self.runProgram("sh", ["-c", script])
   }
 
-  package var isRunning: Bool { (try? run("pg_ctl", ["status", "-D", path])) != nil }
+  package var isRunning: Bool { (try? Self.run("pg_ctl", ["status", "-D", path])) != nil }
 
   package func stop() throws {
-    try run("pg_ctl", ["stop", "-w", "-s", "-t", "300", "-m", "immediate", "-D", path])
+    try Self.run("pg_ctl", ["stop", "-w", "-s", "-t", "300", "-m", "immediate", "-D", path])
   }
 
   /// Promotes a standby to the primary.
-  package func promote() throws { try run("pg_ctl", ["promote", "-w", "-s", "-t", "300", "-D", path]) }
+  package func promote() throws { try Self.run("pg_ctl", ["promote", "-w", "-s", "-t", "300", "-D", path]) }
 
   /// Stops all its processes from running, or lets them continue.
   package func pause(_ isPaused: Bool) throws {
@@ -174,11 +194,11 @@ package final class PostgresServer: Sendable {
   }
 
   @discardableResult
-  private func run(_ program: String, _ arguments: [String]) throws -> String {
-    let name = Self.path(of: program)
-    guard geteuid() == 0 else { return try Self.runProgram(name, arguments) }
-    let user = ["--reuid=\(Self.userID)", "--regid=\(Self.userID)", "--clear-groups", name]
-    return try Self.runProgram("setpriv", user + arguments)
+  private static func run(_ program: String, _ arguments: [String]) throws -> String {
+    let name = path(of: program)
+    guard geteuid() == 0 else { return try runProgram(name, arguments) }
+    let user = ["--reuid=\(userID)", "--regid=\(userID)", "--clear-groups", name]
+    return try runProgram("setpriv", user + arguments)
   }
 
   /// The path of a program of PostgreSQL, and the name of any other.
@@ -222,20 +242,24 @@ package final class PostgresServer: Sendable {
     return status
   }
 
+  /// The system gives none of these to outgoing connections, so that a server that was killed can start there again.
   private static func freePort() throws -> Int {
-    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(socket) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isFound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        unsafe bind(socket, pointer, length) == 0 && getsockname(socket, pointer, &length) == 0
+    for _ in 0..<1000 {
+      let port = UInt16.random(in: 10_000..<20_000)
+      let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      defer { close(socket) }
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = port.bigEndian
+      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      let isFree = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+          unsafe bind(socket, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
       }
+      if isFree { return Int(port) }
     }
-    guard isFound else { throw PostgresFailure(description: "no port is free") }
-    return Int(UInt16(bigEndian: address.sin_port))
+    throw PostgresFailure(description: "no port is free")
   }
 }
 

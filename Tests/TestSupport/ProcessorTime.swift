@@ -8,8 +8,13 @@ package func processorTime(of body: () throws -> Void) rethrows -> Duration {
 }
 
 /// The processor time that this thread has taken.
-private func processorTimeOfThread() -> Duration {
+package func processorTimeOfThread() -> Duration { time(of: CLOCK_THREAD_CPUTIME_ID) }
+
+/// The processor time that all threads of this process have taken.
+package func processorTimeOfProcess() -> Duration { time(of: CLOCK_PROCESS_CPUTIME_ID) }
+
+private func time(of clock: clockid_t) -> Duration {
   var time = timespec()
-  unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+  unsafe clock_gettime(clock, &time)
   return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
 }
