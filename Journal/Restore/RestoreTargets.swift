@@ -1,12 +1,13 @@
 /// The target records of entities, and what must change with them so that no rule of the model is broken.
 struct RestoreTargets<State: EventSourced> {
   let now: State
-  /// The record of an entity at the point to be restored.
-  let past: (EntityKey) throws -> EntityRecord?
+  /// The state at the point to be restored; nil if no deleted entity may come back because others need it. Called only
+  /// if one is needed.
+  let past: () throws -> State?
   /// The targets. An entity that maps to nil is to be deleted.
   private var records: [EntityKey: EntityRecord?] = [:]
 
-  init(now: State, past: @escaping (EntityKey) throws -> EntityRecord?) {
+  init(now: State, past: @escaping () throws -> State?) {
     self.now = now
     self.past = past
   }
@@ -20,30 +21,53 @@ struct RestoreTargets<State: EventSourced> {
   /// Restores deleted entities that the records refer to, and deletes or changes entities that refer to deleted ones.
   mutating func complete() throws {
     var open = Array(records.keys)
+    var known: State?
     while let entity = open.popLast() {
       if let record = record(of: entity) {
         for reference in State.references(in: record, of: entity.kind)
         where self.record(of: reference) == nil && !now.isErased(reference) {
-          if records[reference] == nil, let past = try past(reference) {
-            set(reference, past)
-            open.append(reference)
-          } else {
-            // It did not exist at that point, or is to be deleted: the record loses the reference.
-            set(entity, Self.record(record, of: entity.kind, without: reference))
-            open.append(entity)
-            break
+          if records[reference] == nil {
+            if known == nil { known = try past() }
+            if let known, known.record(of: reference) != nil {
+              open.append(reference)
+              set(reference, known.record(of: reference))
+              continue
+            }
           }
+          // It did not exist at that point, stays deleted, or is to be deleted: the record loses the reference.
+          set(entity, self.record(record, of: entity, without: reference))
+          open.append(entity)
+          break
         }
       } else if now.record(of: entity) != nil {
         for referrer in now.referrers(to: entity) {
           guard let record = record(of: referrer),
             State.references(in: record, of: referrer.kind).contains(entity)
           else { continue }
-          set(referrer, Self.record(record, of: referrer.kind, without: entity))
+          set(referrer, self.record(record, of: referrer, without: entity))
           open.append(referrer)
         }
       }
     }
+  }
+
+  /// The record of an entity without a reference; nil if the entity can't exist without it.
+  private func record(
+    _ record: EntityRecord, of entity: EntityKey, without reference: EntityKey
+  ) -> EntityRecord? {
+    func refers(_ record: EntityRecord) -> Bool {
+      State.references(in: record, of: entity.kind).contains(reference)
+    }
+    if let present = now.record(of: entity), !refers(present) {
+      // Only the part that refers stays as it is now.
+      for part in EntityRecord.differences(from: record, to: present) {
+        guard let changes = record.changes(to: present, where: { $0 == part.key }) else { continue }
+        let kept = record.applying(changes)
+        if !refers(kept) { return kept }
+      }
+      return present
+    }
+    return Self.record(record, of: entity.kind, without: reference)
   }
 
   /// The model's record without a reference; nil if the model keeps the reference.

@@ -273,6 +273,75 @@ struct UndoTests {
     }
   }
 
+  /// The undo brought back what somebody else had deleted since, and did not name that deletion.
+  @Test func aLaterDeletionOfWhatAnEarlierValueRefersToBlocksARevert() throws {
+    let journal = try CatalogJournal.inMemory()
+    try journal.commit { draft in
+      try draft.addCategory(name: "Novels")
+      try draft.addItem(kind: "book", category: 1, attributes: ["title": "a"])
+    }
+    try journal.commit(by: "ana") { draft in
+      try draft.setCategory(ofItem: 1, to: nil)
+      try draft.updateItem(1, set: ["title": "b"])
+    }
+    try journal.commit(by: "bob") { try $0.deleteCategory(1) }
+
+    let refused = try #require(try journal.planUndo(by: "ana"))
+    #expect(refused.action == .undo(2))
+    #expect(refused.conflicts.map(\.entity) == [.category(1)])
+    #expect(refused.conflicts.map(\.revision) == [3] && refused.conflicts.map(\.author) == ["bob"])
+    let forced = try #require(try journal.planUndo(by: "ana", later: .override))
+    #expect(forced.changes.map(\.entity) == [.category(1), .item(1)])
+    #expect(forced.undoes.map(\.revision) == [3] && forced.undoes.map(\.entity) == [.category(1)])
+
+    let kept = try #require(try journal.planUndo(by: "ana", later: .keep))
+    #expect(kept.conflicts.isEmpty && kept.undoes.isEmpty)
+    try journal.commit(kept, by: "ana")
+    #expect(journal.state.categoryCount == 0)
+    #expect(journal.state.item(1)?.attributes == ["title": "a"])
+    #expect(journal.state.problems() == [])
+    // A deletion by the reverted entry itself is no conflict.
+    let deletion = try journal.planRevert(of: 3)
+    #expect(deletion.conflicts.isEmpty && deletion.changes.map(\.entity) == [.category(1)])
+    try journal.close()
+  }
+
+  @Test func aRevertThatKeepsADeletionLeavesAnItemInItsPresentCategory() throws {
+    let journal = try CatalogJournal.inMemory()
+    try journal.commit { draft in
+      for name in ["Novels", "Poems"] { try draft.addCategory(name: name) }
+      try draft.addItem(kind: "book", category: 1)
+    }
+    try journal.commit(by: "ana") { try $0.setCategory(ofItem: 1, to: 2) }
+    try journal.commit(by: "bob") { try $0.deleteCategory(1) }
+    #expect(try journal.planRevert(of: 2).conflicts.map(\.author) == ["bob"])
+    #expect(try journal.planRevert(of: 2, later: .keep).isEmpty)
+    #expect(try journal.planUndo(by: "ana", later: .keep) == nil)
+    try journal.close()
+  }
+
+  @Test func aDeletedImageDoesNotBringBackAnItemThatOthersDeleted() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      let blob = try journal.blobs.add(Data("cover".utf8))
+      try journal.commit { draft in
+        try draft.addItem(kind: "book")
+        try draft.addImage(to: 1, name: "cover", mediaType: "image/png", blob: blob)
+      }
+      try journal.commit(by: "ana") { try $0.deleteImage(1) }
+      try journal.commit(by: "bob") { try $0.deleteItem(1) }
+      let refused = try #require(try journal.planUndo(by: "ana"))
+      #expect(refused.conflicts.map(\.entity) == [.item(1)])
+      #expect(refused.conflicts.map(\.author) == ["bob"])
+      #expect(try journal.planRevert(of: 2, later: .keep).isEmpty)
+      let forced = try #require(try journal.planUndo(by: "ana", later: .override))
+      #expect(forced.undoes.map(\.author) == ["bob"])
+      try journal.commit(forced, by: "ana")
+      #expect(journal.state.records == (try journal.state(asOf: .revision(1)).records))
+      try journal.close()
+    }
+  }
+
   /// The entry that is reverted added a category and changed an item. A later entry puts the item into the category.
   @Test func revertingAnEntryKeepsACategoryThatItAddedIfItHasItemsNow() throws {
     try withTemporaryFolder { folder in
