@@ -256,6 +256,36 @@ struct UndoTests {
     try journal.close()
   }
 
+  /// Neither undo nor redo found the entry any more.
+  @Test func undosAndRedosThatOthersRevertedDoNotCount() throws {
+    let journal = try CatalogJournal.inMemory()
+    func expectUndo(_ action: RestorePlan.Action?, redo: RestorePlan.Action?) throws {
+      #expect(try journal.planUndo(by: "ana")?.action == action)
+      #expect(try journal.planRedo(by: "ana")?.action == redo)
+    }
+    try journal.commit { try $0.addItem(kind: "book", attributes: ["title": "a"]) }
+    try journal.commit(by: "ana") { try $0.updateItem(1, set: ["title": "b"]) }
+    try journal.commit(try #require(try journal.planUndo(by: "ana")), by: "ana")
+    try expectUndo(nil, redo: .redo(2))
+    try journal.commit(try journal.planRevert(of: 3), by: "bob")
+    #expect(journal.state.item(1)?["title"] == "b")
+    try expectUndo(.undo(2), redo: nil)
+    // If Bob takes that back as well, the undo counts again.
+    try journal.commit(try #require(try journal.planUndo(by: "bob")), by: "bob")
+    #expect(journal.state.item(1)?["title"] == "a")
+    try expectUndo(nil, redo: .redo(2))
+
+    try journal.commit(try #require(try journal.planRedo(by: "ana")), by: "ana")
+    try expectUndo(.undo(2), redo: nil)
+    try journal.commit(try journal.planRevert(of: 6), by: "bob")
+    #expect(journal.state.item(1)?["title"] == "a")
+    try expectUndo(nil, redo: .redo(2))
+    try journal.commit(try #require(try journal.planRedo(by: "ana")), by: "ana")
+    #expect(journal.state.item(1)?["title"] == "b")
+    try expectUndo(.undo(2), redo: nil)
+    try journal.close()
+  }
+
   /// An entry without author and one whose author was erased looked the same.
   @Test func undoLeavesEntriesWhoseAuthorWasErased() throws {
     try withTemporaryFolder { folder in
