@@ -18,7 +18,8 @@ struct RestoreTargets<State: EventSourced> {
   /// The record that an entity will have.
   func record(of entity: EntityKey) -> EntityRecord? { records[entity] ?? now.record(of: entity) }
 
-  /// Restores deleted entities that the records refer to, and deletes or changes entities that refer to deleted ones.
+  /// Restores deleted entities that the records refer to, with the entities that belong to them, and deletes or changes
+  /// entities that refer to deleted ones.
   mutating func complete() throws {
     var open = Array(records.keys)
     var known: State?
@@ -29,8 +30,7 @@ struct RestoreTargets<State: EventSourced> {
           if records[reference] == nil {
             if known == nil { known = try past() }
             if let known, known.record(of: reference) != nil {
-              open.append(reference)
-              set(reference, known.record(of: reference))
+              open += revive(reference, from: known)
               continue
             }
           }
@@ -49,6 +49,26 @@ struct RestoreTargets<State: EventSourced> {
         }
       }
     }
+  }
+
+  /// Restores a deleted entity, with the deleted ones that can't exist without it, and returns them all.
+  private mutating func revive(_ entity: EntityKey, from past: State) -> [EntityKey] {
+    set(entity, past.record(of: entity))
+    var revived = [entity]
+    var next = 0
+    while next < revived.count {
+      let owner = revived[next]
+      next += 1
+      for referrer in past.referrers(to: owner)
+      where records[referrer] == nil && now.record(of: referrer) == nil && State.isRestored(referrer.kind) {
+        guard let record = past.record(of: referrer),
+          State.record(record, of: referrer.kind, without: owner) == nil
+        else { continue }
+        set(referrer, record)
+        revived.append(referrer)
+      }
+    }
+    return revived
   }
 
   /// The record of an entity without a reference; nil if the entity can't exist without it.

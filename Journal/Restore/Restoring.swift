@@ -10,8 +10,8 @@ extension Journal {
   /// Plans to restore entities, or everything, as of a point in time.
   ///
   /// An entity that was deleted since returns under its number, with the entities that belong to it and, if they were
-  /// deleted, those that it refers to. An entity that was added since is deleted, with the entities that belong to it.
-  /// The result never breaks a rule of the model.
+  /// deleted, those that it refers to, each with the entities that belong to it. An entity that was added since is
+  /// deleted, with the entities that belong to it. The result never breaks a rule of the model.
   /// - Parameters:
   ///   - scope: what to restore.
   ///   - selector: the point in time.

@@ -88,7 +88,12 @@ struct RestoreTests {
         }
       case .image:
         guard let image = past.image(EntityID(entity.number)) else { return }
-        if records[.item(image.item)] == nil { bringBack(.item(image.item)) }
+        if records[.item(image.item)] == nil {
+          bringBack(.item(image.item))
+          for other in past.images(of: image.item) where records[.image(other.id)] == nil {
+            records[.image(other.id)] = past.record(of: .image(other.id))
+          }
+        }
       default: break
       }
     }
@@ -143,6 +148,36 @@ struct RestoreTests {
       #expect(entry.metadata == ["journal.restores": "1"])
       #expect(entry.note == "restored item:1 as of revision 1")
       #expect(try journal.verify().isSound)
+      try journal.close()
+    }
+  }
+
+  /// The item came back with only one of its images, as it had never been.
+  @Test func anImageBringsBackItsDeletedItemWithAllItsImages() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      let blob = try journal.blobs.add(Data("cover".utf8))
+      try journal.commit { draft in
+        try draft.addItem(kind: "book")
+        for name in ["front", "back"] {
+          try draft.addImage(to: 1, name: name, mediaType: "image/png", blob: blob)
+        }
+      }
+      try journal.commit(by: "ana") { try $0.deleteImage(1) }
+      try journal.commit(by: "bob") { try $0.deleteItem(1) }
+      let old = try journal.state(asOf: .revision(1)).records
+      let plan = try journal.planRestore(of: .entities([.image(1)]), asOf: .revision(1))
+      #expect(plan.changes.map(\.entity) == [.item(1), .image(1), .image(2)])
+      #expect(plan.undoes.map(\.author) == ["bob", "bob", "ana"])
+      try journal.commit(plan)
+      #expect(journal.state.records == old)
+
+      // A revert of the deletion of an image does the same.
+      try journal.commit(by: "bob") { try $0.deleteItem(1) }
+      let revert = try journal.planRevert(of: 2, later: .override)
+      #expect(Set(revert.undoes.map(\.entity)) == [.item(1), .image(1), .image(2)])
+      try journal.commit(revert)
+      #expect(journal.state.records == old)
       try journal.close()
     }
   }
