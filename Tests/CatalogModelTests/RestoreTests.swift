@@ -235,6 +235,34 @@ struct RestoreTests {
     }
   }
 
+  /// It was `rejected`, because an item would have been in a missing category.
+  @Test func aPlanIsNotCommittedIfOthersHaveMadeOrLostAReferenceSince() throws {
+    let journal = try CatalogJournal.inMemory()
+    func expectConflict(_ plan: RestorePlan, _ revision: Revision) {
+      let error = #expect(throws: JournalError.self) { try journal.commit(plan, by: "ana") }
+      #expect(error?.code == .conflict && error?.revision == revision)
+      #expect(error?.message.contains("by bob") == true)
+      #expect(journal.head.revision == revision)
+    }
+    try journal.commit(by: "ana") { try $0.addCategory(name: "Novels") }
+    let deletion = try #require(try journal.planUndo(by: "ana"))
+    try journal.commit(by: "bob") { try $0.addItem(kind: "book", category: 1) }
+    expectConflict(deletion, 2)
+    #expect(try journal.planUndo(by: "ana")?.conflicts.map(\.revision) == [2])
+
+    try journal.commit(by: "ana") { try $0.deleteItem(1) }
+    let addition = try #require(try journal.planUndo(by: "ana"))
+    // A new name of the category does not matter.
+    try journal.commit(by: "bob") { try $0.setName(ofCategory: 1, to: "Books") }
+    try journal.commit(addition, by: "ana")
+    #expect(journal.state.item(1)?.category == 1)
+    try journal.commit(by: "ana") { try $0.deleteItem(1) }
+    let other = try #require(try journal.planUndo(by: "ana"))
+    try journal.commit(by: "bob") { try $0.deleteCategory(1) }
+    expectConflict(other, 7)
+    try journal.close()
+  }
+
   /// A plan of one journal was carried out in another, where it deleted an item.
   @Test func aPlanIsCommittedOnlyToItsOwnJournal() throws {
     try withTemporaryFolder { folder in
