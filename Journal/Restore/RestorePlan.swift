@@ -79,8 +79,8 @@ extension Journal {
   ///   - date: the date of the entry, by default now.
   ///   - expecting: conditions that must still hold.
   /// - Throws: ``JournalError`` with code `conflict` if the plan has conflicts, a condition does not hold, or a later
-  ///   entry changed one of its entities, and `wrongUse` if it was made for another journal. Then nothing was written.
-  ///   Otherwise as `commit` does.
+  ///   entry changed one of its entities, deleted one to which they refer, or made another refer to one that it
+  ///   deletes; `wrongUse` if it was made for another journal. Then nothing was written. Otherwise as `commit` does.
   @discardableResult
   public func commit(
     _ plan: RestorePlan, by author: String = "", note: String? = nil, date: Date? = nil,
@@ -163,12 +163,15 @@ extension Draft {
         revision: revision - 1)
     }
     for change in plan.changes {
-      let found = state.revision(of: change.entity)
-      guard found <= plan.basis else {
-        throw JournalError(
-          .conflict,
-          "\(State.name(of: change.entity)) was changed by entry \(found) after this was planned at revision "
-            + "\(plan.basis); plan it again", revision: found)
+      try check(change.entity, isUnchangedSince: plan)
+      // Others may also have deleted what a record needs, or have begun to refer to what is to be deleted.
+      if let new = change.new {
+        for reference in State.references(in: new, of: change.entity.kind)
+        where state.record(of: reference) == nil {
+          try check(reference, isUnchangedSince: plan)
+        }
+      } else {
+        for referrer in state.referrers(to: change.entity) { try check(referrer, isUnchangedSince: plan) }
       }
     }
     for change in plan.changes {
@@ -177,6 +180,16 @@ extension Draft {
       case (_, let new?): try update(change.entity, to: new)
       case (_, nil): try delete(change.entity)
       }
+    }
+  }
+
+  private func check(_ entity: EntityKey, isUnchangedSince plan: RestorePlan) throws(JournalError) {
+    let found = state.revision(of: entity)
+    guard found <= plan.basis else {
+      throw JournalError(
+        .conflict,
+        "\(State.name(of: entity)) was changed by entry \(found) after this was planned at revision "
+          + "\(plan.basis); plan it again", revision: found)
     }
   }
 }

@@ -1,12 +1,13 @@
 /// The target records of entities, and what must change with them so that no rule of the model is broken.
 struct RestoreTargets<State: EventSourced> {
   let now: State
-  /// The record of an entity at the point to be restored.
-  let past: (EntityKey) throws -> EntityRecord?
+  /// The state at the point to be restored; nil if no deleted entity may come back because others need it. Called only
+  /// if one is needed.
+  let past: () throws -> State?
   /// The targets. An entity that maps to nil is to be deleted.
   private var records: [EntityKey: EntityRecord?] = [:]
 
-  init(now: State, past: @escaping (EntityKey) throws -> EntityRecord?) {
+  init(now: State, past: @escaping () throws -> State?) {
     self.now = now
     self.past = past
   }
@@ -17,33 +18,76 @@ struct RestoreTargets<State: EventSourced> {
   /// The record that an entity will have.
   func record(of entity: EntityKey) -> EntityRecord? { records[entity] ?? now.record(of: entity) }
 
-  /// Restores deleted entities that the records refer to, and deletes or changes entities that refer to deleted ones.
+  /// Restores deleted entities that the records refer to, with the entities that belong to them, and deletes or changes
+  /// entities that refer to deleted ones.
   mutating func complete() throws {
     var open = Array(records.keys)
+    var known: State?
     while let entity = open.popLast() {
       if let record = record(of: entity) {
         for reference in State.references(in: record, of: entity.kind)
         where self.record(of: reference) == nil && !now.isErased(reference) {
-          if records[reference] == nil, let past = try past(reference) {
-            set(reference, past)
-            open.append(reference)
-          } else {
-            // It did not exist at that point, or is to be deleted: the record loses the reference.
-            set(entity, Self.record(record, of: entity.kind, without: reference))
-            open.append(entity)
-            break
+          if records[reference] == nil {
+            if known == nil { known = try past() }
+            if let known, known.record(of: reference) != nil {
+              open += revive(reference, from: known)
+              continue
+            }
           }
+          // It did not exist at that point, stays deleted, or is to be deleted: the record loses the reference.
+          set(entity, self.record(record, of: entity, without: reference))
+          open.append(entity)
+          break
         }
       } else if now.record(of: entity) != nil {
         for referrer in now.referrers(to: entity) {
           guard let record = record(of: referrer),
             State.references(in: record, of: referrer.kind).contains(entity)
           else { continue }
-          set(referrer, Self.record(record, of: referrer.kind, without: entity))
+          set(referrer, self.record(record, of: referrer, without: entity))
           open.append(referrer)
         }
       }
     }
+  }
+
+  /// Restores a deleted entity, with the deleted ones that can't exist without it, and returns them all.
+  private mutating func revive(_ entity: EntityKey, from past: State) -> [EntityKey] {
+    set(entity, past.record(of: entity))
+    var revived = [entity]
+    var next = 0
+    while next < revived.count {
+      let owner = revived[next]
+      next += 1
+      for referrer in past.referrers(to: owner)
+      where records[referrer] == nil && now.record(of: referrer) == nil && State.isRestored(referrer.kind) {
+        guard let record = past.record(of: referrer),
+          State.record(record, of: referrer.kind, without: owner) == nil
+        else { continue }
+        set(referrer, record)
+        revived.append(referrer)
+      }
+    }
+    return revived
+  }
+
+  /// The record of an entity without a reference; nil if the entity can't exist without it.
+  private func record(
+    _ record: EntityRecord, of entity: EntityKey, without reference: EntityKey
+  ) -> EntityRecord? {
+    func refers(_ record: EntityRecord) -> Bool {
+      State.references(in: record, of: entity.kind).contains(reference)
+    }
+    if let present = now.record(of: entity), !refers(present) {
+      // Only the part that refers stays as it is now.
+      for part in EntityRecord.differences(from: record, to: present) {
+        guard let changes = record.changes(to: present, where: { $0 == part.key }) else { continue }
+        let kept = record.applying(changes)
+        if !refers(kept) { return kept }
+      }
+      return present
+    }
+    return Self.record(record, of: entity.kind, without: reference)
   }
 
   /// The model's record without a reference; nil if the model keeps the reference.

@@ -10,8 +10,8 @@ extension Journal {
   /// Plans to restore entities, or everything, as of a point in time.
   ///
   /// An entity that was deleted since returns under its number, with the entities that belong to it and, if they were
-  /// deleted, those that it refers to. An entity that was added since is deleted, with the entities that belong to it.
-  /// The result never breaks a rule of the model.
+  /// deleted, those that it refers to, each with the entities that belong to it. An entity that was added since is
+  /// deleted, with the entities that belong to it. The result never breaks a rule of the model.
   /// - Parameters:
   ///   - scope: what to restore.
   ///   - selector: the point in time.
@@ -50,7 +50,7 @@ extension Journal {
     switch scope {
     case .everything:
       selected = try diff(from: .revision(newest.revision), to: .revision(point)).map { ($0.entity, $0.new) }
-      targets = RestoreTargets(now: now) { [self] in try entity($0, asOf: .revision(point))?.record }
+      targets = RestoreTargets(now: now) { [self] in try state(asOf: .revision(point)) }
     case .entities(let entities):
       let past = try state(asOf: .revision(point))
       for entity in entities where now.revision(of: entity) == 0 {
@@ -69,7 +69,7 @@ extension Journal {
       }
       let all = Self.withParts(entities, now: now, past: past)
       selected = all.sorted().map { ($0, past.record(of: $0)) }
-      targets = RestoreTargets(now: now) { past.record(of: $0) }
+      targets = RestoreTargets(now: now) { past }
     }
     for (entity, past) in selected where State.isRestored(entity.kind) {
       let present = now.record(of: entity)

@@ -2,7 +2,8 @@
 public enum LaterEdits: Sendable {
   /// They are conflicts, and the plan can't be committed.
   case refuse
-  /// They stay, and what they did not touch is reverted.
+  /// They stay, and what they did not touch is reverted. An entity that was deleted later stays deleted, and no
+  /// reference to it comes back.
   case keep
   /// They are lost.
   case override
@@ -11,13 +12,15 @@ public enum LaterEdits: Sendable {
 extension Journal {
   /// Plans to undo exactly one entry: each part that it changed gets its earlier value.
   ///
-  /// By default, a later edit of the same part prevents that, unless that edit was reverted itself.
+  /// By default, a later edit of the same part prevents that, unless that edit was reverted itself. So does the later
+  /// deletion of an entity to which an earlier value refers.
   /// - Parameters:
   ///   - revision: the entry.
   ///   - later: how to treat later edits of the same parts.
   /// - Throws: ``JournalError``: `notFound` if there is no such entry, `pruned` if it was pruned; `wrongUse` if it changed
   ///   nothing that can be reverted, for example because it only made a tag.
-  /// - Complexity: O(h) reads of the log for h events of the entities that the entry touched.
+  /// - Complexity: O(h) reads of the log for h events of the entities that the entry touched. If earlier values refer
+  ///   to entities that were deleted since, also that of the state before the entry, unless later edits are kept.
   public func planRevert(of revision: Revision, later: LaterEdits = .refuse) throws -> RestorePlan {
     try planRevert(of: revision, later: later, on: nil)
   }
@@ -70,7 +73,7 @@ extension Journal {
     let newest = preview.version
     var reversal = Reversal(
       RestoreTargets(now: newest.state) { [self] in
-        try entity($0, asOf: .revision(entry.revision - 1))?.record
+        try later == .keep ? nil : state(asOf: .revision(entry.revision - 1))
       }, later)
     for event in entry.events where event.isUndoable(State.self) {
       reversal.revert(
@@ -81,18 +84,18 @@ extension Journal {
     }
     let asked = reversal.targets
     try reversal.targets.complete()
-    // Whatever depends on an entity that is to be deleted was added later.
-    let losers = later == .override ? [] : reversal.entitiesThatLoseReferences(of: asked)
+    // Whatever depends on an entity that is to be deleted was added later, and what is missing was deleted later.
+    let others = later == .override ? [] : reversal.entitiesChangedForOthers(since: asked)
     // One conflict for each entity is enough.
     let inConflict = Set(reversal.conflicts.map(\.entity))
-    for entity in losers where !inConflict.contains(entity) {
+    for entity in others where !inConflict.contains(entity) {
       let latest = newest.state.revision(of: entity)
       guard let event = try laterEvents(of: entity, after: latest - 1, on: preview).first,
         let edit = event.edit(of: nil)
       else { continue }
       reversal.note(edit)
     }
-    if later == .keep, !losers.isEmpty {
+    if later == .keep, !others.isEmpty {
       reversal.targets = asked
       reversal.keepWhatOthersNeed(entry.events.map(\.entity))
       try reversal.targets.complete()
@@ -189,11 +192,13 @@ private struct Reversal<State: EventSourced> {
     }
   }
 
-  /// The existing entities that refer to an entity that is to be deleted.
+  /// The existing entities that refer to an entity that is to be deleted, and the deleted ones that come back because
+  /// another entity refers to them.
   /// - Parameter asked: the targets before they were completed.
-  func entitiesThatLoseReferences(of asked: RestoreTargets<State>) -> [EntityKey] {
+  func entitiesChangedForOthers(since asked: RestoreTargets<State>) -> [EntityKey] {
     targets.changes.filter { change in
-      guard change.old != nil, let record = asked.record(of: change.entity) else { return false }
+      guard let record = asked.record(of: change.entity) else { return change.old == nil }
+      guard change.old != nil else { return false }
       return State.references(in: record, of: change.entity.kind).contains {
         targets.now.record(of: $0) != nil && targets.record(of: $0) == nil
       }

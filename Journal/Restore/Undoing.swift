@@ -2,47 +2,53 @@ extension Journal {
   /// Plans to undo an author's newest entry that is not undone yet; nil if there is none. Entries that changed nothing
   /// that can be undone, such as those that made a tag, don't count, and neither do those that others have taken back.
   /// With ``LaterEdits/keep``, neither do those of which nothing is left to undo, because later edits changed it all.
+  /// If others have reverted an undo, its entry can be undone again.
   ///
   /// It depends only on the log, so it still works after the app is relaunched. Entries of other authors in between are
-  /// kept; if they changed the same parts later, the plan has conflicts.
+  /// kept; if they changed the same parts later, or deleted what the earlier values refer to, the plan has conflicts.
   /// - Throws: ``JournalError`` if the log can't be read.
-  /// - Complexity: O(m) in the number of entries since the one that is undone, and as ``planRevert(of:later:)``.
+  /// - Complexity: O(m) in the number of entries since the one that is undone, and as ``planRevert(of:later:)``. If the
+  ///   result is nil, m is the number of all entries. The events of other authors are not decoded.
   public func planUndo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
     var undone: Set<Revision> = []
-    var redone: Set<Revision> = []
-    let cursor = entries(newestFirst: true)
-    while let entry = try cursor.next() {
-      guard entry.isBy(author) else { continue }
-      if entry.metadata[RestoreMetadata.redoes] != nil {
-        if let revision = entry.reverted { redone.insert(revision) }
-      } else if entry.metadata[RestoreMetadata.undoes] != nil {
-        if !redone.contains(entry.revision), let revision = entry.reverted { undone.insert(revision) }
-      } else if !undone.contains(entry.revision), entry.isUndoable(State.self) {
-        let plan = try planTakingBack(
-          entry, later, action: .undo(entry.revision), verb: "undid",
-          metadata: [
-            RestoreMetadata.undoes: "\(entry.revision)", RestoreMetadata.reverts: "\(entry.revision)",
-          ])
-        if let plan { return plan }
+    let authored = authoredEntries(by: author)
+    while let found = try authored.next() {
+      if found.isRedo { continue }
+      if found.undone != nil {
+        if found.stands, let revision = found.reverted { undone.insert(revision) }
+        continue
       }
+      if undone.contains(found.revision) { continue }
+      let entry = try entry(at: found.revision)
+      guard entry.isUndoable(State.self) else { continue }
+      let plan = try planTakingBack(
+        entry, later, action: .undo(entry.revision), verb: "undid",
+        metadata: [
+          RestoreMetadata.undoes: "\(entry.revision)", RestoreMetadata.reverts: "\(entry.revision)",
+        ])
+      if let plan { return plan }
     }
     return nil
   }
 
   /// Plans to redo what an author undid last; nil if there is nothing to redo, or the author has changed
   /// something else since. Undone entries whose changes others have made again don't count. With ``LaterEdits/keep``,
-  /// neither do those of which nothing is left to redo.
+  /// neither do those of which nothing is left to redo. If others have reverted a redo, its entry can be redone again.
   /// - Throws: ``JournalError`` if the log can't be read.
-  /// - Complexity: O(m) in the number of entries since the undo, and as ``planRevert(of:later:)``.
+  /// - Complexity: O(m) in the number of entries since the undo, and as ``planRevert(of:later:)``. If the result is
+  ///   nil, m is the number of entries since the author's last other change, or of all entries. The events of other
+  ///   authors are not decoded.
   public func planRedo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
     var redone: Set<Revision> = []
-    let cursor = entries(newestFirst: true)
-    while let entry = try cursor.next() {
-      guard entry.isBy(author) else { continue }
-      if entry.metadata[RestoreMetadata.redoes] != nil {
-        if let revision = entry.reverted { redone.insert(revision) }
-      } else if let original = RestoreMetadata.revision(RestoreMetadata.undoes, in: entry.metadata) {
-        if redone.contains(entry.revision) { continue }
+    let authored = authoredEntries(by: author)
+    while let found = try authored.next() {
+      if found.isRedo {
+        if found.stands, let revision = found.reverted { redone.insert(revision) }
+        continue
+      }
+      if redone.contains(found.revision) { continue }
+      let entry = try entry(at: found.revision)
+      if let original = found.undone {
         let plan = try planTakingBack(
           entry, later, action: .redo(original), verb: "redid what was undone by",
           metadata: [
@@ -54,6 +60,10 @@ extension Journal {
       }
     }
     return nil
+  }
+
+  private func authoredEntries(by author: String) -> AuthoredEntries {
+    AuthoredEntries(log, by: author, newest: head.revision, end: format.head.revision)
   }
 
   /// Plans to revert an entry; nil if others have done so already, so that there is nothing to revert and no conflict, or
@@ -74,13 +84,75 @@ extension Journal {
   }
 }
 
-extension Entry {
-  /// Whether that author made the entry; false if its author was erased.
-  fileprivate func isBy(_ author: String) -> Bool { !isAnnotationErased && self.author == author }
-
+/// What undo and redo need of an entry.
+private struct AuthoredEntry {
+  let revision: Revision
   /// The revision that the entry reverts, nil if it is not a revert.
-  fileprivate var reverted: Revision? { RestoreMetadata.revision(RestoreMetadata.reverts, in: metadata) }
+  let reverted: Revision?
+  /// The revision that it undid, nil if it is not an undo.
+  let undone: Revision?
+  let isRedo: Bool
+  /// Whether no later entry has reverted it. Reverts that were reverted themselves don't count.
+  let stands: Bool
+}
 
+/// Iterates over the entries of an author, newest first. It reads headers and annotations, but no events.
+private final class AuthoredEntries {
+  /// How many entries of the author are read at a time.
+  private static let count = 1000
+
+  private let log: any EntryLog
+  private let author: String
+  /// The newest entry that was not read yet.
+  private var newest: Revision
+  private let end: Revision
+  /// The entries that an entry read so far has reverted, if that one was not reverted itself.
+  private var reverted: Set<Revision> = []
+  /// Those that were not returned yet, the next one last.
+  private var read: [AuthoredEntry] = []
+
+  /// - Parameter end: the revision at which the entries end; it is not read.
+  init(_ log: any EntryLog, by author: String, newest: Revision, end: Revision) {
+    self.log = log
+    self.author = author
+    self.newest = newest
+    self.end = end
+  }
+
+  func next() throws(JournalError) -> AuthoredEntry? {
+    if read.isEmpty { try readMore() }
+    return read.popLast()
+  }
+
+  private func readMore() throws(JournalError) {
+    guard newest > end else { return }
+    do throws(JournalError) {
+      try log.readBack(from: newest) { entry throws(JournalError) in
+        // An entry whose annotation was erased has no author any more.
+        if let annotation = try entry.annotation() { add(annotation, at: entry.revision) }
+        newest = entry.revision - 1
+        return newest > end && read.count < Self.count ? newest : nil
+      }
+    } catch {
+      // The entries after a damaged one come first.
+      guard error.code == .damaged, !read.isEmpty else { throw error }
+    }
+    read.reverse()
+  }
+
+  private func add(_ annotation: EntryAnnotation, at revision: Revision) {
+    let stands = !reverted.contains(revision)
+    if stands, let target = annotation.reverted { reverted.insert(target) }
+    guard annotation.author == author else { return }
+    read.append(
+      AuthoredEntry(
+        revision: revision, reverted: annotation.reverted,
+        undone: RestoreMetadata.revision(RestoreMetadata.undoes, in: annotation.metadata),
+        isRedo: annotation.metadata[RestoreMetadata.redoes] != nil, stands: stands))
+  }
+}
+
+extension Entry {
   /// Whether the entry changed anything that can be undone.
   package func isUndoable<State: EventSourced>(_: State.Type) -> Bool {
     events.contains { $0.isUndoable(State.self) }

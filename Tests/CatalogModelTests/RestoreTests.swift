@@ -88,7 +88,12 @@ struct RestoreTests {
         }
       case .image:
         guard let image = past.image(EntityID(entity.number)) else { return }
-        if records[.item(image.item)] == nil { bringBack(.item(image.item)) }
+        if records[.item(image.item)] == nil {
+          bringBack(.item(image.item))
+          for other in past.images(of: image.item) where records[.image(other.id)] == nil {
+            records[.image(other.id)] = past.record(of: .image(other.id))
+          }
+        }
       default: break
       }
     }
@@ -147,6 +152,36 @@ struct RestoreTests {
     }
   }
 
+  /// The item came back with only one of its images, as it had never been.
+  @Test func anImageBringsBackItsDeletedItemWithAllItsImages() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      let blob = try journal.blobs.add(Data("cover".utf8))
+      try journal.commit { draft in
+        try draft.addItem(kind: "book")
+        for name in ["front", "back"] {
+          try draft.addImage(to: 1, name: name, mediaType: "image/png", blob: blob)
+        }
+      }
+      try journal.commit(by: "ana") { try $0.deleteImage(1) }
+      try journal.commit(by: "bob") { try $0.deleteItem(1) }
+      let old = try journal.state(asOf: .revision(1)).records
+      let plan = try journal.planRestore(of: .entities([.image(1)]), asOf: .revision(1))
+      #expect(plan.changes.map(\.entity) == [.item(1), .image(1), .image(2)])
+      #expect(plan.undoes.map(\.author) == ["bob", "bob", "ana"])
+      try journal.commit(plan)
+      #expect(journal.state.records == old)
+
+      // A revert of the deletion of an image does the same.
+      try journal.commit(by: "bob") { try $0.deleteItem(1) }
+      let revert = try journal.planRevert(of: 2, later: .override)
+      #expect(Set(revert.undoes.map(\.entity)) == [.item(1), .image(1), .image(2)])
+      try journal.commit(revert)
+      #expect(journal.state.records == old)
+      try journal.close()
+    }
+  }
+
   @Test func onlyTheNamedFieldsComeBack() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
@@ -198,6 +233,34 @@ struct RestoreTests {
       #expect(journal.head.revision == 4)
       try journal.close()
     }
+  }
+
+  /// It was `rejected`, because an item would have been in a missing category.
+  @Test func aPlanIsNotCommittedIfOthersHaveMadeOrLostAReferenceSince() throws {
+    let journal = try CatalogJournal.inMemory()
+    func expectConflict(_ plan: RestorePlan, _ revision: Revision) {
+      let error = #expect(throws: JournalError.self) { try journal.commit(plan, by: "ana") }
+      #expect(error?.code == .conflict && error?.revision == revision)
+      #expect(error?.message.contains("by bob") == true)
+      #expect(journal.head.revision == revision)
+    }
+    try journal.commit(by: "ana") { try $0.addCategory(name: "Novels") }
+    let deletion = try #require(try journal.planUndo(by: "ana"))
+    try journal.commit(by: "bob") { try $0.addItem(kind: "book", category: 1) }
+    expectConflict(deletion, 2)
+    #expect(try journal.planUndo(by: "ana")?.conflicts.map(\.revision) == [2])
+
+    try journal.commit(by: "ana") { try $0.deleteItem(1) }
+    let addition = try #require(try journal.planUndo(by: "ana"))
+    // A new name of the category does not matter.
+    try journal.commit(by: "bob") { try $0.setName(ofCategory: 1, to: "Books") }
+    try journal.commit(addition, by: "ana")
+    #expect(journal.state.item(1)?.category == 1)
+    try journal.commit(by: "ana") { try $0.deleteItem(1) }
+    let other = try #require(try journal.planUndo(by: "ana"))
+    try journal.commit(by: "bob") { try $0.deleteCategory(1) }
+    expectConflict(other, 7)
+    try journal.close()
   }
 
   /// A plan of one journal was carried out in another, where it deleted an item.

@@ -256,6 +256,36 @@ struct UndoTests {
     try journal.close()
   }
 
+  /// Neither undo nor redo found the entry any more.
+  @Test func undosAndRedosThatOthersRevertedDoNotCount() throws {
+    let journal = try CatalogJournal.inMemory()
+    func expectUndo(_ action: RestorePlan.Action?, redo: RestorePlan.Action?) throws {
+      #expect(try journal.planUndo(by: "ana")?.action == action)
+      #expect(try journal.planRedo(by: "ana")?.action == redo)
+    }
+    try journal.commit { try $0.addItem(kind: "book", attributes: ["title": "a"]) }
+    try journal.commit(by: "ana") { try $0.updateItem(1, set: ["title": "b"]) }
+    try journal.commit(try #require(try journal.planUndo(by: "ana")), by: "ana")
+    try expectUndo(nil, redo: .redo(2))
+    try journal.commit(try journal.planRevert(of: 3), by: "bob")
+    #expect(journal.state.item(1)?["title"] == "b")
+    try expectUndo(.undo(2), redo: nil)
+    // If Bob takes that back as well, the undo counts again.
+    try journal.commit(try #require(try journal.planUndo(by: "bob")), by: "bob")
+    #expect(journal.state.item(1)?["title"] == "a")
+    try expectUndo(nil, redo: .redo(2))
+
+    try journal.commit(try #require(try journal.planRedo(by: "ana")), by: "ana")
+    try expectUndo(.undo(2), redo: nil)
+    try journal.commit(try journal.planRevert(of: 6), by: "bob")
+    #expect(journal.state.item(1)?["title"] == "a")
+    try expectUndo(nil, redo: .redo(2))
+    try journal.commit(try #require(try journal.planRedo(by: "ana")), by: "ana")
+    #expect(journal.state.item(1)?["title"] == "b")
+    try expectUndo(.undo(2), redo: nil)
+    try journal.close()
+  }
+
   /// An entry without author and one whose author was erased looked the same.
   @Test func undoLeavesEntriesWhoseAuthorWasErased() throws {
     try withTemporaryFolder { folder in
@@ -269,6 +299,75 @@ struct UndoTests {
       #expect(try journal.planUndo(by: "")?.action == .undo(1))
       try journal.commit(try #require(try journal.planUndo(by: "")))
       #expect(try journal.planRedo(by: "")?.action == .redo(1))
+      try journal.close()
+    }
+  }
+
+  /// The undo brought back what somebody else had deleted since, and did not name that deletion.
+  @Test func aLaterDeletionOfWhatAnEarlierValueRefersToBlocksARevert() throws {
+    let journal = try CatalogJournal.inMemory()
+    try journal.commit { draft in
+      try draft.addCategory(name: "Novels")
+      try draft.addItem(kind: "book", category: 1, attributes: ["title": "a"])
+    }
+    try journal.commit(by: "ana") { draft in
+      try draft.setCategory(ofItem: 1, to: nil)
+      try draft.updateItem(1, set: ["title": "b"])
+    }
+    try journal.commit(by: "bob") { try $0.deleteCategory(1) }
+
+    let refused = try #require(try journal.planUndo(by: "ana"))
+    #expect(refused.action == .undo(2))
+    #expect(refused.conflicts.map(\.entity) == [.category(1)])
+    #expect(refused.conflicts.map(\.revision) == [3] && refused.conflicts.map(\.author) == ["bob"])
+    let forced = try #require(try journal.planUndo(by: "ana", later: .override))
+    #expect(forced.changes.map(\.entity) == [.category(1), .item(1)])
+    #expect(forced.undoes.map(\.revision) == [3] && forced.undoes.map(\.entity) == [.category(1)])
+
+    let kept = try #require(try journal.planUndo(by: "ana", later: .keep))
+    #expect(kept.conflicts.isEmpty && kept.undoes.isEmpty)
+    try journal.commit(kept, by: "ana")
+    #expect(journal.state.categoryCount == 0)
+    #expect(journal.state.item(1)?.attributes == ["title": "a"])
+    #expect(journal.state.problems() == [])
+    // A deletion by the reverted entry itself is no conflict.
+    let deletion = try journal.planRevert(of: 3)
+    #expect(deletion.conflicts.isEmpty && deletion.changes.map(\.entity) == [.category(1)])
+    try journal.close()
+  }
+
+  @Test func aRevertThatKeepsADeletionLeavesAnItemInItsPresentCategory() throws {
+    let journal = try CatalogJournal.inMemory()
+    try journal.commit { draft in
+      for name in ["Novels", "Poems"] { try draft.addCategory(name: name) }
+      try draft.addItem(kind: "book", category: 1)
+    }
+    try journal.commit(by: "ana") { try $0.setCategory(ofItem: 1, to: 2) }
+    try journal.commit(by: "bob") { try $0.deleteCategory(1) }
+    #expect(try journal.planRevert(of: 2).conflicts.map(\.author) == ["bob"])
+    #expect(try journal.planRevert(of: 2, later: .keep).isEmpty)
+    #expect(try journal.planUndo(by: "ana", later: .keep) == nil)
+    try journal.close()
+  }
+
+  @Test func aDeletedImageDoesNotBringBackAnItemThatOthersDeleted() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Books.journal"))
+      let blob = try journal.blobs.add(Data("cover".utf8))
+      try journal.commit { draft in
+        try draft.addItem(kind: "book")
+        try draft.addImage(to: 1, name: "cover", mediaType: "image/png", blob: blob)
+      }
+      try journal.commit(by: "ana") { try $0.deleteImage(1) }
+      try journal.commit(by: "bob") { try $0.deleteItem(1) }
+      let refused = try #require(try journal.planUndo(by: "ana"))
+      #expect(refused.conflicts.map(\.entity) == [.item(1)])
+      #expect(refused.conflicts.map(\.author) == ["bob"])
+      #expect(try journal.planRevert(of: 2, later: .keep).isEmpty)
+      let forced = try #require(try journal.planUndo(by: "ana", later: .override))
+      #expect(forced.undoes.map(\.author) == ["bob"])
+      try journal.commit(forced, by: "ana")
+      #expect(journal.state.records == (try journal.state(asOf: .revision(1)).records))
       try journal.close()
     }
   }

@@ -1,5 +1,6 @@
 import Foundation
 import Journaling
+import Locks
 import TestSupport
 import Testing
 
@@ -276,6 +277,30 @@ import Testing
     }
   }
 
+  /// All events of the journal were decoded to find out that an author has no entries.
+  @Test func undoDecodesNoEventsOfOtherAuthors() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Staff.journal")
+      let options = JournalOptions(snapshots: .manual)
+      let old = try Journal<Staff1>.create(at: url, options: options)
+      for number in 1...30 {
+        try old.commit(by: number == 1 ? "ana" : "bob") {
+          try $0.add(.person(number), EntityRecord(["name": .string("n\(number)")]))
+        }
+      }
+      try old.close()
+      let new = try Journal<CountedStaff>.open(at: url, options: options)
+      let before = CountedStaff.upcastCount.withLock { $0 }
+      #expect(before >= 30)
+      #expect(try new.planUndo(by: "eve") == nil)
+      #expect(try new.planRedo(by: "eve") == nil)
+      let after = CountedStaff.upcastCount.withLock { $0 }
+      #expect(after == before)
+      #expect(try new.planUndo(by: "ana")?.action == .undo(1))
+      try new.close()
+    }
+  }
+
   @Test func anUpcastThatReturnsAnotherEventIsDetected() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Staff.journal")
@@ -400,6 +425,18 @@ private struct Staff3: Staff {
     return event.renaming("fullName", to: "title") { value in
       if case .string(let text) = value { .string(text.uppercased()) } else { value }
     }
+  }
+}
+
+/// Counts the events that are upgraded.
+private struct CountedStaff: Staff {
+  static let schema = "staff/2"
+  static let upcastCount = Lock(0)
+  var people = EntityTable()
+
+  static func upcast(_ event: JournalEvent, from version: Int) throws(JournalError) -> JournalEvent {
+    upcastCount.withLock { $0 += 1 }
+    return event
   }
 }
 
