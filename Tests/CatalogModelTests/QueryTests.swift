@@ -1,7 +1,10 @@
-import CatalogModel
 import Foundation
+import Journaling
+import Locks
 import TestSupport
 import Testing
+
+@testable import CatalogModel
 
 struct QueryTests {
   @Test func recipesAreFilteredSortedAndLimited() throws {
@@ -127,6 +130,34 @@ struct QueryTests {
     #expect(recipes[0].category == category)
   }
 
+  /// An eighth of the index by kind was read before the first item, and to count the items, each one.
+  @Test func aQueryReadsOnlyTheLinesAndItemsThatItNeeds() throws {
+    var history = CatalogHistory()
+    let ids = try history.commit { draft in
+      try (0..<5_000).map { (number: Int) in
+        // At first, items of another kind are in between.
+        if number < 300 { for _ in 0..<9 { try draft.addItem(kind: "book") } }
+        return try draft.insert(Recipe(title: "\(number)", isVegan: number % 100 == 99))
+      }
+    }
+    var state = history.state
+    let lines = CountedLines(state.itemsByKind)
+    state.itemsByKind = EntityIndex(base: lines)
+    let recipes = state.items(Recipe.self)
+    #expect(recipes.first?.id == ids[0] && !recipes.isEmpty)
+    #expect(recipes.prefix(20).ids == Array(ids.prefix(20)))
+    #expect(recipes.filter(\.isVegan == false).prefix(20).ids == Array(ids.prefix(20)))
+    #expect(lines.readCount < 400)
+    let vegan = stride(from: 99, to: 5_000, by: 100).map { ids[$0] }
+    for count in [1, 3, 7, 20, 49, 50] {
+      #expect(recipes.filter(\.isVegan == true).prefix(count).ids == Array(vegan.prefix(count)))
+    }
+    #expect(recipes.filter(\.isVegan == true).ids == vegan)
+    // A table without the items, so that a query that reads one misses it.
+    state.itemTable = EntityTable()
+    #expect(state.items(Recipe.self).ids == ids && state.items(Recipe.self).count == ids.count)
+  }
+
   private static func isTitled(_ number: Int) -> ItemFilter<Recipe> { \.title == "\(number)" }
 
   /// The tree of conditions was as deep as there were terms, so evaluating and releasing it overflowed the stack.
@@ -213,6 +244,26 @@ struct QueryTests {
     case (4, let item?): try draft.setKind(ofItem: item.item, to: "gone")
     case (5, _): try draft.addItem(kind: "book", attributes: ["title": "a", "stars": 1])
     default: try draft.insert(Recipe.random(using: &random))
+    }
+  }
+}
+
+/// An index that counts the lines that are read.
+private final class CountedLines: IndexBase {
+  private let index: EntityIndex
+  private let count = Lock(0)
+
+  init(_ index: EntityIndex) { self.index = index }
+
+  var readCount: Int { count.withLock { $0 } }
+
+  func contains(_ key: IndexKey) -> Bool { index.contains(key.member, in: key.group) }
+
+  func lines(from first: IndexKey, through last: IndexKey) -> BaseIterator<IndexKey, Void> {
+    var lines = index.lines(from: first, through: last).makeIterator()
+    return BaseIterator { [self] in
+      count.withLock { $0 += 1 }
+      return lines.next().map { ($0, ()) }
     }
   }
 }
