@@ -352,6 +352,30 @@ struct TypedItemTests {
     #expect(history.state.items(Measurement.self).filter(\.taken == noDate).ids == [id])
   }
 
+  /// Every number was below NaN, and NaN itself was up to it.
+  @Test func aComparisonWithNaNFindsNothing() throws {
+    var history = CatalogHistory()
+    let noDate = Date(timeIntervalSinceReferenceDate: .nan)
+    let levels: [Double] = [-.infinity, -1, 0, .infinity, .nan]
+    let ids = try history.commit { draft in
+      try levels.map { level in
+        try draft.insert(Measurement(level: level, taken: Date(timeIntervalSinceReferenceDate: level)))
+      }
+    }
+    let items = history.state.items(Measurement.self)
+    let filters: [ItemFilter<Measurement>] = [
+      \.level < .nan, \.level <= .nan, \.level > .nan, \.level >= .nan, \.taken < noDate, \.taken <= noDate,
+      \.taken > noDate, \.taken >= noDate,
+    ]
+    for filter in filters {
+      #expect(items.filter(filter).isEmpty)
+      // By the index of the sort key.
+      #expect(items.filter(filter).sorted(by: \.level).isEmpty && items.filter(!filter).count == ids.count)
+    }
+    #expect(items.filter(\.level == .nan).ids == [ids[4]] && items.filter(\.level != .nan).count == 4)
+    #expect(items.filter(\.level >= -1).ids == [ids[1], ids[2], ids[3]])
+  }
+
   @Test func anItemIDIsEncodedAsItsNumberAndCanBeQueried() throws {
     var history = CatalogHistory()
     let soup = try history.commit { try $0.insert(Recipe(title: "Soup")) }

@@ -3,7 +3,8 @@ public import CBOR
 /// The filter of a query, made of key paths and the operators of the standard library.
 ///
 /// Texts are compared by their UTF-8 bytes, numbers by value. A missing property equals only nil, and is neither below
-/// nor above anything, so `!=` with a value finds it. A null property counts as missing.
+/// nor above anything, so `!=` with a value finds it. A null property counts as missing. NaN equals only NaN, and is
+/// neither below nor above anything: `<`, `<=`, `>` and `>=` with it find nothing.
 ///
 /// A key path leads through stored properties, and optionals of these: `\.place?.latitude`. Any other ends the process
 /// with a message, because no attribute is known for it: a computed property, one with a property wrapper, an element
