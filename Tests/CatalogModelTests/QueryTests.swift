@@ -376,6 +376,18 @@ struct TypedItemTests {
     #expect(items.filter(\.level >= -1).ids == [ids[1], ids[2], ids[3]])
   }
 
+  /// A filter also took other collections, such as ranges and data, and found none of their elements.
+  @Test func elementsOfEachTypeThatIsEncodedAsAnArrayAreFound() throws {
+    var history = CatalogHistory()
+    let id = try history.commit { try $0.insert(Lists()) }
+    let filters: [ItemFilter<Lists>] = [
+      .contains(\.array, 1), .contains(\.slice, 2), .contains(\.contiguous, 3), .contains(\.set, 5),
+      .contains(\.maybe, "a"),
+    ]
+    for filter in filters { #expect(history.state.items(Lists.self).filter(filter).ids == [id]) }
+    #expect(history.state.items(Lists.self).filter(.contains(\.set, 3)).isEmpty)
+  }
+
   @Test func anItemIDIsEncodedAsItsNumberAndCanBeQueried() throws {
     var history = CatalogHistory()
     let soup = try history.commit { try $0.insert(Recipe(title: "Soup")) }
@@ -406,6 +418,16 @@ private struct Measurement: CatalogItem {
   static let indexes = [Index(\Measurement.level), Index(\Measurement.taken)]
   var level: Double
   var taken: Date
+}
+
+private struct Lists: CatalogItem {
+  static let kind = "lists"
+  static let indexes = [Index(\Lists.set)]
+  var array: [Int] = [1]
+  var slice: ArraySlice<Int> = [2]
+  var contiguous: ContiguousArray<Int> = [3]
+  var set: Set<Int> = [4, 5]
+  var maybe: Set<String>? = ["a"]
 }
 
 private struct Note: CatalogItem {

@@ -32,15 +32,16 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
     ItemFilter(property, .prefix(text))
   }
 
-  /// Items in which an array has that element.
-  public static func contains<Elements: Collection>(
+  /// Items in which an array has that element. The collection may be of any type that is encoded as an array of its
+  /// elements: see ``QueryArray``.
+  public static func contains<Elements: QueryArray>(
     _ property: any KeyPath<Model, Elements> & Sendable, _ element: Elements.Element
   ) -> ItemFilter where Elements.Element: QueryValue {
     ItemFilter(property, .containing(element.queryValue ?? .null))
   }
 
   /// Items in which an optional array exists and has that element.
-  public static func contains<Elements: Collection>(
+  public static func contains<Elements: QueryArray>(
     _ property: any KeyPath<Model, Elements?> & Sendable, _ element: Elements.Element
   ) -> ItemFilter where Elements.Element: QueryValue {
     ItemFilter(property, .containing(element.queryValue ?? .null))
