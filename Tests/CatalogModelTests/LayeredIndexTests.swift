@@ -1,5 +1,6 @@
 import CBOR
 import Foundation
+import Locks
 import TestSupport
 import Testing
 
@@ -137,6 +138,29 @@ struct LayeredIndexTests {
       }
       for state in [old, recipes.journal.state] { #expect(state.indexProblems() == []) }
     }
+  }
+
+  /// Two states over the same layers were compared with each other by each query.
+  @Test func twoStatesOverOneBaseThatAreQueriedInTurnsAreComparedOnce() throws {
+    var history = CatalogHistory()
+    try history.commit { draft in
+      for number in 0..<100 { try draft.insert(Recipe(title: "\(number)", stars: number % 5)) }
+    }
+    try history.rebaseNewestState()
+    var old = history.state
+    let base = CountedBase(try #require(old.itemTable.base))
+    old.itemTable = EntityTable(base: base, highest: old.itemTable.highest)
+    var new = old
+    for number in 1...20 {
+      let row = try #require(old.itemTable[number + 1])
+      new.itemTable.update(number, to: row)
+    }
+    func counts() -> [Int] { [old, new].map { $0.items(Recipe.self).filter(\.stars == 3).count } }
+    let first = counts()
+    let rowCount = base.rowCount
+    for _ in 0..<3 { #expect(counts() == first) }
+    #expect(base.rowCount == rowCount)
+    for state in [old, new] { #expect(state.indexProblems() == []) }
   }
 
   /// Two equal items in the answer of a watched query used to end the process.
@@ -323,6 +347,37 @@ private func withRecipes(declares: Bool = true, _ body: (inout Recipes) throws -
     try body(&recipes)
     try recipes.journal.close()
   }
+}
+
+/// A base that counts the rows that are looked up, and the indexes that are asked for.
+private final class CountedBase: EntityBase {
+  private let base: any EntityBase
+  private let counts = Lock((rows: 0, indexes: 0))
+
+  init(_ base: any EntityBase) { self.base = base }
+
+  var rowCount: Int { counts.withLock { $0.rows } }
+  var indexCount: Int { counts.withLock { $0.indexes } }
+
+  var count: Int { base.count }
+  var deletionCount: Int { base.deletionCount }
+  var erasedCount: Int { base.erasedCount }
+  var failure: JournalError? { base.failure }
+  func row(_ number: Int) -> EntityRow? {
+    counts.withLock { $0.rows += 1 }
+    return base.row(number)
+  }
+  func revision(of number: Int) -> Revision { base.revision(of: number) }
+  func isErased(_ number: Int) -> Bool { base.isErased(number) }
+  func rows(from number: Int) -> BaseIterator<Int, EntityRow> { base.rows(from: number) }
+  func deletions() -> BaseIterator<Int, Deletion> { base.deletions() }
+  func revisions() -> BaseIterator<Int, Revision> { base.revisions() }
+  func valueLines(_ definition: IndexDefinition) -> (any ValueLinesBase)? {
+    counts.withLock { $0.indexes += 1 }
+    return base.valueLines(definition)
+  }
+  func distance(to other: any EntityBase) -> Int? { nil }
+  func numbers(changedSince other: any EntityBase) -> Set<Int> { [] }
 }
 
 extension Data {
