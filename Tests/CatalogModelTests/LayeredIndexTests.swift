@@ -140,6 +140,27 @@ struct LayeredIndexTests {
     }
   }
 
+  /// Each value set up the index again, which reads all changes since the layers.
+  @Test func aQueryWithManyConditionsOnOnePropertySetsUpItsIndexOnce() throws {
+    try withRecipes { recipes in
+      // So many that a query does not wait for its index.
+      try recipes.journal.commit { draft in
+        for _ in 0..<4_500 { try draft.insert(Recipe.random(using: &recipes.random)) }
+      }
+      recipes.journal.waitForLayers()
+      try recipes.reopen()
+      var state = recipes.journal.state
+      let base = CountedBase(try #require(state.itemTable.base))
+      state.itemTable = EntityTable(base: base, highest: state.itemTable.highest)
+      #expect(recipes.index(Recipe.indexes[0].path, in: state) != nil)
+      let titles = ["Soup", "Stew"] + (0..<100).map { "none \($0)" }
+      let found = state.items(Recipe.self).filter(.isOne(of: titles, \.title)).count
+      // Once above, once by the query, and once by the build in the background.
+      #expect(base.indexCount <= 3)
+      #expect(found == state.items(ScannedRecipe.self).filter(.isOne(of: titles, \.title)).count && found > 0)
+    }
+  }
+
   /// Two states over the same layers were compared with each other by each query.
   @Test func twoStatesOverOneBaseThatAreQueriedInTurnsAreComparedOnce() throws {
     var history = CatalogHistory()
