@@ -140,6 +140,33 @@ struct LayeredIndexTests {
     }
   }
 
+  /// The first query after an import waited until the index had all of its items.
+  @Test func afterManyChangesAnIndexIsBuiltInTheBackground() async throws {
+    var history = CatalogHistory()
+    func insert(_ count: Int) throws {
+      try history.commit { draft in
+        for number in 0..<count { try draft.insert(Recipe(title: "\(number)", stars: number % 5)) }
+      }
+    }
+    try insert(5_000)
+    history.state.buildIndexes(of: Recipe.self)
+    let definition = IndexDefinition(IndexScope(itemsOfKind: Recipe.kind), Recipe.indexes[1].path)
+    func hasIndex(_ state: Catalog) -> Bool {
+      state.indexCache.existingIndex(definition, in: state.itemTable) != nil
+    }
+    try insert(4_000)
+    #expect(hasIndex(history.state))
+    try insert(6_000)
+    let state = history.state
+    #expect(!hasIndex(state))
+    #expect(state.items(Recipe.self).filter(\.stars == 3).count == 3_000)
+    // A limit that only a failure reaches.
+    for _ in 0..<6_000 where !hasIndex(state) { try await Task.sleep(for: .milliseconds(100)) }
+    #expect(hasIndex(state))
+    #expect(state.items(Recipe.self).filter(\.stars == 3).count == 3_000)
+    #expect(state.indexProblems() == [])
+  }
+
   /// Each value set up the index again, which reads all changes since the layers.
   @Test func aQueryWithManyConditionsOnOnePropertySetsUpItsIndexOnce() throws {
     try withRecipes { recipes in
