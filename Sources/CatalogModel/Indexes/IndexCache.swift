@@ -5,8 +5,8 @@ import Locks
 /// The indexes of the items of a catalog and of all states that follow from it.
 ///
 /// An index is not part of a state. It is built from the items of one state, and updated to another state by the
-/// difference of the two tables. So commits and replays pay nothing for it, queries on old states use it as well, and
-/// it can be wrong only if the items are.
+/// difference of the two tables. So commits and replays pay nothing for it, queries on older states that were kept use
+/// it as well, and it can be wrong only if the items are. A past state that is read from layers has a cache of its own.
 ///
 /// 1. Each cached index belongs to the table that is cached with it.
 /// 2. A missing index is built from the table of the query that needs it: by the query itself for up to 4,096 items,
