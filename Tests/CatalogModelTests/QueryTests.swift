@@ -422,7 +422,7 @@ private struct Measurement: CatalogItem {
 
 private struct Lists: CatalogItem {
   static let kind = "lists"
-  static let indexes = [Index(\Lists.set)]
+  static let indexes = [Index(\Lists.array)]
   var array: [Int] = [1]
   var slice: ArraySlice<Int> = [2]
   var contiguous: ContiguousArray<Int> = [3]

@@ -9,9 +9,9 @@ extension Catalog {
 
   /// Calls `body` with the items of a kind, in the order of their numbers, until it returns false.
   ///
-  /// The index by kind is read in parts, each twice as long as the one before, so few lines are read if `body` soon
-  /// returns false. Where many items are of the kind, scanning all items is faster than looking each one up. If many
-  /// of the whole catalog are, the rest of the index need not be read.
+  /// The index by kind is read in parts, each as long as all before it, so few lines are read if `body` soon returns
+  /// false. Where many items are of the kind, scanning all items is faster than looking each one up. If many of the
+  /// whole catalog are, the rest of the index need not be read.
   func forEachItem(ofKind kind: String, _ body: (_ number: Int, _ record: EntityRecord) -> Bool) {
     var members = numbers(ofKind: kind).makeIterator()
     let kind = ItemKind(kind)
