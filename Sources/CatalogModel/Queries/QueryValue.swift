@@ -74,8 +74,7 @@ extension EntityID: QueryValue {
   public var queryValue: FieldValue? { .integer(Int64(number)) }
 }
 
-/// A collection that is encoded as an array of its elements, so that queries find them:
-/// ``ItemFilter/contains(_:_:)``.
+/// A collection that is encoded as an array of its elements, so that queries find them: `.contains(\.tags, "hot")`.
 ///
 /// Declare it for a type of yours that encodes itself so. Not every collection does: a `ClosedRange` encodes its
 /// bounds, and `Data` is one value.
