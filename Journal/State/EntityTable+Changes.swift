@@ -27,12 +27,14 @@ extension EntityTable {
     }
   }
 
-  /// About how many events lead from one table to another; nil if their differences are found only by reading all of
-  /// both.
+  /// About how many events lead from one table to another, 0 for a copy; nil if their differences are found only by
+  /// reading all of both.
   package func distance(to other: EntityTable) -> Int? {
-    if base === other.base { return 0 }
-    guard let base, let otherBase = other.base else { return nil }
-    return base.distance(to: otherBase)
+    if base === other.base { return abs(changeCount - other.changeCount) }
+    guard let base, let otherBase = other.base, let distance = base.distance(to: otherBase) else {
+      return nil
+    }
+    return distance + changeCount + other.changeCount
   }
 
   /// Iterates over both tables together.

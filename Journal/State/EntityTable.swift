@@ -60,6 +60,8 @@ public struct EntityTable: Sendable {
   private(set) var replacedByteCount = 0
   /// The entities that were deleted or erased since.
   private(set) var deletions = SortedTable<Int, Deletion>()
+  /// How many events have changed the table since.
+  private(set) var changeCount = 0
 
   /// The highest number that was ever assigned, 0 if none was. The next entity gets the next number.
   public private(set) var highest: Int
@@ -162,7 +164,7 @@ extension EntityTable {
   /// Deletes an existing entity.
   package mutating func delete(_ number: Int, at revision: Revision) {
     removeRow(of: number)
-    deletions.updateValue(Deletion(revision: revision), forKey: number)
+    set(Deletion(revision: revision), of: number)
     count &-= 1
     deletionCount &+= 1
   }
@@ -178,16 +180,22 @@ extension EntityTable {
       deletionCount += 1
     }
     removeRow(of: number)
-    deletions.updateValue(Deletion(revision: revision, isErased: true), forKey: number)
+    set(Deletion(revision: revision, isErased: true), of: number)
   }
 
   /// Records an event of an erased entity: after an update it is still erased, after a deletion it is deleted.
   package mutating func passErased(_ number: Int, isDeletion: Bool, at revision: Revision) {
-    deletions.updateValue(Deletion(revision: revision, isErased: !isDeletion), forKey: number)
+    set(Deletion(revision: revision, isErased: !isDeletion), of: number)
     if isDeletion { erasedCount -= 1 }
   }
 
+  private mutating func set(_ deletion: Deletion, of number: Int) {
+    changeCount &+= 1
+    deletions.updateValue(deletion, forKey: number)
+  }
+
   private mutating func set(_ row: EntityRow, of number: Int) {
+    changeCount &+= 1
     rowByteCount &+= row.record.bytes.count
     if let old = rows.updateValue(row, forKey: number) { note(replaced: old) }
   }

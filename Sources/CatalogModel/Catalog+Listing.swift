@@ -29,8 +29,7 @@ extension Catalog {
   /// The items of a kind, in the order of their numbers. Kinds are compared byte by byte.
   /// - Complexity: grows with the result, not with the catalog.
   public func items(ofKind kind: String) -> Items {
-    // No kind has the number -1, so an unknown kind lists nothing.
-    Items(rows: .listed(itemsByKind.members(of: itemKindNumbers.number(of: kind) ?? -1), in: itemTable))
+    Items(rows: .listed(numbers(ofKind: kind), in: itemTable))
   }
 
   /// The images of an item, in the order of their numbers.

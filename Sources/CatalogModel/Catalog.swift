@@ -27,7 +27,8 @@ public struct Catalog: Sendable {
   var itemsByCategory = EntityIndex()
   var imagesByItem = EntityIndex()
 
-  /// The indexes that queries have needed. All states with a common history share it.
+  /// The indexes that queries have needed. All states that follow from this one by changes share it. One that is read
+  /// from layers or replayed, such as a past state, has its own.
   var indexCache = IndexCache()
 
   /// The empty catalog.

@@ -79,4 +79,14 @@ struct ValueOrderTests {
     #expect(found(.from(.date(Date(timeIntervalSinceReferenceDate: 0)))).count == 3)
     #expect(found(.all).count == Self.rising.count)
   }
+
+  @Test func nothingIsAboveOrBelowNaN() {
+    for value in [FieldValue.double(.nan), .date(Date(timeIntervalSinceReferenceDate: .nan))] {
+      let key = ValueKey(value)
+      for range in [ValueRange.below(value), .through(value), .above(value), .from(value)] {
+        #expect(!(Self.rising.map { ValueKey($0) } + [key]).contains { range.contains($0) })
+      }
+      #expect(ValueRange.equal(to: value).contains(key))
+    }
+  }
 }

@@ -242,6 +242,9 @@ import Testing
       #expect(try answer("zip=\(text)") == Set(equal), "\(text)")
       #expect(try answer("zip!=\(text)") == all.subtracting(equal), "\(text)")
     }
+    for sign in ["<", "<=", ">", ">="] {
+      #expect(try answer("zip\(sign)" + #"{"$double":"nan"}"#) == [], "\(sign)")
+    }
     // They were read as another operator and a text, and found plausible items.
     for text in ["zip<>5", "zip=<5", "zip=>5", "zip>>5", "zip<<5"] {
       let error = #expect(throws: JournalError.self) { try EntityQuery.Condition(parsing: text) }

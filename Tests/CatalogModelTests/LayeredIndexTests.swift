@@ -1,5 +1,6 @@
 import CBOR
 import Foundation
+import Locks
 import TestSupport
 import Testing
 
@@ -137,6 +138,77 @@ struct LayeredIndexTests {
       }
       for state in [old, recipes.journal.state] { #expect(state.indexProblems() == []) }
     }
+  }
+
+  /// The first query after an import waited until the index had all of its items.
+  @Test func afterManyChangesAnIndexIsBuiltInTheBackground() async throws {
+    var history = CatalogHistory()
+    func insert(_ count: Int) throws {
+      try history.commit { draft in
+        for number in 0..<count { try draft.insert(Recipe(title: "\(number)", stars: number % 5)) }
+      }
+    }
+    try insert(5_000)
+    history.state.buildIndexes(of: Recipe.self)
+    let definition = IndexDefinition(IndexScope(itemsOfKind: Recipe.kind), Recipe.indexes[1].path)
+    func hasIndex(_ state: Catalog) -> Bool {
+      state.indexCache.existingIndex(definition, in: state.itemTable) != nil
+    }
+    try insert(4_000)
+    #expect(hasIndex(history.state))
+    try insert(6_000)
+    let state = history.state
+    #expect(!hasIndex(state))
+    #expect(state.items(Recipe.self).filter(\.stars == 3).count == 3_000)
+    // A limit that only a failure reaches.
+    for _ in 0..<6_000 where !hasIndex(state) { try await Task.sleep(for: .milliseconds(100)) }
+    #expect(hasIndex(state))
+    #expect(state.items(Recipe.self).filter(\.stars == 3).count == 3_000)
+    #expect(state.indexProblems() == [])
+  }
+
+  /// Each value set up the index again, which reads all changes since the layers.
+  @Test func aQueryWithManyConditionsOnOnePropertySetsUpItsIndexOnce() throws {
+    try withRecipes { recipes in
+      // So many that a query does not wait for its index.
+      try recipes.journal.commit { draft in
+        for _ in 0..<4_500 { try draft.insert(Recipe.random(using: &recipes.random)) }
+      }
+      recipes.journal.waitForLayers()
+      try recipes.reopen()
+      var state = recipes.journal.state
+      let base = CountedBase(try #require(state.itemTable.base))
+      state.itemTable = EntityTable(base: base, highest: state.itemTable.highest)
+      #expect(recipes.index(Recipe.indexes[0].path, in: state) != nil)
+      let titles = ["Soup", "Stew"] + (0..<100).map { "none \($0)" }
+      let found = state.items(Recipe.self).filter(.isOne(of: titles, \.title)).count
+      // Once above, once by the query, and once by the build in the background.
+      #expect(base.indexCount <= 3)
+      #expect(found == state.items(ScannedRecipe.self).filter(.isOne(of: titles, \.title)).count && found > 0)
+    }
+  }
+
+  /// Two states over the same layers were compared with each other by each query.
+  @Test func twoStatesOverOneBaseThatAreQueriedInTurnsAreComparedOnce() throws {
+    var history = CatalogHistory()
+    try history.commit { draft in
+      for number in 0..<100 { try draft.insert(Recipe(title: "\(number)", stars: number % 5)) }
+    }
+    try history.rebaseNewestState()
+    var old = history.state
+    let base = CountedBase(try #require(old.itemTable.base))
+    old.itemTable = EntityTable(base: base, highest: old.itemTable.highest)
+    var new = old
+    for number in 1...20 {
+      let row = try #require(old.itemTable[number + 1])
+      new.itemTable.update(number, to: row)
+    }
+    func counts() -> [Int] { [old, new].map { $0.items(Recipe.self).filter(\.stars == 3).count } }
+    let first = counts()
+    let rowCount = base.rowCount
+    for _ in 0..<3 { #expect(counts() == first) }
+    #expect(base.rowCount == rowCount)
+    for state in [old, new] { #expect(state.indexProblems() == []) }
   }
 
   /// Two equal items in the answer of a watched query used to end the process.
@@ -323,6 +395,37 @@ private func withRecipes(declares: Bool = true, _ body: (inout Recipes) throws -
     try body(&recipes)
     try recipes.journal.close()
   }
+}
+
+/// A base that counts the rows that are looked up, and the indexes that are asked for.
+private final class CountedBase: EntityBase {
+  private let base: any EntityBase
+  private let counts = Lock((rows: 0, indexes: 0))
+
+  init(_ base: any EntityBase) { self.base = base }
+
+  var rowCount: Int { counts.withLock { $0.rows } }
+  var indexCount: Int { counts.withLock { $0.indexes } }
+
+  var count: Int { base.count }
+  var deletionCount: Int { base.deletionCount }
+  var erasedCount: Int { base.erasedCount }
+  var failure: JournalError? { base.failure }
+  func row(_ number: Int) -> EntityRow? {
+    counts.withLock { $0.rows += 1 }
+    return base.row(number)
+  }
+  func revision(of number: Int) -> Revision { base.revision(of: number) }
+  func isErased(_ number: Int) -> Bool { base.isErased(number) }
+  func rows(from number: Int) -> BaseIterator<Int, EntityRow> { base.rows(from: number) }
+  func deletions() -> BaseIterator<Int, Deletion> { base.deletions() }
+  func revisions() -> BaseIterator<Int, Revision> { base.revisions() }
+  func valueLines(_ definition: IndexDefinition) -> (any ValueLinesBase)? {
+    counts.withLock { $0.indexes += 1 }
+    return base.valueLines(definition)
+  }
+  func distance(to other: any EntityBase) -> Int? { nil }
+  func numbers(changedSince other: any EntityBase) -> Set<Int> { [] }
 }
 
 extension Data {

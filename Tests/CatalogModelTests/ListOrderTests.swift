@@ -26,6 +26,23 @@ private struct LateTask: CatalogItem {
   }
 }
 
+/// The same tasks in a newer version of the app, which no longer has their names as texts.
+private struct NewTask: CatalogItem {
+  static let kind = "task"
+  var name: [String]
+  var order: ListOrder
+}
+
+/// A row whose position is inside another property.
+private struct NestedTask: CatalogItem {
+  static let kind = "nested"
+  struct Place: Codable {
+    var order: ListOrder
+    var floor: Int
+  }
+  var place: Place
+}
+
 struct ListOrderTests {
   @Test func betweenAnyTwoPlacesThereIsAnother() {
     var random = SeededGenerator()
@@ -169,6 +186,38 @@ struct ListOrderTests {
     #expect(try tasks.values.allSatisfy { $0.order.text.utf8.count <= 32 })
     // Now and then the neighboring rows are written too: on average, less than one for each move.
     #expect(writes < 2 * moves)
+  }
+
+  /// A row was decoded to move another one next to it, or to give it another position.
+  @Test func rowsThatCanNotBeDecodedAreMovedAndMovedAround() throws {
+    var random = SeededGenerator()
+    for places in [ListOrder.places(8), Array(repeating: ListOrder.start, count: 8)] {
+      var history = CatalogHistory()
+      var list = try history.commit { draft in
+        try places.enumerated().map { index, place -> ItemID<Task> in
+          guard index % 2 == 0 else { return try draft.insert(Task(name: "\(index)", order: place)) }
+          return ItemID<Task>(try draft.insert(NewTask(name: ["\(index)"], order: place)).number)
+        }
+      }
+      try moveAtRandom(&list, by: \.order, in: &history, times: 40, &random)
+      // So often in one place that its neighbors are written, too.
+      for _ in 0..<400 {
+        let moved = list.removeLast()
+        try history.commit { try $0.move(moved, by: \.order, after: list[0]) }
+        list.insert(moved, at: 1)
+      }
+      #expect(history.state.items(Task.self).sorted(by: \.order).ids == list)
+    }
+  }
+
+  @Test func aPositionInsideAnotherPropertyIsWrittenThere() throws {
+    var random = SeededGenerator()
+    var history = CatalogHistory()
+    var list = try history.commit { draft in
+      try ListOrder.places(6).map { try draft.insert(NestedTask(place: .init(order: $0, floor: 3))) }
+    }
+    try moveAtRandom(&list, by: \.place.order, in: &history, times: 30, &random)
+    #expect(try history.state.items(NestedTask.self).values.allSatisfy { $0.place.floor == 3 })
   }
 
   @Test func movingARowNextToAMissingOneIsRefused() throws {

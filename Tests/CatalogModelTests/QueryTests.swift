@@ -1,7 +1,10 @@
-import CatalogModel
 import Foundation
+import Journaling
+import Locks
 import TestSupport
 import Testing
+
+@testable import CatalogModel
 
 struct QueryTests {
   @Test func recipesAreFilteredSortedAndLimited() throws {
@@ -127,6 +130,34 @@ struct QueryTests {
     #expect(recipes[0].category == category)
   }
 
+  /// An eighth of the index by kind was read before the first item, and to count the items, each one.
+  @Test func aQueryReadsOnlyTheLinesAndItemsThatItNeeds() throws {
+    var history = CatalogHistory()
+    let ids = try history.commit { draft in
+      try (0..<5_000).map { (number: Int) in
+        // At first, items of another kind are in between.
+        if number < 300 { for _ in 0..<9 { try draft.addItem(kind: "book") } }
+        return try draft.insert(Recipe(title: "\(number)", isVegan: number % 100 == 99))
+      }
+    }
+    var state = history.state
+    let lines = CountedLines(state.itemsByKind)
+    state.itemsByKind = EntityIndex(base: lines)
+    let recipes = state.items(Recipe.self)
+    #expect(recipes.first?.id == ids[0] && !recipes.isEmpty)
+    #expect(recipes.prefix(20).ids == Array(ids.prefix(20)))
+    #expect(recipes.filter(\.isVegan == false).prefix(20).ids == Array(ids.prefix(20)))
+    #expect(lines.readCount < 400)
+    let vegan = stride(from: 99, to: 5_000, by: 100).map { ids[$0] }
+    for count in [1, 3, 7, 20, 49, 50] {
+      #expect(recipes.filter(\.isVegan == true).prefix(count).ids == Array(vegan.prefix(count)))
+    }
+    #expect(recipes.filter(\.isVegan == true).ids == vegan)
+    // A table without the items, so that a query that reads one misses it.
+    state.itemTable = EntityTable()
+    #expect(state.items(Recipe.self).ids == ids && state.items(Recipe.self).count == ids.count)
+  }
+
   private static func isTitled(_ number: Int) -> ItemFilter<Recipe> { \.title == "\(number)" }
 
   /// The tree of conditions was as deep as there were terms, so evaluating and releasing it overflowed the stack.
@@ -217,6 +248,26 @@ struct QueryTests {
   }
 }
 
+/// An index that counts the lines that are read.
+private final class CountedLines: IndexBase {
+  private let index: EntityIndex
+  private let count = Lock(0)
+
+  init(_ index: EntityIndex) { self.index = index }
+
+  var readCount: Int { count.withLock { $0 } }
+
+  func contains(_ key: IndexKey) -> Bool { index.contains(key.member, in: key.group) }
+
+  func lines(from first: IndexKey, through last: IndexKey) -> BaseIterator<IndexKey, Void> {
+    var lines = index.lines(from: first, through: last).makeIterator()
+    return BaseIterator { [self] in
+      count.withLock { $0 += 1 }
+      return lines.next().map { ($0, ()) }
+    }
+  }
+}
+
 struct TypedItemTests {
   @Test func anItemOfAnotherKindIsNotTakenForOneOfTheType() throws {
     var history = CatalogHistory()
@@ -301,6 +352,42 @@ struct TypedItemTests {
     #expect(history.state.items(Measurement.self).filter(\.taken == noDate).ids == [id])
   }
 
+  /// Every number was below NaN, and NaN itself was up to it.
+  @Test func aComparisonWithNaNFindsNothing() throws {
+    var history = CatalogHistory()
+    let noDate = Date(timeIntervalSinceReferenceDate: .nan)
+    let levels: [Double] = [-.infinity, -1, 0, .infinity, .nan]
+    let ids = try history.commit { draft in
+      try levels.map { level in
+        try draft.insert(Measurement(level: level, taken: Date(timeIntervalSinceReferenceDate: level)))
+      }
+    }
+    let items = history.state.items(Measurement.self)
+    let filters: [ItemFilter<Measurement>] = [
+      \.level < .nan, \.level <= .nan, \.level > .nan, \.level >= .nan, \.taken < noDate, \.taken <= noDate,
+      \.taken > noDate, \.taken >= noDate,
+    ]
+    for filter in filters {
+      #expect(items.filter(filter).isEmpty)
+      // By the index of the sort key.
+      #expect(items.filter(filter).sorted(by: \.level).isEmpty && items.filter(!filter).count == ids.count)
+    }
+    #expect(items.filter(\.level == .nan).ids == [ids[4]] && items.filter(\.level != .nan).count == 4)
+    #expect(items.filter(\.level >= -1).ids == [ids[1], ids[2], ids[3]])
+  }
+
+  /// A filter also took other collections, such as ranges and data, and found none of their elements.
+  @Test func elementsOfEachTypeThatIsEncodedAsAnArrayAreFound() throws {
+    var history = CatalogHistory()
+    let id = try history.commit { try $0.insert(Lists()) }
+    let filters: [ItemFilter<Lists>] = [
+      .contains(\.array, 1), .contains(\.slice, 2), .contains(\.contiguous, 3), .contains(\.set, 5),
+      .contains(\.maybe, "a"),
+    ]
+    for filter in filters { #expect(history.state.items(Lists.self).filter(filter).ids == [id]) }
+    #expect(history.state.items(Lists.self).filter(.contains(\.set, 3)).isEmpty)
+  }
+
   @Test func anItemIDIsEncodedAsItsNumberAndCanBeQueried() throws {
     var history = CatalogHistory()
     let soup = try history.commit { try $0.insert(Recipe(title: "Soup")) }
@@ -331,6 +418,16 @@ private struct Measurement: CatalogItem {
   static let indexes = [Index(\Measurement.level), Index(\Measurement.taken)]
   var level: Double
   var taken: Date
+}
+
+private struct Lists: CatalogItem {
+  static let kind = "lists"
+  static let indexes = [Index(\Lists.array)]
+  var array: [Int] = [1]
+  var slice: ArraySlice<Int> = [2]
+  var contiguous: ContiguousArray<Int> = [3]
+  var set: Set<Int> = [4, 5]
+  var maybe: Set<String>? = ["a"]
 }
 
 private struct Note: CatalogItem {

@@ -195,6 +195,23 @@ struct WatchingTests {
     }
   }
 
+  /// Its task held the first answer, and with it the first state, as long as it watched.
+  @Test(.timeLimit(.minutes(60))) @MainActor func aLiveQueryReleasesTheAnswersThatItNoLongerShows()
+    async throws
+  {
+    try await withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Watched.journal"))
+      let live = LiveQuery(journal) { $0.items(Recipe.self) }
+      weak var first: QueryAnswer?
+      first = Mirror(reflecting: live.items).descendant("answer") as? QueryAnswer
+      #expect(first != nil)
+      try await untilChanged(live) { try journal.commit { try $0.insert(Recipe(title: "Soup")) } }
+      for _ in 0..<1_000 where first != nil { await Task.yield() }
+      #expect(first == nil && live.items.count == 1)
+      try journal.close()
+    }
+  }
+
   /// Makes a change, and returns when the observers of a query's items have been told.
   @MainActor private func untilChanged(
     _ live: LiveQuery<Recipe>, _ change: () throws -> Void

@@ -156,6 +156,9 @@ extension ValueKey {
     }
   }
 
+  /// Whether this is NaN, or a date that is. It is after all values that compare with others of its class.
+  var isNaN: Bool { greatestOfClass < self }
+
   /// The key right after all texts that begin with this one; nil for the empty text, after which there is none.
   package static func end(ofPrefix text: String) -> ValueKey? {
     var bytes = Array(text.utf8)

@@ -1,7 +1,7 @@
 /// A range in the order of values, for lookups in an index.
 ///
 /// A range above or below a value contains only values of its class: the numbers above 4 do not include texts or
-/// missing values.
+/// missing values. NaN is neither above nor below anything, so a range above, below, from or through it has no value.
 public struct ValueRange: Hashable, Sendable {
   package let lower: ValueKey
   package let upper: ValueKey
@@ -25,15 +25,16 @@ public struct ValueRange: Hashable, Sendable {
   public static var missing: ValueRange { ValueRange(.missing, true, .missing, true) }
 
   /// The values of the same class below a value.
-  public static func below(_ value: FieldValue) -> ValueRange {
-    let key = ValueKey(value)
-    return ValueRange(key.leastOfClass, true, key, false)
-  }
+  public static func below(_ value: FieldValue) -> ValueRange { fromLeast(to: value, includesIt: false) }
 
   /// The values of the same class up to a value, which is included.
-  public static func through(_ value: FieldValue) -> ValueRange {
+  public static func through(_ value: FieldValue) -> ValueRange { fromLeast(to: value, includesIt: true) }
+
+  private static func fromLeast(to value: FieldValue, includesIt: Bool) -> ValueRange {
     let key = ValueKey(value)
-    return ValueRange(key.leastOfClass, true, key, true)
+    // NaN is after all numbers, so they would be in its range.
+    if key.isNaN { return ValueRange(key, false, key, false) }
+    return ValueRange(key.leastOfClass, true, key, includesIt)
   }
 
   /// The values of the same class above a value.

@@ -5,14 +5,15 @@ import Locks
 /// The indexes of the items of a catalog and of all states that follow from it.
 ///
 /// An index is not part of a state. It is built from the items of one state, and updated to another state by the
-/// difference of the two tables. So commits and replays pay nothing for it, queries on old states use it as well, and
-/// it can be wrong only if the items are.
+/// difference of the two tables. So commits and replays pay nothing for it, queries on older states that were kept use
+/// it as well, and it can be wrong only if the items are. A past state that is read from layers has a cache of its own.
 ///
 /// 1. Each cached index belongs to the table that is cached with it.
 /// 2. A missing index is built from the table of the query that needs it: by the query itself for up to 4,096 items,
 ///    otherwise in the background. Meanwhile, queries use the index in the layers. If these lack it, queries get none
 ///    and scan.
-/// 3. If a table is backed by other layers than the cached tables, the index is rebuilt.
+/// 3. If a table is backed by other layers than the cached tables, or if very much has changed in between, the index
+///    counts as missing.
 ///
 /// Safe to use from any thread. Tables are shared with the states; the lines of the indexes take additional memory.
 final class IndexCache: Sendable {
@@ -34,7 +35,8 @@ final class IndexCache: Sendable {
 
   /// A draft and the newest state, or an old state and the newest one, are queried in turns, so two are cached.
   private static let keptCount = 2
-  /// Up to this many items, a query waits for the index: building it takes no longer than a scan or two.
+  /// Up to this many items, a query waits for the index: building it takes no longer than a scan or two. Nor does it
+  /// take longer to update it by as many changes.
   private static let waitingCount = 4096
 
   private let indexes = Lock<[IndexDefinition: Indexes]>([:])
@@ -90,11 +92,13 @@ final class IndexCache: Sendable {
     if keptIndex(name, table) == nil { _ = build(name, table, progress: progress) }
   }
 
-  /// A cached index, updated to a table.
+  /// A cached index, updated to a table. Nil if so much has changed that the caller would wait for long.
   private func keptIndex(_ name: IndexDefinition, _ table: EntityTable) -> ValueIndex? {
     let built = indexes.withLock { $0[name]?.built ?? [] }
     let near = built.compactMap { kept in kept.table.distance(to: table).map { (kept, distance: $0) } }
-    guard let kept = near.min(by: { $0.distance < $1.distance })?.0 else { return nil }
+    guard let (kept, distance) = near.min(by: { $0.distance < $1.distance }),
+      distance <= Swift.max(Self.waitingCount, table.count / 8)
+    else { return nil }
     var index = kept.index
     index.follow(from: kept.table, to: table, name)
     keep(Built(table, index), name, insteadOf: kept)
@@ -178,7 +182,8 @@ extension Catalog {
   ///   - type: the type of items whose indexes are built.
   ///   - progress: called regularly with the number of items that were read and the number of all items.
   /// - Complexity: O(n log n) in the number of items for a missing index, O(d log d) in the number of items that differ
-  ///   for an index in memory, and O(n) for an index that the layers have.
+  ///   for an index in memory, and O(n) for an index that the layers have. If more than an eighth of the items differ,
+  ///   an index in memory counts as missing.
   public func buildIndexes<Model: CatalogItem>(
     of type: Model.Type, progress: (_ done: Int, _ all: Int) -> Void = { _, _ in }
   ) {

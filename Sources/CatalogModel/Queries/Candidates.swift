@@ -1,10 +1,12 @@
 import CBOR
 
-/// The indexes that a query can use now.
-struct Indexes {
+/// The indexes that a run of a query can use.
+final class Indexes {
   private let paths: [AttributePath]
   private let scope: IndexScope
   let catalog: Catalog
+  /// The indexes that were looked up already. Many conditions may need one, and to set up that of layers takes long.
+  private var known: [AttributePath: QueryIndex?] = [:]
 
   init(_ plan: QueryPlan, _ catalog: Catalog) {
     paths = plan.indexed
@@ -15,8 +17,11 @@ struct Indexes {
 
   /// The index on a path. Nil if none is declared, or while it is being built.
   subscript(path: AttributePath) -> QueryIndex? {
-    paths.contains(path)
-      ? catalog.indexCache.index(IndexDefinition(scope, path), in: catalog.itemTable) : nil
+    guard paths.contains(path) else { return nil }
+    if let index = known[path] { return index }
+    let index = catalog.indexCache.index(IndexDefinition(scope, path), in: catalog.itemTable)
+    known.updateValue(index, forKey: path)
+    return index
   }
 
   /// Whether an item of a category is of the kind.

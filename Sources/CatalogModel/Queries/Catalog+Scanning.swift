@@ -1,25 +1,46 @@
 import CBOR
 
 extension Catalog {
+  /// The numbers of the items of a kind, in order. No item is read.
+  func numbers(ofKind kind: String) -> EntityIndex.Members {
+    // No kind has the number -1, so an unknown kind lists nothing.
+    itemsByKind.members(of: itemKindNumbers.number(of: kind) ?? -1)
+  }
+
   /// Calls `body` with the items of a kind, in the order of their numbers, until it returns false.
   ///
-  /// If many items are of the kind, scanning all items is faster than looking each one up.
-  func forEachItem(
-    ofKind kind: String, _ body: (_ number: Int, _ record: () -> EntityRecord?) -> Bool
-  ) {
-    let members = itemsByKind.members(of: itemKindNumbers.number(of: kind) ?? -1)
-    let few = itemCount / 8
-    if members.prefix(few + 1).reduce(0, { count, _ in count + 1 }) > few {
-      let kind = ItemKind(kind)
-      for (number, row) in itemTable where kind.isKind(of: row.record) {
-        guard body(number, { row.record }) else { return }
-      }
-    } else {
-      for number in members {
-        guard body(number, { itemTable[number]?.record }) else { return }
+  /// The index by kind is read in parts, each as long as all before it, so few lines are read if `body` soon returns
+  /// false. Where many items are of the kind, scanning all items is faster than looking each one up. If many of the
+  /// whole catalog are, the rest of the index need not be read.
+  func forEachItem(ofKind kind: String, _ body: (_ number: Int, _ record: EntityRecord) -> Bool) {
+    var members = numbers(ofKind: kind).makeIterator()
+    let kind = ItemKind(kind)
+    let few = itemCount / Self.manyShare
+    var readCount = 0
+    while true {
+      let isMany = readCount > few
+      let length = isMany ? 1 : Swift.max(64, Swift.min(readCount, few + 1 - readCount))
+      var part: [Int] = []
+      while part.count < length, let number = members.next() { part.append(number) }
+      guard let first = part.first, let last = part.last else { return }
+      readCount += part.count
+      // The numbers of a forged index may be any, so their difference may overflow.
+      if isMany || UInt(bitPattern: last &- first) < part.count * Self.manyShare {
+        for (number, row) in itemTable.entities(from: first) {
+          if number > last, !isMany { break }
+          if kind.isKind(of: row.record), !body(number, row.record) { return }
+        }
+        if isMany { return }
+      } else {
+        for number in part {
+          if let record = itemTable[number]?.record, !body(number, record) { return }
+        }
       }
     }
   }
+
+  /// If at least one in this many items is of a kind, scanning all is faster.
+  private static var manyShare: Int { 8 }
 }
 
 /// An encoded kind of items, which can be compared with records without making a string.

@@ -53,7 +53,8 @@ indirect enum Condition: Sendable {
 }
 
 extension EntityRecord {
-  fileprivate func value(at path: AttributePath) -> FieldValue? {
+  /// The value at a path, nil if there is none.
+  func value(at path: AttributePath) -> FieldValue? {
     path.names.dropFirst().reduce(self[path.names[0]]) { value, name in value?[name] }
   }
 

@@ -3,7 +3,8 @@ public import CBOR
 /// The filter of a query, made of key paths and the operators of the standard library.
 ///
 /// Texts are compared by their UTF-8 bytes, numbers by value. A missing property equals only nil, and is neither below
-/// nor above anything, so `!=` with a value finds it. A null property counts as missing.
+/// nor above anything, so `!=` with a value finds it. A null property counts as missing. NaN equals only NaN, and is
+/// neither below nor above anything: `<`, `<=`, `>` and `>=` with it find nothing.
 ///
 /// A key path leads through stored properties, and optionals of these: `\.place?.latitude`. Any other ends the process
 /// with a message, because no attribute is known for it: a computed property, one with a property wrapper, an element
@@ -31,15 +32,16 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
     ItemFilter(property, .prefix(text))
   }
 
-  /// Items in which an array has that element.
-  public static func contains<Elements: Collection>(
+  /// Items in which an array has that element. The collection may be of any type that is encoded as an array of its
+  /// elements: see ``QueryArray``.
+  public static func contains<Elements: QueryArray>(
     _ property: any KeyPath<Model, Elements> & Sendable, _ element: Elements.Element
   ) -> ItemFilter where Elements.Element: QueryValue {
     ItemFilter(property, .containing(element.queryValue ?? .null))
   }
 
   /// Items in which an optional array exists and has that element.
-  public static func contains<Elements: Collection>(
+  public static func contains<Elements: QueryArray>(
     _ property: any KeyPath<Model, Elements?> & Sendable, _ element: Elements.Element
   ) -> ItemFilter where Elements.Element: QueryValue {
     ItemFilter(property, .containing(element.queryValue ?? .null))

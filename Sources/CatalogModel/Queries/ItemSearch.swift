@@ -11,7 +11,7 @@ package struct ItemSearch: Hashable, Sendable {
 
   /// Which items.
   package var query: EntityQuery
-  /// Items that compare equal are in the order of their numbers.
+  /// Items that compare equal are in the order of their numbers, which is reversed if the last key is descending.
   package var orders: [Order] = []
 
   package init(_ query: EntityQuery = EntityQuery()) { self.query = query }

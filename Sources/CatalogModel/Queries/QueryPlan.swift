@@ -109,13 +109,10 @@ struct QueryPlan: Sendable {
 
   /// Scans every item of the kind.
   private func scan(_ conditions: [Condition], in catalog: Catalog) -> [Int] {
+    if conditions.isEmpty && orders.isEmpty { return Array(catalog.numbers(ofKind: kind).prefix(needed)) }
     var selection = Selection(orders, needed: needed)
-    let isFree = conditions.isEmpty && orders.isEmpty
-    catalog.forEachItem(ofKind: kind) { number, row in
-      // A row is looked up only if a condition or a sort key needs it.
-      if isFree { return selection.take(number, EntityRecord()) }
-      guard let record = row() else { return true }
-      return !conditions.allSatisfy { $0.holds(for: record) } || selection.take(number, record)
+    catalog.forEachItem(ofKind: kind) { number, record in
+      !conditions.allSatisfy { $0.holds(for: record) } || selection.take(number, record)
     }
     return selection.finish()
   }

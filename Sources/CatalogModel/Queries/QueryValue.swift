@@ -73,3 +73,14 @@ extension EntityID: QueryValue {
   /// The number.
   public var queryValue: FieldValue? { .integer(Int64(number)) }
 }
+
+/// A collection that is encoded as an array of its elements, so that queries find them: `.contains(\.tags, "hot")`.
+///
+/// Declare it for a type of yours that encodes itself so. Not every collection does: a `ClosedRange` encodes its
+/// bounds, and `Data` is one value.
+public protocol QueryArray: Collection {}
+
+extension Array: QueryArray {}
+extension ArraySlice: QueryArray {}
+extension ContiguousArray: QueryArray {}
+extension Set: QueryArray {}

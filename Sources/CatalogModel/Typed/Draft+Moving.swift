@@ -1,11 +1,16 @@
+import CBOR
+
 extension Draft where State == Catalog {
   /// Moves an item right after another one of its kind, in a user-defined order. If `other` is nil, moves it to the
   /// start.
   ///
   /// Items of several lists can share one order: an item that comes right after another in the whole order also comes
   /// right after it in its list.
+  ///
+  /// Only the positions of items are read and written, so items that a newer version of the app has written can be
+  /// moved even if they can't be decoded, and so can others next to them.
   /// - Throws: ``JournalError`` with code `rejected` if one of the two does not exist or is of another kind, and
-  ///   `DecodingError` if the item's attributes don't make such a value.
+  ///   `DecodingError` if the attribute of an item is no position.
   /// - Complexity: O(log n) with an index on the property, otherwise O(n). One item is written. If items were often
   ///   inserted in the same place, some 30 neighbors are sometimes written too. Items that share the position of
   ///   `other`, for example because all began with ``ListOrder/start``, are also written.
@@ -20,7 +25,7 @@ extension Draft where State == Catalog {
     let all = state.items(Model.self)
     let behind = place.map { all.filter(order > $0) } ?? all
     // The item itself is not a neighbor of its new position.
-    let next = try behind.sorted(by: order).prefix(2).first { $0.id != id }?.value[keyPath: order]
+    let next = try behind.sorted(by: order).prefix(2).first { $0.id != id }?.place(by: order)
     let new = ListOrder(after: place, before: next)
     try put(id, by: order, at: new)
     if new.isLong { try spread(around: new, by: order) }
@@ -39,8 +44,7 @@ extension Draft where State == Catalog {
     let place = try position(of: other, by: order, whileMoving: id)
     let all = state.items(Model.self)
     let ahead = place.map { all.filter(order < $0) } ?? all
-    let previous =
-      try ahead.sorted(by: .descending(order)).prefix(2).first { $0.id != id }?.value[keyPath: order]
+    let previous = try ahead.sorted(by: .descending(order)).prefix(2).first { $0.id != id }?.place(by: order)
     let new = ListOrder(after: previous, before: place)
     try put(id, by: order, at: new)
     if new.isLong { try spread(around: new, by: order) }
@@ -55,17 +59,17 @@ extension Draft where State == Catalog {
     let unplaced = state.items(Model.self).filter(.isMissing(order)).ids.filter { $0 != moved }
     if !unplaced.isEmpty {
       let first = state.items(Model.self).filter(!.isMissing(order)).sorted(by: order).first
-      try place(unplaced, by: order, after: nil, before: first?.value[keyPath: order])
+      try place(unplaced, by: order, after: nil, before: first?.place(by: order))
     }
     guard let other else { return nil }
-    let position = try existing(other).value[keyPath: order]
+    let position = try existing(other).place(by: order)
     let all = state.items(Model.self)
     let sharing = all.filter(order == position).ids.filter { $0 != moved }
     if sharing.count < 2 { return position }
-    let low = try all.filter(order < position).sorted(by: .descending(order)).first?.value[keyPath: order]
-    let high = try all.filter(order > position).sorted(by: order).first?.value[keyPath: order]
+    let low = try all.filter(order < position).sorted(by: .descending(order)).first?.place(by: order)
+    let high = try all.filter(order > position).sorted(by: order).first?.place(by: order)
     try place(sharing, by: order, after: low, before: high)
-    return try existing(other).value[keyPath: order]
+    return try existing(other).place(by: order)
   }
 
   private func existing<Model: CatalogItem>(_ id: ItemID<Model>) throws -> StoredItem<Model> {
@@ -88,10 +92,15 @@ extension Draft where State == Catalog {
   private mutating func put<Model: CatalogItem>(
     _ id: ItemID<Model>, by order: any WritableKeyPath<Model, ListOrder> & Sendable, at place: ListOrder
   ) throws {
-    if state.itemTable[id.number]?.record.key(at: AttributePath(of: order)) == .missing {
-      // The type may read a missing position as this one, and an update that changes no value writes nothing.
-      try update(id) { $0[keyPath: order] = ListOrder(after: place, before: nil) }
+    let names = AttributePath(of: order).names
+    let old = state.itemTable[id.number]?.record[names[0]] ?? .null
+    if let new = old.setting(.string(place.text), at: names.dropFirst()) {
+      try updateItem(id.item, set: [names[0]: new])
+      return
     }
+    // The property that has the position is missing, and the type may read it as one with this position. An update that
+    // changes no value would write nothing.
+    try update(id) { $0[keyPath: order] = ListOrder(after: place, before: nil) }
     try update(id) { $0[keyPath: order] = place }
   }
 
@@ -105,8 +114,8 @@ extension Draft where State == Catalog {
       let before = all.filter(order < place).sorted(by: .descending(order)).prefix(count)
       let behind = all.filter(order >= place).sorted(by: order).prefix(count)
       // The outermost two keep their positions, unless they are the ends of the list.
-      let low = before.count == count ? try before[count - 1].value[keyPath: order] : nil
-      let high = behind.count == count ? try behind[count - 1].value[keyPath: order] : nil
+      let low = before.count == count ? try before[count - 1].place(by: order) : nil
+      let high = behind.count == count ? try behind[count - 1].place(by: order) : nil
       let moved =
         before.ids.prefix(low == nil ? before.count : count - 1).reversed()
         + behind.ids.prefix(high == nil ? behind.count : count - 1)
@@ -114,10 +123,30 @@ extension Draft where State == Catalog {
       guard places.contains(where: { $0.text.utf8.count > ListOrder.longByteCount / 2 }),
         low != nil || high != nil
       else {
-        for (id, place) in zip(moved, places) { try update(id) { $0[keyPath: order] = place } }
+        for (id, place) in zip(moved, places) { try put(id, by: order, at: place) }
         return
       }
       count *= 2
     }
+  }
+}
+
+extension StoredItem {
+  /// The position of the item. Nothing else is decoded.
+  fileprivate func place(by order: any KeyPath<Model, ListOrder> & Sendable) throws -> ListOrder {
+    let value = item.record.value(at: AttributePath(of: order))
+    return try ValueDecoder().decode(ListOrder.self, from: value ?? .null)
+  }
+}
+
+extension FieldValue {
+  /// The same value with another member at the end of a path; nil if a dictionary on the path is missing.
+  fileprivate func setting(_ new: FieldValue, at names: ArraySlice<String>) -> FieldValue? {
+    guard let name = names.first else { return new }
+    guard case .dictionary(var members) = self,
+      let member = (members[name] ?? .null).setting(new, at: names.dropFirst())
+    else { return nil }
+    members[name] = member
+    return .dictionary(members)
   }
 }

@@ -30,10 +30,10 @@ public import Observation
 
   private func follow(_ updates: QueryUpdates<Model>) {
     watching?.cancel()
-    var updates = updates
-    updates.shown = items
-    // The task holds neither the journal nor this object while it waits.
-    watching = Task { [weak self, updates] in
+    // The task holds neither the journal nor this object nor an old state while it waits.
+    watching = Task { [weak self] in
+      var updates = updates
+      updates.shown = self?.items.idsAndRevisions
       for await update in updates {
         guard let self, !Task.isCancelled else { return }
         items = update.items

@@ -33,8 +33,8 @@ public struct QueryUpdates<Model: CatalogItem>: AsyncSequence, Sendable {
 
   let versions: Versions<Catalog>
   let query: @Sendable (Catalog) -> ItemQuery<Model>
-  /// The answer that is already known, if any.
-  var shown: ItemQuery<Model>?
+  /// The numbers of the answer that is already known, if any, and the revision that last changed each item.
+  var shown: [(id: ItemID<Model>, modified: Revision)]?
 
   /// Starts with the answer as of the current state.
   public func makeAsyncIterator() -> Iterator {
@@ -50,15 +50,16 @@ public struct QueryUpdates<Model: CatalogItem>: AsyncSequence, Sendable {
 
     fileprivate init(
       versions: Versions<Catalog>.Iterator, query: @escaping @Sendable (Catalog) -> ItemQuery<Model>,
-      shown: ItemQuery<Model>?
+      shown: [(id: ItemID<Model>, modified: Revision)]?
     ) {
       self.versions = versions
       self.query = query
-      answer = shown?.idsAndRevisions
+      answer = shown
     }
 
     /// The next answer that differs, or nil if the journal was closed or the task was cancelled.
-    /// - Complexity: that of the query for each newer state, and O(n log n) for a different answer of n items.
+    /// - Complexity: for each newer state, that of the query and O(log n) for each of its results, whose revisions are
+    ///   looked up; and O(k log k) for a different answer of k items.
     public mutating func next() async -> QueryUpdate<Model>? {
       while let version = await versions.next() {
         let items = query(version.state)
@@ -79,7 +80,7 @@ public struct QueryUpdates<Model: CatalogItem>: AsyncSequence, Sendable {
 
 extension ItemQuery {
   /// The numbers of the items, and the revision that last changed each.
-  fileprivate var idsAndRevisions: [(id: ItemID<Model>, modified: Revision)] {
+  var idsAndRevisions: [(id: ItemID<Model>, modified: Revision)] {
     ids.map { ($0, catalog.itemTable.revision(of: $0.number)) }
   }
 }
