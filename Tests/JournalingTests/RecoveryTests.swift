@@ -103,6 +103,41 @@ import Testing
     }
   }
 
+  /// It used to read what the journal had open or in memory.
+  @Test(arguments: ["FORMAT", "HEAD", "CURRENT", "MANIFEST-", ".log", ".ldb", "BASE"])
+  func verifyOfAJournalThatIsOpenForWritingReadsItsFilesAgain(part: String) throws {
+    try withTables(inMemory: true) { whole, _ in
+      for isRemoved in [true, false] {
+        // Another slot of HEAD takes the place of one that is altered.
+        if part == "HEAD", !isRemoved { continue }
+        let url = whole.deletingLastPathComponent().appending(path: "Copy \(isRemoved).journal")
+        try FileManager.default.copyItem(at: whole, to: url)
+        if part == "BASE" { try Journal<Ledger>.prune(before: .revision(100), at: url) }
+        let journal = try Journal<Ledger>.open(at: url, options: Self.options)
+        defer { try? journal.close() }
+        try journal.commit { try $0.deposit(1, on: 1) }
+        #expect(try journal.verify().problems.map(\.description) == [])
+        let names = try #require(FileManager.default.subpaths(atPath: url.path)).sorted()
+        let file =
+          part == ".ldb"
+          ? try #require(try entryTables(of: url).first)
+          : url.appending(path: try #require(names.last { $0.contains(part) }))
+        if isRemoved {
+          try FileManager.default.removeItem(at: file)
+        } else {
+          var byte = try Data(contentsOf: file)[10..<11]
+          byte[10] ^= 0xFF
+          let handle = try FileHandle(forWritingTo: file)
+          try handle.seek(toOffset: 10)
+          try handle.write(contentsOf: byte)
+          try handle.close()
+        }
+        let verification = try journal.verify()
+        #expect(verification.problems.contains(where: \.isDamage), "\(file.lastPathComponent) \(isRemoved)")
+      }
+    }
+  }
+
   /// LevelDB skips a block that it can't read, as if its entries did not exist.
   @Test func aTemporaryFailureOfAReadIsNoMissingEntry() throws {
     try withTables { url, head in
