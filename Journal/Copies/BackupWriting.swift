@@ -98,6 +98,7 @@ extension Journal {
     try put(BackupFile.magic + [BackupFile.version])
     try put(BackupFile.head(.format, byteCount: format.bytes.count) + format.bytes)
     if let base = format.base {
+      try base.check()
       try put(BackupFile.head(.base, byteCount: base.byteCount))
       var pieces = BasePieces(base)
       while let piece = try pieces.next() { try put(piece) }

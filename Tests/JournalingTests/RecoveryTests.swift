@@ -287,6 +287,38 @@ import Testing
     }
   }
 
+  /// With a snapshot, opening does not read it, and a backup blamed its own copy.
+  @Test func anAlteredBaseThatOpeningDoesNotReadIsFoundInTheBackgroundAndNamedByBackups() async throws {
+    try await withTablesSuspending { url, _ in
+      try Journal<Ledger>.prune(before: .revision(100), at: url)
+      let pruned = try Journal<Ledger>.open(at: url, options: Self.options)
+      try pruned.takeSnapshot()
+      while !pruned.health.isSound { try await Task.sleep(for: .milliseconds(20)) }
+      try pruned.close()
+
+      let path = url.appending(path: "entries/BASE")
+      var bytes = try Data(contentsOf: path)
+      bytes[bytes.count - 1] ^= 1
+      try bytes.write(to: path)
+      let journal = try Journal<Ledger>.open(at: url, mode: .readOnly, options: Self.options)
+      defer { try? journal.close() }
+      #expect(!journal.health.isSound)
+      while journal.health.problem == nil { try await Task.sleep(for: .milliseconds(20)) }
+      #expect(journal.health.problem?.code == .damaged)
+      #expect(journal.health.problem?.path?.hasSuffix("Bank.journal/entries/BASE") == true)
+      let folder = url.deletingLastPathComponent()
+      for backup in [
+        { try journal.backup(to: folder.appending(path: "Backup.journal")) },
+        { try journal.backup(toFile: folder.appending(path: "Bank.backup")) },
+      ] as [() throws -> BackupReport] {
+        let error = #expect(throws: JournalError.self) { try backup() }
+        #expect(error?.code == .damaged)
+        #expect(error?.path?.hasSuffix("Bank.journal/entries/BASE") == true, "\(error?.description ?? "")")
+      }
+      #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "Bank.backup").path))
+    }
+  }
+
   /// Counts reads on any thread.
   private final class Reads: Sendable {
     private let count = Lock(0)
