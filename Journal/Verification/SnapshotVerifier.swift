@@ -12,6 +12,8 @@ struct SnapshotVerifier<State: EventSourced> {
   /// How many were checked.
   private(set) var layerCount = 0
   private(set) var snapshotCount = 0
+  /// The newest layer or snapshot of a later entry.
+  private(set) var later: SnapshotRecord?
 
   init(_ chain: LayerChain<State>, isDeep: Bool) {
     self.chain = chain
@@ -20,8 +22,12 @@ struct SnapshotVerifier<State: EventSourced> {
 
   /// Finds what to check.
   mutating func read(through revision: Revision) throws(JournalError) {
-    for record in try chain.records.all() where record.name.to <= revision {
-      subjects.append(Subject(record, chain, isDeep: isDeep))
+    for record in try chain.records.all() {
+      if record.name.to <= revision {
+        subjects.append(Subject(record, chain, isDeep: isDeep))
+      } else if record.facts != nil {
+        later = record
+      }
     }
   }
 

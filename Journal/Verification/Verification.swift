@@ -89,6 +89,7 @@ extension Journal {
       if error.saysNothingHere { throw error }
       verifier.note(error)
     }
+    if let record = snapshots.later { try checkIsNoLoss(record, &verifier) }
     let reopened: (log: any EntryLog, format: JournalFormat)?
     do throws(JournalError) { reopened = try reopenedFiles() } catch {
       if error.saysNothingHere { throw error }
@@ -164,6 +165,38 @@ extension Journal {
         path: folder.format)
     }
     return (try storage.open(.read, in: LogPlace(folder, found, options: options)), found)
+  }
+
+  /// Notes a problem if a layer is of an entry that the log does not have, not even by now: a layer is only written
+  /// after its entry is durable.
+  private func checkIsNoLoss(
+    _ record: SnapshotRecord, _ verifier: inout Verifier<State>
+  ) throws(JournalError) {
+    // Entries that can't be proven are missing from such a journal, and `damage` says so.
+    if damage != nil { return }
+    let newest: Revision
+    do throws(JournalError) {
+      newest = try keeper == nil ? newestRevisionNow() : log.newestRevision()
+      // Another process may have replaced the log and removed all layers.
+      guard newest < record.name.to, try chain.records.record(record.name) == record else { return }
+    } catch {
+      if error.saysNothingHere { throw error }
+      // What can't be read is noted where it is verified.
+      return
+    }
+    verifier.note(
+      JournalError(
+        .damaged,
+        "the log ends with entry \(newest), and a \(record.name.noun) of entry \(record.name.to) shows that there were "
+          + "more: \(record.name.fileName). If an older copy of the log was put here on purpose, remove the folder "
+          + "snapshots", revision: newest + 1, path: folder.entries))
+  }
+
+  /// The newest entry that the log has now, which a reader may not show.
+  private func newestRevisionNow() throws(JournalError) -> Revision {
+    let log = try options.logStorage.open(.read, in: LogPlace(folder, format, options: options))
+    defer { try? log.close() }
+    return max(head.revision, try log.newestRevision())
   }
 
   private func checkBlobs(_ verifier: inout Verifier<State>) throws(JournalError) {

@@ -994,6 +994,53 @@ struct LayerTests {
     return try openFilePaths().count { $0.contains(journal) }
   }
 
+  /// A layer is only written after its entry is durable.
+  @Test func aLayerOfAnEntryThatTheLogLacksIsEvidenceOfLostEntries() throws {
+    try withLayeredGarden { garden, options in
+      try garden.journal.close()
+      func url(_ name: String) -> URL { garden.url.deletingLastPathComponent().appending(path: name) }
+      try FileManager.default.copyItem(at: garden.url, to: url("Early.journal"))
+      try garden.open(options: options)
+      try garden.grow(40)
+      garden.journal.waitForLayers()
+      try garden.journal.close()
+      func bringBack(_ name: String) throws {
+        try? FileManager.default.removeItem(at: garden.url.appending(path: name))
+        try FileManager.default.copyItem(
+          at: url("Early.journal").appending(path: name), to: garden.url.appending(path: name))
+      }
+      try bringBack("entries")
+      try bringBack("HEAD")
+      let snapshots = garden.url.appending(path: "snapshots")
+      let known = try #require(
+        try FileManager.default.contentsOfDirectory(atPath: snapshots.path).compactMap {
+          LayerName(recordName: $0)?.to
+        }.max())
+      try garden.open(mode: .readOnly, options: options)
+      let newest = garden.journal.head.revision
+      try #require(newest < known)
+      let problem = try #require(try garden.journal.verify().problems.first { $0.isDamage })
+      #expect(problem.revision == newest + 1 && problem.message.contains("of entry \(known)"), "\(problem)")
+      try garden.journal.close()
+      let diagnosis = try CatalogJournal.diagnose(garden.url)
+      #expect(!diagnosis.isSound)
+      #expect(diagnosis.provenRevision == newest && diagnosis.lastRevision == known)
+      for hasHead in [true, false] {
+        if !hasHead { try FileManager.default.removeItem(at: garden.url.appending(path: "HEAD")) }
+        let report = try CatalogJournal.salvage([garden.url], to: url("Saved \(hasHead).journal"))
+        #expect(report.head.revision == newest && report.acknowledgedRevision == known)
+        #expect(!report.isWhole && report.end?.revision == newest + 1)
+      }
+      // Without any evidence, it is not known whether entries are missing.
+      try FileManager.default.removeItem(at: snapshots)
+      var report = try CatalogJournal.salvage([garden.url], to: url("Unknown.journal"))
+      #expect(!report.isWhole && report.end == nil && report.acknowledgedRevision == nil)
+      try bringBack("HEAD")
+      report = try CatalogJournal.salvage([garden.url], to: url("Whole.journal"))
+      #expect(report.isWhole)
+    }
+  }
+
   /// Calls `body` with a journal that writes and merges layers all the time.
   private func withLayeredGarden(
     isLate: Bool = false, _ body: (Garden, JournalOptions) throws -> Void
