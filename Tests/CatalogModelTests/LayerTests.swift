@@ -994,6 +994,40 @@ struct LayerTests {
     return try openFilePaths().count { $0.contains(journal) }
   }
 
+  /// They were removed although the fault passes, and the next opening can use them again.
+  @Test func layersAboveOneThatCanNotBeReadAtTheMomentStay() throws {
+    try withGarden { garden in
+      var options = JournalOptions(snapshots: .often(12))
+      options.snapshots.fanout = 100
+      try garden.reopen(options: options)
+      garden.journal.waitForLayers()
+      let snapshots = garden.url.appending(path: "snapshots")
+      func names() throws -> [LayerName] {
+        try FileManager.default.contentsOfDirectory(atPath: snapshots.path)
+          .compactMap(LayerName.init(recordName:)).sorted()
+      }
+      while try names().count < 3 {
+        try garden.grow(15)
+        garden.journal.waitForLayers()
+      }
+      try garden.journal.close()
+      let layers = try names()
+      try #require(layers.count > 1)
+      let lowest = layers[0].fileName
+      var faulty = options
+      faulty.readHook = { path, _ in path.hasSuffix(lowest) ? .fail(EIO) : .proceed }
+      try garden.open(options: faulty)
+      // Opening has replayed everything, so a layer of all that is due.
+      garden.journal.waitForLayers()
+      #expect(garden.journal.chain.unreadable == [layers[0]])
+      #expect(try names().count > layers.count && Set(names()).isSuperset(of: layers))
+      try garden.reopen(options: options)
+      #expect(garden.journal.snapshotProblems.map(\.description) == [])
+      try garden.expectEveryRevision()
+      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+    }
+  }
+
   /// A layer is only written after its entry is durable.
   @Test func aLayerOfAnEntryThatTheLogLacksIsEvidenceOfLostEntries() throws {
     try withLayeredGarden { garden, options in
