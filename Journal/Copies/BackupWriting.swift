@@ -3,7 +3,8 @@ public import Foundation
 
 extension Journal {
   /// Writes a backup as one file, for ``restore(backupFile:to:options:progress:)``. When it is complete, it replaces an
-  /// older backup of this journal that has the same name.
+  /// older backup of this journal that has the same name, as a whole: if history was pruned since, the new file begins
+  /// where the journal does.
   /// - Parameters:
   ///   - url: the file; its folder must exist.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the backup.

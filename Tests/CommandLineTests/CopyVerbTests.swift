@@ -227,6 +227,27 @@ import Testing
   }
 
   /// It said that the backup was up to date, although verify said that it was not sound.
+  /// The help of prune used to say that backups keep what they have.
+  @Test func afterAPruningABackupFileIsReplacedAsAWholeAndThatIsSaid() throws {
+    try withFixedJournal { path, folder in
+      let (whole, file) = (folder.path("Whole.backup"), folder.path("Finds.jbak"))
+      for _ in 1...2 {
+        #expect(try journal("backup", path, whole).code == 0)
+        #expect(try journal("backup", path, file, "--file").code == 0)
+        #expect(try journal("prune", path, "--before", "2").code == 0)
+      }
+      #expect(try journal("show", whole, "item:1@1").code == 0)
+      let restored = folder.path("Restored.journal")
+      #expect(try journal("restore-backup", file, restored).code == 0)
+      let shown = try journal("show", restored, "item:1@1")
+      #expect(shown.code != 0 && shown.error.contains("was pruned"), "\(shown)")
+      let help = try journal("help", "prune").output.split(whereSeparator: \.isWhitespace).joined(
+        separator: " ")
+      #expect(help.contains("A backup in a folder keeps the history that it has."))
+      #expect(help.contains("replaces it as a whole, and begins where the journal does."))
+    }
+  }
+
   @Test func anImageThatABackupHasLostIsCopiedAgain() throws {
     try withFixedJournal { path, folder in
       let backup = folder.path("Finds.backup")
