@@ -26,6 +26,8 @@ extension HistoryBase {
 
   /// Writes the same base into the folder of another log, durably.
   func copy(to entries: Folder, _ format: JournalFormat) throws(JournalError) -> HistoryBase {
+    // Otherwise the error would name the copy, which is removed.
+    try check()
     try entries.require(byteCount, for: "the base of the history")
     let sink = BaseSink(try entries.file(Self.fileName, .creating))
     var pieces = BasePieces(self)

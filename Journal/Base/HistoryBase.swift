@@ -79,10 +79,12 @@ final class HistoryBase: Sendable {
   }
 
   /// Compares all bytes of the state with its digest.
-  func check() throws(JournalError) {
+  /// - Parameter goesOn: called before each piece is read; whether to read it. If not, nothing is compared.
+  func check(while goesOn: () -> Bool = { true }) throws(JournalError) {
     var hash = SHA256Hash()
     var offset = contentStart
     while offset < byteCount {
+      guard goesOn() else { return }
       let piece = try file.piece(at: offset, byteCount: min(BaseCursor.pieceByteCount, byteCount - offset))
       guard !piece.isEmpty else { break }
       hash.update(piece)

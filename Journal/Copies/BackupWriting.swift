@@ -3,7 +3,8 @@ public import Foundation
 
 extension Journal {
   /// Writes a backup as one file, for ``restore(backupFile:to:options:progress:)``. When it is complete, it replaces an
-  /// older backup of this journal that has the same name.
+  /// older backup of this journal that has the same name, as a whole: if history was pruned since, the new file begins
+  /// where the journal does.
   /// - Parameters:
   ///   - url: the file; its folder must exist.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the backup.
@@ -98,6 +99,7 @@ extension Journal {
     try put(BackupFile.magic + [BackupFile.version])
     try put(BackupFile.head(.format, byteCount: format.bytes.count) + format.bytes)
     if let base = format.base {
+      try base.check()
       try put(BackupFile.head(.base, byteCount: base.byteCount))
       var pieces = BasePieces(base)
       while let piece = try pieces.next() { try put(piece) }

@@ -61,7 +61,7 @@ extension Journal {
       throw JournalError(.notAJournal, "this is not a journal", path: source.folder.path)
     }
     var diagnosis = Diagnosis()
-    diagnosis.lastRevision = max(source.acknowledged?.revision ?? 0, try source.log.lastRevision())
+    diagnosis.lastRevision = max(source.knownRevision ?? 0, try source.log.lastRevision())
     do throws(JournalError) { try source.folder.check() } catch { diagnosis.note(error, .folder) }
     do {
       var readOptions = options
@@ -70,7 +70,7 @@ extension Journal {
       defer { try? journal.close() }
       diagnosis.opens = true
       diagnosis.provenRevision = journal.head.revision
-      diagnosis.lastRevision = journal.head.revision
+      diagnosis.lastRevision = max(journal.head.revision, source.knownRevision ?? 0)
       diagnosis.note(source.problems)
       let verification = try journal.verify(deep: true, progress: progress)
       try diagnosis.note(verification, of: journal)

@@ -124,7 +124,7 @@ struct ProvableHistory {
       return next.sealed
     }
     let last = try sources.map { source throws(JournalError) in try source.log.lastRevision() }.max() ?? 0
-    let acknowledged = sources.compactMap { $0.acknowledged?.revision }.max() ?? 0
+    let acknowledged = sources.compactMap(\.knownRevision).max() ?? 0
     guard isThere || last > revision || acknowledged >= revision else {
       end = JournalError(.notFound, "this is the end of the journal", revision: revision)
       return nil
@@ -152,6 +152,13 @@ struct ProvableHistory {
 
   /// Whether no sign of a missing entry was found.
   var isWhole: Bool { end?.code == .notFound }
+
+  /// Whether the loss of entries after the newest one would have been noticed: each copy has a readable mark, or the mark
+  /// or the receipt of one names an entry as new as that one.
+  var isEndKnown: Bool {
+    sources.allSatisfy(\.isMarkRead)
+      || sources.contains { max($0.acknowledged?.revision ?? 0, $0.receiptRevision ?? 0) >= head.revision }
+  }
 
   /// An entry with its digest, if the bytes are valid and follow from the previous entry.
   private static func entry(

@@ -42,8 +42,9 @@ extension Journal {
   /// The entries up to the point are removed, and the bytes of images that nothing else names. The state at the point
   /// becomes the base that history begins with. A new entry records when, by whom and why, and has the digest of that
   /// state, so ``verify(deep:progress:)`` proves the base and all later entries as before. Receipts of later revisions
-  /// still hold; earlier ones can't be proven any more. Afterwards the removed bytes are nowhere in the folder. Backups
-  /// keep what they have.
+  /// still hold; earlier ones can't be proven any more. Afterwards the removed bytes are nowhere in the folder. A
+  /// backup in a folder keeps the history that it has. A backup in one file is replaced as a whole by the next
+  /// ``backup(toFile:progress:)`` of that name, and then begins where the journal does.
   ///
   /// The journal must be closed. After a crash either everything is pruned, or nothing.
   /// - Parameters:

@@ -5,7 +5,8 @@ public import Foundation
 public struct SalvageReport: Sendable {
   /// The newest entry of the new journal.
   public let head: Head
-  /// The newest acknowledged revision, according to HEAD; nil if no copy has a readable one.
+  /// The newest revision that is known to have been acknowledged, according to HEAD, the receipt of a backup, or a layer
+  /// or snapshot; nil if no copy has a readable one.
   public let acknowledgedRevision: Revision?
   /// Why the history ends there, with the first revision that is missing or altered; nil if no sign of a missing entry
   /// was found.
@@ -23,8 +24,12 @@ public struct SalvageReport: Sendable {
   /// Other problems of the files of each copy, also of images that it could not give.
   public let problems: [JournalError]
 
-  /// Whether nothing is missing.
-  public var isWhole: Bool { end == nil && missingImages.isEmpty && divergences.isEmpty }
+  /// Whether the loss of entries after the newest one would have been noticed. HEAD shows it.
+  package let isEndKnown: Bool
+
+  /// Whether nothing is missing. False if that is not known, because HEAD can't be read and nothing else shows which
+  /// entry was the newest.
+  public var isWhole: Bool { end == nil && isEndKnown && missingImages.isEmpty && divergences.isEmpty }
 }
 
 extension Journal {
@@ -53,11 +58,11 @@ extension Journal {
     }
     var history = try ProvableHistory(found, State.self)
     let last = try found.map { source throws(JournalError) in try source.log.lastRevision() }.max() ?? 0
-    // A log that has lost all entries looks like an empty one, and only HEAD can tell them apart.
+    // A log that has lost all entries looks like an empty one.
     let isEmpty =
       last == 0
       && found.allSatisfy { source in
-        source.acknowledged.map { $0.revision == 0 } ?? source.problems.isEmpty
+        source.knownRevision.map { $0 == 0 } ?? source.problems.isEmpty
       }
     var (missing, problems): ([Blob], [JournalError]) = ([], [])
     var isBaseProven = false
@@ -93,9 +98,10 @@ extension Journal {
       "the journal was created from the entries that can be proven, up to revision \(history.head.revision)",
       revision: history.head.revision)
     return SalvageReport(
-      head: history.head, acknowledgedRevision: found.compactMap { $0.acknowledged?.revision }.max(),
+      head: history.head, acknowledgedRevision: found.compactMap(\.knownRevision).max(),
       end: history.isWhole ? nil : history.end, missingImages: missing, base: history.format.base?.head,
-      isBaseProven: isBaseProven, divergences: divergences, problems: found.flatMap(\.problems) + problems)
+      isBaseProven: isBaseProven, divergences: divergences, problems: found.flatMap(\.problems) + problems,
+      isEndKnown: history.isEndKnown)
   }
 
   /// The error about a copy whose newest acknowledged entry is another one than in the new journal; nil if it is not.

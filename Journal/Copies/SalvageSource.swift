@@ -13,11 +13,23 @@ struct SalvageSource: Sendable {
   let id: JournalID?
   /// The newest acknowledged entry, according to the log's mark; nil if it can't be read.
   let acknowledged: LogMark?
+  /// Whether the mark could be read, so that the loss of later entries would show.
+  let isMarkRead: Bool
+  /// The newest entry that a backup has according to its receipt; nil if there is none that can be read.
+  let receiptRevision: Revision?
+  /// The newest entry that a layer or snapshot includes, which is only written after the entry is durable; nil if none
+  /// has a readable record.
+  let recordedRevision: Revision?
   let images: Folder?
   /// The remains of the log.
   let log: any LogRemains
   /// The problems of files, before any entry is read.
   let problems: [JournalError]
+
+  /// The newest entry that is known to have been acknowledged; nil if nothing can be read that says so.
+  var knownRevision: Revision? {
+    [acknowledged?.revision, receiptRevision, recordedRevision].compactMap(\.self).max()
+  }
 
   /// - Throws: ``JournalError`` with code `notFound`, `locked` while another process writes to the journal, or
   ///   `permission`.
@@ -60,11 +72,29 @@ struct SalvageSource: Sendable {
     // The log and the base have checksums, and FORMAT has none.
     let id = log.journal ?? base?.journal ?? format?.id
     self.id = id
+    var isMarkRead = false
     acknowledged =
-      try attempt { () throws(JournalError) in
-        try id.flatMap { id throws(JournalError) in try log.acknowledged(by: id) }
+      try attempt { () throws(JournalError) -> LogMark? in
+        guard let id else { return nil }
+        let mark = try log.acknowledged(by: id)
+        isMarkRead = true
+        return mark
       } ?? nil
+    self.isMarkRead = isMarkRead
+    receiptRevision = Self.receiptRevision(in: folder, of: id)
+    recordedRevision = Self.recordedRevision(in: folder)
     self.problems = problems + log.problems
+  }
+
+  private static func receiptRevision(in folder: JournalFolder, of id: JournalID?) -> Revision? {
+    // One that can't be read says nothing.
+    guard let receipt = try? JournalReceipt.read(in: folder), receipt.journal == id else { return nil }
+    return receipt.revision
+  }
+
+  private static func recordedRevision(in folder: JournalFolder) -> Revision? {
+    let records = SnapshotRecords(folder: folder)
+    return (try? records.names())?.last { (try? records.record($0))?.facts != nil }?.to
   }
 
   /// Keeps writers out, because they move entries from one file to another.

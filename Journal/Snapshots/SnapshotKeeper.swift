@@ -655,9 +655,11 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         $0 !== layer && !$0.isWhole && $0.facts != nil && $0.start.revision <= layer.start.revision
           && $0.top.revision >= layer.top.revision
       }
+      // One that can't be read at the moment may be below it.
+      if isReplaced || !chain.unreadable.isEmpty { return isReplaced }
       // The layers below it may reach beyond its start, for example one that has replaced a dropped snapshot.
       let reached = chain.stack(atOrBefore: layer.top.revision - 1)?.checkpoint.revision ?? 0
-      return isReplaced || reached < layer.start.revision
+      return reached < layer.start.revision
     }
     chain.remove(useless.map(\.name))
     let known = Set(chain.layers.filter { $0.facts != nil }.map(\.name)).union(chain.unreadable)

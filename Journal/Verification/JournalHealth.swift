@@ -12,7 +12,7 @@ public enum OpeningCheck: Sendable {
   case everything
 }
 
-/// The results of the background check of entries that opening did not read.
+/// The results of the background check of what opening did not read: the base of a pruned history, and the entries.
 public struct JournalHealth: Sendable {
   /// The entries up to this one were read since opening and are intact: each checksum, and the chain of digests. At
   /// first, the revision that a pruned journal begins with; 0 in any other.
@@ -20,15 +20,18 @@ public struct JournalHealth: Sendable {
   /// The newest entry when the journal was opened, at which the check ends. Later ones were checked when they were
   /// committed.
   public internal(set) var lastRevision: Revision
-  /// Why the check ended early, with the revision: `damaged` if an entry is missing or altered; with any other code the
-  /// entry could not be checked, and the next opening tries again.
+  /// Why the check ended early, with the revision: `damaged` if an entry or the base of a pruned history is missing or
+  /// altered; with any other code it could not be checked, and the next opening tries again.
   public internal(set) var problem: JournalError?
+  /// Whether the base was read; true if history was not pruned.
+  var isBaseChecked: Bool
 
   /// Whether everything was read and is intact.
-  public var isSound: Bool { problem == nil && checkedRevision == lastRevision }
+  public var isSound: Bool { problem == nil && isBaseChecked && checkedRevision == lastRevision }
 }
 
-/// Reads the history of a journal after it was opened, a little at a time, on a thread of low priority.
+/// Reads the history of a journal after it was opened, a little at a time, on a thread of low priority: first the base,
+/// if it was pruned, then the entries.
 ///
 /// Nothing waits for it: it uses the log for a few milliseconds at a time, and ends when the journal is closed. If the
 /// system has no thread for it, it does not run.
@@ -49,7 +52,9 @@ final class HealthCheck<State: EventSourced>: Sendable {
     self.options = options
     self.head = head
     found = Lock(
-      JournalHealth(checkedRevision: replay.format.head.revision, lastRevision: head.revision))
+      JournalHealth(
+        checkedRevision: replay.format.head.revision, lastRevision: head.revision,
+        isBaseChecked: replay.format.base == nil))
   }
 
   var health: JournalHealth { found.withLock { $0 } }
@@ -63,34 +68,65 @@ final class HealthCheck<State: EventSourced>: Sendable {
   func end() { isEnding.signal() }
 
   private func run() {
-    // Short-lived programs end before it begins.
-    var pause = Duration.seconds(1)
-    var next = replay.format.head.revision + 1
-    while next <= head.revision, isEnding.wait(timeout: .now() + pause.timeInterval) == .timedOut {
-      let clock = ContinuousClock()
-      let start = clock.now
-      let last: Revision
-      do throws(JournalError) {
-        // Starts at the previous entry, so that the chain is checked across the pieces. At least one more is read.
-        last = try replay.checkDigests(
-          from: max(next - 1, replay.format.head.revision + 1), through: head.revision,
-          mark: LogMark(revision: head.revision, digest: head.digest)
-        ) { $0 >= next && clock.now - start >= Self.stretch }
-      } catch {
-        if error.code == .closed { return }
-        found.withLock { $0.problem = error }
-        options.note(.error, "the check in the background ended", cause: error)
-        return
-      }
-      found.withLock { $0.checkedRevision = last }
-      next = last + 1
-      pause = (clock.now - start) * (1 / Self.share - 1)
+    do throws(JournalError) {
+      // Short-lived programs end before it begins.
+      var pause = Duration.seconds(1)
+      guard try checkBase(&pause) else { return }
+      try checkEntries(&pause)
+    } catch {
+      if error.code == .closed { return }
+      found.withLock { $0.problem = error }
+      options.note(.error, "the check in the background ended", cause: error)
     }
   }
+
+  /// - Parameter pause: the pause before the next piece.
+  /// - Returns: false if the journal is being closed.
+  private func checkBase(_ pause: inout Duration) throws(JournalError) -> Bool {
+    guard let base = replay.format.base else { return true }
+    let clock = ContinuousClock()
+    var start: ContinuousClock.Instant?
+    var goesOn = true
+    func rest() {
+      if let start { pause = Self.pause(after: clock.now - start) }
+    }
+    try base.check {
+      rest()
+      goesOn = isNotEnding(for: pause)
+      start = clock.now
+      return goesOn
+    }
+    rest()
+    if goesOn { found.withLock { $0.isBaseChecked = true } }
+    return goesOn
+  }
+
+  private func checkEntries(_ pause: inout Duration) throws(JournalError) {
+    let clock = ContinuousClock()
+    var next = replay.format.head.revision + 1
+    while next <= head.revision, isNotEnding(for: pause) {
+      let start = clock.now
+      // Starts at the previous entry, so that the chain is checked across the pieces. At least one more is read.
+      let last = try replay.checkDigests(
+        from: max(next - 1, replay.format.head.revision + 1), through: head.revision,
+        mark: LogMark(revision: head.revision, digest: head.digest)
+      ) { $0 >= next && clock.now - start >= Self.stretch }
+      found.withLock { $0.checkedRevision = last }
+      next = last + 1
+      pause = Self.pause(after: clock.now - start)
+    }
+  }
+
+  /// Waits, and returns whether the journal is still open.
+  private func isNotEnding(for pause: Duration) -> Bool {
+    isEnding.wait(timeout: .now() + pause.timeInterval) == .timedOut
+  }
+
+  private static func pause(after time: Duration) -> Duration { time * (1 / share - 1) }
 }
 
 extension Journal {
-  /// The results so far of the background check of entries that opening did not read.
+  /// The results so far of the background check of what opening did not read.
   /// - Complexity: O(1), and it never blocks.
   public var health: JournalHealth { healthCheck.health }
 

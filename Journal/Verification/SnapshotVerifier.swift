@@ -12,6 +12,8 @@ struct SnapshotVerifier<State: EventSourced> {
   /// How many were checked.
   private(set) var layerCount = 0
   private(set) var snapshotCount = 0
+  /// The newest layer or snapshot of a later entry.
+  private(set) var later: SnapshotRecord?
 
   init(_ chain: LayerChain<State>, isDeep: Bool) {
     self.chain = chain
@@ -20,8 +22,12 @@ struct SnapshotVerifier<State: EventSourced> {
 
   /// Finds what to check.
   mutating func read(through revision: Revision) throws(JournalError) {
-    for record in try chain.records.all() where record.name.to <= revision {
-      subjects.append(Subject(record, chain, isDeep: isDeep))
+    for record in try chain.records.all() {
+      if record.name.to <= revision {
+        subjects.append(Subject(record, chain, isDeep: isDeep))
+      } else if record.facts != nil {
+        later = record
+      }
     }
   }
 
@@ -33,7 +39,7 @@ struct SnapshotVerifier<State: EventSourced> {
     var problems: [JournalError] = []
     for index in subjects.indices {
       subjects[index].check(state, eventCount, head)
-      guard subjects[index].name.to == head.revision else { continue }
+      guard subjects[index].name.to <= head.revision else { continue }
       let subject = subjects[index]
       // One that was dropped, merged or rewritten in the meantime is not a problem.
       if subject.problem != nil, (try? chain.records.record(subject.name)) != subject.record { continue }
@@ -88,6 +94,7 @@ private struct Subject<State: EventSourced> {
       guard let shape else { return }
       try reopen(facts, shape)
       guard let contents else { return }
+      if facts.start.revision == 0, facts.start != .start(shape) { return failAtStart() }
       do throws(ArchiveError) { try sort(contents, facts, shape) } catch {
         throw SnapshotFile.failure(error, of: name, path)
       }
@@ -144,18 +151,27 @@ private struct Subject<State: EventSourced> {
   private var foreign: ArchiveError { SnapshotReader.foreign(at: 0) }
 
   mutating func check(_ state: State, _ eventCount: Int, _ head: Head) {
+    // The first call is for the base, if history was pruned.
+    if head.revision > name.to { return fail("the \(name.noun) ends before the pruned history begins") }
+    compare(state, eventCount, head)
+    // A pruning removes all layers and snapshots, so none has a part from before the base.
+    if head.revision == name.to, shape != nil, passed < record.facts?.checkpoints.count ?? 0 {
+      fail(
+        "the \(name.noun) has a state from before the pruned history begins, which can't be compared")
+    }
+  }
+
+  private mutating func compare(_ state: State, _ eventCount: Int, _ head: Head) {
     guard problem == nil, let facts = record.facts else { return }
     if !isOpened, head.revision >= facts.checkpoints.first?.revision ?? name.to { open(facts) }
     if problem == nil, head.revision == name.to, head.digest != facts.entryDigest {
-      return fail("the \(name.noun) belongs to an entry that is not in the log", head)
+      return fail("the \(name.noun) belongs to an entry that is not in the log")
     }
     guard problem == nil, let shape else { return }
     if head.revision == facts.start.revision {
       before = state.parts
       let start = before.map { LayerCheckpoint(revision: head.revision, eventCount: eventCount, $0) }
-      if start != facts.start {
-        fail("the \(name.noun) begins at a state that differs from the entries'", head)
-      }
+      if start != facts.start { failAtStart() }
       return
     }
     guard passed < facts.checkpoints.count, facts.checkpoints[passed].revision == head.revision else {
@@ -174,10 +190,10 @@ private struct Subject<State: EventSourced> {
       let expected = MemoryLayer(parts, since: before, at: checkpoint, after: start)
       let isSame = try holds(expected, contents, parts, shape, asOf: head.revision)
       if !isSame || checkpoint != facts.checkpoints[passed] {
-        fail("the \(name.noun) has a state that differs from the entries'", head)
+        fail("the \(name.noun) has a state that differs from the entries'")
       }
       if head.revision == name.to {
-        try checkTop(parts, contents, facts, shape, head)
+        try checkTop(parts, contents, facts, shape)
       }
     } catch {
       problem = SnapshotFile.failure(error, of: name, path)
@@ -186,7 +202,11 @@ private struct Subject<State: EventSourced> {
     passed += 1
   }
 
-  private mutating func fail(_ message: String, _ head: Head) {
+  private mutating func failAtStart() {
+    fail("the \(name.noun) begins at a state that differs from the entries'")
+  }
+
+  private mutating func fail(_ message: String) {
     problem = problem ?? JournalError(.damaged, message, revision: name.to, path: path)
   }
 
@@ -223,19 +243,19 @@ private struct Subject<State: EventSourced> {
   }
 
   private mutating func checkTop(
-    _ parts: StateParts, _ contents: LayerFile, _ facts: SnapshotFacts, _ shape: StateShape, _ head: Head
+    _ parts: StateParts, _ contents: LayerFile, _ facts: SnapshotFacts, _ shape: StateShape
   ) throws(ArchiveError) {
     for list in shape.lists.indices {
       let texts = parts.lists[list].texts.texts(from: facts.start.textCounts[list])
       let found = contents.texts(list)
       guard found.count == texts.count,
         zip(found, texts).allSatisfy({ $0.utf8.elementsEqual($1.utf8) })
-      else { return fail("the \(name.noun) has texts that differ from the entries'", head) }
+      else { return fail("the \(name.noun) has texts that differ from the entries'") }
     }
     if let digest = facts.stateDigest,
       digest != StateDigest.digest(schema: State.schema, tables: parts.tables)
     {
-      fail("the record of the \(name.noun) names a state that differs from the entries'", head)
+      fail("the record of the \(name.noun) names a state that differs from the entries'")
     }
   }
 }

@@ -67,7 +67,9 @@ extension Journal {
   /// - the rules of the model, and the indexes that queries have built;
   /// - the bytes of every blob that was ever named, and of every layer and snapshot.
   ///
-  /// Commits can continue during the call; it verifies the journal as of its start.
+  /// Commits can continue during the call; it verifies the journal as of its start. A journal that is open for writing
+  /// opens its files once more for that, because those that it has open do not show that others have replaced them. Only
+  /// a node of a shared journal reads the open ones.
   /// - Parameters:
   ///   - deep: whether to also decode every layer and snapshot, and to prove that it and every checkpoint equal the
   ///     state that the entries before it make. Only this detects one that was forged with correct checksums.
@@ -87,12 +89,21 @@ extension Journal {
       if error.saysNothingHere { throw error }
       verifier.note(error)
     }
+    if let record = snapshots.later { try checkIsNoLoss(record, &verifier) }
+    let reopened: (log: any EntryLog, format: JournalFormat)?
+    do throws(JournalError) { reopened = try reopenedFiles() } catch {
+      if error.saysNothingHere { throw error }
+      verifier.note(error)
+      reopened = nil
+    }
+    defer { try? reopened?.log.close() }
+    let files = reopened ?? (log: log, format: format)
     do throws(JournalError) {
-      let first = format.head.revision + 1
-      if deep || format.base != nil, expected.revision >= first {
-        try verifier.readCheckpoints(log, first...expected.revision, isDeep: deep)
+      let first = files.format.head.revision + 1
+      if deep || files.format.base != nil, expected.revision >= first {
+        try verifier.readCheckpoints(files.log, first...expected.revision, isDeep: deep)
       }
-      if let base = format.base {
+      if let base = files.format.base {
         try verifier.begin(with: base)
         for problem in snapshots.check(verifier.state, verifier.appliedCount, base.head) {
           verifier.note(problem)
@@ -101,7 +112,9 @@ extension Journal {
       // In pieces, because the log can't be closed while it is read, and `progress` may want to close it.
       for first in stride(from: first, through: expected.revision, by: Self.progressStep) {
         let last = min(first + Self.progressStep - 1, expected.revision)
-        try log.readAll(first...last) { entry throws(JournalError) in
+        // Throws if the journal was closed, which does not close the reopened log.
+        if reopened != nil { _ = try log.newestRevision() }
+        try files.log.readAll(first...last) { entry throws(JournalError) in
           try verifier.check(entry)
           for problem in snapshots.check(
             verifier.state, verifier.appliedCount, verifier.result.head)
@@ -119,7 +132,7 @@ extension Journal {
     try checkBlobs(&verifier)
     verifier.result.layerCount = snapshots.layerCount
     verifier.result.snapshotCount = snapshots.snapshotCount
-    try checkMarker(expected, &verifier)
+    checkMarker(of: files.log, files.format, expected, &verifier)
     checkReceipt(expected, &verifier)
     // A reader may have read a part of the old log and a part of the new one.
     if keeper == nil, !verifier.result.isSound { try folder.checkLogIsCurrent() }
@@ -129,6 +142,62 @@ extension Journal {
 
   /// The number of entries between two calls of `progress`.
   private static var progressStep: Int { 1000 }
+
+  /// The log and FORMAT, opened again by the names of their files; nil if this journal is not open for writing, or if the
+  /// log is elsewhere. A reader's own view is not newer than its opening, and another one could lack its last entries
+  /// while a writer recovers them.
+  /// - Throws: ``JournalError``, with code `damaged` if the files are not those of this journal any more.
+  private func reopenedFiles() throws(JournalError) -> (log: any EntryLog, format: JournalFormat)? {
+    let storage = options.logStorage
+    if keeper == nil || node != nil || storage.isTransient || storage.isShared { return nil }
+    guard try folder.root.status(of: "FORMAT") != nil else {
+      throw JournalError(.damaged, "FORMAT is missing; restore it from a backup", path: folder.format)
+    }
+    let found = try folder.readFormat()
+    guard found.head == format.head else {
+      throw JournalError(
+        .damaged, "the base of the pruned history is missing or another one; restore the file from a backup",
+        path: folder.base)
+    }
+    guard found.bytes == format.bytes else {
+      throw JournalError(
+        .damaged, "FORMAT is not the one that the journal was opened with; restore it from a backup",
+        path: folder.format)
+    }
+    return (try storage.open(.read, in: LogPlace(folder, found, options: options)), found)
+  }
+
+  /// Notes a problem if a layer is of an entry that the log does not have, not even by now: a layer is only written
+  /// after its entry is durable.
+  private func checkIsNoLoss(
+    _ record: SnapshotRecord, _ verifier: inout Verifier<State>
+  ) throws(JournalError) {
+    // Entries that can't be proven are missing from such a journal, and `damage` says so.
+    if damage != nil { return }
+    let newest: Revision
+    do throws(JournalError) {
+      newest = try keeper == nil ? newestRevisionNow() : log.newestRevision()
+      // Another process may have replaced the log and removed all layers.
+      guard newest < record.name.to, try chain.records.record(record.name) == record else { return }
+    } catch {
+      if error.saysNothingHere { throw error }
+      // What can't be read is noted where it is verified.
+      return
+    }
+    verifier.note(
+      JournalError(
+        .damaged,
+        "the log ends with entry \(newest), and a \(record.name.noun) of entry \(record.name.to) shows that there were "
+          + "more: \(record.name.fileName). If an older copy of the log was put here on purpose, remove the folder "
+          + "snapshots", revision: newest + 1, path: folder.entries))
+  }
+
+  /// The newest entry that the log has now, which a reader may not show.
+  private func newestRevisionNow() throws(JournalError) -> Revision {
+    let log = try options.logStorage.open(.read, in: LogPlace(folder, format, options: options))
+    defer { try? log.close() }
+    return max(head.revision, try log.newestRevision())
+  }
 
   private func checkBlobs(_ verifier: inout Verifier<State>) throws(JournalError) {
     for problem in try blobs.foreignNames() { verifier.note(problem) }
@@ -168,12 +237,16 @@ extension Journal {
     }
   }
 
-  private func checkMarker(_ expected: Version<State>, _ verifier: inout Verifier<State>) throws {
+  private func checkMarker(
+    of log: any EntryLog, _ format: JournalFormat, _ expected: Version<State>,
+    _ verifier: inout Verifier<State>
+  ) {
     let mark: LogMark?
     do throws(JournalError) {
       mark = try log.acknowledged()
     } catch {
-      verifier.note(error)
+      // Opening the log may have failed for the same reason.
+      if !verifier.result.problems.contains(where: { $0.path == error.path }) { verifier.note(error) }
       return
     }
     // After a crash the mark may lag behind the log, if it names an existing entry. A mark of a newer entry comes from

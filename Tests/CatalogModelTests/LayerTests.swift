@@ -996,6 +996,87 @@ struct LayerTests {
     return try openFilePaths().count { $0.contains(journal) }
   }
 
+  /// They were removed although the fault passes, and the next opening can use them again.
+  @Test func layersAboveOneThatCanNotBeReadAtTheMomentStay() throws {
+    try withGarden { garden in
+      var options = JournalOptions(snapshots: .often(12))
+      options.snapshots.fanout = 100
+      try garden.reopen(options: options)
+      garden.journal.waitForLayers()
+      let snapshots = garden.url.appending(path: "snapshots")
+      func names() throws -> [LayerName] {
+        try FileManager.default.contentsOfDirectory(atPath: snapshots.path)
+          .compactMap(LayerName.init(recordName:)).sorted()
+      }
+      while try names().count < 3 {
+        try garden.grow(15)
+        garden.journal.waitForLayers()
+      }
+      try garden.journal.close()
+      let layers = try names()
+      try #require(layers.count > 1)
+      let lowest = layers[0].fileName
+      var faulty = options
+      faulty.readHook = { path, _ in path.hasSuffix(lowest) ? .fail(EIO) : .proceed }
+      try garden.open(options: faulty)
+      // Opening has replayed everything, so a layer of all that is due.
+      garden.journal.waitForLayers()
+      #expect(garden.journal.chain.unreadable == [layers[0]])
+      #expect(try names().count > layers.count && Set(names()).isSuperset(of: layers))
+      try garden.reopen(options: options)
+      #expect(garden.journal.snapshotProblems.map(\.description) == [])
+      try garden.expectEveryRevision()
+      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+    }
+  }
+
+  /// A layer is only written after its entry is durable.
+  @Test func aLayerOfAnEntryThatTheLogLacksIsEvidenceOfLostEntries() throws {
+    try withLayeredGarden { garden, options in
+      try garden.journal.close()
+      func url(_ name: String) -> URL { garden.url.deletingLastPathComponent().appending(path: name) }
+      try FileManager.default.copyItem(at: garden.url, to: url("Early.journal"))
+      try garden.open(options: options)
+      try garden.grow(40)
+      garden.journal.waitForLayers()
+      try garden.journal.close()
+      func bringBack(_ name: String) throws {
+        try? FileManager.default.removeItem(at: garden.url.appending(path: name))
+        try FileManager.default.copyItem(
+          at: url("Early.journal").appending(path: name), to: garden.url.appending(path: name))
+      }
+      try bringBack("entries")
+      try bringBack("HEAD")
+      let snapshots = garden.url.appending(path: "snapshots")
+      let known = try #require(
+        try FileManager.default.contentsOfDirectory(atPath: snapshots.path).compactMap {
+          LayerName(recordName: $0)?.to
+        }.max())
+      try garden.open(mode: .readOnly, options: options)
+      let newest = garden.journal.head.revision
+      try #require(newest < known)
+      let problem = try #require(try garden.journal.verify().problems.first { $0.isDamage })
+      #expect(problem.revision == newest + 1 && problem.message.contains("of entry \(known)"), "\(problem)")
+      try garden.journal.close()
+      let diagnosis = try CatalogJournal.diagnose(garden.url)
+      #expect(!diagnosis.isSound)
+      #expect(diagnosis.provenRevision == newest && diagnosis.lastRevision == known)
+      for hasHead in [true, false] {
+        if !hasHead { try FileManager.default.removeItem(at: garden.url.appending(path: "HEAD")) }
+        let report = try CatalogJournal.salvage([garden.url], to: url("Saved \(hasHead).journal"))
+        #expect(report.head.revision == newest && report.acknowledgedRevision == known)
+        #expect(!report.isWhole && report.end?.revision == newest + 1)
+      }
+      // Without any evidence, it is not known whether entries are missing.
+      try FileManager.default.removeItem(at: snapshots)
+      var report = try CatalogJournal.salvage([garden.url], to: url("Unknown.journal"))
+      #expect(!report.isWhole && report.end == nil && report.acknowledgedRevision == nil)
+      try bringBack("HEAD")
+      report = try CatalogJournal.salvage([garden.url], to: url("Whole.journal"))
+      #expect(report.isWhole)
+    }
+  }
+
   /// Calls `body` with a journal that writes and merges layers all the time.
   private func withLayeredGarden(
     isLate: Bool = false, _ body: (Garden, JournalOptions) throws -> Void

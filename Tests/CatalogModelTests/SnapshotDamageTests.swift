@@ -141,6 +141,43 @@ struct SnapshotDamageTests {
     }
   }
 
+  /// A pruned history has no state to compare the first checkpoint with, and the others used to be skipped with it.
+  @Test func aForgedSnapshotWithACheckpointThatWasPrunedIsFoundByDeepVerification() throws {
+    try withGarden { garden in
+      let point = garden.journal.head.revision / 2
+      let early = try garden.journal.takeSnapshot(asOf: .revision(point - 1))
+      let files = [early.url, garden.recordURL(of: early.revision)]
+      let contents = try files.map { try Data(contentsOf: $0) }
+      try garden.journal.dropSnapshot(at: early.revision)
+      try garden.journal.close()
+      try CatalogJournal.prune(
+        before: .revision(point), at: garden.url, options: JournalOptions(snapshots: .manual))
+      try garden.open(options: JournalOptions(snapshots: .manual))
+      let snapshot = try garden.journal.takeSnapshot()
+      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+      try garden.journal.close()
+      try garden.forge(snapshot, Array(garden.archive(asOf: point + 1))) { facts in
+        var pruned = facts.start
+        pruned.revision = early.revision
+        facts.checkpoints.insert(pruned, at: 0)
+      }
+      try garden.open(mode: .readOnly)
+      var problems = try garden.journal.verify(deep: true).problems
+      #expect(
+        problems.map(\.message) == [
+          "the snapshot has a state from before the pruned history begins, which can't be compared"
+        ])
+      #expect(problems.map(\.path) == [snapshot.url.path] && !problems.contains(where: \.isDamage))
+      try garden.journal.close()
+      // One that ends before the base used to be skipped too.
+      for (file, contents) in zip(files, contents) { try contents.write(to: file) }
+      try garden.open(mode: .readOnly)
+      problems = try garden.journal.verify().problems
+      #expect(problems.map(\.message) == ["the snapshot ends before the pruned history begins"])
+      try garden.journal.close()
+    }
+  }
+
   @Test func anUnreadableRecordMakesOnlyItsOwnSnapshotUseless() throws {
     var generator = SeededGenerator()
     try withSnapshot { garden, snapshot in

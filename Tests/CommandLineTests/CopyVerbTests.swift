@@ -227,6 +227,27 @@ import Testing
   }
 
   /// It said that the backup was up to date, although verify said that it was not sound.
+  /// The help of prune used to say that backups keep what they have.
+  @Test func afterAPruningABackupFileIsReplacedAsAWholeAndThatIsSaid() throws {
+    try withFixedJournal { path, folder in
+      let (whole, file) = (folder.path("Whole.backup"), folder.path("Finds.jbak"))
+      for _ in 1...2 {
+        #expect(try journal("backup", path, whole).code == 0)
+        #expect(try journal("backup", path, file, "--file").code == 0)
+        #expect(try journal("prune", path, "--before", "2").code == 0)
+      }
+      #expect(try journal("show", whole, "item:1@1").code == 0)
+      let restored = folder.path("Restored.journal")
+      #expect(try journal("restore-backup", file, restored).code == 0)
+      let shown = try journal("show", restored, "item:1@1")
+      #expect(shown.code != 0 && shown.error.contains("was pruned"), "\(shown)")
+      let help = try journal("help", "prune").output.split(whereSeparator: \.isWhitespace).joined(
+        separator: " ")
+      #expect(help.contains("A backup in a folder keeps the history that it has."))
+      #expect(help.contains("replaces it as a whole, and begins where the journal does."))
+    }
+  }
+
   @Test func anImageThatABackupHasLostIsCopiedAgain() throws {
     try withFixedJournal { path, folder in
       let backup = folder.path("Finds.backup")
@@ -456,10 +477,15 @@ import Testing
       #expect(result.output.hasSuffix("the journal does not open; 3 of 3 entries are proven\n"))
       let saved = folder.path("Saved.journal")
       result = try journal("salvage", path, "--to", saved)
-      #expect(result.code == 0)
-      // Nothing is missing in the new journal, and the problem of the old one is named.
+      #expect(result.code == 1)
+      // All entries are in the new journal, but without HEAD that is not known.
+      let unknown =
+        "not proven: later entries may be missing, because HEAD can't be read and nothing else shows which one was the "
+        + "newest"
       let problem = "can't open the file: it does not exist (\(path)/HEAD)"
-      #expect(result.output.hasPrefix("\(saved) has 3 entries\nproblem: \(problem)\ndigest "), "\(result)")
+      #expect(
+        result.output.hasPrefix("\(saved) has 3 entries\n\(unknown)\nproblem: \(problem)\ndigest "),
+        "\(result)")
       let again = try journal("salvage", path, "--to", folder.path("Again.journal"), "--json").output
       #expect(
         again.contains(#""problems":[{"message":"can't open the file: it does not exist","revision":null,"#))

@@ -103,6 +103,41 @@ import Testing
     }
   }
 
+  /// It used to read what the journal had open or in memory.
+  @Test(arguments: ["FORMAT", "HEAD", "CURRENT", "MANIFEST-", ".log", ".ldb", "BASE"])
+  func verifyOfAJournalThatIsOpenForWritingReadsItsFilesAgain(part: String) throws {
+    try withTables(inMemory: true) { whole, _ in
+      for isRemoved in [true, false] {
+        // Another slot of HEAD takes the place of one that is altered.
+        if part == "HEAD", !isRemoved { continue }
+        let url = whole.deletingLastPathComponent().appending(path: "Copy \(isRemoved).journal")
+        try FileManager.default.copyItem(at: whole, to: url)
+        if part == "BASE" { try Journal<Ledger>.prune(before: .revision(100), at: url) }
+        let journal = try Journal<Ledger>.open(at: url, options: Self.options)
+        defer { try? journal.close() }
+        try journal.commit { try $0.deposit(1, on: 1) }
+        #expect(try journal.verify().problems.map(\.description) == [])
+        let names = try #require(FileManager.default.subpaths(atPath: url.path)).sorted()
+        let file =
+          part == ".ldb"
+          ? try #require(try entryTables(of: url).first)
+          : url.appending(path: try #require(names.last { $0.contains(part) }))
+        if isRemoved {
+          try FileManager.default.removeItem(at: file)
+        } else {
+          var byte = try Data(contentsOf: file)[10..<11]
+          byte[10] ^= 0xFF
+          let handle = try FileHandle(forWritingTo: file)
+          try handle.seek(toOffset: 10)
+          try handle.write(contentsOf: byte)
+          try handle.close()
+        }
+        let verification = try journal.verify()
+        #expect(verification.problems.contains(where: \.isDamage), "\(file.lastPathComponent) \(isRemoved)")
+      }
+    }
+  }
+
   /// LevelDB skips a block that it can't read, as if its entries did not exist.
   @Test func aTemporaryFailureOfAReadIsNoMissingEntry() throws {
     try withTables { url, head in
@@ -249,6 +284,38 @@ import Testing
         #expect(found.checkedRevision < found.problem?.revision ?? 0)
         try journal.close()
       }
+    }
+  }
+
+  /// With a snapshot, opening does not read it, and a backup blamed its own copy.
+  @Test func anAlteredBaseThatOpeningDoesNotReadIsFoundInTheBackgroundAndNamedByBackups() async throws {
+    try await withTablesSuspending { url, _ in
+      try Journal<Ledger>.prune(before: .revision(100), at: url)
+      let pruned = try Journal<Ledger>.open(at: url, options: Self.options)
+      try pruned.takeSnapshot()
+      while !pruned.health.isSound { try await Task.sleep(for: .milliseconds(20)) }
+      try pruned.close()
+
+      let path = url.appending(path: "entries/BASE")
+      var bytes = try Data(contentsOf: path)
+      bytes[bytes.count - 1] ^= 1
+      try bytes.write(to: path)
+      let journal = try Journal<Ledger>.open(at: url, mode: .readOnly, options: Self.options)
+      defer { try? journal.close() }
+      #expect(!journal.health.isSound)
+      while journal.health.problem == nil { try await Task.sleep(for: .milliseconds(20)) }
+      #expect(journal.health.problem?.code == .damaged)
+      #expect(journal.health.problem?.path?.hasSuffix("Bank.journal/entries/BASE") == true)
+      let folder = url.deletingLastPathComponent()
+      for backup in [
+        { try journal.backup(to: folder.appending(path: "Backup.journal")) },
+        { try journal.backup(toFile: folder.appending(path: "Bank.backup")) },
+      ] as [() throws -> BackupReport] {
+        let error = #expect(throws: JournalError.self) { try backup() }
+        #expect(error?.code == .damaged)
+        #expect(error?.path?.hasSuffix("Bank.journal/entries/BASE") == true, "\(error?.description ?? "")")
+      }
+      #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "Bank.backup").path))
     }
   }
 

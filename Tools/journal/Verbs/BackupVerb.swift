@@ -19,7 +19,8 @@ enum BackupVerb: Verb {
     again. verify reads the whole backup.
 
     With --file, DEST is one file, or - for standard output. restore-backup creates a journal from it. A file of that
-    name is replaced only if it is an older backup of the same journal.
+    name is replaced only if it is an older backup of the same journal. It is replaced as a whole: if the journal was
+    pruned since, the new file lacks the earlier history.
     """
   static let syntax = Syntax(
     operands: [

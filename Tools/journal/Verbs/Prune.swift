@@ -10,8 +10,9 @@ enum Prune: Verb {
     Removes the entries up to and including a point in time, and the bytes of images that nothing else names: --before 2
     removes the entries 1 and 2. History then begins with the state at the point, here that of revision 2; every later
     entry and state stays. Digests and receipts of later revisions still hold, and a new entry records what was pruned,
-    when, by whom and why. This can't be undone: no file of the folder has the removed bytes afterwards. Backups keep
-    what they have. --dry-run only reports what would be removed.
+    when, by whom and why. This can't be undone: no file of the folder has the removed bytes afterwards. A backup in a
+    folder keeps the history that it has. A backup in one file does not: the next backup --file of that name replaces it
+    as a whole, and begins where the journal does. --dry-run only reports what would be removed.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],

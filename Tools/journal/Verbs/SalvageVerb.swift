@@ -12,7 +12,7 @@ enum SalvageVerb: Verb {
     digest in the next one. Several copies of one journal that are damaged in different places complement each other.
     Content that one copy has erased stays erased if that copy still has its entry; otherwise it returns from another
     copy. The damaged journals are not changed. It prints what is missing in DIR, and the problems of the files of each
-    copy. Exits with 1 if something is missing.
+    copy. Exits with 1 if something is missing, or if that is not known because HEAD can't be read.
     """
   static let syntax = Syntax(
     operands: [
@@ -49,6 +49,11 @@ enum SalvageVerb: Verb {
         try terminal.output.line(
           "not proven: history was pruned and begins with the state of revision \(base.revision), but the entry with "
             + "the digest of that state is missing")
+      }
+      if !report.isEndKnown {
+        try terminal.output.line(
+          "not proven: later entries may be missing, because HEAD can't be read and nothing else shows which one was "
+            + "the newest")
       }
       if let end = report.end { try terminal.output.line("missing: \(end)".printable) }
       for divergence in report.divergences {
