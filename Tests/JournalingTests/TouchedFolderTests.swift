@@ -228,6 +228,26 @@ import Testing
     }
   }
 
+  /// Commits used to be acknowledged, and were missing at the next opening.
+  @Test(arguments: [
+    "rm entries/*.log", "for f in entries/*.log; do cp $f x; mv x $f; done", "mv entries away",
+    "cp -a entries x; mv entries away; mv x entries",
+  ])
+  func ifTheLogIsRemovedOrReplacedUnderAWriterNothingMoreIsAcknowledged(_ command: String) throws {
+    try withLedger { journal, url in
+      try journal.commit { try $0.open(owner: "Ana") }
+      try run("sh", "-c", "cd '\(url.path)' && { \(command); }")
+      let first = #expect(throws: JournalError.self) { try journal.commit { try $0.open(owner: "Bob") } }
+      #expect(first?.code == .outcomeUnknown || first?.code == .poisoned, "\(String(describing: first))")
+      let cause = first?.cause as? JournalError
+      #expect(cause?.code == .damaged && cause?.message.contains("removed or replaced") == true)
+      let next = #expect(throws: JournalError.self) { try journal.commit { try $0.open(owner: "Eve") } }
+      #expect(next?.code == .poisoned)
+      #expect(journal.head.revision == 1)
+      try? journal.close()
+    }
+  }
+
   @Test func anOpenJournalThatIsMovedDoesNotTouchTheJournalAtItsOldPath() throws {
     try withLedger { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }
