@@ -495,8 +495,8 @@ final class Committer<State: EventSourced>: Sendable {
       // Before anything is sent, images are flushed and sent, which may take long.
       endEarlierBatch()
       do throws(JournalError) { try blobs.flush() } catch {
-        // After a failed flush, another one may succeed although data was lost.
-        throw .refused(error.code == .outOfResources ? error : .poisoned(error))
+        // After a failed flush, another one may succeed although data was lost. A shortage is no exception.
+        throw .refused(.poisoned(error))
       }
     }
     let clock = ContinuousClock()
