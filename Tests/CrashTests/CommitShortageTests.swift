@@ -35,7 +35,7 @@ extension Battery {
     /// Gives HEAD a hard link at each flush of the log, so that the next commit replaces HEAD. Now and then refuses the
     /// descriptor for that, a few times in a row.
     private final class Descriptors: Sendable {
-      private let head: String
+      private let head: URL
       private let random = Lock(SeededGenerator())
       private let refusals = Lock(0)
       private let moment = Lock(0)
@@ -43,15 +43,15 @@ extension Battery {
 
       var count: Int { refusals.withLock { $0 } }
 
-      init(journal: URL) { head = journal.appending(path: "HEAD").path }
+      init(journal: URL) { head = journal.appending(path: "HEAD") }
 
       var hook: FileHook {
         { [self] operation in
           guard areScarce.withLock({ $0 }) else { return .proceed }
           if operation.kind == .sync, operation.path.hasSuffix(".log") {
-            let link = head + ".link"
-            try? FileManager.default.removeItem(atPath: link)
-            try? FileManager.default.linkItem(atPath: head, toPath: link)
+            let link = head.deletingLastPathComponent().appendingPathExtension("link")
+            try? FileManager.default.removeItem(at: link)
+            try? FileManager.default.linkItem(at: head, to: link)
           }
           guard operation.kind == .create, operation.path.hasSuffix("/HEAD.new") else { return .proceed }
           // A shortage begins at random and ends after a few attempts.

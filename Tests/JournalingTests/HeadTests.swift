@@ -141,7 +141,8 @@ import Testing
       isFailing.withLock { $0 = false }
       try? journal.close()
       let again = try Journal<Logbook>.open(at: url)
-      try again.commit { try $0.write(1, "named", blob: again.blobs.add(Data("cover".utf8))) }
+      let added = try again.blobs.add(Data("cover".utf8))
+      try again.commit { try $0.write(1, "named", blob: added) }
       try again.close()
     }
   }
