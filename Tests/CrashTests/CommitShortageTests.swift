@@ -36,6 +36,7 @@ extension Battery {
     /// descriptor for that, a few times in a row.
     private final class Descriptors: Sendable {
       private let head: URL
+      private let link: URL
       private let random = Lock(SeededGenerator())
       private let refusals = Lock(0)
       private let moment = Lock(0)
@@ -43,13 +44,15 @@ extension Battery {
 
       var count: Int { refusals.withLock { $0 } }
 
-      init(journal: URL) { head = journal.appending(path: "HEAD") }
+      init(journal: URL) {
+        head = journal.appending(path: "HEAD")
+        link = journal.deletingLastPathComponent().appending(path: "HEAD of a backup")
+      }
 
       var hook: FileHook {
         { [self] operation in
           guard areScarce.withLock({ $0 }) else { return .proceed }
           if operation.kind == .sync, operation.path.hasSuffix(".log") {
-            let link = head.deletingLastPathComponent().appendingPathExtension("link")
             try? FileManager.default.removeItem(at: link)
             try? FileManager.default.linkItem(at: head, to: link)
           }
