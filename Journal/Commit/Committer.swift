@@ -30,6 +30,8 @@ final class Committer<State: EventSourced>: Sendable {
     var salts = RandomBytes()
     /// The checkpoint for the next entry.
     var checkpoint: Checkpoint?
+    /// The newest entry that has a checkpoint, and may be withdrawn.
+    var carrier: (revision: Revision, checkpoint: Checkpoint)?
   }
 
   /// How often the body of a commit has run.
@@ -331,6 +333,11 @@ final class Committer<State: EventSourced>: Sendable {
     accepted.withdrawalCount = queue.withdrawalCount
     accepted.version = published.version
     accepted.batch = nil
+    // Otherwise a requested checkpoint would be lost.
+    if let carrier = accepted.carrier, carrier.revision > accepted.version.revision {
+      accepted.checkpoint = accepted.checkpoint ?? carrier.checkpoint
+    }
+    accepted.carrier = nil
     keeper.withdraw(to: accepted.version)
   }
 
@@ -388,6 +395,7 @@ final class Committer<State: EventSourced>: Sendable {
     }
     accepted.version = version
     accepted.batch = batch
+    if let checkpoint = accepted.checkpoint { accepted.carrier = (revision, checkpoint) }
     accepted.checkpoint = nil
     if let warning = clock.warning, case .ahead = warning {
       options.note(.warning, warning.description, revision: revision, clockWarning: warning)
@@ -495,8 +503,8 @@ final class Committer<State: EventSourced>: Sendable {
       // Before anything is sent, images are flushed and sent, which may take long.
       endEarlierBatch()
       do throws(JournalError) { try blobs.flush() } catch {
-        // After a failed flush, another one may succeed although data was lost.
-        throw .refused(error.code == .outOfResources ? error : .poisoned(error))
+        // After a failed flush, another one may succeed although data was lost. A shortage is no exception.
+        throw .refused(.poisoned(error))
       }
     }
     let clock = ContinuousClock()

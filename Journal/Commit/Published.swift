@@ -10,7 +10,9 @@ final class Published<State: EventSourced>: Sendable {
   private let waiting = Lock(Waiting())
 
   private struct Waiting: Sendable {
+    var isEnded = false
     var isClosed = false
+    var failure: JournalError?
     var nextKey = 0
     var continuations: [Int: CheckedContinuation<Void, Never>] = [:]
   }
@@ -34,14 +36,24 @@ final class Published<State: EventSourced>: Sendable {
     resumeAll { _ in }
   }
 
-  /// Ends all waits, now and later.
+  /// Ends all waits, now and later: the journal was closed.
   func close() {
     revision.close()
-    resumeAll { $0.isClosed = true }
+    resumeAll { ($0.isEnded, $0.isClosed) = (true, true) }
   }
 
-  /// Whether all waits have ended.
+  /// Ends all waits, now and later: what other processes commit can't be read any more. What was published before can.
+  func end(because failure: JournalError) {
+    resumeAll { ($0.isEnded, $0.failure) = (true, failure) }
+    // After the failure is set, which waiting threads ask for then.
+    revision.close()
+  }
+
+  /// Whether the journal was closed.
   var isClosed: Bool { waiting.withLock { $0.isClosed } }
+
+  /// Why waits have ended before the journal was closed.
+  var failure: JournalError? { waiting.withLock { $0.failure } }
 
   private func resumeAll(_ change: (inout Waiting) -> Void) {
     let continuations = waiting.withLock { waiting in
@@ -54,8 +66,8 @@ final class Published<State: EventSourced>: Sendable {
 
   /// Waits on the caller's thread for a version newer than `revision`.
   /// - Parameter goesOn: whether to go on waiting; ``wakeThreads()`` has it called again.
-  /// - Returns: the newest revision, which is not newer if the time ran out; nil if the journal was closed, or it is not
-  ///   to wait any more.
+  /// - Returns: the newest revision, which is not newer if the time ran out; nil if waits have ended, or it is not to wait
+  ///   any more.
   func wait(
     after revision: Revision, atMost time: Duration, while goesOn: () -> Bool = { true }
   ) -> Revision? {
@@ -65,8 +77,8 @@ final class Published<State: EventSourced>: Sendable {
   /// Has all waiting threads ask again whether to go on waiting.
   func wakeThreads() { revision.wake() }
 
-  /// Suspends until there is a version newer than `revision`; returns false if the journal was closed or the task was
-  /// cancelled.
+  /// Suspends until there is a version newer than `revision`; returns false if there is none and waits have ended, or if
+  /// the task was cancelled.
   func wait(after revision: Revision) async -> Bool {
     let key = waiting.withLock { waiting in
       waiting.nextKey += 1
@@ -74,13 +86,13 @@ final class Published<State: EventSourced>: Sendable {
     }
     while !Task.isCancelled {
       if version.revision > revision { return true }
-      if waiting.withLock({ $0.isClosed }) { return false }
+      if waiting.withLock({ $0.isEnded }) { return false }
       await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
           // A version is published before waiting tasks are resumed. So either this task sees the version, or the
           // publisher sees this task.
           let goesOn = waiting.withLock { waiting in
-            if waiting.isClosed || version.revision > revision || Task.isCancelled { return true }
+            if waiting.isEnded || version.revision > revision || Task.isCancelled { return true }
             waiting.continuations[key] = continuation
             return false
           }

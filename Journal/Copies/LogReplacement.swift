@@ -41,7 +41,7 @@ final class LogReplacement {
       try building.makeFolder("entries")
       format = place.format.with(try base(try building.folder("entries")))
       isFormatWritten = place.format.announcesBase == (format.base != nil)
-      let inner = LogPlace(JournalFolder(root: building), format, options: place.options)
+      let inner = LogPlace(try JournalFolder(root: building), format, options: place.options)
       try place.options.logStorage.create(in: inner)
       copy = try JournalCopy(making: inner)
     } catch {

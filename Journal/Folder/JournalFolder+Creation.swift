@@ -168,7 +168,7 @@ private final class BuildingSite {
       do throws(JournalError) {
         let root = try parent.folder(name)
         if try root.lock(exclusive: true), try parent.status(of: name) != nil {
-          (self.id, self.name, folder) = (id, name, JournalFolder(root: root))
+          (self.id, self.name, folder) = (id, name, try JournalFolder(root: root))
           return
         }
       } catch {

@@ -39,12 +39,20 @@ package struct JournalFolder: Sendable {
           : "this is a file, and a journal is a folder; if it is a backup in one file, make a journal from it with "
             + "restore-backup", path: path)
     }
-    self.init(root: try Folder(path, followsLinks: false, hook: hook, readHook: readHook))
+    try self.init(root: Folder(path, followsLinks: false, hook: hook, readHook: readHook))
   }
 
-  init(root: Folder) {
+  /// - Throws: ``JournalError`` with code `outOfResources`. Any other problem of the folder of the log is reported by the
+  ///   log.
+  init(root: Folder) throws(JournalError) {
     self.root = root
-    entriesAtOpening = try? root.folder("entries")
+    do throws(JournalError) {
+      entriesAtOpening = try root.folder("entries")
+    } catch {
+      // Without this folder, no erasure would ever be noticed.
+      if error.code == .outOfResources { throw error }
+      entriesAtOpening = nil
+    }
   }
 
   /// The path by which errors refer to the journal at a URL.

@@ -238,7 +238,7 @@ public final class BlobStore: Sendable {
   }
 
   /// Makes the names of all blobs durable that ``contains(_:)`` has found. After that, an entry may name them. One
-  /// flush is enough for all.
+  /// flush is enough for all. A failure is final: another flush may succeed although names were lost.
   func flush() throws(JournalError) {
     let isNeeded = names.withLock { names in
       let isNeeded = names.isFlushNeeded || names.unfinishedCount > 0
@@ -246,13 +246,7 @@ public final class BlobStore: Sendable {
       return isNeeded
     }
     guard isNeeded, let folder else { return }
-    do throws(JournalError) {
-      try folder.flush()
-    } catch {
-      // A retry must flush all of them.
-      names.withLock { $0.isFlushNeeded = true }
-      throw error
-    }
+    try folder.flush()
   }
 
   /// Renames a finished and flushed file to its digest. It replaces an existing file, which may be damaged.

@@ -118,8 +118,9 @@ package struct LogPlace: Sendable {
   /// prunes; an open log keeps the old one. Open files through the returned `Folder`: that works even after the
   /// journal's folder is moved. `Folder` and `File` (`Sources/Files/`) open, write, flush, lock and list by single
   /// names; nothing is durable without an explicit `flush`. Their errors are `notFound` for what is missing and
-  /// `notAJournal` for a link or a folder in its place; a log throws `damaged` instead. A backup may have hard links to
-  /// the files, so a file that has more than one (`FileStatus.linkCount`) is replaced, and not changed or extended.
+  /// `notAJournal` for a link or a folder in its place; a log throws `damaged` instead. A copy of the
+  /// closed journal may have hard links to the files, so an opening for writing replaces a file that has more than one
+  /// (`FileStatus.linkCount`), and does not change or extend it.
   /// Tests see each change and can make it fail (``JournalOptions/fileHook``).
   package func entries() throws(JournalError) -> Files.Folder<JournalError> {
     try folder.openEntries()

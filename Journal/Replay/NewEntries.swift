@@ -47,10 +47,11 @@ public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
     }
 
     /// The next entry, nil if the journal was closed or the task was cancelled.
-    /// - Throws: ``JournalError`` if it can't be read, or if another process can't be followed any more.
+    /// - Throws: ``JournalError`` if it can't be read, or if another process can't be followed any more. What was read of
+    ///   that process before comes first.
     public mutating func next() async throws -> Entry? {
       guard await published.wait(after: revision) else {
-        if let failure = journal?.follower?.failure { throw failure }
+        if let failure = published.failure { throw failure }
         return nil
       }
       guard let journal, !published.isClosed else { return nil }

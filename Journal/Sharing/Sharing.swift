@@ -19,7 +19,9 @@ extension Journal {
           if cause?.code == .closed { return }
           guard cause?.code == .outOfResources else {
             options.note(.error, "the commits of other nodes can't be applied", cause: cause)
-            return published.close()
+            return published.end(
+              because: cause ?? JournalError(.io, "the commits of other nodes can't be applied", cause: error)
+            )
           }
           if !isShort {
             options.note(

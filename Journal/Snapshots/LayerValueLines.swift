@@ -118,19 +118,22 @@ struct PackedValueLines: LayerValueLines {
   struct Builder {
     private(set) var lines: [UInt8]
     private(set) var rests: [UInt8] = []
-    private let width: Int
+    private var width: Int
+    private let narrowLimit: Int
     private var last: (tail: [UInt8], place: Int)?
 
     /// - Parameters:
     ///   - highest: no entity has a higher number.
     ///   - revision: no version is newer.
-    init(highest: Int, revision: Revision) {
+    ///   - narrowLimit: the highest number in 4 bytes; less in a test, which can't have rests of 4 GiB.
+    init(highest: Int, revision: Revision, narrowLimit: Int = Int(UInt32.max)) {
       width = max(highest, revision) > Int(Int32.max) ? 8 : 4
+      self.narrowLimit = narrowLimit
       lines = [UInt8(width)]
     }
 
-    /// Appends the next line in order; returns false if there is no room for it.
-    mutating func append(_ next: LayerValueLine) -> Bool {
+    /// Appends the next line in order.
+    mutating func append(_ next: LayerValueLine) {
       let (head, tail) = next.line.key.parts
       var place = 0
       if let tail {
@@ -145,7 +148,7 @@ struct PackedValueLines: LayerValueLines {
         }
       }
       let numbers = [next.line.member, next.revision, place]
-      guard width == 8 || numbers.allSatisfy({ $0 <= Int(UInt32.max) }) else { return false }
+      if width == 4, numbers.contains(where: { $0 > narrowLimit }) { widen() }
       lines.append(bigEndian: UInt64(truncatingIfNeeded: head >> 64))
       lines.append(bigEndian: UInt64(truncatingIfNeeded: head))
       for number in numbers {
@@ -155,7 +158,21 @@ struct PackedValueLines: LayerValueLines {
           lines.append(bigEndian: UInt64(number))
         }
       }
-      return true
+    }
+
+    /// Gives the numbers so far 8 bytes: where the rest of a value is becomes known only when it is appended.
+    private mutating func widen() {
+      let (head, row) = (PackedValueLines.headByteCount, PackedValueLines.rowByteCount(width))
+      var wide: [UInt8] = [8]
+      wide.reserveCapacity(2 * lines.count)
+      for start in stride(from: 1, to: lines.count, by: row) {
+        wide += lines[start..<start + head]
+        for number in stride(from: start + head, to: start + row, by: width) {
+          wide += [0, 0, 0, 0]
+          wide += lines[number..<number + width]
+        }
+      }
+      (lines, width) = (wide, 8)
     }
   }
 }

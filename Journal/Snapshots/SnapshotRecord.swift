@@ -48,8 +48,8 @@ struct SnapshotRecord: Sendable, Equatable {
     }
   }
 
-  /// No record is larger: this is enough for a layer of 64 GiB.
-  private static let byteLimit = 64 << 20
+  /// No record is larger: this is enough for a layer of 1 TiB.
+  private static let byteLimit = 1 << 30 + 1 << 20
 
   /// The problem of the record itself, nil if there is none.
   var problem: JournalError? {

@@ -10,7 +10,7 @@ import Synchronization
 /// 3. After an erasure it reads the journal anew, so that nothing that was erased stays in memory. If content of the
 ///    base of a pruned history was erased, it ends instead, because the base was read at the opening.
 /// 4. After a temporary shortage it tries again later. Any other failure ends it, is reported to the app's log, and is
-///    thrown to those who wait for entries.
+///    thrown to those who wait for entries after the published ones.
 ///
 /// Safe to use from any thread.
 final class Follower<State: EventSourced>: Sendable {
@@ -31,7 +31,6 @@ final class Follower<State: EventSourced>: Sendable {
   private let options: JournalOptions
   /// Locked by the thread that applies entries.
   private let applied = Lock(Applied())
-  private let found = Lock<JournalError?>(nil)
   private let isEnding = TimedSemaphore(value: 0)
   private let erasures = Atomic<Int>(0)
 
@@ -65,7 +64,7 @@ final class Follower<State: EventSourced>: Sendable {
   var erasureCount: Int { erasures.load(ordering: .sequentiallyConsistent) }
 
   /// Why it ended before the journal was closed.
-  var failure: JournalError? { found.withLock { $0 } }
+  var failure: JournalError? { published.failure }
 
   /// - Throws: ``JournalError`` with code `outOfResources` if there is no thread for it.
   func start() throws(JournalError) {
@@ -98,9 +97,8 @@ final class Follower<State: EventSourced>: Sendable {
   }
 
   private func fail(_ error: JournalError) {
-    found.withLock { $0 = error }
     options.note(.error, "the journal is not followed any more", cause: error)
-    published.close()
+    published.end(because: error)
   }
 
   /// Returns when everything that was acknowledged before the call is published.
@@ -209,9 +207,9 @@ extension Journal {
   /// Waits on the caller's thread until ``state`` shows an entry after a revision.
   /// - Returns: false if the time ran out.
   package func waitForEntry(after revision: Revision, atMost time: Duration) throws -> Bool {
-    guard let newest = published.wait(after: revision, atMost: time) else {
-      throw follower?.failure ?? .closed(path: folder.path)
-    }
-    return newest > revision
+    if let newest = published.wait(after: revision, atMost: time) { return newest > revision }
+    guard let failure = published.failure else { throw JournalError.closed(path: folder.path) }
+    if !published.isClosed, published.version.revision > revision { return true }
+    throw failure
   }
 }

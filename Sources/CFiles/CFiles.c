@@ -269,13 +269,19 @@ int cfiles_rename(int folder, const char *name, int new_folder, const char *new_
 }
 
 int cfiles_exchange(int folder, const char *name, int other_folder, const char *other_name) {
-  int result;
+  cfiles_status before, after;
+  int result = cfiles_status_of_name(folder, name, &before);
+  if (result < 0) return result;
 #if defined(__APPLE__)
-  CALL(result, renameatx_np(folder, name, other_folder, other_name, RENAME_SWAP));
+  if (renameatx_np(folder, name, other_folder, other_name, RENAME_SWAP) == 0) return 0;
 #else
-  CALL(result, renameat2(folder, name, other_folder, other_name, RENAME_EXCHANGE));
+  if (renameat2(folder, name, other_folder, other_name, RENAME_EXCHANGE) == 0) return 0;
 #endif
-  return result;
+  if (errno != EINTR) return -errno;
+  // Not repeated: if a file system such as FUSE or NFS made the exchange before the signal, that would undo it.
+  result = cfiles_status_of_name(folder, name, &after);
+  if (result < 0) return result;
+  return after.device == before.device && after.inode == before.inode ? -EINTR : 0;
 }
 
 int cfiles_link(int folder, const char *name, int new_folder, const char *new_name) {

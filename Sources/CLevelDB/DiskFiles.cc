@@ -120,6 +120,7 @@ Status DiskWriter::Sync() {
   Status status = WriteBuffer();
   if (status.ok() && writes_zeros_) WriteZerosAhead();
   if (status.ok()) status = folder_.SyncFile(descriptor_, name_);
+  if (status.ok()) status = folder_.CheckIsInPlace(descriptor_, name_);
   synced_ = offset_;
   if (status.ok() && !name_is_flushed_) {
     status = folder_.SyncFolder();

@@ -211,6 +211,17 @@ Status Folder::SyncFile(int descriptor, const std::string& name) {
   return Status::OK();
 }
 
+Status Folder::CheckIsInPlace(int descriptor, const std::string& name) {
+  cfiles_status open, named;
+  int error = -cfiles_status_of(descriptor, &open);
+  if (error == 0) error = StatusOf(name, &named);
+  if (error == 0 && named.device == open.device && named.inode == open.inode) return Status::OK();
+  if (error != 0 && error != ENOENT) return Failure(PathOf(name), "the file can't be examined", error);
+  Status status = Failed(CLDB_DAMAGED, PathOf(name), "the file was removed or replaced while the database was open");
+  Poison(WordsOf(status));
+  return status;
+}
+
 Status Folder::CloseFile(int descriptor, const std::string& name) {
   int error = -cfiles_close(descriptor);
   return error == 0 ? Status::OK() : Failure(PathOf(name), "the file can't be closed", error);

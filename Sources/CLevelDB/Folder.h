@@ -5,9 +5,10 @@
 //     nothing outside of the folder can be read or changed, whatever the files in it say.
 //  2. Each change to the disk is passed to the hook first, if there is one.
 //  3. No file is ever truncated or overwritten: a file is written only after it was created under a name that did not
-//     exist. So hard links to existing files are safe too. Only zeros that were written for later bytes are overwritten.
+//     exist. So hard links to files that existed at the opening are safe too; a file of this opening is appended to
+//     until it is closed, whatever links it gets meanwhile. Only zeros that were written for later bytes are overwritten.
 //  4. After one failed create (unless the system had no descriptor to give), write (except of such zeros), flush or
-//     rename, no further change is made ("poisoned"). The kernel marks pages clean after a failed flush, and LevelDB's
+//     rename, and after someone has removed or replaced a file that is written, no further change is made ("poisoned"). The kernel marks pages clean after a failed flush, and LevelDB's
 //     idea of a log's length is wrong after a failed append: whatever is written later may be silently lost.
 //
 // Safe to use from any thread.
@@ -73,6 +74,8 @@ class Folder {
   bool WriteZeros(int descriptor, const std::string& name, uint64_t offset, size_t count);
   static constexpr size_t kMostZeros = 256 << 10;
   leveldb::Status SyncFile(int descriptor, const std::string& name);
+  // Fails and poisons if the name does not lead to the open file any more: what is written there would be lost.
+  leveldb::Status CheckIsInPlace(int descriptor, const std::string& name);
   leveldb::Status CloseFile(int descriptor, const std::string& name);
   leveldb::Status SyncFolder();
   // Renames and flushes the folder.

@@ -251,7 +251,9 @@ import Testing
       options.snapshots.additionsPerEvent = 1
       let journal = try CatalogJournal.create(at: url, options: options)
       for number in 1...20 {
-        try journal.commit { _ = try $0.addItem(kind: "find", attributes: ["name": .string("find \(number)")]) }
+        try journal.commit { draft in
+          _ = try draft.addItem(kind: "find", attributes: ["name": .string("find \(number)")])
+        }
       }
       journal.waitForLayers()
       try journal.takeSnapshot()

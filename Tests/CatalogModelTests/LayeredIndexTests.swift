@@ -226,11 +226,11 @@ struct LayeredIndexTests {
       var lines = try (0..<known.count).map { try known.line(at: $0) }
       let place = try #require(lines.firstIndex { $0.line.key == ValueKey(.string("1")) })
       let other = try #require(lines.first { $0.line.key == ValueKey(.string("2")) })
-      let old = try bytes(of: lines)
+      let old = bytes(of: lines)
       // Item 2 is listed in the place of item 1 too.
       lines[place] = LayerValueLine(
         line: ValueLine(key: lines[place].line.key, member: other.line.member), revision: other.revision)
-      let new = try bytes(of: lines)
+      let new = bytes(of: lines)
       try recipes.journal.close()
       try recipes.forge(layer) { archive in
         let place = try #require(archive.firstRange(of: old))
@@ -296,13 +296,26 @@ struct LayeredIndexTests {
     }
   }
 
-  /// The data of the lines of an index in the archive of a layer.
-  private func bytes(of lines: [LayerValueLine]) throws -> [UInt8] {
-    var builder = PackedValueLines.Builder(highest: 1, revision: 1)
-    for line in lines {
-      let isAppended = builder.append(line)
-      try #require(isAppended)
+  /// If the rests of long texts had more than 4 GiB, the layer could never be written.
+  @Test func theNumbersOfAnIndexGetEightBytesWhenALongTextNeedsThem() {
+    var narrow = PackedValueLines.Builder(highest: 9, revision: 9)
+    var widened = PackedValueLines.Builder(highest: 9, revision: 9, narrowLimit: 100)
+    var wide = PackedValueLines.Builder(highest: 9, revision: 1 << 40)
+    for number in 1...9 {
+      let key = ValueKey(.string("\(number)" + String(repeating: "x", count: 40)))
+      let line = LayerValueLine(line: ValueLine(key: key, member: number), revision: number)
+      narrow.append(line)
+      widened.append(line)
+      wide.append(line)
     }
+    #expect(narrow.lines.first == 4 && narrow.rests == wide.rests)
+    #expect(widened.lines == wide.lines && widened.rests == wide.rests)
+  }
+
+  /// The data of the lines of an index in the archive of a layer.
+  private func bytes(of lines: [LayerValueLine]) -> [UInt8] {
+    var builder = PackedValueLines.Builder(highest: 1, revision: 1)
+    for line in lines { builder.append(line) }
     return builder.lines
   }
 }

@@ -524,7 +524,9 @@ import Testing
       func url(_ name: String) -> URL { folder.url.appending(path: name) }
       let journal = try CatalogJournal.create(at: url("J"))
       for number in 1...6 {
-        try journal.commit { _ = try $0.addItem(kind: "find", attributes: ["name": .string("find \(number)")]) }
+        try journal.commit { draft in
+          _ = try draft.addItem(kind: "find", attributes: ["name": .string("find \(number)")])
+        }
       }
       try journal.close()
       try CatalogJournal.prune(before: .revision(4), at: url("J"), reason: "room")

@@ -32,8 +32,11 @@ extension Battery {
       }
     }
 
-    /// Now and then makes the flushes of a folder fail, a few in a row.
+    /// Gives HEAD a hard link at each flush of the log, so that the next commit replaces HEAD. Now and then refuses the
+    /// descriptor for that, a few times in a row.
     private final class Descriptors: Sendable {
+      private let head: URL
+      private let link: URL
       private let random = Lock(SeededGenerator())
       private let refusals = Lock(0)
       private let moment = Lock(0)
@@ -41,12 +44,20 @@ extension Battery {
 
       var count: Int { refusals.withLock { $0 } }
 
+      init(journal: URL) {
+        head = journal.appending(path: "HEAD")
+        link = journal.deletingLastPathComponent().appending(path: "HEAD of a backup")
+      }
+
       var hook: FileHook {
         { [self] operation in
-          guard operation.kind == .syncFolder, operation.path.contains("/images"),
-            areScarce.withLock({ $0 })
-          else { return .proceed }
-          // A shortage begins at random and ends after a few flushes.
+          guard areScarce.withLock({ $0 }) else { return .proceed }
+          if operation.kind == .sync, operation.path.hasSuffix(".log") {
+            try? FileManager.default.removeItem(at: link)
+            try? FileManager.default.linkItem(at: head, to: link)
+          }
+          guard operation.kind == .create, operation.path.hasSuffix("/HEAD.new") else { return .proceed }
+          // A shortage begins at random and ends after a few attempts.
           let isRefused = moment.withLock { left in
             if left == 0, random.withLock({ $0.chance(1, in: 8) }) { left = 3 }
             if left > 0 { left -= 1 }
@@ -83,7 +94,7 @@ extension Battery {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
       defer { try? FileManager.default.removeItem(at: folder) }
       let url = folder.appendingPathComponent("Log.journal")
-      let descriptors = Descriptors()
+      let descriptors = Descriptors(journal: url)
       var options = JournalOptions(snapshots: .many)
       options.fileHook = descriptors.hook
       let journal = try Journal<Logbook>.create(at: url, options: options)

@@ -376,7 +376,13 @@ private final class Counter: Sendable {
 
   var value: Int { count.withLock { $0 } }
 
-  func add() { count.withLock { $0 += 1 } }
+  /// Adds one, and returns the new value.
+  @discardableResult func add() -> Int {
+    count.withLock { count in
+      count += 1
+      return count
+    }
+  }
 }
 
 /// Something that happens during a read of a journal's files.
@@ -401,8 +407,7 @@ private final class Interruption: Sendable {
     var options = JournalOptions()
     options.readHook = { [self] _, _ in
       guard isEnabled.withLock({ $0 }) else { return .proceed }
-      reads.add()
-      if reads.value == position {
+      if reads.add() == position {
         do { try body() } catch { Issue.record("the interruption failed: \(error)") }
       }
       return .proceed

@@ -259,6 +259,34 @@ import Testing
     }
   }
 
+  /// The sequence used to end without these entries and without the error, as if the journal had been closed.
+  @Test func theEntriesBeforeAFailureAreReadBeforeItIsThrown() async throws {
+    try await withLedger { journal, url in
+      for owner in ["Ana", "Bob", "Eve"] { try await journal.commit { _ = try $0.open(owner: owner) } }
+      let follower = try Journal<Ledger>.open(at: url, mode: .follow)
+      // HEAD names an entry that was never written.
+      let digest = try #require(ContentDigest(bytes: [UInt8](repeating: 7, count: 32)))
+      let headFile = try HeadFile(try JournalFolder(url, hook: nil), id: journal.id)
+      try headFile.mark(LogMark(revision: 5, digest: digest))
+      try headFile.flush()
+      // The failure has happened when a reader that has all entries is told.
+      await #expect(throws: JournalError.self) {
+        for try await _ in follower.newEntries {}
+      }
+      var found: [Revision] = []
+      do {
+        for try await entry in follower.newEntries(after: 1) { found.append(entry.revision) }
+        Issue.record("the sequence ended without an error")
+      } catch let error as JournalError {
+        #expect(error.code == .damaged && error.revision == 4)
+      }
+      #expect(found == [2, 3])
+      #expect(try follower.waitForEntry(after: 1, atMost: .seconds(60)))
+      #expect(throws: JournalError.self) { try follower.waitForEntry(after: 3, atMost: .seconds(60)) }
+      try follower.close()
+    }
+  }
+
   @Test(arguments: [EMFILE, ENFILE, ENOMEM], ["/HEAD", ".log"])
   func aShortagePausesAFollowerAndNothingElse(error: Int32, file: String) throws {
     let isShort = Lock(false)

@@ -114,6 +114,39 @@ import Testing
     }
   }
 
+  /// A second flush may succeed although the names of images were lost. After a lack of memory, it used to be tried.
+  @Test(arguments: [EIO, ENOMEM])
+  func theCommitAfterAFailedFlushOfTheImagesIsRefused(error number: Int32) throws {
+    let flushes = Lock(0)
+    let isFailing = Lock(false)
+    var options = JournalOptions()
+    options.fileHook = { operation in
+      guard operation.kind == .syncFolder, operation.path.hasSuffix("/images"), isFailing.withLock({ $0 })
+      else { return .proceed }
+      flushes.withLock { $0 += 1 }
+      return .fail(number)
+    }
+    try withTemporaryFolder { folder in
+      let url = folder.url.appendingPathComponent("Log.journal")
+      let journal = try Journal<Logbook>.create(at: url, options: options)
+      let blob = try journal.blobs.add(Data("cover".utf8))
+      isFailing.withLock { $0 = true }
+      for _ in 1...2 {
+        let error = #expect(throws: JournalError.self) {
+          try journal.commit { try $0.write(1, "named", blob: blob) }
+        }
+        #expect(error?.code == .poisoned, "\(String(describing: error))")
+      }
+      #expect(flushes.withLock { $0 } == 1)
+      isFailing.withLock { $0 = false }
+      try? journal.close()
+      let again = try Journal<Logbook>.open(at: url)
+      let added = try again.blobs.add(Data("cover".utf8))
+      try again.commit { try $0.write(1, "named", blob: added) }
+      try again.close()
+    }
+  }
+
   /// The flush used to hold the lock that marking needs, so commits waited for it.
   @Test func commitsReturnDuringASlowFlushOfHEAD() throws {
     let (isReached, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import TestSupport
 import Testing
@@ -73,6 +74,27 @@ struct LayerFormatTests {
       // The document shows the second record.
       let text = try Documented.text.replacing("\n", with: "")
       #expect(text.contains(hex(try Self.frozen(Self.names[1].recordName))))
+    }
+  }
+
+  /// The records of layers above 64 GiB were written and could not be read.
+  @Test func theRecordOfALayerOfManyGigabytesIsRead() throws {
+    try withTemporaryFolder { folder in
+      let pageCount = 16 << 20 + 1
+      let start = LayerCheckpoint.start(try #require(StateShape(Ledger.self)))
+      let facts = SnapshotFacts(
+        byteCount: pageCount * SnapshotFacts.pageByteCount,
+        pageChecksums: [UInt32](repeating: 7, count: pageCount), entryDigest: .zero, schema: Ledger.schema,
+        generation: 1, start: start,
+        checkpoints: [
+          LayerCheckpoint(revision: 1, eventCount: 1, tables: start.tables, textCounts: start.textCounts)
+        ])
+      let name = LayerName(from: 0, to: 1)
+      let snapshots = try Files.Folder<JournalError>(folder.path, followsLinks: false, hook: nil)
+      try snapshots.write(name.recordName, facts.encoded())
+      // Compared outside of the expectation, which would print all of it.
+      let isSame = try SnapshotRecord(name, in: snapshots).facts == facts
+      #expect(isSame)
     }
   }
 }

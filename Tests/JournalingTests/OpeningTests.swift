@@ -2,6 +2,7 @@ import Files
 import Foundation
 import Journaling
 import LevelDB
+import Locks
 import TestSupport
 import Testing
 
@@ -119,6 +120,41 @@ import Testing
       #expect(throws: JournalError.self) { try journal.blobs.add(Data([1])) }
       try journal.close()
       #expect(try contents(of: url) == before)
+    }
+  }
+
+  /// A writer that was killed between the write and the flush of an entry has left it in the system's memory only. A
+  /// backup used to copy it, and after a power loss had removed it from the journal, every later backup was refused.
+  @Test(arguments: [Journal<Ledger>.Mode.readOnly, .follow])
+  func aReaderFlushesTheEntriesAfterHEADBeforeItShowsThem(_ mode: Journal<Ledger>.Mode) throws {
+    let plain = JournalOptions(snapshots: .manual)
+    try withLedger(options: plain) { journal, url in
+      try journal.commit { try $0.open(owner: "Ana") }
+      try journal.close()
+      let head = url.appending(path: "HEAD")
+      let behind = try Data(contentsOf: head)
+      let again = try Journal<Ledger>.open(at: url, options: plain)
+      try again.commit { try $0.open(owner: "Bob") }
+      try again.close()
+      try behind.write(to: head)
+      for (number, shown) in [(EIO, 1), (0, 2)] as [(Int32, Revision)] {
+        let flushed = Lock<[String]>([])
+        var options = plain
+        options.fileHook = { operation in
+          guard [.sync, .syncFolder].contains(operation.kind) else { return .proceed }
+          flushed.withLock { $0.append(operation.path) }
+          return number == 0 ? .proceed : .fail(number)
+        }
+        let reader = try Journal<Ledger>.open(at: url, mode: mode, options: options)
+        #expect(reader.head.revision == shown)
+        let paths = flushed.withLock { $0 }
+        #expect(paths.first?.hasSuffix(".log") == true, "\(paths)")
+        #expect(number != 0 || paths.last?.hasSuffix("/entries") == true, "\(paths)")
+        try reader.close()
+      }
+      let writer = try Journal<Ledger>.open(at: url, options: plain)
+      #expect(writer.head.revision == 2)
+      try writer.close()
     }
   }
 

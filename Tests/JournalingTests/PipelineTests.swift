@@ -140,6 +140,20 @@ import Testing
     }
   }
 
+  /// No entry had the digest of the snapshot's state then.
+  @Test func theCheckpointOfAWithdrawnEntryIsInTheNextOne() throws {
+    try withWatchedLedger { journal, storage in
+      try journal.commit { _ = try $0.open(owner: "Ana") }
+      try journal.takeSnapshot()
+      storage.failureAfter.withLock { $0 = (0, { .refused(JournalError(.outOfResources, "not now")) }) }
+      let error = failure { try journal.commit { _ = try $0.open(owner: "Bob") } }
+      #expect(error?.code == .outOfResources)
+      for owner in ["Bob", "Eve"] { try journal.commit { _ = try $0.open(owner: owner) } }
+      let found = try journal.verify(deep: true)
+      #expect(found.isSound && found.checkpointCount == 1, "\(found.problems)")
+    }
+  }
+
   @Test func ifTheOutcomeOfAnEntryIsUnknownThePipelineSaysSo() throws {
     try withWatchedLedger { journal, storage in
       try journal.commit { _ = try $0.open(owner: "Ana") }

@@ -1,6 +1,7 @@
 import Files
 import Foundation
 import Journaling
+import LevelDB
 import Locks
 import TestSupport
 import Testing
@@ -160,22 +161,29 @@ import Testing
     }
   }
 
+  /// The links are made while the journal is closed. Later, LevelDB starts other logs and tables.
   @Test func aBackupOfHardLinksStaysUnchanged() throws {
-    try withLedger { journal, url in
+    var options = JournalOptions(snapshots: .manual)
+    options.database.writeBufferByteCount = 64 << 10
+    try withLedger(options: options) { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }
       try journal.close()
       let backup = url.deletingLastPathComponent().appendingPathComponent("Backup.journal")
       try copyByLinks(url, to: backup)
       // HEAD used to be written in place, so the backup was damaged three commits later.
+      let note = String(repeating: "x", count: 40_000)
       for turn in 1...4 {
-        let again = try Journal<Ledger>.open(at: url)
-        for _ in 1...5 { try again.commit { try $0.open(owner: "Bob \(turn)") } }
+        let again = try Journal<Ledger>.open(at: url, options: options)
+        for _ in 1...5 { try again.commit(note: note) { try $0.open(owner: "Bob \(turn)") } }
         try again.close()
         let old = try Journal<Ledger>.open(at: backup, mode: .readOnly)
         #expect(old.head.revision == 1)
         #expect(try old.verify().isSound)
         try old.close()
       }
+      // Otherwise the log was never replaced.
+      #expect(
+        try listing(url).count { $0.hasSuffix(".ldb") } > listing(backup).count { $0.hasSuffix(".ldb") })
       let both = try Journal<Ledger>.open(at: url)
       let old = try Journal<Ledger>.open(at: backup)
       try old.commit { try $0.open(owner: "Eve") }
@@ -225,6 +233,26 @@ import Testing
       let again = try Journal<Ledger>.open(at: url)
       #expect(again.head.revision == 6)
       try again.close()
+    }
+  }
+
+  /// Commits used to be acknowledged, and were missing at the next opening.
+  @Test(arguments: [
+    "rm entries/*.log", "for f in entries/*.log; do cp $f x; mv x $f; done", "mv entries away",
+    "cp -a entries x; mv entries away; mv x entries",
+  ])
+  func ifTheLogIsRemovedOrReplacedUnderAWriterNothingMoreIsAcknowledged(_ command: String) throws {
+    try withLedger { journal, url in
+      try journal.commit { try $0.open(owner: "Ana") }
+      try run("sh", "-c", "cd '\(url.path)' && { \(command); }")
+      let first = #expect(throws: JournalError.self) { try journal.commit { try $0.open(owner: "Bob") } }
+      #expect(first?.code == .outcomeUnknown || first?.code == .poisoned, "\(String(describing: first))")
+      let cause = first?.cause as? JournalError
+      #expect(cause?.code == .damaged && cause?.message.contains("removed or replaced") == true)
+      let next = #expect(throws: JournalError.self) { try journal.commit { try $0.open(owner: "Eve") } }
+      #expect(next?.code == .poisoned)
+      #expect(journal.head.revision == 1)
+      try? journal.close()
     }
   }
 

@@ -9,9 +9,11 @@ import Locks
 /// 1. It has three slots. One has the newest mark that the drive has confirmed, and is not written; one may be in a
 ///    flush; marks go to the third. So whatever a power loss does to unconfirmed writes, one slot stays intact.
 /// 2. Marking never waits for a flush.
-/// 3. The file has one name. A second one is a backup's hard link, and the backup must not change. So before the next
-///    entry is stored, a new file with the same mark replaces this one (``prepare()``). That needs descriptors, and
-///    without them the entry is refused. A link that is made while an entry is stored is found before the next one.
+/// 3. The file has one name. A second one is a hard link of a copy that was made while the journal was closed, and the
+///    copy must not change. So before the next entry is stored, a new file with the same mark replaces this one
+///    (``prepare()``). That needs descriptors, and without them the entry is refused. A link that is made while an entry
+///    is stored is found before the next one. That protects HEAD only: LevelDB extends its log and its manifest in
+///    place until the journal is opened again.
 ///
 /// Safe to use from several threads.
 final class HeadFile: Sendable {

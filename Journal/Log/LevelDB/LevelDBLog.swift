@@ -9,11 +9,15 @@ import Locks
 /// 1. Each key is written once, and never overwritten or deleted.
 /// 2. An append returns after LevelDB has flushed it and HEAD is marked. HEAD itself is flushed about every second, or
 ///    with each append.
+/// 3. An append fails if someone has removed or replaced the file that it was written to, or its folder. Otherwise it
+///    would be acknowledged and missing at the next opening.
 ///
 /// Safe to use from any thread.
 final class LevelDBLog: EntryLog {
   private let database: Database
   private let place: LogPlace
+  /// The folder that the database is in.
+  private let entries: FileIdentity
   private let calls = OpenCalls()
   /// Nil until writing begins.
   private let headFile = Lock<HeadFile?>(nil)
@@ -27,9 +31,13 @@ final class LevelDBLog: EntryLog {
 
   let limits: LogLimits
 
-  private init(_ database: Database, _ place: LogPlace, _ options: Database.Options, newest: Revision) {
+  private init(
+    _ database: Database, _ place: LogPlace, _ entries: FileIdentity, _ options: Database.Options,
+    newest: Revision
+  ) {
     self.database = database
     self.place = place
+    self.entries = entries
     self.newest = NewestRevision(newest)
     limits = Self.limits(options)
   }
@@ -72,7 +80,7 @@ final class LevelDBLog: EntryLog {
     in place: LogPlace, _ access: Database.Access, options: Database.Options
   ) throws(JournalError) -> LevelDBLog {
     let (database, newest) = try Database.ofLog(in: place, access, options: options)
-    return LevelDBLog(database, place, options, newest: newest)
+    return LevelDBLog(database, place, try place.entries().status().identity, options, newest: newest)
   }
 
   var hasTornTail: Bool { database.hasTornTail }
@@ -137,7 +145,10 @@ final class LevelDBLog: EntryLog {
           "HEAD could not be flushed, so the journal takes no more commits; close it and open it again",
           path: error.path, cause: error))
     }
-    do throws(JournalError) { try headFile.prepare() } catch { throw .refused(error) }
+    do throws(JournalError) {
+      try checkFolder()
+      try headFile.prepare()
+    } catch { throw .refused(error) }
     let refusal: DatabaseError?
     do throws(JournalError) {
       refusal = try write(entries)
@@ -148,6 +159,14 @@ final class LevelDBLog: EntryLog {
     }
     if let refusal { throw .refused(JournalError(refusal)) }
     newest.raise(to: last.revision)
+  }
+
+  /// Fails if the journal has another folder of that name now. LevelDB itself checks the file in the folder.
+  private func checkFolder() throws(JournalError) {
+    guard try place.folder.root.status(of: "entries")?.identity != entries else { return }
+    throw JournalError(
+      .damaged, "the folder of the log was removed or replaced while the journal was open; restore it",
+      path: place.path)
   }
 
   /// - Returns: the shortage that kept LevelDB from beginning to write; nil if everything is written.

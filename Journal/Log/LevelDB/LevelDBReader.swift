@@ -9,7 +9,9 @@ import Locks
 /// 1. It changes nothing on disk, and takes no lock that a writer needs.
 /// 2. It shows the entries up to the newest one that HEAD has named or that records an erasure or a pruning. If no
 ///    process had the journal open for writing when this was opened, it also shows the entries after that one, because
-///    the next writer will find them.
+///    the next writer will find them. It flushes them first, because a killed writer may have left them in the system's
+///    memory only: a power loss would then remove what a reader has seen or copied. If they can't be flushed, they are
+///    not shown.
 /// 3. Entries never change, so it does not matter in which file one is found. If a file is missing because the writer
 ///    has moved its entries to another, a new view of the folder is taken (``LevelDBView``).
 /// 4. It polls HEAD to learn of new entries. While HEAD does not change, nothing else is read.
@@ -78,7 +80,10 @@ final class LevelDBReader: EntryLog {
       let names = try place.entries().names()
       do throws(JournalError) {
         let view = try LevelDBView(unused: place, options)
-        if try !FolderLock.isHeld(place.folder), !view.database.hasChanged { return (view, view.newest) }
+        let areDurable = view.newest <= mark.revision || flushEntries(in: place)
+        if try !FolderLock.isHeld(place.folder), !view.database.hasChanged {
+          return (view, areDurable ? view.newest : view.newestShown(acknowledged: mark.revision))
+        }
       } catch {
         // Each opening for writing changes names.
         if try !FolderLock.isHeld(place.folder), try place.entries().names() == names { throw error }
@@ -86,6 +91,26 @@ final class LevelDBReader: EntryLog {
     }
     let view = try LevelDBView(place, options, through: mark.revision)
     return (view, view.newestShown(acknowledged: mark.revision))
+  }
+
+  /// Makes the entries after HEAD durable. Tables are flushed before anything names them, so only the logs matter.
+  /// - Returns: false if that is not possible.
+  private static func flushEntries(in place: LogPlace) -> Bool {
+    do throws(JournalError) {
+      let entries = try place.entries()
+      for name in try entries.names() where name.hasSuffix(".log") {
+        try entries.file(name, .reading).flush()
+      }
+      // The name of a new log.
+      try entries.flush()
+      return true
+    } catch {
+      place.options.note(
+        .warning,
+        "the entries after the newest acknowledged one are not shown, because they could not be flushed",
+        cause: error)
+      return false
+    }
   }
 
   func acknowledged() throws(JournalError) -> LogMark? {

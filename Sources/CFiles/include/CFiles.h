@@ -1,6 +1,6 @@
 // The system calls of files and folders.
 //
-// 1. A call that a signal interrupts is repeated here, and nowhere else.
+// 1. A call that a signal interrupts is repeated here, and nowhere else; only an exchange is not repeated.
 // 2. A result that is not negative is a success; a negative one is `-errno`, so it can't be overwritten by another
 //    call before it is read.
 // 3. Every descriptor is closed on exec.
@@ -76,7 +76,8 @@ int64_t cfiles_free_byte_count(int descriptor);
 int cfiles_list(int folder, bool (*body)(void *context, const char *name, int kind), void *context);
 int cfiles_make_folder(int folder, const char *name, unsigned mode);
 int cfiles_rename(int folder, const char *name, int new_folder, const char *new_name);
-/// Exchanges two names in one step; `-EINVAL`, `-ENOSYS` or `-ENOTSUP` if the file system can't.
+/// Exchanges two names in one step; `-EINVAL`, `-ENOSYS` or `-ENOTSUP` if the file system can't, and `-EINTR` if a signal
+/// kept it from doing so.
 int cfiles_exchange(int folder, const char *name, int other_folder, const char *other_name);
 /// Gives a file a second name, in the same file system.
 int cfiles_link(int folder, const char *name, int new_folder, const char *new_name);
