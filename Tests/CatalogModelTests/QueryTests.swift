@@ -381,7 +381,7 @@ struct TypedItemTests {
     var history = CatalogHistory()
     let id = try history.commit { try $0.insert(Lists()) }
     let filters: [ItemFilter<Lists>] = [
-      .contains(\.array, 1), .contains(\.slice, 2), .contains(\.contiguous, 3), .contains(\.set, 5),
+      .contains(\.array, 1), .contains(\.contiguous, 3), .contains(\.set, 5),
       .contains(\.maybe, "a"),
     ]
     for filter in filters { #expect(history.state.items(Lists.self).filter(filter).ids == [id]) }
@@ -424,7 +424,6 @@ private struct Lists: CatalogItem {
   static let kind = "lists"
   static let indexes = [Index(\Lists.array)]
   var array: [Int] = [1]
-  var slice: ArraySlice<Int> = [2]
   var contiguous: ContiguousArray<Int> = [3]
   var set: Set<Int> = [4, 5]
   var maybe: Set<String>? = ["a"]

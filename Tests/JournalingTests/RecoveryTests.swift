@@ -133,7 +133,7 @@ import Testing
           try handle.close()
         }
         let verification = try journal.verify()
-        #expect(verification.problems.contains(where: \.isDamage), "\(file.lastPathComponent) \(isRemoved)")
+        #expect(verification.problems.contains { $0.isDamage }, "\(file.lastPathComponent) \(isRemoved)")
       }
     }
   }

@@ -60,7 +60,7 @@ import Testing
     let file = KeyedCorpus.url("synthetic/\(name)")
     let time = processorTime {
       do { _ = try LegacyStore.archives([file]) } catch {
-        #expect(error.code == .unreadable, "\(error)")
+        #expect((error as? LegacyError)?.code == .unreadable, "\(error)")
       }
     }
     #expect(time < .seconds(60))

@@ -81,6 +81,5 @@ extension EntityID: QueryValue {
 public protocol QueryArray: Collection {}
 
 extension Array: QueryArray {}
-extension ArraySlice: QueryArray {}
 extension ContiguousArray: QueryArray {}
 extension Set: QueryArray {}
