@@ -424,8 +424,8 @@ private struct Verifier<State: EventSourced> {
       note(
         JournalError(
           .damaged,
-          "the state that the journal shows differs from the one that its entries make; close it, remove the files in the "
-            + "folder snapshots, and open it again", revision: expected.revision))
+          "the state that the journal shows differs from the one that its entries make; close it, remove the files in this "
+            + "folder, and open it again", revision: expected.revision, path: snapshots))
     }
     for problem in expected.state.indexProblems() {
       note(JournalError(.damaged, problem, revision: expected.revision))

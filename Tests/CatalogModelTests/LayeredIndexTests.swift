@@ -302,7 +302,8 @@ struct LayeredIndexTests {
     var widened = PackedValueLines.Builder(highest: 9, revision: 9, narrowLimit: 100)
     var wide = PackedValueLines.Builder(highest: 9, revision: 1 << 40)
     for number in 1...9 {
-      let key = ValueKey(.string("\(number)" + String(repeating: "x", count: 40)))
+      // Equal rests are stored once.
+      let key = ValueKey(.string(String(repeating: "x", count: 40) + "\(number)"))
       let line = LayerValueLine(line: ValueLine(key: key, member: number), revision: number)
       narrow.append(line)
       widened.append(line)

@@ -122,7 +122,7 @@ struct SnapshotDamageTests {
       try garden.forge(snapshot, archive) { if isDigestForged { $0.stateDigest = past } }
       try garden.open(options: JournalOptions(snapshots: .manual))
       #expect(garden.journal.state.json == garden.states[revision])
-      // Without the snapshots, only a wrong state is found.
+      // Verification that is not deep compares only the state that the journal shows.
       let wrong = "the state that the journal shows differs from the one that its entries make"
       let isWrong = try garden.journal.verify().problems.map { $0.message.hasPrefix(wrong) }
       #expect(isWrong == (isDigestForged ? [] : [true]))
@@ -164,16 +164,17 @@ struct SnapshotDamageTests {
       try garden.open(mode: .readOnly)
       var problems = try garden.journal.verify(deep: true).problems
       #expect(
-        problems.map(\.message) == [
-          "the snapshot has a state from before the pruned history begins, which can't be compared"
-        ])
-      #expect(problems.map(\.path) == [snapshot.url.path] && !problems.contains(where: \.isDamage))
+        problems.first?.message
+          == "the snapshot has a state from before the pruned history begins, which can't be compared")
+      #expect(problems.first?.path == snapshot.url.path && problems.allSatisfy { !$0.isDamage })
+      // The journal shows the state of the forged snapshot.
+      #expect(problems.count == 2)
       try garden.journal.close()
       // One that ends before the base used to be skipped too.
       for (file, contents) in zip(files, contents) { try contents.write(to: file) }
       try garden.open(mode: .readOnly)
       problems = try garden.journal.verify().problems
-      #expect(problems.map(\.message) == ["the snapshot ends before the pruned history begins"])
+      #expect(problems.first?.message == "the snapshot ends before the pruned history begins")
       try garden.journal.close()
     }
   }

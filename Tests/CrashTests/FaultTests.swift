@@ -37,7 +37,8 @@ extension Battery {
             defer { try? FileManager.default.removeItem(at: url) }
             let injector = Injector(fault)
             do {
-              if let problem = try problem(with: fault, injector, url) { findings.note("\(fault): \(problem)") }
+              let problem = try problem(with: fault, injector, url)
+              if let problem { findings.note("\(fault): \(problem)") }
             } catch {
               findings.note("\(fault): an error: \(error)")
             }
