@@ -242,6 +242,63 @@ import Testing
     }
   }
 
+  /// The field was empty in the file, and the import of that file deleted the picture.
+  @Test func aRenamedPictureStaysInItsField() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      let note: [String: Any] = ["name": "A", "photo": Made.png]
+      try journal.importStore(
+        .propertyLists([folder.write("Notes.plist", Made.propertyList([note]))]))
+      let person = Made.person("Ana", "1")
+      person.set("photo", .data(Made.jpeg))
+      try journal.importStore(
+        .archives([folder.write("people", ArchiveNode.array([.node(person)]).archived())]))
+      try journal.commit { draft in
+        for image in draft.state.images { try draft.updateImage(image.id, name: "portrait") }
+      }
+      let out = folder.url.appending(path: "out")
+      #expect(try journal.exportStore(.plist, to: out).isComplete)
+      #expect(try journal.exportStore(.archive, to: out).isComplete)
+      #expect(try Made.read(out.appending(path: "Notes.plist")) as? NSArray == [note])
+      let people = try LegacyStore.archives([out.appending(path: "people")])
+      #expect(people.items[0].images.map(\.name) == ["photo"])
+      #expect(try journal.importStore(.propertyLists([out.appending(path: "Notes.plist")])).revisions.isEmpty)
+      #expect(try journal.importStore(people).revisions.isEmpty)
+      #expect(journal.state.images.map(\.name) == ["portrait", "portrait"])
+    }
+  }
+
+  /// Both were left out without a word.
+  @Test func aPictureThatIsGoneOrHasNoPlaceInTheFileIsReported() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      let note: [String: Any] = ["name": "A", "photo": Made.png]
+      try journal.importStore(
+        .propertyLists([folder.write("Notes.plist", Made.propertyList([note]))]))
+      let photo = try #require(journal.state.images.first { _ in true })
+      let blob = try journal.blobs.add(Made.jpeg)
+      let added = try journal.commit { draft in
+        try draft.deleteImage(photo.id)
+        return try draft.addImage(to: photo.item, name: "other", mediaType: "image/jpeg", blob: blob)
+      }.value
+      let report = try journal.exportStore(.plist, to: folder.url.appending(path: "out"))
+      #expect(!report.isComplete)
+      #expect(Set(report.problems.map(\.place)) == ["image:\(added)", "item:\(photo.item)"])
+    }
+  }
+
+  /// The import of the exported files deleted the renamed picture.
+  @Test func aRenamedFileOfABugIsNotDeletedByTheNextImport() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeJournal(folder)
+      try journal.importStore(.scaryBugs(in: export(journal, folder, "first")))
+      try journal.commit { try $0.updateImage(2, name: "large") }
+      let before = journal.state.contents
+      try journal.importStore(.scaryBugs(in: export(journal, folder, "second")))
+      #expect(journal.state.contents == before)
+    }
+  }
+
   @Test func readingNoFilesIsWrongUse() {
     let archives = #expect(throws: LegacyError.self) { try LegacyStore.archives([]) }
     let lists = #expect(throws: LegacyError.self) { try LegacyStore.propertyLists([]) }
