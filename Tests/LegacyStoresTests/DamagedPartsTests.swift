@@ -139,6 +139,24 @@ import Testing
     }
   }
 
+  /// Its items were in no file.
+  @Test func aValueAtTheTopThatCanNoLongerBeReadIsExportedFromTheJournal() throws {
+    try withTemporaryFolder { folder in
+      func file(_ second: Int) throws -> LegacyStore {
+        let top = "<key>one</key>\(uid(1))<key>two</key>\(uid(second))"
+        let entries = [list([2], of: 4), person("Ana", of: 4), list([4], of: 4), person("Bo", of: 4)]
+        return try .archives([folder.write("persons", archive(top: top, entries))])
+      }
+      let journal = try folder.journal()
+      try journal.importStore(file(3))
+      #expect(try !journal.importStore(file(99)).isComplete)
+      let out = folder.url.appending(path: "out")
+      #expect(try journal.exportStore(.archive, to: out).items == 2)
+      let back = try LegacyStore.archives([out.appending(path: "persons")])
+      #expect(back.items.map(\.label) == ["Ana", "Bo"] && back.lists == ["persons:one", "persons:two"])
+    }
+  }
+
   @Test func manyPicturesWithEqualNamesAreImportedQuickly() throws {
     func time(_ count: Int) throws -> Double {
       try withTemporaryFolder { folder in

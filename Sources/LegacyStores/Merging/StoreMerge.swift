@@ -120,7 +120,13 @@ struct StoreMerge {
       memory.groups[group].fields = resolved(category.fields)
     }
     if isComplete { try deleteUnusedCategories(&draft) }
-    memory.files.merge(resolved(store.files)) { $1 }
+    let unread = Set(
+      memory.rows.filter { draft.state.item($0.item) != nil }.map(\.list)
+        + memory.groups.filter { draft.state.category($0.category) != nil }.map(\.list)
+    ).subtracting(store.lists)
+    memory.files.merge(resolved(store.files)) { old, new in
+      Layout.keeping(old, in: new, unread.contains) ?? new
+    }
     memory.classes.merge(store.classes)
     guard !(memory.rows.isEmpty && memory.groups.isEmpty && memory.files.isEmpty) else { return }
     try memory.write(to: &draft)
