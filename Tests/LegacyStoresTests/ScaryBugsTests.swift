@@ -91,6 +91,21 @@ import Testing
     }
   }
 
+  @Test func aBugThatCanNotBeReadIsNotReplaced() throws {
+    try withTemporaryFolder { folder in
+      let bugs = try makeBugs(folder)
+      let journal = try folder.journal()
+      try journal.importStore(.scaryBugs(in: bugs))
+      let data = try folder.write("bugs/1.scarybug/data.plist", Data("bplist00 and nothing more".utf8))
+      let before = try Data(contentsOf: data)
+      try journal.importStore(.scaryBugs(in: bugs))
+      #expect(throws: LegacyError.self) { try journal.exportStore(.scarybugs, to: bugs, replacing: true) }
+      #expect(try Data(contentsOf: data) == before)
+      let report = try journal.exportStore(.scarybugs, to: folder.url.appending(path: "out"))
+      #expect(report.items == 2 && report.problems.map(\.place) == ["1.scarybug/data.plist"])
+    }
+  }
+
   @Test func bugsWithMissingPartsAreImported() throws {
     try withTemporaryFolder { folder in
       try folder.write("bugs/1.scarybug/fullImage.jpg", Made.jpeg)

@@ -64,6 +64,8 @@ struct ImportMemory {
   var groups: [Group] = []
   var files: [String: FieldValue] = [:]
   var classes: [String: LegacyClass] = [:]
+  /// The paths of files with parts that the latest import could not read.
+  var incomplete: Set<String> = []
 
   /// The memory of a store. It is empty if nothing was imported.
   init(_ catalog: Catalog, _ source: LegacyStore.Source, name: String) {
@@ -78,6 +80,7 @@ struct ImportMemory {
       rows += item["rows"]?.array?.compactMap(Element.init) ?? []
       groups += item["categories"]?.array?.compactMap(Group.init) ?? []
       files.merge(item["files"]?.dictionary ?? [:]) { $1 }
+      incomplete.formUnion(item["incomplete"]?.array?.compactMap(\.string) ?? [])
       classes.merge((item["classes"]?.dictionary ?? [:]).mapValues(LegacyClass.init)) { $1 }
     }
   }
@@ -126,6 +129,9 @@ struct ImportMemory {
         if let journal { attributes["journal"] = .string(journal) }
         attributes["categories"] = .array(groups.map(\.value))
         attributes["files"] = .dictionary(files)
+        if !incomplete.isEmpty {
+          attributes["incomplete"] = .array(incomplete.sorted().map { .string($0) })
+        }
         attributes["classes"] = .dictionary(classes.mapValues(\.value))
       }
       if part < parts.count {

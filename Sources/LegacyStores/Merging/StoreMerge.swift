@@ -28,6 +28,8 @@ struct StoreMerge {
 
   var report = LegacyImportReport()
   var budget = Budget()
+  /// The paths of files with elements that the catalog's rules reject.
+  var rejected: Set<String> = []
   /// The number of each category of the store, or nil if it was deleted in the journal.
   var categories: [CategoryID?] = []
   /// The index in the memory of each category of the store.
@@ -128,6 +130,9 @@ struct StoreMerge {
       Layout.keeping(old, in: new, unread.contains) ?? new
     }
     memory.classes.merge(store.classes)
+    // A folder of bugs is always read as a whole.
+    memory.incomplete = store.source == .scarybugs ? [] : memory.incomplete.subtracting(store.files.keys)
+    memory.incomplete.formUnion(store.incompleteFiles.union(rejected))
     guard !(memory.rows.isEmpty && memory.groups.isEmpty && memory.files.isEmpty) else { return }
     try memory.write(to: &draft)
     guard let own = memory.firstPart else { return }
@@ -181,7 +186,7 @@ struct StoreMerge {
     do {
       try change(index, &row, current, &draft)
     } catch let error as JournalError where error.code == .rejected {
-      report.note(place(of: item), "\(error)", isLoss: true)
+      noteRejection(of: item, error)
       return old
     }
     let isSame = draft.state.item(old.item)?.record == current.record
@@ -197,6 +202,16 @@ struct StoreMerge {
     }
     if row != old || !isSame { agree(&row, index, draft.state, at: revision) }
     return row
+  }
+
+  private mutating func noteRejection(of item: LegacyItem, _ error: JournalError) {
+    report.note(place(of: item), "\(error)", isLoss: true)
+    if let key = item.key {
+      rejected.insert("\(key)/\(ScaryBugReader.dataFile)")
+    } else {
+      rejected.formUnion(
+        store.files.filter { item.list.isEmpty || Layout.lists(in: [$0: $1]).contains(item.list) }.keys)
+    }
   }
 
   /// Records that an item agrees with the file, except for attributes that differ in the journal.
@@ -226,7 +241,7 @@ struct StoreMerge {
       number = try draft.addItem(kind: item.kind, category: category, attributes: attributes)
     } catch {
       guard error.code == .rejected else { throw error }
-      report.note(place(of: item), "\(error)", isLoss: true)
+      noteRejection(of: item, error)
       return nil
     }
     numbers[index] = number

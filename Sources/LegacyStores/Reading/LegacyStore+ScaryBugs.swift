@@ -55,6 +55,7 @@ struct ScaryBugReader {
         }
       } catch {
         store.unreadableKeys.insert(name)
+        store.incompleteFiles.insert("\(name)/\(Self.dataFile)")
         store.problems.append(LegacyProblem(name, "\(error)"))
       }
     }
@@ -94,6 +95,7 @@ struct ScaryBugReader {
         image.content = .file(documents, folder: name, name: file)
       } catch {
         store.problems.append(LegacyProblem("\(name)/\(file)", "\(error)"))
+        store.incompleteFiles.insert("\(name)/\(file)")
       }
       item.images.append(image)
     }
@@ -139,6 +141,9 @@ struct ScaryBugReader {
       }
     }
     if !top.isEmpty { item.attributes["$top"] = .dictionary(top) }
+    if !item.unreadable.isEmpty || !objects.problems.isEmpty {
+      store.incompleteFiles.insert("\(name)/\(Self.dataFile)")
+    }
     store.problems += objects.problems.map {
       LegacyProblem("\(name)/\(Self.dataFile): \($0.path)", $0.reason)
     }

@@ -46,6 +46,11 @@ struct LegacyExport {
       noteOtherImages()
     }
     noteOtherItems()
+    for file in files where memory.incomplete.contains(file.path) {
+      problems.append(
+        LegacyProblem(
+          file.path, "the import could not read all of it, and the exported file lacks what was not read"))
+    }
     problems += contents.problems
   }
 
