@@ -115,6 +115,53 @@ import Testing
     }
   }
 
+  /// One file replaced the other.
+  @Test func noTwoImagesAreExportedToOneFile() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      // The third image would get the name of the second one.
+      let names = ["x.jpg", "image-3", "X.JPG", "e\u{301}.jpg", "\u{E9}.jpg", "thumbImage.jpg", "thumbnail"]
+      let blobs = try journal.blobs.add(names.indices.map { Data("picture \($0)".utf8) })
+      try journal.commit { draft in
+        let bug = try draft.addItem(kind: "bug", attributes: ["title": .string("Ant")])
+        for (name, blob) in zip(names, blobs) {
+          try draft.addImage(to: bug, name: name, mediaType: "image/jpeg", blob: blob)
+        }
+      }
+      let out = folder.url.appending(path: "out")
+      try FileManager.default.createDirectory(
+        at: out.appending(path: "1.scarybug"), withIntermediateDirectories: true)
+      let report = try journal.exportStore(.scarybugs, to: out)
+      #expect(report.written == 8 && report.problems.count == 3 && report.isComplete)
+      let written = try files(out)
+      #expect(written.count == 8 && Set(written.map { $0.lowercased() }).count == 8)
+      let texts = try written.filter { !$0.hasSuffix("data.plist") }.map {
+        String(decoding: try Data(contentsOf: out.appending(path: $0)), as: UTF8.self)
+      }
+      #expect(texts.sorted() == names.indices.map { "picture \($0)" })
+      #expect(
+        try Data(contentsOf: out.appending(path: "1.scarybug/thumbImage.jpg")) == Data("picture 6".utf8))
+    }
+  }
+
+  @Test func aBugWhoseFolderGetsAnotherNameIsReported() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      // As a file system that distinguishes them has them.
+      var store = LegacyStore(.scarybugs)
+      store.lists = [ScaryBugReader.list]
+      store.items = ["a.scarybug", "A.scarybug"].map { key in
+        LegacyItem(
+          list: ScaryBugReader.list, key: key, kind: "bug",
+          attributes: ["title": .string(key), "rating": 1.0])
+      }
+      try journal.importStore(store)
+      let report = try journal.exportStore(.scarybugs, to: folder.url.appending(path: "out"))
+      #expect(report.items == 2 && report.problems.map(\.place) == ["A.scarybug"] && report.isComplete)
+      #expect(report.problems[0].reason.contains("1.scarybug"))
+    }
+  }
+
   /// They were added once more, and one was said to be a deleted item that has changed in the file.
   @Test func exportedBugsAreRecognizedByTheirContents() throws {
     try withTemporaryFolder { folder in

@@ -179,6 +179,12 @@ struct LegacyExport {
       next = next < Int(Int32.max) ? next + 1 : names.count + 1
       while !names.insert(name()).inserted { next += 1 }
       folders.append((name(), id))
+      if let key = store.rows[id]?.key, names.contains(key.lowercased()) {
+        problems.append(
+          LegacyProblem(
+            key, "another bug's folder has this name up to case and normal form, so it is named \(name())",
+            isLoss: false))
+      }
     }
     for (name, id) in folders { try makeBug(id, in: name, topKey: topKey) }
   }
@@ -192,10 +198,19 @@ struct LegacyExport {
         folder: folder, name: ScaryBugReader.dataFile, content: .bytes(try writer().archive(top, only: id))))
     var names: Set<String> = [ScaryBugReader.dataFile]
     let inside = imagesInside(id)
-    for image in store.catalog.images(of: id) where !inside.contains(image.id) {
-      var name = ScaryBugReader.pictures.first { $0.value == image.name }?.key ?? image.name
-      if !name.isSingleName || names.contains(name.lowercased()) || name.hasPrefix(".") {
-        let given = "image-\(image.id)"
+    let outside = store.catalog.images(of: id).filter { !inside.contains($0.id) }.map { image in
+      (image, picture: ScaryBugReader.pictures.first { $0.value == image.name }?.key)
+    }
+    // The app finds the two pictures by their names, so these are given first.
+    for (image, picture) in outside.filter({ $0.picture != nil }) + outside.filter({ $0.picture == nil }) {
+      var name = picture ?? image.name
+      if !name.isSingleName || name.hasPrefix(".") || !names.insert(name.lowercased()).inserted {
+        var given = "image-\(image.id)"
+        var number = 1
+        while !names.insert(given).inserted {
+          number += 1
+          given = "image-\(image.id)-\(number)"
+        }
         problems.append(
           LegacyProblem(
             "image:\(image.id)",
@@ -203,7 +218,6 @@ struct LegacyExport {
             isLoss: false))
         name = given
       }
-      names.insert(name.lowercased())
       files.append(ExportedFile(folder: folder, name: name, content: .blob(image.blob)))
     }
   }
