@@ -40,6 +40,25 @@ import Testing
     }
   }
 
+  /// The items of the first device were deleted without a word.
+  @Test func filesWithNothingOfThePreviousImportAreReported() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      func isNoted(_ store: LegacyStore) throws -> Bool {
+        try journal.importStore(store).problems.contains { $0.reason.contains("--store") }
+      }
+      #expect(try !isNoted(store([("Al", "1"), ("Ben", "2")])))
+      #expect(try !isNoted(store([("Al", "1"), ("Cid", "3")])))
+      #expect(try isNoted(store([("Dee", "4"), ("Eve", "5"), ("Fay", "6")])))
+      // The app has an empty list now.
+      #expect(try !isNoted(store([])))
+      #expect(try !isNoted(store([("Gil", "7")])))
+      var tablet = store([("Hal", "8")])
+      tablet.name = "tablet"
+      #expect(try !isNoted(tablet))
+    }
+  }
+
   @Test func anEditedElementStaysTheSameItem() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()

@@ -62,6 +62,7 @@ struct StoreMerge {
       if let base = try baseAttributes(row, before) { return base }
       return before.item(row.item).map { contents(of: $0, row) } ?? row.kept.compactMapValues(\.self)
     }
+    noteReplacement(alignment, before)
     try mergeCategories(&draft)
     var rows = memory.rows.indices.filter { !alignment.areCovered[$0] }.map { memory.rows[$0] }
     let untouched = Dictionary(rows.enumerated().map { ($1.item, $0) }) { first, _ in first }
@@ -114,6 +115,19 @@ struct StoreMerge {
       .map(\.element)
     try finish(&draft, isComplete: isComplete)
     return isComplete
+  }
+
+  /// Says so if no element is one of the previous import. The files are then probably those of another app or device.
+  private mutating func noteReplacement(_ alignment: Alignment, _ catalog: Catalog) {
+    let isOther = alignment.exported.isEmpty && alignment.rows.allSatisfy { $0 == nil }
+    guard isOther, !store.items.isEmpty, alignment.gone.count == memory.rows.count,
+      memory.rows.contains(where: { catalog.item($0.item) != nil })
+    else { return }
+    report.note(
+      store.source.rawValue,
+      "no element is one of the previous import, so all elements of that count as removed; if the files are those of "
+        + "another app or device, restore the state before this import, and import them with --store NAME (in Swift, "
+        + "name)")
   }
 
   mutating func finish(_ draft: inout Draft<Catalog>, isComplete: Bool) throws {
