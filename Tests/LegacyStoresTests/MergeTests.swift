@@ -59,6 +59,29 @@ import Testing
     }
   }
 
+  /// The record of the values that differ in the journal was one item, which became too large.
+  @Test func manyLargeTextsThatWereEditedInTheJournalAreNoObstacle() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      let text = String(repeating: "text", count: 50_000)
+      func notes(_ number: String) -> LegacyStore {
+        var store = store((1...100).map { ("N\($0)", number) })
+        for index in store.items.indices { store.items[index].attributes["note"] = .string(text) }
+        return store
+      }
+      try journal.importStore(notes("1"))
+      try journal.commit { draft in
+        for item in draft.state.items(ofKind: "person") {
+          try draft.updateItem(item.id, set: ["note": "short"])
+        }
+      }
+      let report = try journal.importStore(notes("2"))
+      #expect(report.updated == 100 && report.problems.isEmpty)
+      #expect(journal.state.things.allSatisfy { $0["note"] == .string("short") })
+      #expect(try journal.importStore(notes("2")).revisions.isEmpty)
+    }
+  }
+
   @Test func anEditedElementStaysTheSameItem() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
