@@ -139,6 +139,62 @@ import Testing
     }
   }
 
+  /// Its items were in no file.
+  @Test func aValueAtTheTopThatCanNoLongerBeReadIsExportedFromTheJournal() throws {
+    try withTemporaryFolder { folder in
+      func file(_ second: Int) throws -> LegacyStore {
+        let top = "<key>one</key>\(uid(1))<key>two</key>\(uid(second))"
+        let entries = [list([2], of: 4), person("Ana", of: 4), list([4], of: 4), person("Bo", of: 4)]
+        return try .archives([folder.write("persons", archive(top: top, entries))])
+      }
+      let journal = try folder.journal()
+      try journal.importStore(file(3))
+      #expect(try !journal.importStore(file(99)).isComplete)
+      let out = folder.url.appending(path: "out")
+      #expect(try journal.exportStore(.archive, to: out).items == 2)
+      let back = try LegacyStore.archives([out.appending(path: "persons")])
+      #expect(back.items.map(\.label) == ["Ana", "Bo"] && back.lists == ["persons:one", "persons:two"])
+    }
+  }
+
+  /// With `replacing`, the export removed what the import had not read from the file, and did not say so.
+  @Test func aFileThatWasNotReadCompletelyIsNotReplaced() throws {
+    try withTemporaryFolder { folder in
+      func file(_ second: Int) throws -> LegacyStore {
+        let entries = [list([2, second], of: 3), person("Ana", of: 3), person("Bo", of: 3)]
+        return try .archives([folder.write("people/persons", archive(entries))])
+      }
+      let journal = try folder.journal()
+      try journal.importStore(file(77))
+      let people = folder.url.appending(path: "people")
+      let before = try Data(contentsOf: people.appending(path: "persons"))
+      let error = #expect(throws: LegacyError.self) {
+        try journal.exportStore(.archive, to: people, replacing: true)
+      }
+      #expect(error?.code == .alreadyExists && error?.message.contains("name another folder") == true)
+      #expect(try Data(contentsOf: people.appending(path: "persons")) == before)
+      let report = try journal.exportStore(.archive, to: folder.url.appending(path: "out"))
+      #expect(report.problems.map(\.place) == ["persons"] && !report.isComplete && report.written == 1)
+      // Now it can be read.
+      #expect(try journal.importStore(file(3)).isComplete)
+      #expect(try journal.exportStore(.archive, to: people, replacing: true).isComplete)
+    }
+  }
+
+  @Test func anItemThatIsTooLargeIsNotRemovedFromItsFile() throws {
+    try withTemporaryFolder { folder in
+      let large = String(repeating: "text", count: 5 << 20)
+      let list = try Made.propertyList([["name": "small"], ["name": "large", "note": large]])
+      let file = try folder.write("notes/Notes.plist", list)
+      let journal = try folder.journal()
+      #expect(try !journal.importStore(.propertyLists([file])).isComplete)
+      #expect(throws: LegacyError.self) {
+        try journal.exportStore(.plist, to: file.deletingLastPathComponent(), replacing: true)
+      }
+      #expect(try Data(contentsOf: file) == list)
+    }
+  }
+
   @Test func manyPicturesWithEqualNamesAreImportedQuickly() throws {
     func time(_ count: Int) throws -> Double {
       try withTemporaryFolder { folder in

@@ -115,6 +115,53 @@ import Testing
     }
   }
 
+  /// One file replaced the other.
+  @Test func noTwoImagesAreExportedToOneFile() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      // The third image would get the name of the second one.
+      let names = ["x.jpg", "image-3", "X.JPG", "e\u{301}.jpg", "\u{E9}.jpg", "thumbImage.jpg", "thumbnail"]
+      let blobs = try journal.blobs.add(names.indices.map { Data("picture \($0)".utf8) })
+      try journal.commit { draft in
+        let bug = try draft.addItem(kind: "bug", attributes: ["title": .string("Ant")])
+        for (name, blob) in zip(names, blobs) {
+          try draft.addImage(to: bug, name: name, mediaType: "image/jpeg", blob: blob)
+        }
+      }
+      let out = folder.url.appending(path: "out")
+      try FileManager.default.createDirectory(
+        at: out.appending(path: "1.scarybug"), withIntermediateDirectories: true)
+      let report = try journal.exportStore(.scarybugs, to: out)
+      #expect(report.written == 8 && report.problems.count == 3 && report.isComplete)
+      let written = try files(out)
+      #expect(written.count == 8 && Set(written.map { $0.lowercased() }).count == 8)
+      let texts = try written.filter { !$0.hasSuffix("data.plist") }.map {
+        String(decoding: try Data(contentsOf: out.appending(path: $0)), as: UTF8.self)
+      }
+      #expect(texts.sorted() == names.indices.map { "picture \($0)" })
+      #expect(
+        try Data(contentsOf: out.appending(path: "1.scarybug/thumbImage.jpg")) == Data("picture 6".utf8))
+    }
+  }
+
+  @Test func aBugWhoseFolderGetsAnotherNameIsReported() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      // As a file system that distinguishes them has them.
+      var store = LegacyStore(.scarybugs)
+      store.lists = [ScaryBugReader.list]
+      store.items = ["a.scarybug", "A.scarybug"].map { key in
+        LegacyItem(
+          list: ScaryBugReader.list, key: key, kind: "bug",
+          attributes: ["title": .string(key), "rating": 1.0])
+      }
+      try journal.importStore(store)
+      let report = try journal.exportStore(.scarybugs, to: folder.url.appending(path: "out"))
+      #expect(report.items == 2 && report.problems.map(\.place) == ["A.scarybug"] && report.isComplete)
+      #expect(report.problems[0].reason.contains("1.scarybug"))
+    }
+  }
+
   /// They were added once more, and one was said to be a deleted item that has changed in the file.
   @Test func exportedBugsAreRecognizedByTheirContents() throws {
     try withTemporaryFolder { folder in
@@ -239,6 +286,63 @@ import Testing
       let back = try LegacyStore.defaults(out.appending(path: "prefs.plist"))
       #expect(back.items.map(\.label) == ["Fay"])
       #expect(try LegacyStore.archives([out.appending(path: "people")]).items.map(\.label) == ["Al", "Ben"])
+    }
+  }
+
+  /// The field was empty in the file, and the import of that file deleted the picture.
+  @Test func aRenamedPictureStaysInItsField() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      let note: [String: Any] = ["name": "A", "photo": Made.png]
+      try journal.importStore(
+        .propertyLists([folder.write("Notes.plist", Made.propertyList([note]))]))
+      let person = Made.person("Ana", "1")
+      person.set("photo", .data(Made.jpeg))
+      try journal.importStore(
+        .archives([folder.write("people", ArchiveNode.array([.node(person)]).archived())]))
+      try journal.commit { draft in
+        for image in draft.state.images { try draft.updateImage(image.id, name: "portrait") }
+      }
+      let out = folder.url.appending(path: "out")
+      #expect(try journal.exportStore(.plist, to: out).isComplete)
+      #expect(try journal.exportStore(.archive, to: out).isComplete)
+      #expect(try Made.read(out.appending(path: "Notes.plist")) as? NSArray == [note])
+      let people = try LegacyStore.archives([out.appending(path: "people")])
+      #expect(people.items[0].images.map(\.name) == ["photo"])
+      #expect(try journal.importStore(.propertyLists([out.appending(path: "Notes.plist")])).revisions.isEmpty)
+      #expect(try journal.importStore(people).revisions.isEmpty)
+      #expect(journal.state.images.map(\.name) == ["portrait", "portrait"])
+    }
+  }
+
+  /// Both were left out without a word.
+  @Test func aPictureThatIsGoneOrHasNoPlaceInTheFileIsReported() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      let note: [String: Any] = ["name": "A", "photo": Made.png]
+      try journal.importStore(
+        .propertyLists([folder.write("Notes.plist", Made.propertyList([note]))]))
+      let photo = try #require(journal.state.images.first { _ in true })
+      let blob = try journal.blobs.add(Made.jpeg)
+      let added = try journal.commit { draft in
+        try draft.deleteImage(photo.id)
+        return try draft.addImage(to: photo.item, name: "other", mediaType: "image/jpeg", blob: blob)
+      }.value
+      let report = try journal.exportStore(.plist, to: folder.url.appending(path: "out"))
+      #expect(!report.isComplete)
+      #expect(Set(report.problems.map(\.place)) == ["image:\(added)", "item:\(photo.item)"])
+    }
+  }
+
+  /// The import of the exported files deleted the renamed picture.
+  @Test func aRenamedFileOfABugIsNotDeletedByTheNextImport() throws {
+    try withTemporaryFolder { folder in
+      let journal = try makeJournal(folder)
+      try journal.importStore(.scaryBugs(in: export(journal, folder, "first")))
+      try journal.commit { try $0.updateImage(2, name: "large") }
+      let before = journal.state.contents
+      try journal.importStore(.scaryBugs(in: export(journal, folder, "second")))
+      #expect(journal.state.contents == before)
     }
   }
 

@@ -40,6 +40,48 @@ import Testing
     }
   }
 
+  /// The items of the first device were deleted without a word.
+  @Test func filesWithNothingOfThePreviousImportAreReported() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      func isNoted(_ store: LegacyStore) throws -> Bool {
+        try journal.importStore(store).problems.contains { $0.reason.contains("--store") }
+      }
+      #expect(try !isNoted(store([("Al", "1"), ("Ben", "2")])))
+      #expect(try !isNoted(store([("Al", "1"), ("Cid", "3")])))
+      #expect(try isNoted(store([("Dee", "4"), ("Eve", "5"), ("Fay", "6")])))
+      // The app has an empty list now.
+      #expect(try !isNoted(store([])))
+      #expect(try !isNoted(store([("Gil", "7")])))
+      var tablet = store([("Hal", "8")])
+      tablet.name = "tablet"
+      #expect(try !isNoted(tablet))
+    }
+  }
+
+  /// The record of the values that differ in the journal was one item, which became too large.
+  @Test func manyLargeTextsThatWereEditedInTheJournalAreNoObstacle() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      let text = String(repeating: "text", count: 50_000)
+      func notes(_ number: String) -> LegacyStore {
+        var store = store((1...100).map { ("N\($0)", number) })
+        for index in store.items.indices { store.items[index].attributes["note"] = .string(text) }
+        return store
+      }
+      try journal.importStore(notes("1"))
+      try journal.commit { draft in
+        for item in draft.state.items(ofKind: "person") {
+          try draft.updateItem(item.id, set: ["note": "short"])
+        }
+      }
+      let report = try journal.importStore(notes("2"))
+      #expect(report.updated == 100 && report.problems.isEmpty)
+      #expect(journal.state.things.allSatisfy { $0["note"] == .string("short") })
+      #expect(try journal.importStore(notes("2")).revisions.isEmpty)
+    }
+  }
+
   @Test func anEditedElementStaysTheSameItem() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()

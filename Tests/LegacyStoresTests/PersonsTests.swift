@@ -119,6 +119,47 @@ import Testing
     }
   }
 
+  /// The export had the damaged or stale bytes of the list and none of its items, and counted these.
+  @Test(arguments: ["damaged", "absent", "not selected"])
+  func aListThatWasNotReadIsExportedFromTheJournal(_ reason: String) throws {
+    try withTemporaryFolder { folder in
+      let friends = try Data(Made.persons([("Bo", "2")]))
+      let persons = try Made.persons([("Ana", "1")])
+      let file = try folder.write("app.plist", preferences(persons, ["friends": friends, "count": 1]))
+      let journal = try folder.journal()
+      try journal.importStore(.defaults(file))
+      var later: [String: Any] = ["count": 2]
+      if reason == "damaged" { later["friends"] = Data(friends.dropLast(40)) }
+      if reason == "not selected" { later["friends"] = friends }
+      try folder.write("app.plist", preferences(persons, later))
+      let report = try journal.importStore(
+        .defaults(file, key: reason == "not selected" ? "personsArray" : nil))
+      #expect(report.isComplete == (reason != "damaged") && report.deleted == 0)
+      let bo = try #require(journal.state.things.first { $0["name"] == .string("Bo") })
+      try journal.commit { try $0.updateItem(bo.id, set: ["number": "20"]) }
+      let out = folder.url.appending(path: "out")
+      let exported = try journal.exportStore(.defaults, to: out)
+      #expect(exported.items == 2 && exported.isComplete)
+      let back = try LegacyStore.defaults(out.appending(path: "app.plist"))
+      #expect(back.items.map { $0.attributes["number"] } == [.string("20"), .string("1")])
+      let values = try #require(Made.readValue(out.appending(path: "app.plist")) as? [String: Any])
+      #expect(values["count"] as? Int == 2)
+    }
+  }
+
+  /// The export said that it had written all items.
+  @Test func itemsWhoseListIsInNoFileAreReported() throws {
+    try withTemporaryFolder { folder in
+      func write(_ value: Any) throws -> URL { try folder.write("list.plist", Made.propertyList(value)) }
+      let journal = try folder.journal()
+      try journal.importStore(.propertyLists([write(["a": [["name": "x"]]])]))
+      // The same name is now another list.
+      try journal.importStore(.propertyLists([write([["name": "y"]])]))
+      let report = try journal.exportStore(.plist, to: folder.url.appending(path: "out"))
+      #expect(report.items == 1 && report.problems.map(\.place) == ["list.plist:a"] && !report.isComplete)
+    }
+  }
+
   @Test func anEmptyListIsAListToAddTo() throws {
     try withTemporaryFolder { folder in
       let file = try folder.write("app.plist", preferences(Made.persons([])))

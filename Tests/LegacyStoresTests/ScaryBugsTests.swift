@@ -91,6 +91,21 @@ import Testing
     }
   }
 
+  @Test func aBugThatCanNotBeReadIsNotReplaced() throws {
+    try withTemporaryFolder { folder in
+      let bugs = try makeBugs(folder)
+      let journal = try folder.journal()
+      try journal.importStore(.scaryBugs(in: bugs))
+      let data = try folder.write("bugs/1.scarybug/data.plist", Data("bplist00 and nothing more".utf8))
+      let before = try Data(contentsOf: data)
+      try journal.importStore(.scaryBugs(in: bugs))
+      #expect(throws: LegacyError.self) { try journal.exportStore(.scarybugs, to: bugs, replacing: true) }
+      #expect(try Data(contentsOf: data) == before)
+      let report = try journal.exportStore(.scarybugs, to: folder.url.appending(path: "out"))
+      #expect(report.items == 2 && report.problems.map(\.place) == ["1.scarybug/data.plist"])
+    }
+  }
+
   @Test func bugsWithMissingPartsAreImported() throws {
     try withTemporaryFolder { folder in
       try folder.write("bugs/1.scarybug/fullImage.jpg", Made.jpeg)
@@ -140,6 +155,45 @@ import Testing
       #expect(try archive.top("version")?.integer == 2)
       #expect(
         try Data(contentsOf: folder.url.appending(path: "out/7.scarybug/voice.caf")) == Data("sound".utf8))
+    }
+  }
+
+  /// One replaced the other.
+  @Test func filesWhoseImagesWouldHaveOneNameAreImportedSeparately() throws {
+    try withTemporaryFolder { folder in
+      let bugs = try makeBugs(folder)
+      // The two normal forms of é are equal strings.
+      let files: KeyValuePairs = ["thumbnail": "other", "e\u{301}.jpg": "first", "\u{E9}.jpg": "second"]
+      for (name, text) in files { try folder.write("bugs/1.scarybug/\(name)", Data(text.utf8)) }
+      let inside = ArchiveNode(
+        ArchivedClass("ScaryBugData"), ["Title": .string("Ant"), "thumbnail": .data(Made.jpeg)])
+      try folder.write("bugs/2.scarybug/data.plist", ArchiveNode.archive(["Data": .node(inside)]))
+      try folder.write("bugs/2.scarybug/thumbImage.jpg", Made.png)
+      // Some file systems have one file for both normal forms.
+      let count = try FileManager.default.contentsOfDirectory(
+        atPath: bugs.appending(path: "1.scarybug").path
+      ).count
+      let journal = try folder.journal()
+      let report = try journal.importStore(.scaryBugs(in: bugs))
+      #expect(report.isComplete && report.images == count - 1 + 2)
+      #expect(journal.state.images.map(\.blob).count == count - 1 + 2)
+      for bug in journal.state.things where bug["title"] != .string("House Centipede") {
+        let images = journal.state.images(of: bug.id)
+        #expect(Set(images.map(\.name)).count == images.map(\.name).count)
+        let thumbnail = try #require(images.first { $0.name == "thumbnail" })
+        #expect(try journal.blobs.data(of: thumbnail.blob) == Made.png)
+      }
+      #expect(try journal.importStore(.scaryBugs(in: bugs)).revisions.isEmpty)
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.scarybugs, to: out)
+      #expect(try Data(contentsOf: out.appending(path: "1.scarybug/thumbImage.jpg")) == Made.png)
+      let archive = try KeyedArchive(
+        ArchiveBytes(contentsOf: out.appending(path: "2.scarybug/data.plist")))
+      guard case .object(let ant)? = try archive.top("Data") else {
+        Issue.record("no object")
+        return
+      }
+      #expect(try ant["thumbnail"]?.data == Made.jpeg)
     }
   }
 

@@ -13,6 +13,8 @@ struct ImportMemory {
   /// How many elements one such item has. Further elements are in further items, and an import rewrites only the items
   /// that change.
   static let partSize = 2_000
+  /// How many bytes of elements one such item has, unless a single one has more. An item has a limit of 16 MiB.
+  private static let partByteLimit = 4 << 20
 
   /// An element of a list, as of the latest import.
   struct Element: Equatable {
@@ -64,6 +66,8 @@ struct ImportMemory {
   var groups: [Group] = []
   var files: [String: FieldValue] = [:]
   var classes: [String: LegacyClass] = [:]
+  /// The paths of files with parts that the latest import could not read.
+  var incomplete: Set<String> = []
 
   /// The memory of a store. It is empty if nothing was imported.
   init(_ catalog: Catalog, _ source: LegacyStore.Source, name: String) {
@@ -78,6 +82,7 @@ struct ImportMemory {
       rows += item["rows"]?.array?.compactMap(Element.init) ?? []
       groups += item["categories"]?.array?.compactMap(Group.init) ?? []
       files.merge(item["files"]?.dictionary ?? [:]) { $1 }
+      incomplete.formUnion(item["incomplete"]?.array?.compactMap(\.string) ?? [])
       classes.merge((item["classes"]?.dictionary ?? [:]).mapValues(LegacyClass.init)) { $1 }
     }
   }
@@ -113,8 +118,8 @@ struct ImportMemory {
 
   /// Updates the items of the memory. Unchanged items get no event.
   mutating func write(to draft: inout Draft<Catalog>) throws {
-    let chunks = stride(from: 0, to: max(rows.count, 1), by: Self.partSize).map {
-      rows[$0..<min($0 + Self.partSize, rows.count)]
+    let chunks = stride(from: 0, to: max(rows.count, 1), by: Self.partSize).flatMap {
+      Self.split(rows[$0..<min($0 + Self.partSize, rows.count)])
     }
     for (part, chunk) in chunks.enumerated() {
       var attributes: [String: FieldValue] = [
@@ -126,6 +131,9 @@ struct ImportMemory {
         if let journal { attributes["journal"] = .string(journal) }
         attributes["categories"] = .array(groups.map(\.value))
         attributes["files"] = .dictionary(files)
+        if !incomplete.isEmpty {
+          attributes["incomplete"] = .array(incomplete.sorted().map { .string($0) })
+        }
         attributes["classes"] = .dictionary(classes.mapValues(\.value))
       }
       if part < parts.count {
@@ -135,6 +143,16 @@ struct ImportMemory {
       }
     }
     while parts.count > chunks.count { try draft.deleteItem(parts.removeLast()) }
+  }
+
+  /// The elements in parts that are not too large. Only values that differ between the file and the journal make an
+  /// element large.
+  private static func split(_ rows: ArraySlice<Element>) -> [ArraySlice<Element>] {
+    guard rows.count > 1, rows.contains(where: { !$0.kept.isEmpty }),
+      EntityRecord(["rows": .array(rows.map(\.value))]).bytes.count > partByteLimit
+    else { return [rows] }
+    let middle = rows.startIndex + rows.count / 2
+    return split(rows[..<middle]) + split(rows[middle...])
   }
 
   /// The item of the first part, to which the store's own images belong.

@@ -28,6 +28,8 @@ extension StoreMerge {
     let names = Set(item.images.map(\.name))
     for (name, picture) in row.images where !names.contains(name) {
       row.images[name] = nil
+      // An image that was renamed in the journal and exported is in the files under its new name.
+      if row.images.values.contains(where: { $0.image == picture.image }) { continue }
       guard let there = draft.state.image(picture.image) else { continue }
       if there.blob == picture.blob {
         try draft.deleteImage(there.id)

@@ -28,6 +28,8 @@ struct StoreMerge {
 
   var report = LegacyImportReport()
   var budget = Budget()
+  /// The paths of files with elements that the catalog's rules reject.
+  var rejected: Set<String> = []
   /// The number of each category of the store, or nil if it was deleted in the journal.
   var categories: [CategoryID?] = []
   /// The index in the memory of each category of the store.
@@ -60,6 +62,7 @@ struct StoreMerge {
       if let base = try baseAttributes(row, before) { return base }
       return before.item(row.item).map { contents(of: $0, row) } ?? row.kept.compactMapValues(\.self)
     }
+    noteReplacement(alignment, before)
     try mergeCategories(&draft)
     var rows = memory.rows.indices.filter { !alignment.areCovered[$0] }.map { memory.rows[$0] }
     let untouched = Dictionary(rows.enumerated().map { ($1.item, $0) }) { first, _ in first }
@@ -114,14 +117,36 @@ struct StoreMerge {
     return isComplete
   }
 
+  /// Says so if no element is one of the previous import. The files are then probably those of another app or device.
+  private mutating func noteReplacement(_ alignment: Alignment, _ catalog: Catalog) {
+    let isOther = alignment.exported.isEmpty && alignment.rows.allSatisfy { $0 == nil }
+    guard isOther, !store.items.isEmpty, alignment.gone.count == memory.rows.count,
+      memory.rows.contains(where: { catalog.item($0.item) != nil })
+    else { return }
+    report.note(
+      store.source.rawValue,
+      "no element is one of the previous import, so all elements of that count as removed; if the files are those of "
+        + "another app or device, restore the state before this import, and import them with --store NAME (in Swift, "
+        + "name)")
+  }
+
   mutating func finish(_ draft: inout Draft<Catalog>, isComplete: Bool) throws {
     // Categories and layouts may refer to categories and items, whose numbers are known only now.
     for (category, group) in zip(store.categories, groupIndexes) {
       memory.groups[group].fields = resolved(category.fields)
     }
     if isComplete { try deleteUnusedCategories(&draft) }
-    memory.files.merge(resolved(store.files)) { $1 }
+    let unread = Set(
+      memory.rows.filter { draft.state.item($0.item) != nil }.map(\.list)
+        + memory.groups.filter { draft.state.category($0.category) != nil }.map(\.list)
+    ).subtracting(store.lists)
+    memory.files.merge(resolved(store.files)) { old, new in
+      Layout.keeping(old, in: new, unread.contains) ?? new
+    }
     memory.classes.merge(store.classes)
+    // A folder of bugs is always read as a whole.
+    memory.incomplete = store.source == .scarybugs ? [] : memory.incomplete.subtracting(store.files.keys)
+    memory.incomplete.formUnion(store.incompleteFiles.union(rejected))
     guard !(memory.rows.isEmpty && memory.groups.isEmpty && memory.files.isEmpty) else { return }
     try memory.write(to: &draft)
     guard let own = memory.firstPart else { return }
@@ -175,7 +200,7 @@ struct StoreMerge {
     do {
       try change(index, &row, current, &draft)
     } catch let error as JournalError where error.code == .rejected {
-      report.note(place(of: item), "\(error)", isLoss: true)
+      noteRejection(of: item, error)
       return old
     }
     let isSame = draft.state.item(old.item)?.record == current.record
@@ -191,6 +216,16 @@ struct StoreMerge {
     }
     if row != old || !isSame { agree(&row, index, draft.state, at: revision) }
     return row
+  }
+
+  private mutating func noteRejection(of item: LegacyItem, _ error: JournalError) {
+    report.note(place(of: item), "\(error)", isLoss: true)
+    if let key = item.key {
+      rejected.insert("\(key)/\(ScaryBugReader.dataFile)")
+    } else {
+      rejected.formUnion(
+        store.files.filter { item.list.isEmpty || Layout.lists(in: [$0: $1]).contains(item.list) }.keys)
+    }
   }
 
   /// Records that an item agrees with the file, except for attributes that differ in the journal.
@@ -220,7 +255,7 @@ struct StoreMerge {
       number = try draft.addItem(kind: item.kind, category: category, attributes: attributes)
     } catch {
       guard error.code == .rejected else { throw error }
-      report.note(place(of: item), "\(error)", isLoss: true)
+      noteRejection(of: item, error)
       return nil
     }
     numbers[index] = number

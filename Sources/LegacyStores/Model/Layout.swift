@@ -68,7 +68,35 @@ enum Layout {
 
   private static func lists(in value: FieldValue) -> [String] {
     if let elements = value.array { return elements.flatMap { lists(in: $0) } }
-    for key in [list, element, each] { if let name = value[key]?.string { return [name] } }
-    return lists(in: value.dictionary ?? [:])
+    return gap(value).map { [$0] } ?? lists(in: value.dictionary ?? [:])
+  }
+
+  /// The list whose gap the value is.
+  private static func gap(_ value: FieldValue) -> String? {
+    [list, element, each].lazy.compactMap { value[$0]?.string }.first
+  }
+
+  /// A new layout, with the gaps of an older one for lists that still have items but were not read: because their part
+  /// of the file is damaged, was not to be read, or is absent.
+  /// - Parameters:
+  ///   - new: the new layout; nil if the file no longer has this part.
+  ///   - isOpen: whether a list has items but was not read.
+  static func keeping(_ old: FieldValue, in new: FieldValue?, _ isOpen: (String) -> Bool) -> FieldValue? {
+    guard lists(in: old).contains(where: isOpen) else { return new }
+    guard let new else { return old }
+    if let older = old.array, let newer = new.array {
+      return .array(
+        (0..<max(older.count, newer.count)).compactMap { index in
+          let element = index < newer.count ? newer[index] : nil
+          return index < older.count ? keeping(older[index], in: element, isOpen) : element
+        })
+    }
+    guard let older = old.dictionary, var members = new.dictionary, gap(old) == nil, gap(new) == nil,
+      !new.isReference, old.objectClass == new.objectClass, (old[archive] == nil) == (new[archive] == nil),
+      // The values of a dictionary in the explicit form are found by their positions.
+      old["NS.keys"].isIdentical(to: new["NS.keys"])
+    else { return lists(in: new).isEmpty ? old : new }
+    for (key, member) in older { members[key] = keeping(member, in: members[key], isOpen) }
+    return .dictionary(members)
   }
 }

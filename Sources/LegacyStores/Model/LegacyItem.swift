@@ -39,6 +39,19 @@ struct LegacyItem: Sendable {
     return named.merging(["": .string(kind)]) { first, _ in first }.fingerprint
   }
 
+  /// Renames its images, here and where its attributes refer to them.
+  mutating func renameImages(_ newName: (String) -> String) {
+    var names: [String: String] = [:]
+    for index in images.indices {
+      let name = newName(images[index].name)
+      names[images[index].name] = name
+      images[index].name = name
+    }
+    attributes = attributes.mapValues { value in
+      value.replacing { $0.imageName.flatMap { names[$0] }.map { [Reference.image: .string($0)] } }
+    }
+  }
+
   /// Whether it refers to other items.
   var refersToItems: Bool { attributes.values.contains(where: \.refersToItems) }
 }

@@ -40,6 +40,8 @@ public struct LegacyStore: Sendable {
   var unreadableKeys: Set<String> = []
   /// Lists with an unreadable element. None of their elements is treated as removed.
   var incompleteLists: Set<String> = []
+  /// The paths of files with parts that could not be read. An export does not have these parts.
+  var incompleteFiles: Set<String> = []
   /// Pictures and large data without an item.
   var images: [LegacyImage] = []
   /// The files, with everything that is not an item or a category; see ``Layout``.

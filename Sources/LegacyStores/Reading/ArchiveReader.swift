@@ -40,6 +40,8 @@ final class ArchiveReader {
   private(set) var incompleteLists: Set<String> = []
   private(set) var images: [LegacyImage] = []
   private(set) var problems: [LegacyProblem] = []
+  /// Whether the layout and the items lack anything that the archive has.
+  var isIncomplete: Bool { problems.contains(where: \.isLoss) }
   /// For each of `pendingItems`, its index in `items`, or nil if it could not be converted.
   private(set) var indexes: [Int?] = []
   /// What the classes become, and the keys of dictionaries.

@@ -24,18 +24,21 @@ extension LegacyStore {
     let (opened, problems) = try openArchives(files)
     var store = LegacyStore(.archive)
     store.problems = problems
+    store.incompleteFiles = Set(problems.map(\.place))
     let survey = ClassSurvey(opened.map(\.inspection), mapping)
     var merge = ArchiveMerge(store: store)
     for (name, archive, _) in opened {
       do {
         let reader = try ArchiveReader(archive, survey, mapping, name: name, plainKind: name.stem)
         let layout = merge.add(reader, isOneOfSeveral: opened.count > 1)
+        if reader.isIncomplete { merge.store.incompleteFiles.insert(name) }
         merge.store.files[name] = Layout.file(layout, isXML: false)
       } catch {
         if opened.count == 1 {
           throw LegacyError(.unreadable, "the archive can't be read", path: name, cause: error)
         }
         merge.store.problems.append(LegacyProblem(name, "\(error)"))
+        merge.store.incompleteFiles.insert(name)
       }
     }
     let read = merge.finish()

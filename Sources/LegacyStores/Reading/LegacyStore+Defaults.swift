@@ -56,6 +56,7 @@ extension LegacyStore {
     }
     try mapping.check(against: store)
     store.files[file.lastPathComponent] = Layout.file(layout, isXML: list.format == .xml)
+    if reader.isIncomplete { store.incompleteFiles.insert(file.lastPathComponent) }
     return store
   }
 }
@@ -65,6 +66,10 @@ struct DefaultsReader {
   private static let depthLimit = 64
   let mapping: FieldMapping
   var merge = ArchiveMerge(store: LegacyStore(.defaults))
+  /// Whether an archive is incomplete. One that can't be read at all is preserved as data.
+  private(set) var isIncomplete = false
+
+  init(mapping: FieldMapping) { self.mapping = mapping }
 
   mutating func layout(of value: FieldValue, path: String, depth: Int = 0) -> FieldValue {
     guard depth < Self.depthLimit else { return literal(value, path: path) }
@@ -111,6 +116,7 @@ struct DefaultsReader {
       let isEmptyList = try archive.root?.array?.isEmpty ?? false
       guard isEmptyList || survey.classes.keys.contains(where: survey.isCustom) else { return nil }
       let reader = try ArchiveReader(archive, survey, mapping, name: path, plainKind: path)
+      if reader.isIncomplete { isIncomplete = true }
       return merge.add(reader, isOneOfSeveral: false)
     } catch {
       merge.store.problems.append(LegacyProblem(path, "\(error)"))
@@ -131,6 +137,7 @@ struct DefaultsReader {
       readers.append(reader)
     }
     guard let key = readers.first?.layout[Layout.archive]?.dictionary?.keys.first else { return nil }
+    if readers.contains(where: \.isIncomplete) { isIncomplete = true }
     for reader in readers { merge.add(reader, isOneOfSeveral: false) }
     return [Layout.each: .string(path), "key": .string(key)]
   }

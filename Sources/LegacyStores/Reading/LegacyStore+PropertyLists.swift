@@ -54,6 +54,7 @@ extension LegacyStore {
           throw LegacyError(.unreadable, "\"\(name)\" can't be read as a property list", cause: error)
         }
         store.problems.append(LegacyProblem(name, "\(error)"))
+        store.incompleteFiles.insert(name)
         store.lists.remove(name)
       }
     }

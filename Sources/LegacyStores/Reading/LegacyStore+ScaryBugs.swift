@@ -55,6 +55,7 @@ struct ScaryBugReader {
         }
       } catch {
         store.unreadableKeys.insert(name)
+        store.incompleteFiles.insert("\(name)/\(Self.dataFile)")
         store.problems.append(LegacyProblem(name, "\(error)"))
       }
     }
@@ -76,14 +77,25 @@ struct ScaryBugReader {
         LegacyProblem(name, "it has no \(Self.dataFile), so it gets no title and no rating", isLoss: false))
     }
     item.key = name
+    // The names of the two pictures are theirs, whatever else has these names.
+    var imageNames = ImageNames()
+    for picture in names.compactMap({ Self.pictures[$0] }) { _ = imageNames.unused(picture) }
+    item.renameImages { imageNames.unused($0) }
     for file in names where file != Self.dataFile {
-      var image = LegacyImage(name: Self.pictures[file] ?? file)
+      var image = LegacyImage(name: Self.pictures[file] ?? imageNames.unused(file))
+      if Self.pictures[file] == nil, image.name != file {
+        store.problems.append(
+          LegacyProblem(
+            "\(name)/\(file)", "another image of the bug has that name, so its name is \(image.name)",
+            isLoss: false))
+      }
       do {
         let head = try folder.file(file, .reading).piece(at: 0, byteCount: 64)
         image.mediaType = ImageType.of(head) ?? ImageType.unknown
         image.content = .file(documents, folder: name, name: file)
       } catch {
         store.problems.append(LegacyProblem("\(name)/\(file)", "\(error)"))
+        store.incompleteFiles.insert("\(name)/\(file)")
       }
       item.images.append(image)
     }
@@ -129,6 +141,9 @@ struct ScaryBugReader {
       }
     }
     if !top.isEmpty { item.attributes["$top"] = .dictionary(top) }
+    if !item.unreadable.isEmpty || !objects.problems.isEmpty {
+      store.incompleteFiles.insert("\(name)/\(Self.dataFile)")
+    }
     store.problems += objects.problems.map {
       LegacyProblem("\(name)/\(Self.dataFile): \($0.path)", $0.reason)
     }

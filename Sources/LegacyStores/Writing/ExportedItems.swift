@@ -139,9 +139,12 @@ struct ExportedItems {
     return atStart + items.flatMap { [item($0)] + (after[$0] ?? []) } + atEnd
   }
 
-  /// An image of an item.
+  /// The image that a field of an item refers to. An imported image may have another name in the journal.
   func image(_ name: String, of item: Catalog.Item.ID) -> Catalog.Image? {
-    images.image(name, of: item, in: catalog)
+    if let picture = rows[item]?.images[name], let image = catalog.image(picture.image), image.item == item {
+      return image
+    }
+    return images.image(name, of: item, in: catalog)
   }
 
   /// The class of an item's object. Empty for a dictionary or a plain value.

@@ -31,11 +31,12 @@ extension Journal where State == Catalog {
   ///   - name: which store, if several were imported from that source.
   ///   - selector: the point in time.
   ///   - folder: where to write. It is created if it does not exist. A file gets its name only when it is complete.
-  ///   - replacing: whether files with other contents may be replaced.
+  ///   - replacing: whether files with other contents may be replaced. One that the latest import could not read
+  ///     completely is not.
   /// - Throws: ``LegacyError`` with code `alreadyExists`, before anything is written, if the folder has a file with
-  ///   other contents under a name that is to be written, or another bug; `notFound` if there is no such store, or
-  ///   nothing to export; `wrongUse` if there are several stores and `name` is nil, or if the folder is in a journal.
-  ///   ``JournalError`` if the journal can't be read.
+  ///   other contents under a name that is to be written, unless it may be replaced, or another bug; `notFound` if
+  ///   there is no such store, or nothing to export; `wrongUse` if there are several stores and `name` is nil, or if
+  ///   the folder is in a journal. ``JournalError`` if the journal can't be read.
   @discardableResult
   public func exportStore(
     _ source: LegacyStore.Source, name: String? = nil, asOf selector: RevisionSelector = .head(),
@@ -59,7 +60,9 @@ extension Journal where State == Catalog {
     report.revision = version.revision
     report.items = export.itemCount
     report.problems = export.problems
-    try target.write(export.files, replacing: replacing, ownsBugs: source == .scarybugs, &report)
+    try target.write(
+      export.files, replacing: replacing, incomplete: memory.incomplete, ownsBugs: source == .scarybugs,
+      &report)
     return report
   }
 }
@@ -69,21 +72,28 @@ struct ExportTarget {
   let folder: Folder
   let blobs: BlobStore
 
+  /// - Parameter incomplete: the paths of files that an import could not read completely, so they are not replaced.
   func write(
-    _ files: [ExportedFile], replacing: Bool, ownsBugs: Bool, _ report: inout LegacyExportReport
+    _ files: [ExportedFile], replacing: Bool, incomplete: Set<String>, ownsBugs: Bool,
+    _ report: inout LegacyExportReport
   ) throws {
     var pending: [ExportedFile] = []
     for file in files {
       switch try state(of: file) {
       case .absent: if !file.isOptional { pending.append(file) }
       case .same: report.unchanged += 1
-      case .different where replacing: pending.append(file)
+      case .different where replacing:
+        if incomplete.contains(file.path) { throw refusal(toReplaceUnread: file.path) }
+        pending.append(file)
       case .different:
         throw refusal("\"\(file.path)\" exists with other contents", "replace it")
       }
     }
     if ownsBugs {
       let stale = try otherBugs(files, replacing, &report)
+      for (bug, picture) in stale where incomplete.contains("\(bug)/\(picture)") {
+        throw refusal(toReplaceUnread: "\(bug)/\(picture)")
+      }
       for (bug, picture) in stale { try folder.folder(bug).removeFile(picture) }
     }
     let batch = try ExportBatch(folder, fileCount: pending.count)
@@ -162,6 +172,13 @@ struct ExportTarget {
   private func refusal(_ reason: String, _ remedy: String) -> LegacyError {
     LegacyError(
       .alreadyExists, "\(reason); name another folder, or \(remedy) with --force (in Swift, replacing: true)",
+      path: folder.path)
+  }
+
+  private func refusal(toReplaceUnread path: String) -> LegacyError {
+    LegacyError(
+      .alreadyExists,
+      "\"\(path)\" exists, and the import could not read all of it; name another folder, or move the file away",
       path: folder.path)
   }
 

@@ -23,10 +23,12 @@ struct ExportedFile {
 /// Produces the files of a store as of a state.
 struct LegacyExport {
   private let store: ExportedItems
-  private let images: ImageReader
+  private let contents: ExportContents
   private(set) var files: [ExportedFile] = []
   private(set) var problems: [LegacyProblem] = []
-  private(set) var itemCount = 0
+
+  /// How many items the files have.
+  var itemCount: Int { contents.items.count }
 
   init(_ catalog: Catalog, _ memory: ImportMemory, _ blobs: BlobStore) throws {
     store = ExportedItems(catalog, memory)
@@ -36,17 +38,64 @@ struct LegacyExport {
         "there is nothing to export: nothing was imported from such a store, and there are no items of the kind "
           + "\"\(DefaultLayouts.kind(of: memory.source))\"")
     }
-    images = ImageReader(blobs)
-    if memory.source == .scarybugs { try makeBugs() } else { try makeFiles() }
-    problems += images.problems
+    contents = ExportContents(store, blobs)
+    if memory.source == .scarybugs {
+      try makeBugs()
+    } else {
+      try makeFiles()
+      noteOtherImages()
+    }
+    noteOtherItems()
+    for file in files where memory.incomplete.contains(file.path) {
+      problems.append(
+        LegacyProblem(
+          file.path, "the import could not read all of it, and the exported file lacks what was not read"))
+    }
+    problems += contents.problems
   }
 
-  private func writer() -> ObjectWriter { ObjectWriter(store, bytes: images.bytes) }
+  private func writer() -> ObjectWriter { ObjectWriter(store, contents) }
+
+  /// Reports the items that are in no file, because no layout has their list.
+  private mutating func noteOtherItems() {
+    for (list, items) in store.lists.sorted(by: { $0.key < $1.key }) {
+      let others = items.filter { !contents.items.contains($0) }
+      guard let first = others.first else { continue }
+      problems.append(
+        LegacyProblem(
+          list.isEmpty ? store.memory.source.rawValue : list,
+          "the files have no place for \(others.count) of its items, such as item:\(first), so they were not written"
+        ))
+    }
+  }
+
+  /// Reports the images of items that no field refers to. Archives and property lists have no place for them.
+  private mutating func noteOtherImages() {
+    for id in store.items where contents.items.contains(id) {
+      let inside = imagesInside(id)
+      for image in store.catalog.images(of: id) where !inside.contains(image.id) {
+        problems.append(
+          LegacyProblem(
+            "image:\(image.id)",
+            "no field of item:\(id) refers to it, and only fields are in the file, so it was not written"))
+      }
+    }
+  }
+
+  /// The images that the fields of an item refer to.
+  private func imagesInside(_ id: Catalog.Item.ID) -> Set<ImageID> {
+    var inside: Set<ImageID> = []
+    for value in (store.catalog.item(id)?.attributes ?? [:]).values {
+      value.forEachValue { value in
+        if let image = value.imageName.flatMap({ store.image($0, of: id) }) { inside.insert(image.id) }
+      }
+    }
+    return inside
+  }
 
   // MARK: Archives and property lists
 
   private mutating func makeFiles() throws {
-    itemCount = store.items.count
     for (name, file) in store.files.sorted(by: { $0.key < $1.key }) {
       guard name.isSingleName, let content = file[Layout.content] else {
         problems.append(LegacyProblem(name.isEmpty ? "?" : name, "this is not a valid file name"))
@@ -75,7 +124,9 @@ struct LegacyExport {
       return .array(values)
     }
     guard let members = layout.dictionary else { return layout }
-    if let name = layout.imageName { return data(ofImage: name, of: store.memory.firstPart) }
+    if let name = layout.imageName {
+      return .data(contents.image(name, of: store.memory.firstPart) ?? Data())
+    }
     if let top = layout[Layout.archive]?.dictionary {
       return .data(Data(try writer().archive(top, archiver: Layout.archiver(of: layout))))
     }
@@ -98,14 +149,10 @@ struct LegacyExport {
   /// An item as a property-list value.
   private func plain(_ id: Catalog.Item.ID) -> FieldValue {
     guard let item = store.catalog.item(id) else { return [:] }
+    contents.items.insert(id)
     let isValue = store.className(of: item).isEmpty
     let value = (isValue ? item["value"] : nil) ?? .dictionary(store.fields(of: item))
-    return value.replacing { $0.imageName.map { data(ofImage: $0, of: id) } }
-  }
-
-  private func data(ofImage name: String, of item: Catalog.Item.ID?) -> FieldValue {
-    let image = item.flatMap { store.image(name, of: $0) }
-    return .data(image.flatMap { images.bytes(of: $0.blob) } ?? Data())
+    return value.replacing { $0.imageName.map { .data(contents.image($0, of: id) ?? Data()) } }
   }
 
   // MARK: Bugs
@@ -132,27 +179,38 @@ struct LegacyExport {
       next = next < Int(Int32.max) ? next + 1 : names.count + 1
       while !names.insert(name()).inserted { next += 1 }
       folders.append((name(), id))
+      if let key = store.rows[id]?.key, names.contains(key.lowercased()) {
+        problems.append(
+          LegacyProblem(
+            key, "another bug's folder has this name up to case and normal form, so it is named \(name())",
+            isLoss: false))
+      }
     }
     for (name, id) in folders { try makeBug(id, in: name, topKey: topKey) }
   }
 
   private mutating func makeBug(_ id: Catalog.Item.ID, in folder: String, topKey: String) throws {
     guard let item = store.catalog.item(id) else { return }
-    itemCount += 1
     var top: [String: FieldValue] = [topKey: Layout.element(ScaryBugReader.list)]
     top.merge(item["$top"]?.dictionary ?? [:]) { first, _ in first }
     files.append(
       ExportedFile(
         folder: folder, name: ScaryBugReader.dataFile, content: .bytes(try writer().archive(top, only: id))))
     var names: Set<String> = [ScaryBugReader.dataFile]
-    var inside: Set<String> = []
-    for value in item.attributes.values {
-      value.forEachValue { if let name = $0.imageName { inside.insert(name) } }
+    let inside = imagesInside(id)
+    let outside = store.catalog.images(of: id).filter { !inside.contains($0.id) }.map { image in
+      (image, picture: ScaryBugReader.pictures.first { $0.value == image.name }?.key)
     }
-    for image in store.catalog.images(of: id) where !inside.contains(image.name) {
-      var name = ScaryBugReader.pictures.first { $0.value == image.name }?.key ?? image.name
-      if !name.isSingleName || names.contains(name.lowercased()) || name.hasPrefix(".") {
-        let given = "image-\(image.id)"
+    // The app finds the two pictures by their names, so these are given first.
+    for (image, picture) in outside.filter({ $0.picture != nil }) + outside.filter({ $0.picture == nil }) {
+      var name = picture ?? image.name
+      if !name.isSingleName || name.hasPrefix(".") || !names.insert(name.lowercased()).inserted {
+        var given = "image-\(image.id)"
+        var number = 1
+        while !names.insert(given).inserted {
+          number += 1
+          given = "image-\(image.id)-\(number)"
+        }
         problems.append(
           LegacyProblem(
             "image:\(image.id)",
@@ -160,20 +218,31 @@ struct LegacyExport {
             isLoss: false))
         name = given
       }
-      names.insert(name.lowercased())
       files.append(ExportedFile(folder: folder, name: name, content: .blob(image.blob)))
     }
   }
 }
 
-/// Reads the images that are embedded in files, and records unreadable ones.
-private final class ImageReader {
+/// What the files of an export contain, and what is missing from them.
+final class ExportContents {
+  private let store: ExportedItems
   private let blobs: BlobStore
+  /// The items that were written.
+  var items: Set<Catalog.Item.ID> = []
   private var failures: [Blob: any Error] = [:]
+  private var missing: [Catalog.Item.ID: Set<String>] = [:]
 
-  init(_ blobs: BlobStore) { self.blobs = blobs }
+  init(_ store: ExportedItems, _ blobs: BlobStore) { (self.store, self.blobs) = (store, blobs) }
 
-  func bytes(of blob: Blob) -> Data? {
+  /// The bytes of an image that a field refers to. Nil, and a problem, if there is no such image or its blob can't be
+  /// read.
+  /// - Parameter item: the item that has the image. Nil if the store has no item of its own.
+  func image(_ name: String, of item: Catalog.Item.ID?) -> Data? {
+    guard let item else { return nil }
+    guard let blob = store.image(name, of: item)?.blob else {
+      missing[item, default: []].insert(name)
+      return nil
+    }
     do {
       return try blobs.data(of: blob)
     } catch {
@@ -183,7 +252,16 @@ private final class ImageReader {
   }
 
   var problems: [LegacyProblem] {
-    failures.map { LegacyProblem("images/\($0.key.digest.hex)", "it is missing from the files: \($0.value)") }
-      .sorted { $0.place < $1.place }
+    let unreadable = failures.map {
+      LegacyProblem("images/\($0.key.digest.hex)", "it is missing from the files: \($0.value)")
+    }
+    let absent = missing.sorted { $0.key < $1.key }.flatMap { item, names in
+      names.sorted().map {
+        LegacyProblem(
+          "item:\(item)",
+          "a field refers to the image \"\($0.prefix(80))\", which it does not have, so the field is empty")
+      }
+    }
+    return unreadable.sorted { $0.place < $1.place } + absent
   }
 }

@@ -6,8 +6,7 @@ import KeyedArchiving
 /// References by number become references between objects.
 final class ObjectWriter {
   private let store: ExportedItems
-  /// The bytes of an image, or nil if they are missing.
-  private let bytes: (Blob) -> Data?
+  private let contents: ExportContents
   private var itemNodes: [Catalog.Item.ID: ArchiveNode] = [:]
   private var categoryNodes: [CategoryID: ArchiveNode] = [:]
   /// Closures that fill the nodes that have no fields yet.
@@ -32,9 +31,9 @@ final class ObjectWriter {
     }
   }
 
-  init(_ store: ExportedItems, bytes: @escaping (Blob) -> Data?) {
+  init(_ store: ExportedItems, _ contents: ExportContents) {
     self.store = store
-    self.bytes = bytes
+    self.contents = contents
   }
 
   /// An archive with the top values of a layout.
@@ -100,6 +99,7 @@ final class ObjectWriter {
   /// An item as an element of a list.
   private func element(_ id: Catalog.Item.ID) -> ArchiveNode.Value {
     guard let item = store.catalog.item(id) else { return .null }
+    contents.items.insert(id)
     let className = store.className(of: item)
     if className.isEmpty, let plain = item["value"] {
       var context = Context(item: id, of: [plain])
@@ -363,8 +363,7 @@ final class ObjectWriter {
     let number = members[Reference.id]?.integer
     if let number, let node = context.objects[number] { return .node(node) }
     if let name = value.imageName {
-      let image = context.item.flatMap { store.image(name, of: $0) }
-      return image.flatMap { bytes($0.blob) }.map { data($0, form) } ?? .null
+      return contents.image(name, of: context.item).map { data($0, form) } ?? .null
     }
     guard let className = value.objectClass ?? form.flatMap(customClass) else {
       let kind: ArchivedClass = form == "NSDictionary" ? .dictionary : .mutableDictionary
