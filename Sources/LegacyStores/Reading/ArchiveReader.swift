@@ -423,8 +423,9 @@ final class ArchiveReader {
         fields[key] = nil
       }
     }
-    let (attributes, mapping) = plan.attributes(fields, className: ClassSurvey.shortName(name))
+    let (attributes, mapping, sources) = plan.attributes(fields, className: ClassSurvey.shortName(name))
     var item = LegacyItem(list: pending.list, kind: plan.kind, className: name, attributes: attributes)
+    item.sources = sources
     item.category = category ?? owners[object.uid]
     item.images = objects.images
     noteProblems(of: &item, pending, plan)

@@ -110,9 +110,11 @@ struct ScaryBugReader {
       find: { survey.key($0, in: object.className) })
     let className = ClassSurvey.shortName(object.className)
     var objects = ObjectReader(archive)
-    let (attributes, mapping) = plan.attributes(try objects.attributes(of: object), className: className)
+    let (attributes, mapping, sources) = plan.attributes(
+      try objects.attributes(of: object), className: className)
     var item = LegacyItem(
       list: Self.list, kind: plan.kind, className: object.className, attributes: attributes)
+    item.sources = sources
     for broken in objects.unreadable {
       item.unreadable.formUnion(plan.attributes(from: broken, className: className))
     }
