@@ -169,6 +169,15 @@ import Testing
     }
   }
 
+  /// The reference to a picture was taken for a dictionary of the app.
+  @Test func picturesAndLargeDataThatAreElementsAreExported() throws {
+    let elements = [Made.png, Made.jpeg, Data(repeating: 7, count: 100_000)]
+    try roundTrip([("root", .node(.array(elements.map { .data($0) }, as: .mutableArray)))]) { archive in
+      #expect(try archive.root?.array?.elements().compactMap { try $0.data } == elements)
+    }
+    try roundTrip([("root", .data(Made.png))]) { archive in #expect(try archive.root?.data == Made.png) }
+  }
+
   @Test func aCollectionThatIsMutableInSomeObjectsIsMutableInAll() throws {
     let lists = [ArchivedClass.array, .mutableArray].map { kind in
       ArchiveNode(

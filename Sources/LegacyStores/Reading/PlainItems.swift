@@ -52,8 +52,8 @@ struct PlainItems {
     return item
   }
 
-  /// The members of a dictionary that is not the explicit form of an object.
+  /// The members of a dictionary that is neither the explicit form of an object nor a reference to an image.
   private static func fields(_ value: FieldValue) -> [String: FieldValue]? {
-    value.objectClass == nil ? value.dictionary : nil
+    value.objectClass == nil && !value.isReference ? value.dictionary : nil
   }
 }
