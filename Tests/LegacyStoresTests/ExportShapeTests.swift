@@ -261,6 +261,32 @@ import Testing
     }
   }
 
+  /// They became null, without a note.
+  @Test func collectionsWhoseClassesHaveNoAncestorsAreKept() throws {
+    for ancestors in [[], ["NSObject"]] {
+      func node(_ name: String, _ fields: KeyValuePairs<String, ArchiveNode.Value>) -> ArchiveNode.Value {
+        let names = ancestors.isEmpty ? [] : [name] + ancestors
+        return .node(ArchiveNode(ArchivedClass(name: name, chain: names, hints: []), fields))
+      }
+      let elements = ArchiveNode.Value.list([.string("x")])
+      let note = ArchiveNode(
+        ArchivedClass("Note"),
+        [
+          "array": node("NSMutableArray", ["NS.objects": elements]),
+          "set": node("NSMutableSet", ["NS.objects": elements]),
+          "ordered": node("NSMutableOrderedSet", ["NS.object.0": .string("x")]),
+          "dictionary": node("NSMutableDictionary", ["NS.keys": elements, "NS.objects": elements]),
+        ])
+      try roundTrip([("root", node("NSMutableArray", ["NS.objects": .list([.node(note)])]))]) { archive in
+        let note = try #require(try objects(archive).first)
+        #expect(try note["array"]?.array?.elements().map { try $0.string } == ["x"])
+        #expect(try note["set"]?.set?.elements().map { try $0.string } == ["x"])
+        #expect(try note["ordered"]?.orderedSet?.elements().map { try $0.string } == ["x"])
+        #expect(try note["dictionary"]?.dictionary?["x"]?.string == "x")
+      }
+    }
+  }
+
   @Test func anArrayThatContainsItselfIsExportedAsSuch() throws {
     for archivedClass in [ArchivedClass.array, .mutableArray, .orderedSet] {
       let array =
