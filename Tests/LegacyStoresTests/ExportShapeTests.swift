@@ -230,6 +230,25 @@ import Testing
     }
   }
 
+  /// `$0` became `$$0`.
+  @Test func valuesWithoutAKeyAtTheTopAreExportedWithoutOne() throws {
+    try withTemporaryFolder { folder in
+      let source = try ArchiveNode.archive(
+        [("name", .string("n"))], unkeyed: [.array([person]), .string("b")],
+        archiver: KeyedArchiveWriter.standardArchiver)
+      #expect(Data(source).range(of: Data("$$".utf8)) == nil)
+      let journal = try folder.journal()
+      try journal.importStore(.archives([folder.write("things", source)]))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.archive, to: out)
+      let bytes = try Data(contentsOf: out.appending(path: "things"))
+      #expect(bytes.range(of: Data("$$".utf8)) == nil)
+      let archive = try KeyedArchive(ArchiveBytes(bytes))
+      #expect(try archive.topKeys.sorted() == ["$0", "$1", "name"])
+      #expect(try archive.top("$0")?.array?.count == 1 && archive.top("$1")?.string == "b")
+    }
+  }
+
   @Test func anNSValueGainsNoFieldsOfOtherValues() throws {
     let shape = ArchiveNode(
       ArchivedClass("Shape"),
