@@ -89,6 +89,22 @@ import Testing
     }
   }
 
+  /// They were taken for the form in which the import stores a dictionary whose keys are not texts.
+  @Test func keysThatArchivesUseForDictionariesAreExportedUnchanged() throws {
+    try withTemporaryFolder { folder in
+      let items: [[String: Any]] = [
+        ["name": "x", "pairs": ["NS.keys": ["a", "b"], "NS.objects": [1, 2]]],
+        ["name": "y", "pairs": ["NS.keys": ["a", "b"], "NS.objects": [1]]],
+      ]
+      let bytes = try PropertyListSerialization.data(fromPropertyList: items, format: .binary, options: 0)
+      let journal = try folder.journal()
+      try journal.importStore(.propertyLists([folder.write("Pairs.plist", bytes)]))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.plist, to: out)
+      #expect(try Made.read(out.appending(path: "Pairs.plist")) == items as NSArray)
+    }
+  }
+
   @Test func manyListsAreMergedInATimeThatGrowsWithTheirNumber() throws {
     func time(_ count: Int) throws -> Double {
       try withTemporaryFolder { folder in
