@@ -105,6 +105,20 @@ import Testing
     }
   }
 
+  /// Both lists had one name, so each place got the items of both.
+  @Test func listsUnderKeysWithSeparatorsStaySeparate() throws {
+    try withTemporaryFolder { folder in
+      let lists: [String: Any] = ["a:b": [["y": 2]], "a": ["b": [["z": 3]]]]
+      let file = try folder.write("Lists.plist", Made.propertyList(lists))
+      let journal = try folder.journal()
+      try journal.importStore(.propertyLists([file]))
+      #expect(try journal.importStore(.propertyLists([file])).revisions.isEmpty)
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.plist, to: out)
+      #expect(try Made.read(out.appending(path: "Lists.plist")) == lists as NSDictionary)
+    }
+  }
+
   @Test func manyListsAreMergedInATimeThatGrowsWithTheirNumber() throws {
     func time(_ count: Int) throws -> Double {
       try withTemporaryFolder { folder in
