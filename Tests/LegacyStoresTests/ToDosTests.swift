@@ -105,6 +105,21 @@ import Testing
     }
   }
 
+  /// One of both values was lost.
+  @Test func aFieldWithTheNameThatAnotherOneGetsIsExported() throws {
+    try withTemporaryFolder { folder in
+      let toDos: [[String: Any]] = [
+        ["titleKey": "a", "done": "maybe", "toDo.done": 7], ["titleKey": "b", "done": "no"],
+      ]
+      let documents = try write(folder, toDo: toDos)
+      let journal = try folder.journal()
+      try journal.importStore(.propertyLists([documents]))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.plist, to: out)
+      #expect(try Made.read(out.appending(path: "toDoItems.plist")) == toDos as NSArray)
+    }
+  }
+
   /// Both lists had one name, so each place got the items of both.
   @Test func listsUnderKeysWithSeparatorsStaySeparate() throws {
     try withTemporaryFolder { folder in

@@ -134,9 +134,16 @@ struct ItemPlan {
     for (key, value) in rest {
       var attribute = key
       if known?.reserves(key) ?? false || result[key] != nil {
-        attribute = "\(className.isEmpty ? kind : className).\(key)"
+        let prefix = "\(className.isEmpty ? kind : className)."
+        attribute = prefix + key
+        mapping[key] = attribute
+        if rest[attribute] != nil {
+          // Another field of this object has that name.
+          mapping[key] = nil
+          while rest[attribute] != nil { attribute = prefix + attribute }
+          sources[attribute] = key
+        }
       }
-      if attribute != key { mapping[key] = attribute }
       result[attribute] = value
     }
     for property in known?.properties ?? [] {
