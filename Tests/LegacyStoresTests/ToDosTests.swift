@@ -105,6 +105,34 @@ import Testing
     }
   }
 
+  /// The page about NSCoding lists these.
+  @Test func whatIsNotRestoredExactlyIsAsDocumented() throws {
+    try withTemporaryFolder { folder in
+      // A binary list of one dictionary: a set, a null, and half of a surrogate pair.
+      let odd = try #require(
+        Data(
+          base64Encoded:
+            "YnBsaXN0MDChAdQCAwQFBgcICVV0aXRsZVFzUW5RaFFBwQYAYdgAAAgACgATABkAGwAdAB8AIQAjACQA"
+            + "AAAAAAACAQAAAAAAAAAKAAAAAAAAAAAAAAAAAAAAJw=="))
+      let dotted: [[String: Any]] = [["titleKey": "x\u{1}", "locationKey.nameKey": "Home"]]
+      let files = [
+        try folder.write("Odd.plist", odd), try folder.write("Dotted.plist", Made.propertyList(dotted)),
+      ]
+      let journal = try folder.journal()
+      try journal.importStore(.propertyLists(files))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.plist, to: out)
+      #expect(
+        try Made.read(out.appending(path: "Odd.plist"))
+          == [["title": "A", "s": ["A"], "n": "", "h": "\u{FFFD}"] as [String: Any]] as NSArray)
+      let dottedOut = out.appending(path: "Dotted.plist")
+      #expect(try Data(contentsOf: dottedOut).starts(with: Data("bplist00".utf8)))
+      #expect(
+        try Made.read(dottedOut)
+          == [["titleKey": "x\u{1}", "locationKey": ["nameKey": "Home"]] as [String: Any]] as NSArray)
+    }
+  }
+
   /// One of both values was lost.
   @Test func aFieldWithTheNameThatAnotherOneGetsIsExported() throws {
     try withTemporaryFolder { folder in

@@ -151,8 +151,8 @@ struct ExportedItems {
     return named.first { !$0.hasPrefix("{") } ?? named.first ?? ""
   }
 
-  /// The path of keys for each attribute of a class. If an attribute has several, the most likely path comes first, then
-  /// the shortest.
+  /// The path of keys for each attribute of a class. If an attribute has several, the most likely path comes first,
+  /// then the shortest.
   /// - Parameter sources: the paths of one item where they are not those of the class.
   private func mapping(
     _ className: String, _ known: KnownKind?, _ sources: [String: String]
