@@ -185,10 +185,10 @@ public final class ArchiveNode {
       var graph = GraphWriter()
       var members: [(key: String, value: KeyedArchiveWriter.Value)] = []
       for (key, value) in top { members.append((key, try graph.value(value, to: &writer))) }
-      var top = KeyedArchiveWriter.Top(members)
-      for value in unkeyed { top.unkeyed.append(try graph.value(value, to: &writer)) }
+      var all = KeyedArchiveWriter.Top(members)
+      for value in unkeyed { all.unkeyed.append(try graph.value(value, to: &writer)) }
       try graph.writeNodes(to: &writer)
-      return top
+      return all
     }
   }
 }
