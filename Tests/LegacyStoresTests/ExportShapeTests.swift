@@ -87,6 +87,97 @@ import Testing
     }
   }
 
+  /// The objects of the array at the top.
+  private func objects(_ archive: KeyedArchive) throws -> [ArchivedObject] {
+    try (archive.root?.array?.elements() ?? []).compactMap { element in
+      if case .object(let object) = element { object } else { nil }
+    }
+  }
+
+  /// The default of the missing attribute replaced the field.
+  @Test func aDefaultDoesNotReplaceAFieldOfAnotherType() throws {
+    func contact(_ phone: ArchiveNode.Value) -> ArchiveNode.Value {
+      .node(ArchiveNode(ArchivedClass("Contact"), ["name": .string("Ana"), "phone": phone]))
+    }
+    let contacts = [contact(.node(.number(Int64(5_551_234)))), contact(.string("555-99"))]
+    for list in [contacts, contacts.reversed(), [contacts[0]]] {
+      try roundTrip([("root", .array(list))]) { archive in
+        let back = try objects(archive)
+        #expect(try back.allSatisfy { try Set($0.keys) == ["name", "phone"] })
+        let phones = try back.map { try $0["phone"]?.integer?.description ?? $0["phone"]?.string }
+        let expected = list.count == 1 ? ["5551234"] : ["5551234", "555-99"]
+        #expect(phones.compactMap(\.self).sorted() == expected.sorted())
+      }
+    }
+    let bugs = [
+      ArchiveNode(ArchivedClass("MyBug"), ["Title": .string("Ant"), "Rating": .string("4.5")]),
+      ArchiveNode(ArchivedClass("MyBug"), ["Title": .node(.number(Int64(7))), "Rating": .real(3.5)]),
+    ]
+    try roundTrip([("root", .array(bugs.map { .node($0) }))]) { archive in
+      let back = try objects(archive)
+      try #require(back.count == 2)
+      #expect(try back[0]["Rating"]?.string == "4.5" && back[1]["Title"]?.integer == 7)
+      #expect(try back.allSatisfy { try Set($0.keys) == ["Title", "Rating"] })
+    }
+  }
+
+  @Test func aDefaultIsNotExportedBesideADictionarysFieldOfAnotherType() throws {
+    try withTemporaryFolder { folder in
+      let people: [[String: Any]] = [["fullName": "Ana B", "name": "Ana", "phone": 5_551_234]]
+      let journal = try folder.journal()
+      try journal.importStore(
+        .propertyLists([folder.write("people.plist", Made.propertyList(people))]))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.plist, to: out)
+      #expect(try Made.read(out.appending(path: "people.plist")) == people as NSArray)
+    }
+  }
+
+  /// One object of a newer version made all older ones nameless.
+  @Test func objectsOfOlderVersionsOfAnAppKeepTheirKeys() throws {
+    try withTemporaryFolder { folder in
+      let old = ["fullName": "Ana Old", "phone": "555"]
+      let new = ["name": "Bob New", "number": "556"]
+      let nodes = [old, new, old].map { fields in
+        let node = ArchiveNode(ArchivedClass("JSPerson"))
+        for (key, text) in fields.sorted(by: { $0.key < $1.key }) { node.set(key, .string(text)) }
+        return ArchiveNode.Value.node(node)
+      }
+      let journal = try folder.journal()
+      let file = try folder.write("people", ArchiveNode.archive([("root", .array(nodes))]))
+      try journal.importStore(.archives([file]))
+      #expect(
+        journal.state.things.map { $0["name"] } == [
+          .string("Ana Old"), .string("Bob New"), .string("Ana Old"),
+        ])
+      #expect(journal.state.things.map { $0["number"] } == [.string("555"), .string("556"), .string("555")])
+      #expect(try journal.importStore(.archives([file])).revisions.isEmpty)
+      try journal.commit { draft in
+        try draft.updateItem(1, set: ["number": .string("777")])
+        try draft.addItem(kind: "person", attributes: ["name": .string("C"), "number": .string("1")])
+      }
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.archive, to: out)
+      let archive = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "people")))
+      let texts = try objects(archive).map { object in
+        var texts: [String: String] = [:]
+        for key in try object.keys { texts[key] = try object[key]?.string }
+        return texts
+      }
+      #expect(
+        texts == [["fullName": "Ana Old", "phone": "777"], new, old, ["name": "C", "number": "1"]])
+    }
+  }
+
+  /// The reference to a picture was taken for a dictionary of the app.
+  @Test func picturesAndLargeDataThatAreElementsAreExported() throws {
+    let elements = [Made.png, Made.jpeg, Data(repeating: 7, count: 100_000)]
+    try roundTrip([("root", .node(.array(elements.map { .data($0) }, as: .mutableArray)))]) { archive in
+      #expect(try archive.root?.array?.elements().compactMap { try $0.data } == elements)
+    }
+    try roundTrip([("root", .data(Made.png))]) { archive in #expect(try archive.root?.data == Made.png) }
+  }
+
   @Test func aCollectionThatIsMutableInSomeObjectsIsMutableInAll() throws {
     let lists = [ArchivedClass.array, .mutableArray].map { kind in
       ArchiveNode(
@@ -139,6 +230,25 @@ import Testing
     }
   }
 
+  /// `$0` became `$$0`.
+  @Test func valuesWithoutAKeyAtTheTopAreExportedWithoutOne() throws {
+    try withTemporaryFolder { folder in
+      let source = try ArchiveNode.archive(
+        [("name", .string("n"))], unkeyed: [.array([person]), .string("b")],
+        archiver: KeyedArchiveWriter.standardArchiver)
+      #expect(Data(source).range(of: Data("$$".utf8)) == nil)
+      let journal = try folder.journal()
+      try journal.importStore(.archives([folder.write("things", source)]))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.archive, to: out)
+      let bytes = try Data(contentsOf: out.appending(path: "things"))
+      #expect(bytes.range(of: Data("$$".utf8)) == nil)
+      let archive = try KeyedArchive(ArchiveBytes(bytes))
+      #expect(try archive.topKeys.sorted() == ["$0", "$1", "name"])
+      #expect(try archive.top("$0")?.array?.count == 1 && archive.top("$1")?.string == "b")
+    }
+  }
+
   @Test func anNSValueGainsNoFieldsOfOtherValues() throws {
     let shape = ArchiveNode(
       ArchivedClass("Shape"),
@@ -167,6 +277,32 @@ import Testing
       }
       #expect(object.className == "Renamed")
       #expect(object.classChain.isEmpty)
+    }
+  }
+
+  /// They became null, without a note.
+  @Test func collectionsWhoseClassesHaveNoAncestorsAreKept() throws {
+    for ancestors in [[], ["NSObject"]] {
+      func node(_ name: String, _ fields: KeyValuePairs<String, ArchiveNode.Value>) -> ArchiveNode.Value {
+        let names = ancestors.isEmpty ? [] : [name] + ancestors
+        return .node(ArchiveNode(ArchivedClass(name: name, chain: names, hints: []), fields))
+      }
+      let elements = ArchiveNode.Value.list([.string("x")])
+      let note = ArchiveNode(
+        ArchivedClass("Note"),
+        [
+          "array": node("NSMutableArray", ["NS.objects": elements]),
+          "set": node("NSMutableSet", ["NS.objects": elements]),
+          "ordered": node("NSMutableOrderedSet", ["NS.object.0": .string("x")]),
+          "dictionary": node("NSMutableDictionary", ["NS.keys": elements, "NS.objects": elements]),
+        ])
+      try roundTrip([("root", node("NSMutableArray", ["NS.objects": .list([.node(note)])]))]) { archive in
+        let note = try #require(try objects(archive).first)
+        #expect(try note["array"]?.array?.elements().map { try $0.string } == ["x"])
+        #expect(try note["set"]?.set?.elements().map { try $0.string } == ["x"])
+        #expect(try note["ordered"]?.orderedSet?.elements().map { try $0.string } == ["x"])
+        #expect(try note["dictionary"]?.dictionary?["x"]?.string == "x")
+      }
     }
   }
 

@@ -174,4 +174,34 @@ import Testing
       #expect(store.items.map(\.className) == ["JSPerson"] && store.items[0].label == "New")
     }
   }
+
+  /// Both lists had one name, so each place got the persons of both.
+  @Test func archivesUnderKeysWithSeparatorsStaySeparate() throws {
+    try withTemporaryFolder { folder in
+      func archive(_ name: String) throws -> Data { Data(try Made.persons([(name, "1")])) }
+      let preferences: [String: Any] = [
+        "a.b": try archive("outer"), "a": ["b": try archive("inner")],
+        "list": [try archive("x"), try archive("y")], "list[0]": try archive("z"),
+      ]
+      let file = try folder.write("app.plist", Made.propertyList(preferences))
+      let journal = try folder.journal()
+      try journal.importStore(.defaults(file))
+      #expect(try journal.importStore(.defaults(file)).revisions.isEmpty)
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.defaults, to: out)
+      func names(_ data: Any?) throws -> [String?] {
+        let bytes = try #require(data as? Data)
+        return try (KeyedArchive(ArchiveBytes(bytes)).root?.array?.elements() ?? []).map { element in
+          guard case .object(let person) = element else { return nil }
+          return try person["name"]?.string
+        }
+      }
+      let exported = try #require(Made.readValue(out.appending(path: "app.plist")) as? [String: Any])
+      #expect(try names(exported["a.b"]) == ["outer"])
+      #expect(try names((exported["a"] as? [String: Any])?["b"]) == ["inner"])
+      let list = try #require(exported["list"] as? [Any])
+      #expect(try list.map { try names($0) } == [["x"], ["y"]])
+      #expect(try names(exported["list[0]"]) == ["z"])
+    }
+  }
 }

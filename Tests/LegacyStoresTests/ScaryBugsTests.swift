@@ -121,6 +121,31 @@ import Testing
     }
   }
 
+  @Test func bugsOfTwoVersionsOfAnAppKeepTheirKeys() throws {
+    try withTemporaryFolder { folder in
+      for (number, keys) in [("1", ["title", "rating"]), ("2", ["Title", "Rating"])] {
+        let bug = ArchiveNode(ArchivedClass("ScaryBugData"))
+        bug.set(keys[0], .string("Bug \(number)"))
+        bug.set(keys[1], .float(3))
+        try folder.write(
+          "bugs/\(number).scarybug/data.plist", ArchiveNode.archive(["Data": .node(bug)]))
+      }
+      let journal = try folder.journal()
+      try journal.importStore(.scaryBugs(in: folder.url.appending(path: "bugs")))
+      #expect(journal.state.things.map { $0["title"] } == [.string("Bug 1"), .string("Bug 2")])
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.scarybugs, to: out)
+      for (number, key) in [("1", "title"), ("2", "Title")] {
+        let file = out.appending(path: "\(number).scarybug/data.plist")
+        guard case .object(let bug)? = try KeyedArchive(ArchiveBytes(contentsOf: file)).top("Data") else {
+          Issue.record("no object")
+          return
+        }
+        #expect(try bug[key]?.string == "Bug \(number)")
+      }
+    }
+  }
+
   @Test func otherKeysAndOtherFilesAreKept() throws {
     try withTemporaryFolder { folder in
       let node = ArchiveNode(

@@ -89,6 +89,79 @@ import Testing
     }
   }
 
+  /// They were taken for the form in which the import stores a dictionary whose keys are not texts.
+  @Test func keysThatArchivesUseForDictionariesAreExportedUnchanged() throws {
+    try withTemporaryFolder { folder in
+      let items: [[String: Any]] = [
+        ["name": "x", "pairs": ["NS.keys": ["a", "b"], "NS.objects": [1, 2]]],
+        ["name": "y", "pairs": ["NS.keys": ["a", "b"], "NS.objects": [1]]],
+      ]
+      let bytes = try PropertyListSerialization.data(fromPropertyList: items, format: .binary, options: 0)
+      let journal = try folder.journal()
+      try journal.importStore(.propertyLists([folder.write("Pairs.plist", bytes)]))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.plist, to: out)
+      #expect(try Made.read(out.appending(path: "Pairs.plist")) == items as NSArray)
+    }
+  }
+
+  /// The page about NSCoding lists these.
+  @Test func whatIsNotRestoredExactlyIsAsDocumented() throws {
+    try withTemporaryFolder { folder in
+      // A binary list of one dictionary: a set, a null, and half of a surrogate pair.
+      let odd = try #require(
+        Data(
+          base64Encoded:
+            "YnBsaXN0MDChAdQCAwQFBgcICVV0aXRsZVFzUW5RaFFBwQYAYdgAAAgACgATABkAGwAdAB8AIQAjACQA"
+            + "AAAAAAACAQAAAAAAAAAKAAAAAAAAAAAAAAAAAAAAJw=="))
+      let dotted: [[String: Any]] = [["titleKey": "x\u{1}", "locationKey.nameKey": "Home"]]
+      let files = [
+        try folder.write("Odd.plist", odd), try folder.write("Dotted.plist", Made.propertyList(dotted)),
+      ]
+      let journal = try folder.journal()
+      try journal.importStore(.propertyLists(files))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.plist, to: out)
+      #expect(
+        try Made.read(out.appending(path: "Odd.plist"))
+          == [["title": "A", "s": ["A"], "n": "", "h": "\u{FFFD}"] as [String: Any]] as NSArray)
+      let dottedOut = out.appending(path: "Dotted.plist")
+      #expect(try Data(contentsOf: dottedOut).starts(with: Data("bplist00".utf8)))
+      #expect(
+        try Made.read(dottedOut)
+          == [["titleKey": "x\u{1}", "locationKey": ["nameKey": "Home"]] as [String: Any]] as NSArray)
+    }
+  }
+
+  /// One of both values was lost.
+  @Test func aFieldWithTheNameThatAnotherOneGetsIsExported() throws {
+    try withTemporaryFolder { folder in
+      let toDos: [[String: Any]] = [
+        ["titleKey": "a", "done": "maybe", "toDo.done": 7], ["titleKey": "b", "done": "no"],
+      ]
+      let documents = try write(folder, toDo: toDos)
+      let journal = try folder.journal()
+      try journal.importStore(.propertyLists([documents]))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.plist, to: out)
+      #expect(try Made.read(out.appending(path: "toDoItems.plist")) == toDos as NSArray)
+    }
+  }
+
+  /// Both lists had one name, so each place got the items of both.
+  @Test func listsUnderKeysWithSeparatorsStaySeparate() throws {
+    try withTemporaryFolder { folder in
+      let lists: [String: Any] = ["a:b": [["y": 2]], "a": ["b": [["z": 3]]]]
+      let file = try folder.write("Lists.plist", Made.propertyList(lists))
+      let journal = try folder.journal()
+      try journal.importStore(.propertyLists([file]))
+      #expect(try journal.importStore(.propertyLists([file])).revisions.isEmpty)
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.plist, to: out)
+      #expect(try Made.read(out.appending(path: "Lists.plist")) == lists as NSDictionary)
+    }
+  }
+
   @Test func manyListsAreMergedInATimeThatGrowsWithTheirNumber() throws {
     func time(_ count: Int) throws -> Double {
       try withTemporaryFolder { folder in

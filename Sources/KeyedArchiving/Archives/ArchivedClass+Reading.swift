@@ -7,7 +7,14 @@ extension ArchivedClass {
   }
 
   /// Whether the class has the given name, descends from a class of that name, or may be replaced by one.
+  ///
+  /// A mutable class of Foundation descends from the immutable one, even if the archive does not list its ancestors.
   public func isKind(of name: String) -> Bool {
-    self.name == name || chain.contains(name) || hints.contains(name)
+    if self.name == name || chain.contains(name) || hints.contains(name) { return true }
+    guard name.hasPrefix("NS") else { return false }
+    func isMutableForm(_ other: String) -> Bool {
+      other.hasPrefix("NSMutable") && other.utf8.dropFirst(9).elementsEqual(name.utf8.dropFirst(2))
+    }
+    return isMutableForm(self.name) || chain.contains(where: isMutableForm)
   }
 }

@@ -145,15 +145,22 @@ public final class ArchiveNode {
   public static func archive(
     _ top: [(key: String, value: Value)], archiver: String = KeyedArchiveWriter.standardArchiver
   ) throws(ArchiveError) -> [UInt8] {
+    try archive(top, unkeyed: [], archiver: archiver)
+  }
+
+  /// The same with values that have no names, as an app writes them with `encode(_:)`.
+  package static func archive(
+    _ top: [(key: String, value: Value)], unkeyed: [Value], archiver: String
+  ) throws(ArchiveError) -> [UInt8] {
     // The fewer objects there are, the fewer bytes a reference takes. Their number is known only at the end.
     for limit in [0xFF, 0xFFFF] {
       do {
-        return try archive(top, archiver, maximumObjectCount: limit)
+        return try archive(top, unkeyed, archiver, maximumObjectCount: limit)
       } catch  where error.code == .limitExceeded {
         continue
       }
     }
-    return try archive(top, archiver, maximumObjectCount: Int(UInt32.max))
+    return try archive(top, unkeyed, archiver, maximumObjectCount: Int(UInt32.max))
   }
 
   /// The archive of a value up to a number of objects and list elements, and whether it is complete.
@@ -171,15 +178,17 @@ public final class ArchiveNode {
   }
 
   private static func archive(
-    _ top: [(key: String, value: Value)], _ archiver: String, maximumObjectCount: Int
+    _ top: [(key: String, value: Value)], _ unkeyed: [Value], _ archiver: String, maximumObjectCount: Int
   ) throws(ArchiveError) -> [UInt8] {
     try KeyedArchiveWriter.bytes(maximumObjectCount: maximumObjectCount) { (writer) throws(ArchiveError) in
       writer.archiver = archiver
       var graph = GraphWriter()
       var members: [(key: String, value: KeyedArchiveWriter.Value)] = []
       for (key, value) in top { members.append((key, try graph.value(value, to: &writer))) }
+      var all = KeyedArchiveWriter.Top(members)
+      for value in unkeyed { all.unkeyed.append(try graph.value(value, to: &writer)) }
       try graph.writeNodes(to: &writer)
-      return KeyedArchiveWriter.Top(members)
+      return all
     }
   }
 }

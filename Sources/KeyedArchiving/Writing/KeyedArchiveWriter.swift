@@ -48,6 +48,8 @@ public struct KeyedArchiveWriter: ~Copyable {
   /// The values at the top of the archive, by name.
   public struct Top: ExpressibleByDictionaryLiteral, Sendable {
     let members: [(key: String, value: Value)]
+    /// The values without a name, which become `$0`, `$1` and so on.
+    var unkeyed: [Value] = []
 
     /// Values under the names that a reader looks for, as an archiver's `encode(_:forKey:)` writes them.
     public init(dictionaryLiteral elements: (String, Value)...) {
@@ -125,8 +127,10 @@ public struct KeyedArchiveWriter: ~Copyable {
     guard frames.isEmpty else {
       throw ArchiveError(.unencodable, "an object was begun but not ended; the archive can't be finished")
     }
-    let topKeys = try keyNumbers(top.members.map { escaped($0.key) })
-    let topNumber = try list.dictionary(keys: topKeys, values: top.members.map { Int($0.value.number) })
+    let topKeys = try keyNumbers(
+      top.members.map { escaped($0.key) } + top.unkeyed.indices.map { "$\($0)" })
+    let topValues = top.members.map(\.value) + top.unkeyed
+    let topNumber = try list.dictionary(keys: topKeys, values: topValues.map { Int($0.number) })
     let version = try list.integer(100_000)
     let archiver = try list.string(self.archiver)
     let names = try keyNumbers(["$version", "$archiver", "$top", "$objects"])

@@ -34,6 +34,8 @@ struct ImportMemory {
     var images: [String: Picture] = [:]
     /// The file's values of attributes that differ in the journal; nil if the file has none.
     var kept: [String: FieldValue?] = [:]
+    /// The keys in the file where they are not those of the class; see ``LegacyItem/sources``.
+    var sources: [String: String] = [:]
 
     static func == (left: Element, right: Element) -> Bool { left.value.isIdentical(to: right.value) }
   }
@@ -166,8 +168,13 @@ extension ImportMemory.Element {
       key.map { .string($0) } ?? .null,
       .string(className), category?.value ?? .null,
     ]
-    if !images.isEmpty || !kept.isEmpty { parts.append(.dictionary(images.mapValues(\.value))) }
-    if !kept.isEmpty { parts.append(.dictionary(kept.mapValues { .array($0.map { [$0] } ?? []) })) }
+    if !images.isEmpty || !kept.isEmpty || !sources.isEmpty {
+      parts.append(.dictionary(images.mapValues(\.value)))
+    }
+    if !kept.isEmpty || !sources.isEmpty {
+      parts.append(.dictionary(kept.mapValues { .array($0.map { [$0] } ?? []) }))
+    }
+    if !sources.isEmpty { parts.append(.dictionary(sources.mapValues { .string($0) })) }
     return .array(parts)
   }
 
@@ -187,6 +194,7 @@ extension ImportMemory.Element {
     for (name, kept) in value[8]?.dictionary ?? [:] {
       if let kept = kept.array { self.kept[name] = .some(kept.first) }
     }
+    sources = value[9]?.dictionary?.compactMapValues(\.string) ?? [:]
   }
 }
 

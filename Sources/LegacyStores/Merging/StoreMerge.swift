@@ -184,6 +184,7 @@ struct StoreMerge {
     guard isChanged(index, old) else {
       report.unchanged += 1
       var row = old
+      row.sources = item.sources
       // The file still has what it had, so the next import can tell again what the journal has changed.
       if old.revision < start, isModified(old, draft.state) {
         agree(&row, index, draft.state, at: draft.revision)
@@ -262,7 +263,7 @@ struct StoreMerge {
     var row = ImportMemory.Element(
       item: number, revision: draft.revision, fingerprint: fingerprints[index], list: item.list,
       key: item.key,
-      className: item.className, category: category)
+      className: item.className, category: category, sources: item.sources)
     try mergeImages(index, &row, &draft)
     report.added += 1
     budget.spend(on: draft.state.item(number))
@@ -283,7 +284,7 @@ struct StoreMerge {
     }
     var row = ImportMemory.Element(
       item: number, revision: draft.revision, fingerprint: fingerprints[index], list: item.list,
-      key: item.key, className: item.className, category: category)
+      key: item.key, className: item.className, category: category, sources: item.sources)
     // In the file its images may have other names.
     let images = Dictionary(draft.state.images(of: number).map { ($0.blob, $0.id) }) { first, _ in first }
     for (image, blob) in zip(item.images, blobs[index]) {
@@ -321,6 +322,7 @@ struct StoreMerge {
       row.list = item.list
     }
     row.className = item.className
+    row.sources = item.sources
   }
 
   mutating func changeAttributes(

@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// Gives each image of an item a name of its own.
+/// Gives each image of an item a name of its own, and each list of a file.
 struct ImageNames {
   /// Larger data becomes an image, because attributes should be small.
   private static let inlineByteLimit = 64 << 10

@@ -36,6 +36,8 @@ final class ArchiveReader {
   private(set) var items: [LegacyItem] = []
   private(set) var categories: [LegacyCategory] = []
   private(set) var lists: Set<String> = []
+  /// Different keys can lead to one name of a list, because a key may contain the separator.
+  private var listNames = ImageNames()
   /// Lists with an unreadable element.
   private(set) var incompleteLists: Set<String> = []
   private(set) var images: [LegacyImage] = []
@@ -118,9 +120,10 @@ final class ArchiveReader {
     guard depth < 8, !containsItself(value) else { return try literal(value, list) }
     if let object = appObject(value) {
       if !isCategory(object), try isContainer(object) { return try layout(ofContainer: object, list, depth) }
-      lists.insert(list)
-      register(object, list: list)
-      return Layout.element(list)
+      let name = listNames.unused(list)
+      lists.insert(name)
+      register(object, list: name)
+      return Layout.element(name)
     }
     let className: String? = if case .object(let object) = value { object.className } else { nil }
     // A list can't represent the counts of a counted set.
@@ -147,7 +150,7 @@ final class ArchiveReader {
   }
 
   private func layout(
-    ofMembers members: ArchivedArray, _ value: ArchivedValue, _ className: String?, _ list: String,
+    ofMembers members: ArchivedArray, _ value: ArchivedValue, _ className: String?, _ path: String,
     _ isTop: Bool
   ) throws -> FieldValue {
     // If an element is unreadable, the others are still read.
@@ -158,7 +161,8 @@ final class ArchiveReader {
     let hasAppObjects = readable.contains { appObject($0) != nil }
     let isOfDictionaries =
       !readable.isEmpty && readable.allSatisfy { appObject($0) == nil && (try? $0.dictionary) != nil }
-    guard hasAppObjects || isOfDictionaries || isTop else { return try literal(value, list) }
+    guard hasAppObjects || isOfDictionaries || isTop else { return try literal(value, path) }
+    let list = listNames.unused(path)
     lists.insert(list)
     for (index, element) in elements.enumerated() {
       let place = "\(list)[\(index)]"
@@ -425,8 +429,9 @@ final class ArchiveReader {
         fields[key] = nil
       }
     }
-    let (attributes, mapping) = plan.attributes(fields, className: ClassSurvey.shortName(name))
+    let (attributes, mapping, sources) = plan.attributes(fields, className: ClassSurvey.shortName(name))
     var item = LegacyItem(list: pending.list, kind: plan.kind, className: name, attributes: attributes)
+    item.sources = sources
     item.category = category ?? owners[object.uid]
     item.images = objects.images
     noteProblems(of: &item, pending, plan)

@@ -2,8 +2,19 @@ import CatalogModel
 
 /// How the objects of one class, or the dictionaries of one list, become items: the attribute for each key.
 struct ItemPlan {
-  /// An attribute, the path of keys to it, and its type.
-  private typealias Move = (path: String, attribute: String, type: KnownKind.ValueType?)
+  /// An attribute, its type, and the paths of keys to it: first the one that the class uses, then those of objects of
+  /// other versions of the app.
+  private struct Move {
+    let path: String
+    let attribute: String
+    let type: KnownKind.ValueType?
+    var otherPaths: [String] = []
+
+    /// The first of the paths under which an object has a value.
+    func path(in fields: [String: FieldValue]) -> String? {
+      ([path] + otherPaths).first { fields.value(at: $0) != nil }
+    }
+  }
 
   let kind: String
   private let known: KnownKind?
@@ -26,11 +37,16 @@ struct ItemPlan {
     for property in properties {
       let path = mapping.key(of: property.attribute, else: find(property.keys.filter { !taken.contains($0) }))
       guard let path, taken.insert(path).inserted else { continue }
-      moves.append((path, property.attribute, property.type))
+      moves.append(Move(path: path, attribute: property.attribute, type: property.type))
     }
     for (attribute, key) in mapping.others(properties.map(\.attribute)) {
       moves.removeAll { $0.path == key }
-      moves.append((key, attribute, nil))
+      moves.append(Move(path: key, attribute: attribute, type: nil))
+    }
+    taken = Set(moves.map(\.path))
+    for index in moves.indices where !mapping.has(moves[index].attribute) {
+      let property = properties.first { $0.attribute == moves[index].attribute }
+      moves[index].otherPaths = property?.keys.filter { !taken.contains($0) } ?? []
     }
     // A place has both coordinates or neither.
     let coordinates = ["latitude", "longitude"]
@@ -80,7 +96,8 @@ struct ItemPlan {
   /// The attributes that come from a field.
   func attributes(from key: String, className: String) -> Set<String> {
     var attributes: Set<String> = [key, "\(className.isEmpty ? kind : className).\(key)"]
-    for move in moves where move.path == key || move.path.hasPrefix(key + ".") {
+    for move in moves
+    where ([move.path] + move.otherPaths).contains(where: { $0 == key || $0.hasPrefix(key + ".") }) {
       attributes.insert(String(move.attribute.prefix { $0 != "." }))
     }
     return attributes
@@ -91,32 +108,51 @@ struct ItemPlan {
 
   /// The fields of an object as attributes of an item.
   /// - Parameter className: the prefix for a field whose name is taken by another attribute.
-  /// - Returns: the attributes, and the field of each attribute that has another name than its field.
+  /// - Returns: the attributes, the attribute of each field that has another name, and what ``LegacyItem/sources`` is.
   func attributes(
     _ fields: [String: FieldValue], className: String
-  ) -> (attributes: [String: FieldValue], mapping: [String: String]) {
+  ) -> (attributes: [String: FieldValue], mapping: [String: String], sources: [String: String]) {
     var rest = fields
     var result: [String: FieldValue] = [:]
+    // A field that is nil in this object is mapped, too: in the journal it may get a value.
     var mapping = Dictionary(moves.map { ($0.path, $0.attribute) }) { first, _ in first }
+    var sources: [String: String] = [:]
     for move in moves where isUsable(move, fields) {
-      guard let value = rest.value(at: move.path)?.as(move.type) else { continue }
-      rest.remove(at: move.path)
+      guard let path = move.path(in: fields) else { continue }
+      guard let value = rest.value(at: path)?.as(move.type) else {
+        // The field keeps its name.
+        mapping[path] = nil
+        continue
+      }
+      rest.remove(at: path)
       result.set(value, at: move.attribute)
+      if path != move.path {
+        mapping[path] = move.attribute
+        sources[move.attribute] = path
+      }
     }
     for (key, value) in rest {
       var attribute = key
       if known?.reserves(key) ?? false || result[key] != nil {
-        attribute = "\(className.isEmpty ? kind : className).\(key)"
+        let prefix = "\(className.isEmpty ? kind : className)."
+        attribute = prefix + key
+        mapping[key] = attribute
+        if rest[attribute] != nil {
+          // Another field of this object has that name.
+          mapping[key] = nil
+          while rest[attribute] != nil { attribute = prefix + attribute }
+          sources[attribute] = key
+        }
       }
-      if attribute != key { mapping[key] = attribute }
       result[attribute] = value
     }
     for property in known?.properties ?? [] {
       if let standard = property.standard, result[property.attribute] == nil {
         result[property.attribute] = standard
+        sources[property.attribute] = ""
       }
     }
-    return (result, mapping)
+    return (result, mapping, sources)
   }
 
   /// Whether a value is moved to its attribute. The app ignores a to-do's place without a name, so the values of such a
@@ -125,7 +161,7 @@ struct ItemPlan {
     guard let dot = move.attribute.firstIndex(of: "."),
       let name = moves.first(where: { $0.attribute == "\(move.attribute[..<dot]).name" })
     else { return true }
-    return fields.value(at: name.path)?.as(.text) != nil
+    return name.path(in: fields).flatMap { fields.value(at: $0)?.as(.text) } != nil
   }
 }
 
@@ -167,6 +203,13 @@ extension [String: FieldValue] {
     var members = self[first]?.dictionary ?? [:]
     members.set(value, at: rest)
     self[first] = .dictionary(members)
+  }
+
+  /// Whether a value can be set at the end of a path without replacing another one, except null.
+  func hasRoom(at path: String) -> Bool {
+    if let value = self[path] { return value == .null }
+    guard let (first, rest) = Self.step(path), let value = self[first] else { return true }
+    return !value.isReference && value.dictionary?.hasRoom(at: rest) ?? false
   }
 
   /// The first key of a path and the rest of the path. Nil for a single key.

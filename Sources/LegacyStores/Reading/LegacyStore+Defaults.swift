@@ -68,6 +68,8 @@ struct DefaultsReader {
   var merge = ArchiveMerge(store: LegacyStore(.defaults))
   /// Whether an archive is incomplete. One that can't be read at all is preserved as data.
   private(set) var isIncomplete = false
+  /// Different keys can lead to one name of a list, because a key may contain the separators.
+  private var listNames = ImageNames()
 
   init(mapping: FieldMapping) { self.mapping = mapping }
 
@@ -115,7 +117,8 @@ struct DefaultsReader {
       let survey = ClassSurvey([try archive.inspect()], mapping)
       let isEmptyList = try archive.root?.array?.isEmpty ?? false
       guard isEmptyList || survey.classes.keys.contains(where: survey.isCustom) else { return nil }
-      let reader = try ArchiveReader(archive, survey, mapping, name: path, plainKind: path)
+      let reader = try ArchiveReader(
+        archive, survey, mapping, name: listNames.unused(path), plainKind: path)
       if reader.isIncomplete { isIncomplete = true }
       return merge.add(reader, isOneOfSeveral: false)
     } catch {
@@ -127,18 +130,21 @@ struct DefaultsReader {
   /// The layout of an array in which each element is an archive of one object.
   private mutating func archives(_ elements: [FieldValue], _ path: String) -> FieldValue? {
     var readers: [ArchiveReader] = []
+    var names = listNames
+    let list = names.unused(path)
     for element in elements {
       guard let data = element.data, case .success(let archive)? = opened(data, path),
         case .object(let object)? = try? archive.root, let inspection = try? archive.inspect(),
         case let survey = ClassSurvey([inspection], mapping), survey.isCustom(object.className),
-        let reader = try? ArchiveReader(archive, survey, mapping, name: path, plainKind: path),
-        readers.isEmpty || reader.layout == Layout.archive(["root": Layout.element(path)])
+        let reader = try? ArchiveReader(archive, survey, mapping, name: list, plainKind: path),
+        readers.isEmpty || reader.layout == Layout.archive(["root": Layout.element(list)])
       else { return nil }
       readers.append(reader)
     }
     guard let key = readers.first?.layout[Layout.archive]?.dictionary?.keys.first else { return nil }
     if readers.contains(where: \.isIncomplete) { isIncomplete = true }
     for reader in readers { merge.add(reader, isOneOfSeveral: false) }
-    return [Layout.each: .string(path), "key": .string(key)]
+    listNames = names
+    return [Layout.each: .string(list), "key": .string(key)]
   }
 }

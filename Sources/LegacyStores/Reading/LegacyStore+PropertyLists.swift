@@ -85,6 +85,8 @@ struct PropertyListReader {
   var store: LegacyStore
   let mapping: FieldMapping
   private var imageNames = ImageNames()
+  /// Different keys can lead to one name of a list, because a key may contain the separator.
+  private var listNames = ImageNames()
 
   init(store: LegacyStore, mapping: FieldMapping) { (self.store, self.mapping) = (store, mapping) }
 
@@ -101,8 +103,7 @@ struct PropertyListReader {
       guard isTop, store.items.count == itemCount else { return content ?? literal(value, list) }
       // A dictionary without lists is one item.
       store.images.removeLast(store.images.count - imageCount)
-      _ = add([value], list)
-      return Layout.element(list)
+      return Layout.element(add([value], list)[Layout.list]?.string ?? list)
     }
   }
 
@@ -112,10 +113,11 @@ struct PropertyListReader {
   }
 
   /// - Returns: the layout of the list.
-  private mutating func add(_ elements: [FieldValue], _ list: String) -> FieldValue {
+  private mutating func add(_ elements: [FieldValue], _ path: String) -> FieldValue {
+    let list = listNames.unused(path)
     store.lists.insert(list)
     // The kind is a key in the file or, for the top, the file's name.
-    let kind = list.contains(":") ? list.split(separator: ":").last.map(String.init) ?? list : list.stem
+    let kind = path.contains(":") ? path.split(separator: ":").last.map(String.init) ?? path : path.stem
     let items = PlainItems(elements, list: list, kind: kind, mapping: mapping)
     let start = store.items.count
     var skipped: [(element: FieldValue, place: Int)] = []

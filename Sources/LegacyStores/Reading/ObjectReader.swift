@@ -263,12 +263,14 @@ struct ObjectReader {
     defer { openCollections.remove(object.uid) }
     var result: FieldValue
     if name.hasSuffix("Dictionary") {
-      guard let dictionary = try value.dictionary else { return .null }
+      guard let dictionary = try value.dictionary else { throw Self.notACollection(object) }
       result = try members(of: dictionary, className: name, path, depth)
     } else if let array = try value.array {
       result = try list(array, path, depth)
     } else {
-      guard let set = try value.set, var elements = try list(set, path, depth).array else { return .null }
+      guard let set = try value.set, var elements = try list(set, path, depth).array else {
+        throw Self.notACollection(object)
+      }
       // The members of a set have no order.
       if !name.contains("Ordered") {
         elements = elements.map { (EntityRecord(["": $0]).bytes, $0) }
@@ -292,6 +294,11 @@ struct ObjectReader {
     explicit[Reference.objectClass] = .string(name)
     explicit[Reference.id] = .integer(Int64(number))
     return .dictionary(explicit)
+  }
+
+  private static func notACollection(_ object: ArchivedObject) -> ArchiveError {
+    ArchiveError(
+      .malformed, "the object of the class \(object.className) has no elements", object: object.uid)
   }
 
   private mutating func list(_ array: ArchivedArray, _ path: String, _ depth: Int) throws -> FieldValue {

@@ -42,17 +42,18 @@ struct PlainItems {
     guard let plan, let fields = Self.fields(value) else {
       return LegacyItem(list: list, kind: kind, attributes: ["value": value])
     }
-    let (attributes, mapping) = plan.attributes(fields, className: "")
+    let (attributes, mapping, sources) = plan.attributes(fields, className: "")
     if plan.isToDo, attributes["title"] == nil { return nil }
     var item = LegacyItem(list: list, kind: plan.kind, className: "{\(plan.kind)}", attributes: attributes)
+    item.sources = sources
     if plan.isToDo { item.isDone = list.lowercased().hasPrefix("done") }
     classes.note(item, mapping)
     classes[item.className]?.note(fields)
     return item
   }
 
-  /// The members of a dictionary that is not the explicit form of an object.
+  /// The members of a dictionary that is neither the explicit form of an object nor a reference to an image.
   private static func fields(_ value: FieldValue) -> [String: FieldValue]? {
-    value.objectClass == nil ? value.dictionary : nil
+    value.objectClass == nil && !value.isReference ? value.dictionary : nil
   }
 }

@@ -154,8 +154,12 @@ struct ExportedItems {
     return named.first { !$0.hasPrefix("{") } ?? named.first ?? ""
   }
 
-  /// The path of keys for each attribute of a class, with the shortest paths first.
-  private func mapping(_ className: String, _ known: KnownKind?) -> [(path: String, attribute: String)] {
+  /// The path of keys for each attribute of a class. If an attribute has several, the most likely path comes first,
+  /// then the shortest.
+  /// - Parameter sources: the paths of one item where they are not those of the class.
+  private func mapping(
+    _ className: String, _ known: KnownKind?, _ sources: [String: String]
+  ) -> [(path: String, attribute: String)] {
     var mapping = classes[className]?.mapping ?? [:]
     // An attribute that no object has had gets the most likely key.
     if let known, classes[className]?.chain.isEmpty ?? true {
@@ -164,18 +168,31 @@ struct ExportedItems {
         mapping[property.keys[0]] = property.attribute
       }
     }
-    return mapping.filter { !$0.value.hasPrefix("$") }.map { (path: $0.key, attribute: $0.value) }
-      .sorted { ($0.path.utf8.count, $0.path) < ($1.path.utf8.count, $1.path) }
+    for (attribute, path) in sources where !path.isEmpty {
+      mapping = mapping.filter { $0.value != attribute }
+      mapping[path] = attribute
+    }
+    func rank(_ path: String) -> Int {
+      known?.properties.compactMap { $0.keys.firstIndex(of: path) }.first ?? .max
+    }
+    return mapping.filter { !$0.value.hasPrefix("$") }
+      .map { (path: $0.key, attribute: $0.value, rank: rank($0.key)) }
+      .sorted { ($0.rank, $0.path.utf8.count, $0.path) < ($1.rank, $1.path.utf8.count, $1.path) }
+      .map { (path: $0.path, attribute: $0.attribute) }
   }
 
   /// The attributes of an item, under the keys of the file.
   func fields(of item: Catalog.Item) -> [String: FieldValue] {
     let known = KnownKind.named(item.kind)
     let className = className(of: item)
-    let mapping = mapping(className, known)
+    let sources = rows[item.id]?.sources ?? [:]
+    let mapping = mapping(className, known, sources)
     var rest = item.attributes
     if item.kind == KnownKind.toDo.name { for name in KnownKind.toDo.others { rest[name] = nil } }
     // Default values that the import added for the models are not exported.
+    for (attribute, path) in sources where path.isEmpty && rest[attribute]?.content() == .null {
+      rest[attribute] = nil
+    }
     let mapped = Set(mapping.map(\.attribute))
     for property in known?.properties ?? [] where !mapped.contains(property.attribute) {
       let attribute = property.attribute
@@ -185,13 +202,21 @@ struct ExportedItems {
         rest[attribute] = nil
       }
     }
-    var moved: [(path: String, value: FieldValue)] = []
+    var moved: [(path: String, attribute: String, value: FieldValue)] = []
     for (path, attribute) in mapping {
       guard let value = rest.value(at: attribute) else { continue }
       rest.remove(at: attribute)
-      moved.append((path, value))
+      moved.append((path, attribute, value))
     }
-    for (path, value) in moved { rest.set(value, at: path) }
+    // A field comes before fields of the object in it.
+    for (path, attribute, value) in moved.sorted(by: { $0.path.utf8.count < $1.path.utf8.count }) {
+      // The item may hold a value of another type under that key, which stays.
+      if rest.hasRoom(at: path) {
+        rest.set(value, at: path)
+      } else if value.content() != .null {
+        rest.set(value, at: attribute)
+      }
+    }
     // A value of another type than its attribute has the name of the class in front, in this item only.
     let isObject = !className.isEmpty && !className.hasPrefix("{")
     let prefix = (isObject ? ClassSurvey.shortName(className) : item.kind) + "."

@@ -44,10 +44,14 @@ final class ObjectWriter {
   ) throws(ArchiveError) -> [UInt8] {
     var members: [(key: String, value: ArchiveNode.Value)] = []
     var context = Context(item: store.memory.firstPart, of: top.values)
+    var numbered: [Int: ArchiveNode.Value] = [:]
     for (key, value) in top.sorted(by: { $0.key < $1.key }) {
       // A null at the top was nil; an `NSNull` there is marked as such.
-      members.append((key, value == .null ? .null : content(value, &context, only: only)))
+      let node: ArchiveNode.Value = value == .null ? .null : content(value, &context, only: only)
+      if let position = Self.position(key) { numbered[position] = node } else { members.append((key, node)) }
     }
+    let unkeyed = Self.unkeyed(numbered)
+    if unkeyed == nil { members += Self.named(numbered) }
     while let next = waiting.popLast() { next() }
     defer {
       for node in made { node.replaceFields([]) }
@@ -55,7 +59,7 @@ final class ObjectWriter {
       itemNodes = [:]
       categoryNodes = [:]
     }
-    return try ArchiveNode.archive(members, archiver: archiver)
+    return try ArchiveNode.archive(members, unkeyed: unkeyed ?? [], archiver: archiver)
   }
 
   // MARK: Layouts
@@ -214,7 +218,7 @@ final class ObjectWriter {
   ) {
     let known = store.classes[className]
     var seen: Set<String> = []
-    var unkeyed: [Int: ArchiveNode.Value] = [:]
+    var numbered: [Int: ArchiveNode.Value] = [:]
     for key in order(of: className, fields) + extra where seen.insert(key).inserted {
       let form = known?.fields[key]
       let content: ArchiveNode.Value
@@ -230,20 +234,31 @@ final class ObjectWriter {
         continue
       }
       if let position = Self.position(key) {
-        unkeyed[position] = content
+        numbered[position] = content
       } else {
         // A leading `$` was doubled when the name was read.
         node.set(key.hasPrefix("$$") ? String(key.dropFirst()) : key, content)
       }
     }
-    // Values without keys are encoded without keys again, if there is no gap.
-    let values = (0..<unkeyed.count).compactMap { unkeyed[$0] }
-    if values.count == unkeyed.count {
-      node.set(unkeyed: values)
+    if let unkeyed = Self.unkeyed(numbered) {
+      node.set(unkeyed: unkeyed)
     } else {
-      for (position, value) in unkeyed.sorted(by: { $0.key < $1.key }) { node.set("$\(position)", value) }
+      for (key, value) in Self.named(numbered) { node.set(key, value) }
     }
     made.append(node)
+  }
+
+  /// Values without keys, in order, to be encoded without keys again. Nil if there is a gap.
+  private static func unkeyed(_ numbered: [Int: ArchiveNode.Value]) -> [ArchiveNode.Value]? {
+    let values = (0..<numbered.count).compactMap { numbered[$0] }
+    return values.count == numbered.count ? values : nil
+  }
+
+  /// Values without keys, under the keys that they were read under.
+  private static func named(
+    _ numbered: [Int: ArchiveNode.Value]
+  ) -> [(key: String, value: ArchiveNode.Value)] {
+    numbered.sorted { $0.key < $1.key }.map { (key: "$\($0.key)", value: $0.value) }
   }
 
   /// The index of a value without a key, from the key that it was read under.

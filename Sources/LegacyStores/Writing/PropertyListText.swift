@@ -122,7 +122,10 @@ extension BinaryPropertyListWriter {
       if value.objectClass == "UID", let number = members["value"]?.integer {
         return try uid(UInt32(truncatingIfNeeded: number))
       }
-      if let keys = members["NS.keys"]?.array, let values = members["NS.objects"]?.array {
+      // Without a class these are keys of the app.
+      if value.objectClass != nil, let keys = members["NS.keys"]?.array,
+        let values = members["NS.objects"]?.array
+      {
         return try dictionary(keys: write(keys), values: write(values))
       }
       let sorted = members.sorted { $0.key < $1.key }
