@@ -27,7 +27,7 @@ enum Layout {
   static let element = "$element"
   /// A collection in which each item of a list has a separate archive.
   static let each = "$each"
-  /// The fields of an object that contains lists.
+  /// The fields of an object that contains lists. If several values refer to it, it has a number, ``Reference/id``.
   static let object = "$object"
 
   static func list(

@@ -25,6 +25,12 @@ final class ArchiveReader {
   private var namedCategories: [String: Int] = [:]
   /// The first category whose list has an object, by the object's UID.
   private var owners: [Int: Int] = [:]
+  /// Whether an object has collections of items, by its UID.
+  private var haveItems: [Int: Bool] = [:]
+  /// The number of each container, by its UID. Numbers are below zero, because literal values have others.
+  private var containers: [Int: Int] = [:]
+  /// The numbers of containers that several values refer to.
+  private var sharedContainers: Set<Int> = []
   private let archive: KeyedArchive
   private var objects: ObjectReader
   private var contents: SharedContents
@@ -94,7 +100,7 @@ final class ArchiveReader {
         noteLoss(of: list, error)
       }
     }
-    layout = Layout.archive(top, archiver: archive.archiver)
+    layout = Layout.archive(top.mapValues(tidied), archiver: archive.archiver)
   }
 
   private func noteLoss(of list: String, at place: String? = nil, _ error: any Error) {
@@ -115,7 +121,14 @@ final class ArchiveReader {
   private func layout(of value: ArchivedValue, list: String, isTop: Bool, depth: Int) throws -> FieldValue {
     guard depth < 8, !containsItself(value) else { return try literal(value, list) }
     if let object = appObject(value) {
-      if !isCategory(object), try isContainer(object) { return try layout(ofContainer: object, list, depth) }
+      if !isCategory(object), try isContainer(object) {
+        // Each is entered once. Otherwise one with many references to itself would be entered for each path.
+        if let number = containers[object.uid] {
+          sharedContainers.insert(number)
+          return Reference.make(Reference.ref, number)
+        }
+        return try layout(ofContainer: object, list, depth)
+      }
       lists.insert(list)
       register(object, list: list)
       return Layout.element(list)
@@ -177,6 +190,13 @@ final class ArchiveReader {
 
   /// An app's object that contains collections of items, such as a singleton that archives itself.
   private func isContainer(_ object: ArchivedObject) throws -> Bool {
+    if let known = haveItems[object.uid] { return known }
+    let found = try hasItems(object)
+    haveItems[object.uid] = found
+    return found
+  }
+
+  private func hasItems(_ object: ArchivedObject) throws -> Bool {
     for field in try object.allFields() {
       guard let value = try? field.value(&contents), let members = try? value.array ?? value.set else {
         continue
@@ -218,6 +238,8 @@ final class ArchiveReader {
   }
 
   private func layout(ofContainer object: ArchivedObject, _ list: String, _ depth: Int) throws -> FieldValue {
+    let number = -1 - containers.count
+    containers[object.uid] = number
     try objects.note(object)
     var fields: [String: FieldValue] = [:]
     for field in try object.allFields().sorted(by: { $0.name < $1.name }) {
@@ -230,7 +252,21 @@ final class ArchiveReader {
         noteLoss(of: place, error)
       }
     }
-    return [Layout.object: .dictionary(fields), Reference.objectClass: .string(object.className)]
+    return [
+      Layout.object: .dictionary(fields), Reference.objectClass: .string(object.className),
+      Reference.id: .integer(Int64(number)),
+    ]
+  }
+
+  /// Removes the numbers of containers that nothing else refers to.
+  private func tidied(_ layout: FieldValue) -> FieldValue {
+    guard var members = layout.dictionary else { return layout }
+    if members[Layout.object] != nil, let number = members[Reference.id]?.integer,
+      !sharedContainers.contains(number)
+    {
+      members[Reference.id] = nil
+    }
+    return .dictionary(members.mapValues(tidied))
   }
 
   private func literal(_ value: ArchivedValue, _ path: String) throws -> FieldValue {

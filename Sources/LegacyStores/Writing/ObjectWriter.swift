@@ -65,6 +65,11 @@ final class ObjectWriter {
   private func content(
     _ layout: FieldValue, _ context: inout Context, only: Catalog.Item.ID?, form: String? = nil
   ) -> ArchiveNode.Value {
+    if let target = layout.target(Reference.ref), let container = context.definitions[target],
+      container[Layout.object] != nil
+    {
+      return content(container, &context, only: only, form: form)
+    }
     guard let members = layout.dictionary, !layout.isReference else { return value(layout, form, &context) }
     let className = layout.objectClass
     if let list = layout[Layout.element]?.string {
@@ -77,7 +82,10 @@ final class ObjectWriter {
       return .node(collection(categories + items, className ?? "NSMutableArray"))
     }
     if let fields = layout[Layout.object]?.dictionary, let className {
+      let number = layout[Reference.id]?.integer
+      if let number, let node = context.objects[number] { return .node(node) }
       let node = ArchiveNode(archivedClass(className))
+      if let number { context.objects[number] = node }
       for key in order(of: className, fields) {
         if let field = fields[key] {
           let form = store.classes[className]?.fields[key]
