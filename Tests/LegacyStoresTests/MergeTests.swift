@@ -220,6 +220,41 @@ import Testing
   }
 
   /// Whatever came before, the state after a series of imports equals that of the last one alone.
+  @Test func namesThatTheRulesForbidAreReplacedAndEverythingIsImported() throws {
+    try withTemporaryFolder { folder in
+      let bugs = folder.url.appending(path: "bugs")
+      try folder.write("bugs/1.scarybug/data.plist", Made.bug("Ant", 1))
+      try folder.write("bugs/1.scarybug/ ", Data("odd".utf8))
+      try folder.write("bugs/2.scarybug/data.plist", Made.bug("Bee", 2))
+      let elements: [[String: Any]] = [["name": "x", " ": Made.png], ["name": "y"]]
+      let album = try folder.write("Album.plist", Made.propertyList(elements))
+      // One character of 6,001 bytes.
+      let character = "e" + String(repeating: "\u{301}", count: 3_000)
+      let place = ArchiveNode(
+        ArchivedClass("Spot"),
+        [
+          "name": .string("Pier"), "lat": .real(1), "lon": .real(2), "category": .string(character),
+          character: .data(Made.png),
+        ])
+      let spots = try folder.write("spots", ArchiveNode.array([.node(place)]).archived())
+
+      let journal = try folder.journal()
+      let stores = try [
+        (LegacyStore.scaryBugs(in: bugs), 2), (LegacyStore.propertyLists([album]), 2),
+        (LegacyStore.archives([spots]), 1),
+      ]
+      for (store, count) in stores {
+        let report = try journal.importStore(store)
+        #expect(report.isComplete && report.added == count, "\(store.source)")
+        #expect(try journal.importStore(store).revisions.isEmpty)
+      }
+      let images = journal.state.images.map(\.name)
+      #expect(images.count == 3 && images.prefix(2) == ["\\x20", "\\x20"])
+      #expect(images.allSatisfy { $0.utf8.count < 1_000 })
+      #expect(journal.state.categories.map { $0.name.utf8.count < 1_000 } == [true])
+    }
+  }
+
   @Test func theStateAfterManyImportsIsThatOfTheLastFile() throws {
     var generator = SeededGenerator()
     try withTemporaryFolder { folder in

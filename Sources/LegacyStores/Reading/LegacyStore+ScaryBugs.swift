@@ -77,7 +77,7 @@ struct ScaryBugReader {
     }
     item.key = name
     for file in names where file != Self.dataFile {
-      var image = LegacyImage(name: Self.pictures[file] ?? file)
+      var image = LegacyImage(name: Self.pictures[file] ?? file.usableName)
       do {
         let head = try folder.file(file, .reading).piece(at: 0, byteCount: 64)
         image.mediaType = ImageType.of(head) ?? ImageType.unknown

@@ -374,9 +374,13 @@ extension FieldValue {
 }
 
 extension String {
-  /// The text, shortened if it is too long for a name.
+  /// A name in place of the text that the catalog's rules accept: the bytes of a text of only white space, and the end
+  /// of one that is too long. Nearly always it is the text itself.
   var usableName: String {
-    if utf8.count <= 1000 { return self }
-    return "…" + suffix(200)
+    let name =
+      allSatisfy(\.isWhitespace)
+      ? utf8.map { "\\x" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() : self
+    // A scalar has at most four bytes, but a character can have thousands.
+    return name.utf8.count <= 1000 ? name : "…" + String(name.unicodeScalars.suffix(200))
   }
 }
