@@ -223,6 +223,40 @@ import Testing
     }
   }
 
+  @Test func itemsWithoutAClassThatReferToThemselvesAreExported() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      for (name, node) in [
+        ("texts", ArchiveNode.array([.string("one"), .string("other")])),
+        ("persons", ArchiveNode.array([.dictionary(["name": .string("Ana")])])),
+      ] {
+        var store = try LegacyStore.archives([folder.write(name, node.archived())])
+        store.name = name
+        try journal.importStore(store)
+      }
+      let things = journal.state.things
+      #expect(things.count == 3)
+      let references = things.map { Reference.make(Reference.item, $0.id.number) }
+      try journal.commit { draft in
+        try draft.updateItem(things[0].id, set: ["value": references[0]])
+        try draft.updateItem(things[2].id, set: ["friend": .array([references[2]])])
+      }
+      for name in ["texts", "persons"] {
+        #expect(
+          try journal.exportStore(.archive, name: name, to: folder.url.appending(path: "out-\(name)"))
+            .isComplete)
+      }
+      func root(_ name: String) throws -> ArchivedArray? {
+        try KeyedArchive(ArchiveBytes(contentsOf: folder.url.appending(path: "out-\(name)/\(name)"))).root?
+          .array
+      }
+      let texts = try #require(try root("texts"))
+      #expect(try texts.count == 2 && texts[1].string == "other")
+      let person = try #require(try root("persons")?[0].dictionary)
+      #expect(try person["friend"]?.array?[0].dictionary?.uid == person.uid && person.uid != nil)
+    }
+  }
+
   @Test func aFieldThatBecameAListIsExportedAsAnArray() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()

@@ -9,6 +9,7 @@ final class ObjectWriter {
   /// The bytes of an image, or nil if they are missing.
   private let bytes: (Blob) -> Data?
   private var itemNodes: [Catalog.Item.ID: ArchiveNode] = [:]
+  private var plainValues: [Catalog.Item.ID: ArchiveNode.Value] = [:]
   private var categoryNodes: [CategoryID: ArchiveNode] = [:]
   /// Closures that fill the nodes that have no fields yet.
   private var waiting: [() -> Void] = []
@@ -54,6 +55,7 @@ final class ObjectWriter {
       for node in made { node.replaceFields([]) }
       made = []
       itemNodes = [:]
+      plainValues = [:]
       categoryNodes = [:]
     }
     return try ArchiveNode.archive(members, archiver: archiver)
@@ -110,8 +112,13 @@ final class ObjectWriter {
     guard let item = store.catalog.item(id) else { return .null }
     let className = store.className(of: item)
     if className.isEmpty, let plain = item["value"] {
+      if let value = plainValues[id] { return value }
+      // A value that refers to its own item has nil there, because a file can't express that.
+      plainValues[id] = .null
       var context = Context(item: id, of: [plain])
-      return value(plain, nil, &context)
+      let value = value(plain, nil, &context)
+      plainValues[id] = value
+      return value
     }
     return .node(node(ofItem: id))
   }
@@ -124,8 +131,9 @@ final class ObjectWriter {
     let className = store.className(of: item)
     var context = Context(item: id, of: item.attributes.values)
     if className.isEmpty || className.hasPrefix("{") {
-      let node = ArchiveNode.dictionary(pairs(store.fields(of: item), &context), as: .mutableDictionary)
+      let node = ArchiveNode(.mutableDictionary)
       itemNodes[id] = node
+      waiting.append { [self] in fill(node, pairs(store.fields(of: item), &context)) }
       return node
     }
     let node = ArchiveNode(archivedClass(className))
