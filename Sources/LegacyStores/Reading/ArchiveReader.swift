@@ -20,11 +20,16 @@ final class ArchiveReader {
   private var pendingItems: [Pending] = []
   private var pendingCategories: [Pending] = []
   private var roles: [Int: ObjectRole] = [:]
-  private var itemClasses: Set<String> = []
+  /// The classes of items and categories.
+  private var separateClasses: Set<String>
   private var plans: [String: ItemPlan] = [:]
   private var namedCategories: [String: Int] = [:]
   /// The first category whose list has an object, by the object's UID.
   private var owners: [Int: Int] = [:]
+  /// The UIDs of the categories' lists whose items were met.
+  private var metLists: Set<Int> = []
+  /// The category of all items in such a list, by its UID.
+  private var listCategories: [Int: Int?] = [:]
   /// Whether an object has collections of items, by its UID.
   private var haveItems: [Int: Bool] = [:]
   /// The number of each container, by its UID. Numbers are below zero, because literal values have others.
@@ -63,6 +68,7 @@ final class ArchiveReader {
     contents = SharedContents(archive)
     stepsLeft = 4 * archive.propertyList.bytes.count + 1 << 12
     self.survey = survey
+    separateClasses = survey.categories
     self.mapping = mapping
     self.plainKind = plainKind
     objects.role = { [unowned self] in try role(of: $0) }
@@ -292,7 +298,7 @@ final class ArchiveReader {
   /// Registers an item or a category. The list in which it was found takes precedence over a reference to it.
   private func register(_ object: ArchivedObject, list: String) {
     let pending = Pending(value: .object(object), list: list)
-    if !isCategory(object) { itemClasses.insert(object.className) }
+    separateClasses.insert(object.className)
     switch roles[object.uid] {
     case .category(let index)?:
       if pendingCategories[index].list.isEmpty { pendingCategories[index] = pending }
@@ -312,7 +318,7 @@ final class ArchiveReader {
   /// The role of an object that another one refers to.
   private func role(of object: ArchivedObject) throws -> ObjectRole? {
     if let role = roles[object.uid] { return role }
-    guard isCategory(object) || itemClasses.contains(object.className) else { return nil }
+    guard separateClasses.contains(object.className) else { return nil }
     register(object, list: "")
     return roles[object.uid]
   }
@@ -353,6 +359,8 @@ final class ArchiveReader {
       let key = itemsKey(object.className),
       let value = try? object[key], let members = try? value.array ?? value.set
     else { return }
+    // Many categories can share one list.
+    if let uid = members.uid, !metLists.insert(uid).inserted { return }
     for index in 0..<members.count {
       guard let item = appObject(try? members[index]), !isCategory(item) else { continue }
       if owners[item.uid] == nil { owners[item.uid] = category }
@@ -363,16 +371,30 @@ final class ArchiveReader {
   /// Whether a value is a list of a category's own items and nothing else. An export makes it again from the items. An
   /// empty list is not one, because items may refer to the category nevertheless.
   private func isList(_ value: ArchivedValue?, ofItemsIn category: Int) -> Bool {
-    guard let value, let members = try? value.array ?? value.set, members.count > 0 else { return false }
-    return (0..<members.count).allSatisfy { index in
-      guard case .object(let object)? = try? members[index], case .item? = roles[object.uid] else {
-        return false
-      }
-      let key = plan(object.className).categoryKey
-      guard let key, let own = try? object[key], !own.isNull else { return owners[object.uid] == category }
-      guard case .object(let other) = own, case .category(category)? = roles[other.uid] else { return false }
-      return true
+    guard let value, let members = try? value.array ?? value.set else { return false }
+    guard let uid = members.uid else { return self.category(ofItemsIn: members) == category }
+    if let known = listCategories[uid] { return known == category }
+    let found = self.category(ofItemsIn: members)
+    listCategories[uid] = .some(found)
+    return found == category
+  }
+
+  /// The category of all elements of a list. Nil if there are none, or if they do not all have the same one.
+  private func category(ofItemsIn members: ArchivedArray) -> Int? {
+    var common: Int?
+    for index in 0..<members.count {
+      guard let next = category(ofElement: try? members[index]), next == common ?? next else { return nil }
+      common = next
     }
+    return common
+  }
+
+  private func category(ofElement element: ArchivedValue?) -> Int? {
+    guard case .object(let object)? = element, case .item? = roles[object.uid] else { return nil }
+    let key = plan(object.className).categoryKey
+    guard let key, let own = try? object[key], !own.isNull else { return owners[object.uid] }
+    guard case .object(let other) = own, case .category(let category)? = roles[other.uid] else { return nil }
+    return category
   }
 
   private func itemsKey(_ className: String) -> String? {
@@ -498,8 +520,7 @@ final class ArchiveReader {
 
   private func plan(_ name: String) -> ItemPlan {
     if let plan = plans[name] { return plan }
-    let others = survey.categories.union(itemClasses).subtracting([name])
-    let plan = ItemPlan(className: name, survey, avoiding: others, mapping)
+    let plan = ItemPlan(className: name, survey, avoiding: separateClasses, mapping)
     plans[name] = plan
     return plan
   }
