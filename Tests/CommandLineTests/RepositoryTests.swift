@@ -84,6 +84,23 @@ import Testing
     }
   }
 
+  @Test func aShallowCloneIsRefusedUntilItHasAllCommits() throws {
+    try withTemporaryFolder { folder in
+      var repository = try MadeRepository(folder.path("repository"))
+      for text in ["one", "two", "three"] { repository.commit(text, [.file("a", Data(text))]) }
+      try repository.write()
+      let clone = folder.path("clone")
+      try git(folder.path, "clone", "-q", "--depth", "1", "file://\(repository.path)", clone)
+      let outcome = try journal("import", folder.path("J.journal"), "git", clone)
+      #expect(outcome.code == 2)
+      #expect(outcome.error.contains("is a shallow clone") && outcome.error.contains("git fetch --unshallow"))
+      #expect(!FileManager.default.fileExists(atPath: folder.path("J.journal")))
+      try git(clone, "fetch", "-q", "--unshallow")
+      #expect(try journal("import", folder.path("J.journal"), "git", clone).code == 0)
+      #expect(try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal"))).head.revision == 3)
+    }
+  }
+
   @Test func theConfigurationOfARepositoryRunsNoCommands() throws {
     try withTemporaryFolder { folder in
       var repository = try MadeRepository(folder.path("repository"))

@@ -49,6 +49,15 @@ struct GitRepository {
     return (text, code, process.errorText)
   }
 
+  /// - Throws: ``Failure`` if the repository lacks commits: no later import could add them before the others.
+  func checkIsWhole() throws {
+    guard try run(["rev-parse", "--is-shallow-repository"]).text == "true" else { return }
+    throw Failure(
+      .wrongUse,
+      "\(path.printable) is a shallow clone, which lacks the older commits; fetch them first with "
+        + "git fetch --unshallow")
+  }
+
   /// The hash of the newest commit of a branch, or of any other revision that git knows.
   /// - Throws: ``Failure`` if there is none.
   func tip(of branch: String) throws -> String {
