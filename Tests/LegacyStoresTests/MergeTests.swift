@@ -77,6 +77,37 @@ import Testing
     #expect(best < 8)
   }
 
+  /// Each item decoded the entries of both changes again if they were larger than the journal's cache of entries.
+  @Test func manyLargeItemsThatBothSidesHaveChangedAreImportedInLinearTime() throws {
+    func long(_ text: String) -> FieldValue { .string(String(repeating: text, count: 30_000)) }
+    func persons(_ count: Int, _ number: String) -> LegacyStore {
+      var persons = store((0..<count).map { ("Al \($0)", number) })
+      for index in persons.items.indices { persons.items[index].attributes["note"] = long("o") }
+      return persons
+    }
+    func time(_ count: Int) throws -> Double {
+      try withTemporaryFolder { folder in
+        let journal = try folder.journal()
+        try journal.importStore(persons(count, "1"))
+        try journal.commit { draft in
+          for item in draft.state.things { try draft.updateItem(item.id, set: ["note": long("n")]) }
+        }
+        let changed = persons(count, "2")
+        let time = try processorTime {
+          let report = try journal.importStore(changed)
+          #expect(report.updated == count && report.problems.isEmpty)
+        }
+        let things = journal.state.things
+        #expect(things.allSatisfy { $0["number"] == "2" && $0["note"] == long("n") })
+        try journal.close()
+        return time / .seconds(1)
+      }
+    }
+    var best = Double.infinity
+    for _ in 0..<2 { best = min(best, try time(900) / time(300)) }
+    #expect(best < 15)
+  }
+
   @Test func aChangeInTheJournalStaysUntilTheFileChangesTheSameAttribute() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
