@@ -42,6 +42,15 @@ enum Layout {
     return .dictionary(members)
   }
 
+  /// The layout without the numbers of objects that nothing else refers to.
+  static func tidied(_ layout: FieldValue, keeping numbers: Set<Int>) -> FieldValue {
+    guard var members = layout.dictionary else { return layout }
+    if members[object] != nil, let number = members[Reference.id]?.integer, !numbers.contains(number) {
+      members[Reference.id] = nil
+    }
+    return .dictionary(members.mapValues { tidied($0, keeping: numbers) })
+  }
+
   static func element(_ list: String) -> FieldValue { [element: .string(list)] }
 
   static func archive(

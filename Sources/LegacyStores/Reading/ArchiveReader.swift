@@ -106,7 +106,8 @@ final class ArchiveReader {
         noteLoss(of: list, error)
       }
     }
-    layout = Layout.archive(top.mapValues(tidied), archiver: archive.archiver)
+    layout = Layout.archive(
+      top.mapValues { Layout.tidied($0, keeping: sharedContainers) }, archiver: archive.archiver)
   }
 
   private func noteLoss(of list: String, at place: String? = nil, _ error: any Error) {
@@ -262,17 +263,6 @@ final class ArchiveReader {
       Layout.object: .dictionary(fields), Reference.objectClass: .string(object.className),
       Reference.id: .integer(Int64(number)),
     ]
-  }
-
-  /// Removes the numbers of containers that nothing else refers to.
-  private func tidied(_ layout: FieldValue) -> FieldValue {
-    guard var members = layout.dictionary else { return layout }
-    if members[Layout.object] != nil, let number = members[Reference.id]?.integer,
-      !sharedContainers.contains(number)
-    {
-      members[Reference.id] = nil
-    }
-    return .dictionary(members.mapValues(tidied))
   }
 
   private func literal(_ value: ArchivedValue, _ path: String) throws -> FieldValue {
