@@ -198,6 +198,26 @@ import Testing
     }
   }
 
+  @Test func dictionariesThatContainThemselvesStayDifferentOnes() throws {
+    let dictionaries = ["one", "two"].map { name in
+      let dictionary = ArchiveNode(.dictionary)
+      dictionary.set("NS.keys", .list([.string("self"), .string("name")]))
+      dictionary.set("NS.objects", .list([.node(dictionary), .string(name)]))
+      return dictionary
+    }
+    defer { for dictionary in dictionaries { dictionary.set("NS.objects", .null) } }
+    let top: [(key: String, value: ArchiveNode.Value)] = [
+      ("list", .array([person])), ("one", .node(dictionaries[0])), ("two", .node(dictionaries[1])),
+    ]
+    try roundTrip(top) { archive in
+      for name in ["one", "two"] {
+        let dictionary = try #require(try archive.top(name)?.dictionary)
+        #expect(try dictionary["name"]?.string == name)
+        #expect(try dictionary["self"]?.dictionary?.uid == dictionary.uid)
+      }
+    }
+  }
+
   @Test func anAttributeThatRefersToItselfIsExported() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()

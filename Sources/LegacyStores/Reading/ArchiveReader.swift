@@ -266,7 +266,7 @@ final class ArchiveReader {
   }
 
   private func literal(_ value: ArchivedValue, _ path: String) throws -> FieldValue {
-    objects.begin()
+    objects.begin(countsOn: true)
     let value = try objects.attribute(path, value)
     images += objects.images
     problems += objects.problems.map { LegacyProblem($0.path, $0.reason) }
