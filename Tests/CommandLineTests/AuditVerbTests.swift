@@ -603,6 +603,8 @@ import Testing
       let full = try journal("diff", path, "1", "2", "--full").output
       #expect(full.contains(start + "one") && full.contains("line 40"))
       #expect(try journal("blame", path, "item:1", "--full").output.contains(start + "two"))
+      #expect(try journal("show", path, "item:1", "--full").output.contains(start + "two"))
+      #expect(try !journal("show", path, "item:1").output.contains(start + "two"))
     }
   }
 

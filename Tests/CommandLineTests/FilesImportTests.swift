@@ -110,6 +110,25 @@ import Testing
     }
   }
 
+  @Test func aMessageThatIsTooLongForANoteIsShortenedAndReported() throws {
+    try withTemporaryFolder { folder in
+      var repository = try MadeRepository(folder.path("repository"))
+      repository.commit("one", [.file("a", Data("one"))])
+      // Not at a multiple of two, so the limit is in the middle of a letter.
+      let message = "x" + String(repeating: "é", count: 1 << 20)
+      repository.commit(message, [.file("a", Data("two"))])
+      repository.commit("three", [.file("a", Data("three"))])
+      try repository.write()
+      let outcome = try journal("import", folder.path("J.journal"), "git", repository.path)
+      #expect(outcome.code == 0)
+      #expect(outcome.error.contains("its message has 2,097,153 bytes, and the entry has the first 999,999"))
+      let opened = try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal")))
+      let notes = try entries(of: opened).map(\.note)
+      #expect(notes.count == 3 && notes[0] == "one" && notes[2] == "three")
+      #expect(notes[1] == String(message.prefix(500_000)))
+    }
+  }
+
   private func entries(of journal: CatalogJournal) throws -> [Entry] {
     let cursor = journal.entries()
     var entries: [Entry] = []

@@ -83,4 +83,81 @@ import Testing
       #expect(opened.head.revision == 2)
     }
   }
+
+  @Test func aShallowCloneIsRefusedUntilItHasAllCommits() throws {
+    try withTemporaryFolder { folder in
+      var repository = try MadeRepository(folder.path("repository"))
+      for text in ["one", "two", "three"] { repository.commit(text, [.file("a", Data(text))]) }
+      try repository.write()
+      let clone = folder.path("clone")
+      try git(folder.path, "clone", "-q", "--depth", "1", "file://\(repository.path)", clone)
+      let outcome = try journal("import", folder.path("J.journal"), "git", clone)
+      #expect(outcome.code == 2)
+      #expect(outcome.error.contains("is a shallow clone") && outcome.error.contains("git fetch --unshallow"))
+      #expect(!FileManager.default.fileExists(atPath: folder.path("J.journal")))
+      try git(clone, "fetch", "-q", "--unshallow")
+      #expect(try journal("import", folder.path("J.journal"), "git", clone).code == 0)
+      #expect(try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal"))).head.revision == 3)
+    }
+  }
+
+  @Test func theConfigurationOfARepositoryRunsNoCommands() throws {
+    try withTemporaryFolder { folder in
+      var repository = try MadeRepository(folder.path("repository"))
+      repository.commit("one", [.file("a", Data("a")), .file(".gitattributes", Data("* diff=x"))])
+      repository.commit("two", [.file("a", Data("b"))])
+      try repository.write()
+      let hash = String(decoding: try git(repository.path, "rev-parse", "HEAD:a"), as: UTF8.self)
+        .trimmingCharacters(in: .newlines)
+      let marker = folder.path("ran")
+      let script = folder.path("script")
+      try Data("#!/bin/sh\ntouch '\(marker)'\nexit 1\n").write(to: URL(fileURLWithPath: script))
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
+      for (name, value) in [
+        ("core.repositoryFormatVersion", "1"), ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"), ("remote.origin.url", "ssh://localhost/x"),
+        ("core.sshCommand", script), ("core.fsmonitor", script), ("core.pager", script),
+        ("diff.external", script), ("diff.x.textconv", script), ("diff.x.command", script),
+        ("log.showSignature", "true"), ("gpg.program", script), ("core.askPass", script),
+      ] {
+        try git(repository.path, "config", name, value)
+      }
+      #expect(try journal("import", folder.path("A.journal"), "git", repository.path).code == 0)
+      #expect(!FileManager.default.fileExists(atPath: marker))
+
+      // Git fetches a missing object from the remote.
+      try FileManager.default.removeItem(
+        atPath: "\(repository.path)/.git/objects/\(hash.prefix(2))/\(hash.dropFirst(2))")
+      #expect(throws: GitFailure.self) { try git(repository.path, "cat-file", "blob", hash) }
+      #expect(FileManager.default.fileExists(atPath: marker), "the command is one that git would run")
+      try? FileManager.default.removeItem(atPath: marker)
+
+      let outcome = try journal("import", folder.path("B.journal"), "git", repository.path)
+      #expect(outcome.code == 3)
+      #expect(outcome.error.contains("git has no content \(hash)"))
+      #expect(!FileManager.default.fileExists(atPath: marker))
+    }
+  }
+
+  @Test func replacedCommitsAndGraftsHideNothing() throws {
+    try withTemporaryFolder { folder in
+      var repository = try MadeRepository(folder.path("repository"))
+      for text in ["one", "two", "three"] { repository.commit(text, [.file("a", Data(text))]) }
+      try repository.write()
+      let tip = try git(repository.path, "rev-parse", "HEAD")
+      try git(
+        repository.path, "-c", "user.name=Ana", "-c", "user.email=ana@example.com", "replace", "--graft",
+        "HEAD")
+      #expect(try journal("import", folder.path("A.journal"), "git", repository.path).code == 0)
+      #expect(try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("A.journal"))).head.revision == 3)
+
+      let hash = String(decoding: tip, as: UTF8.self).trimmingCharacters(in: .newlines)
+      try git(repository.path, "replace", "-d", hash)
+      let info = "\(repository.path)/.git/info"
+      try FileManager.default.createDirectory(atPath: info, withIntermediateDirectories: true)
+      try tip.write(to: URL(fileURLWithPath: "\(info)/grafts"))
+      #expect(try journal("import", folder.path("B.journal"), "git", repository.path).code == 0)
+      #expect(try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("B.journal"))).head.revision == 3)
+    }
+  }
 }

@@ -234,6 +234,36 @@ import Testing
     }
   }
 
+  @Test func aContainerWithManyReferencesToItselfIsEnteredOnce() throws {
+    try withTemporaryFolder { folder in
+      let store = ArchiveNode(
+        ArchivedClass("Store"),
+        ["list": .array([.node(Made.person("Ana", "1")), .node(Made.person("Bo", "2"))])])
+      // Some of the references come before the list, and some after it.
+      for number in 0..<12 { store.set(number < 6 ? "a\(number)" : "self\(number)", .node(store)) }
+      let file = try folder.write("store", store.archived())
+      let journal = try folder.journal()
+      // Each level would have twelve times the containers of the previous one.
+      let report = try journal.importStore(.archives([file]))
+      #expect(report.isComplete && report.added == 2)
+      #expect(journal.state.things.map { $0["name"]?.string } == ["Ana", "Bo"])
+      let out = folder.url.appending(path: "out")
+      #expect(try journal.exportStore(.archive, to: out).isComplete)
+      guard
+        case .object(let object)? = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "store")))
+          .root
+      else {
+        Issue.record("there is no object in the export")
+        return
+      }
+      #expect(
+        try (0..<12).allSatisfy {
+          try object.reference(forKey: $0 < 6 ? "a\($0)" : "self\($0)") == object.uid
+        })
+      #expect(try journal.importStore(.archives([out.appending(path: "store")])).revisions.isEmpty)
+    }
+  }
+
   @Test func aMappingToAnAbsentKeyIsRefusedForEverySource() throws {
     try withTemporaryFolder { folder in
       var mapping = FieldMapping()

@@ -334,6 +334,26 @@ import Testing
     }
   }
 
+  @Test func dictionariesThatContainThemselvesStayDifferentOnes() throws {
+    let dictionaries = ["one", "two"].map { name in
+      let dictionary = ArchiveNode(.dictionary)
+      dictionary.set("NS.keys", .list([.string("self"), .string("name")]))
+      dictionary.set("NS.objects", .list([.node(dictionary), .string(name)]))
+      return dictionary
+    }
+    defer { for dictionary in dictionaries { dictionary.set("NS.objects", .null) } }
+    let top: [(key: String, value: ArchiveNode.Value)] = [
+      ("list", .array([person])), ("one", .node(dictionaries[0])), ("two", .node(dictionaries[1])),
+    ]
+    try roundTrip(top) { archive in
+      for name in ["one", "two"] {
+        let dictionary = try #require(try archive.top(name)?.dictionary)
+        #expect(try dictionary["name"]?.string == name)
+        #expect(try dictionary["self"]?.dictionary?.uid == dictionary.uid)
+      }
+    }
+  }
+
   @Test func anAttributeThatRefersToItselfIsExported() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()
@@ -356,6 +376,40 @@ import Testing
       let loop = try #require(try place["loop"]?.dictionary)
       #expect(try loop["x"]?.dictionary?.uid == loop.uid)
       #expect(try place["nothing"]?.dictionary?["$ref"]?.integer == 7)
+    }
+  }
+
+  @Test func itemsWithoutAClassThatReferToThemselvesAreExported() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      for (name, node) in [
+        ("texts", ArchiveNode.array([.string("one"), .string("other")])),
+        ("persons", ArchiveNode.array([.dictionary(["name": .string("Ana")])])),
+      ] {
+        var store = try LegacyStore.archives([folder.write(name, node.archived())])
+        store.name = name
+        try journal.importStore(store)
+      }
+      let things = journal.state.things
+      #expect(things.count == 3)
+      let references = things.map { Reference.make(Reference.item, $0.id.number) }
+      try journal.commit { draft in
+        try draft.updateItem(things[0].id, set: ["value": references[0]])
+        try draft.updateItem(things[2].id, set: ["friend": .array([references[2]])])
+      }
+      for name in ["texts", "persons"] {
+        #expect(
+          try journal.exportStore(.archive, name: name, to: folder.url.appending(path: "out-\(name)"))
+            .isComplete)
+      }
+      func root(_ name: String) throws -> ArchivedArray? {
+        try KeyedArchive(ArchiveBytes(contentsOf: folder.url.appending(path: "out-\(name)/\(name)"))).root?
+          .array
+      }
+      let texts = try #require(try root("texts"))
+      #expect(try texts.count == 2 && texts[1].string == "other")
+      let person = try #require(try root("persons")?[0].dictionary)
+      #expect(try person["friend"]?.array?[0].dictionary?.uid == person.uid && person.uid != nil)
     }
   }
 

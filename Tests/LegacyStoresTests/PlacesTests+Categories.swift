@@ -351,4 +351,39 @@ extension PlacesTests {
     for _ in 0..<2 { best = min(best, try time(3_000) / time(500)) }
     #expect(best < 15)
   }
+
+  @Test func categoriesThatShareOneListAreReadInATimeThatGrowsWithTheirNumber() throws {
+    func time(_ count: Int) throws -> Double {
+      try withTemporaryFolder { folder in
+        let spots = (0..<count).map { spot("\($0)") }
+        let shared = ArchiveNode.Value.node(list(spots))
+        let categories = (0..<count).map { category("\($0)", shared) }
+        spots[0].set("category", .node(categories[0]))
+        let file = try folder.write("categories", list(categories).archived())
+        return try processorTime {
+          let store = try LegacyStore.archives([file])
+          #expect(store.categories.count == count)
+        } / .seconds(1)
+      }
+    }
+    var best = Double.infinity
+    for _ in 0..<2 { best = min(best, try time(3_000) / time(500)) }
+    #expect(best < 15)
+  }
+
+  @Test func manyClassesAreReadInATimeThatGrowsWithTheirNumber() throws {
+    func time(_ count: Int) throws -> Double {
+      try withTemporaryFolder { folder in
+        let things = (0..<count).map { ArchiveNode(ArchivedClass("Thing\($0)"), ["name": .string("x")]) }
+        let file = try folder.write("things", list(things).archived())
+        return try processorTime {
+          let store = try LegacyStore.archives([file])
+          #expect(store.items.count == count)
+        } / .seconds(1)
+      }
+    }
+    var best = Double.infinity
+    for _ in 0..<2 { best = min(best, try time(3_000) / time(500)) }
+    #expect(best < 15)
+  }
 }

@@ -56,12 +56,11 @@ extension Journal where State == Catalog {
       let commit = try commit(by: author, note: note, metadata: metadata) { draft in
         var memory = ImportMemory(draft.state, store.source, name: store.name)
         memory.enter(self.id)
+        let past = PastItems(self, memory)
         var merge = StoreMerge(
           store: store, fingerprints: fingerprints, blobs: blobs, ownBlobs: Array(rest),
           start: max(1, self.base?.revision ?? 1),
-          past: { id, revision in
-            try self.entity(id.entity, asOf: .revision(revision))?.record.attributes
-          },
+          past: { try past.attributes(of: $0, asOf: $1) },
           memory: memory)
         return (try merge.run(&draft, limit: limit), merge.report)
       }

@@ -27,7 +27,7 @@ enum Layout {
   static let element = "$element"
   /// A collection in which each item of a list has a separate archive.
   static let each = "$each"
-  /// The fields of an object that contains lists.
+  /// The fields of an object that contains lists. If several values refer to it, it has a number, ``Reference/id``.
   static let object = "$object"
 
   static func list(
@@ -40,6 +40,15 @@ enum Layout {
     }
     if let className { members[Reference.objectClass] = .string(className) }
     return .dictionary(members)
+  }
+
+  /// The layout without the numbers of objects that nothing else refers to.
+  static func tidied(_ layout: FieldValue, keeping numbers: Set<Int>) -> FieldValue {
+    guard var members = layout.dictionary else { return layout }
+    if members[object] != nil, let number = members[Reference.id]?.integer, !numbers.contains(number) {
+      members[Reference.id] = nil
+    }
+    return .dictionary(members.mapValues { tidied($0, keeping: numbers) })
   }
 
   static func element(_ list: String) -> FieldValue { [element: .string(list)] }

@@ -20,11 +20,22 @@ final class ArchiveReader {
   private var pendingItems: [Pending] = []
   private var pendingCategories: [Pending] = []
   private var roles: [Int: ObjectRole] = [:]
-  private var itemClasses: Set<String> = []
+  /// The classes of items and categories.
+  private var separateClasses: Set<String>
   private var plans: [String: ItemPlan] = [:]
   private var namedCategories: [String: Int] = [:]
   /// The first category whose list has an object, by the object's UID.
   private var owners: [Int: Int] = [:]
+  /// The UIDs of the categories' lists whose items were met.
+  private var metLists: Set<Int> = []
+  /// The category of all items in such a list, by its UID.
+  private var listCategories: [Int: Int?] = [:]
+  /// Whether an object has collections of items, by its UID.
+  private var haveItems: [Int: Bool] = [:]
+  /// The number of each container, by its UID. Numbers are below zero, because literal values have others.
+  private var containers: [Int: Int] = [:]
+  /// The numbers of containers that several values refer to.
+  private var sharedContainers: Set<Int> = []
   private let archive: KeyedArchive
   private var objects: ObjectReader
   private var contents: SharedContents
@@ -61,6 +72,7 @@ final class ArchiveReader {
     contents = SharedContents(archive)
     stepsLeft = 4 * archive.propertyList.bytes.count + 1 << 12
     self.survey = survey
+    separateClasses = survey.categories
     self.mapping = mapping
     self.plainKind = plainKind
     objects.role = { [unowned self] in try role(of: $0) }
@@ -98,7 +110,8 @@ final class ArchiveReader {
         noteLoss(of: list, error)
       }
     }
-    layout = Layout.archive(top, archiver: archive.archiver)
+    layout = Layout.archive(
+      top.mapValues { Layout.tidied($0, keeping: sharedContainers) }, archiver: archive.archiver)
   }
 
   private func noteLoss(of list: String, at place: String? = nil, _ error: any Error) {
@@ -119,7 +132,14 @@ final class ArchiveReader {
   private func layout(of value: ArchivedValue, list: String, isTop: Bool, depth: Int) throws -> FieldValue {
     guard depth < 8, !containsItself(value) else { return try literal(value, list) }
     if let object = appObject(value) {
-      if !isCategory(object), try isContainer(object) { return try layout(ofContainer: object, list, depth) }
+      if !isCategory(object), try isContainer(object) {
+        // Each is entered once. Otherwise one with many references to itself would be entered for each path.
+        if let number = containers[object.uid] {
+          sharedContainers.insert(number)
+          return Reference.make(Reference.ref, number)
+        }
+        return try layout(ofContainer: object, list, depth)
+      }
       let name = listNames.unused(list)
       lists.insert(name)
       register(object, list: name)
@@ -183,6 +203,13 @@ final class ArchiveReader {
 
   /// An app's object that contains collections of items, such as a singleton that archives itself.
   private func isContainer(_ object: ArchivedObject) throws -> Bool {
+    if let known = haveItems[object.uid] { return known }
+    let found = try hasItems(object)
+    haveItems[object.uid] = found
+    return found
+  }
+
+  private func hasItems(_ object: ArchivedObject) throws -> Bool {
     for field in try object.allFields() {
       guard let value = try? field.value(&contents), let members = try? value.array ?? value.set else {
         continue
@@ -224,6 +251,8 @@ final class ArchiveReader {
   }
 
   private func layout(ofContainer object: ArchivedObject, _ list: String, _ depth: Int) throws -> FieldValue {
+    let number = -1 - containers.count
+    containers[object.uid] = number
     try objects.note(object)
     var fields: [String: FieldValue] = [:]
     for field in try object.allFields().sorted(by: { $0.name < $1.name }) {
@@ -236,11 +265,14 @@ final class ArchiveReader {
         noteLoss(of: place, error)
       }
     }
-    return [Layout.object: .dictionary(fields), Reference.objectClass: .string(object.className)]
+    return [
+      Layout.object: .dictionary(fields), Reference.objectClass: .string(object.className),
+      Reference.id: .integer(Int64(number)),
+    ]
   }
 
   private func literal(_ value: ArchivedValue, _ path: String) throws -> FieldValue {
-    objects.begin()
+    objects.begin(countsOn: true)
     let value = try objects.attribute(path, value)
     images += objects.images
     problems += objects.problems.map { LegacyProblem($0.path, $0.reason) }
@@ -262,7 +294,7 @@ final class ArchiveReader {
   /// Registers an item or a category. The list in which it was found takes precedence over a reference to it.
   private func register(_ object: ArchivedObject, list: String) {
     let pending = Pending(value: .object(object), list: list)
-    if !isCategory(object) { itemClasses.insert(object.className) }
+    separateClasses.insert(object.className)
     switch roles[object.uid] {
     case .category(let index)?:
       if pendingCategories[index].list.isEmpty { pendingCategories[index] = pending }
@@ -282,7 +314,7 @@ final class ArchiveReader {
   /// The role of an object that another one refers to.
   private func role(of object: ArchivedObject) throws -> ObjectRole? {
     if let role = roles[object.uid] { return role }
-    guard isCategory(object) || itemClasses.contains(object.className) else { return nil }
+    guard separateClasses.contains(object.className) else { return nil }
     register(object, list: "")
     return roles[object.uid]
   }
@@ -323,6 +355,8 @@ final class ArchiveReader {
       let key = itemsKey(object.className),
       let value = try? object[key], let members = try? value.array ?? value.set
     else { return }
+    // Many categories can share one list.
+    if let uid = members.uid, !metLists.insert(uid).inserted { return }
     for index in 0..<members.count {
       guard let item = appObject(try? members[index]), !isCategory(item) else { continue }
       if owners[item.uid] == nil { owners[item.uid] = category }
@@ -333,16 +367,30 @@ final class ArchiveReader {
   /// Whether a value is a list of a category's own items and nothing else. An export makes it again from the items. An
   /// empty list is not one, because items may refer to the category nevertheless.
   private func isList(_ value: ArchivedValue?, ofItemsIn category: Int) -> Bool {
-    guard let value, let members = try? value.array ?? value.set, members.count > 0 else { return false }
-    return (0..<members.count).allSatisfy { index in
-      guard case .object(let object)? = try? members[index], case .item? = roles[object.uid] else {
-        return false
-      }
-      let key = plan(object.className).categoryKey
-      guard let key, let own = try? object[key], !own.isNull else { return owners[object.uid] == category }
-      guard case .object(let other) = own, case .category(category)? = roles[other.uid] else { return false }
-      return true
+    guard let value, let members = try? value.array ?? value.set else { return false }
+    guard let uid = members.uid else { return self.category(ofItemsIn: members) == category }
+    if let known = listCategories[uid] { return known == category }
+    let found = self.category(ofItemsIn: members)
+    listCategories[uid] = .some(found)
+    return found == category
+  }
+
+  /// The category of all elements of a list. Nil if there are none, or if they do not all have the same one.
+  private func category(ofItemsIn members: ArchivedArray) -> Int? {
+    var common: Int?
+    for index in 0..<members.count {
+      guard let next = category(ofElement: try? members[index]), next == common ?? next else { return nil }
+      common = next
     }
+    return common
+  }
+
+  private func category(ofElement element: ArchivedValue?) -> Int? {
+    guard case .object(let object)? = element, case .item? = roles[object.uid] else { return nil }
+    let key = plan(object.className).categoryKey
+    guard let key, let own = try? object[key], !own.isNull else { return owners[object.uid] }
+    guard case .object(let other) = own, case .category(let category)? = roles[other.uid] else { return nil }
+    return category
   }
 
   private func itemsKey(_ className: String) -> String? {
@@ -469,8 +517,7 @@ final class ArchiveReader {
 
   private func plan(_ name: String) -> ItemPlan {
     if let plan = plans[name] { return plan }
-    let others = survey.categories.union(itemClasses).subtracting([name])
-    let plan = ItemPlan(className: name, survey, avoiding: others, mapping)
+    let plan = ItemPlan(className: name, survey, avoiding: separateClasses, mapping)
     plans[name] = plan
     return plan
   }

@@ -82,8 +82,8 @@ struct ScaryBugReader {
     for picture in names.compactMap({ Self.pictures[$0] }) { _ = imageNames.unused(picture) }
     item.renameImages { imageNames.unused($0) }
     for file in names where file != Self.dataFile {
-      var image = LegacyImage(name: Self.pictures[file] ?? imageNames.unused(file))
-      if Self.pictures[file] == nil, image.name != file {
+      var image = LegacyImage(name: Self.pictures[file] ?? imageNames.unused(file.usableName))
+      if Self.pictures[file] == nil, image.name != file.usableName {
         store.problems.append(
           LegacyProblem(
             "\(name)/\(file)", "another image of the bug has that name, so its name is \(image.name)",

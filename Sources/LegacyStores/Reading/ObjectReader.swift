@@ -50,6 +50,7 @@ struct ObjectReader {
   private var valuesLeft: Int
   private var bytesLeft: Int
   private var imageNames = ImageNames()
+  private var firstNumber = 1
   /// The number of each object in this item, by its UID.
   private var numbers: [Int: Int] = [:]
   private var isReferredTo: Set<Int> = []
@@ -63,8 +64,9 @@ struct ObjectReader {
     bytesLeft = Self.bytesInAll.perByte * byteCount + Self.bytesInAll.beyond
   }
 
-  /// Begins another item.
-  mutating func begin() {
+  /// Begins another item, or another value of a layout, whose values have no numbers in common.
+  mutating func begin(countsOn: Bool = false) {
+    firstNumber = countsOn ? firstNumber + numbers.count : 1
     (images, imageNames) = ([], ImageNames())
     (problems, unreadable) = ([], [])
     (valueCount, numbers, isReferredTo, openCollections) = (0, [:], [], [])
@@ -90,8 +92,9 @@ struct ObjectReader {
 
   private mutating func number(of uid: Int) -> Int {
     if let number = numbers[uid] { return number }
-    numbers[uid] = numbers.count + 1
-    return numbers.count
+    let number = firstNumber + numbers.count
+    numbers[uid] = number
+    return number
   }
 
   /// Records the class of an object, and how its fields are encoded.
@@ -381,9 +384,13 @@ extension FieldValue {
 }
 
 extension String {
-  /// The text, shortened if it is too long for a name.
+  /// A name in place of the text that the catalog's rules accept: the bytes of a text of only white space, and the end
+  /// of one that is too long. Nearly always it is the text itself.
   var usableName: String {
-    if utf8.count <= 1000 { return self }
-    return "…" + suffix(200)
+    let name =
+      allSatisfy(\.isWhitespace)
+      ? utf8.map { "\\x" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() : self
+    // A scalar has at most four bytes, but a character can have thousands.
+    return name.utf8.count <= 1000 ? name : "…" + String(name.unicodeScalars.suffix(200))
   }
 }

@@ -8,6 +8,7 @@ final class ObjectWriter {
   private let store: ExportedItems
   private let contents: ExportContents
   private var itemNodes: [Catalog.Item.ID: ArchiveNode] = [:]
+  private var plainValues: [Catalog.Item.ID: ArchiveNode.Value] = [:]
   private var categoryNodes: [CategoryID: ArchiveNode] = [:]
   /// Closures that fill the nodes that have no fields yet.
   private var waiting: [() -> Void] = []
@@ -57,6 +58,7 @@ final class ObjectWriter {
       for node in made { node.replaceFields([]) }
       made = []
       itemNodes = [:]
+      plainValues = [:]
       categoryNodes = [:]
     }
     return try ArchiveNode.archive(members, unkeyed: unkeyed ?? [], archiver: archiver)
@@ -68,6 +70,11 @@ final class ObjectWriter {
   private func content(
     _ layout: FieldValue, _ context: inout Context, only: Catalog.Item.ID?, form: String? = nil
   ) -> ArchiveNode.Value {
+    if let target = layout.target(Reference.ref), let container = context.definitions[target],
+      container[Layout.object] != nil
+    {
+      return content(container, &context, only: only, form: form)
+    }
     guard let members = layout.dictionary, !layout.isReference else { return value(layout, form, &context) }
     let className = layout.objectClass
     if let list = layout[Layout.element]?.string {
@@ -80,7 +87,10 @@ final class ObjectWriter {
       return .node(collection(categories + items, className ?? "NSMutableArray"))
     }
     if let fields = layout[Layout.object]?.dictionary, let className {
+      let number = layout[Reference.id]?.integer
+      if let number, let node = context.objects[number] { return .node(node) }
       let node = ArchiveNode(archivedClass(className))
+      if let number { context.objects[number] = node }
       for key in order(of: className, fields) {
         if let field = fields[key] {
           let form = store.classes[className]?.fields[key]
@@ -106,8 +116,13 @@ final class ObjectWriter {
     contents.items.insert(id)
     let className = store.className(of: item)
     if className.isEmpty, let plain = item["value"] {
+      if let value = plainValues[id] { return value }
+      // A value that refers to its own item has nil there, because a file can't express that.
+      plainValues[id] = .null
       var context = Context(item: id, of: [plain])
-      return value(plain, nil, &context)
+      let value = value(plain, nil, &context)
+      plainValues[id] = value
+      return value
     }
     return .node(node(ofItem: id))
   }
@@ -120,8 +135,9 @@ final class ObjectWriter {
     let className = store.className(of: item)
     var context = Context(item: id, of: item.attributes.values)
     if className.isEmpty || className.hasPrefix("{") {
-      let node = ArchiveNode.dictionary(pairs(store.fields(of: item), &context), as: .mutableDictionary)
+      let node = ArchiveNode(.mutableDictionary)
       itemNodes[id] = node
+      waiting.append { [self] in fill(node, pairs(store.fields(of: item), &context)) }
       return node
     }
     let node = ArchiveNode(archivedClass(className))

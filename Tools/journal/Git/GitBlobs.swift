@@ -65,7 +65,8 @@ final class GitBlobs {
     let reason = process.errorText
     return Failure(
       .unreadable,
-      "git has no content \(hash) in \(repository.path); git fsck there may tell more"
+      "git has no content \(hash) in \(repository.path); git fsck there may tell more, "
+        + "and a partial clone must be cloned again without --filter"
         + (reason.isEmpty ? "" : ": \(reason)"))
   }
 }

@@ -21,13 +21,22 @@ struct GitRepository {
   func start(_ arguments: [String]) throws -> ChildProcess {
     var environment = ProcessInfo.processInfo.environment
     for name in Self.misleading { environment[name] = nil }
-    environment["LC_ALL"] = "C"
+    environment.merge(Self.safe) { $1 }
     return try ChildProcess("git", ["-C", path] + arguments, environment: environment)
   }
 
   private static let misleading = [
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_GRAFT_FILE",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX",
+  ]
+
+  /// A repository's configuration may come from anyone. If an object is missing, git would run the commands that the
+  /// configuration names for its remote. The commands of this tool read neither the index nor a working tree, so no
+  /// other setting can run anything. Replaced objects and grafts would hide history.
+  private static let safe = [
+    "LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_NO_REPLACE_OBJECTS": "1",
+    // A missing file; git warns about an empty one.
+    "GIT_GRAFT_FILE": "/dev/null/none",
   ]
 
   /// Runs git to its end, for short answers.
@@ -38,6 +47,15 @@ struct GitRepository {
     let code = process.finish()
     let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .newlines)
     return (text, code, process.errorText)
+  }
+
+  /// - Throws: ``Failure`` if the repository lacks commits: no later import could add them before the others.
+  func checkIsWhole() throws {
+    guard try run(["rev-parse", "--is-shallow-repository"]).text == "true" else { return }
+    throw Failure(
+      .wrongUse,
+      "\(path.printable) is a shallow clone, which lacks the older commits; fetch them first with "
+        + "git fetch --unshallow")
   }
 
   /// The hash of the newest commit of a branch, or of any other revision that git knows.

@@ -18,6 +18,10 @@ struct GitImport {
     let revision: Revision?
   }
 
+  /// The most bytes of a note and of an author. An entry may have 1 MiB of both and its metadata.
+  private static let noteByteLimit = 1_000_000
+  private static let authorByteLimit = 4_096
+
   enum Key {
     static let commit = "git.commit"
     static let date = "git.date"
@@ -154,8 +158,17 @@ struct GitImport {
     let date = commit.date ?? newestDate
     // Dates in a journal never decrease, but those in git can.
     if date < newestDate { metadata[Key.date] = Timestamp(date)?.description }
+    let author = commit.author.prefix(byteCount: Self.authorByteLimit)
+    let note = commit.message.prefix(byteCount: Self.noteByteLimit)
+    for (name, text, kept) in [("author", commit.author, author), ("message", commit.message, note)]
+    where kept.utf8.count < text.utf8.count {
+      report.note(
+        commit.hash,
+        "its \(name) has \(text.utf8.count.counted("byte")), and the entry has the first \(kept.utf8.count.grouped)"
+      )
+    }
     var hasRun = false
-    return try pipeline.commit(by: commit.author, note: commit.message, metadata: metadata, date: date) {
+    return try pipeline.commit(by: author, note: note, metadata: metadata, date: date) {
       draft in
       // If another node took the revision of this commit, this runs again, and the importer knows what the first run made.
       if hasRun || draft.revision > newestRevision + 1 {
@@ -208,6 +221,16 @@ private struct GitImportReading<Importer: CommitImporter> {
       prepared.append((commit, try importer.prepare(commit, report)))
     }
     return prepared.isEmpty ? nil : prepared.removeFirst()
+  }
+}
+
+extension String {
+  /// The text, or as many of its first scalars as have at most this many bytes.
+  fileprivate func prefix(byteCount: Int) -> String {
+    guard utf8.count > byteCount else { return self }
+    var end = utf8.index(startIndex, offsetBy: byteCount)
+    while end.samePosition(in: unicodeScalars) == nil { utf8.formIndex(before: &end) }
+    return String(self[..<end])
   }
 }
 

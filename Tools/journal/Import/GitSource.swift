@@ -12,6 +12,7 @@ enum GitSource: ImportSource {
     let form = try recordsForm(arguments)
     let path = arguments.operand("PATH")
     let repository = try GitRepository(path)
+    try repository.checkIsWhole()
     let tip = try repository.tip(of: arguments.value("--branch") ?? "HEAD")
     let given = try arguments.value("--after").map { try repository.tip(of: $0) }
     if let form, try !repository.has(form.file, upTo: tip) {

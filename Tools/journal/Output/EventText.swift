@@ -9,10 +9,12 @@ struct EntityPart {
 extension EntityRecord {
   /// All parts, in the order of the record.
   /// - Parameter state: the state of the record, which names what it refers to.
-  func parts(of kind: EntityKind, in state: Catalog, _ terminal: Terminal) -> [EntityPart] {
+  func parts(
+    of kind: EntityKind, in state: Catalog, isFull: Bool, _ terminal: Terminal
+  ) -> [EntityPart] {
     var parts: [EntityPart] = []
     visit { key, value in
-      parts.append(EntityPart(key, value, of: kind, terminal) { state.reference(to: $0) })
+      parts.append(EntityPart(key, value, of: kind, isFull: isFull, terminal) { state.reference(to: $0) })
     }
     return parts
   }
@@ -21,7 +23,7 @@ extension EntityRecord {
 extension EntityPart {
   /// - Parameter reference: the text of an entity to which the part refers.
   init(
-    _ key: FieldKey, _ value: FieldValue, of kind: EntityKind, _ terminal: Terminal,
+    _ key: FieldKey, _ value: FieldValue, of kind: EntityKind, isFull: Bool = false, _ terminal: Terminal,
     reference: (EntityKey) throws -> String
   ) rethrows {
     name = Self.name(of: key, of: kind)
@@ -32,7 +34,7 @@ extension EntityPart {
       } else {
         self.value = value.fieldText(number, of: kind, terminal)
       }
-    case .attribute: self.value = terminal.text(of: value)
+    case .attribute: self.value = terminal.text(of: value, isFull: isFull)
     }
   }
 

@@ -2,12 +2,12 @@ import CatalogModel
 import JSON
 
 extension Terminal {
-  /// A value on one line for people, shortened.
-  func text(of value: FieldValue) -> String {
+  /// A value on one line for people, shortened unless it is to be full.
+  func text(of value: FieldValue, isFull: Bool = false) -> String {
     switch value {
     case .data(let data): data.count.counted("byte")
     case .date(let date): text(ofValue: date)
-    default: value.json.shortened(to: 120).printable
+    default: (isFull ? value.json : value.json.shortened(to: 120)).printable
     }
   }
 }

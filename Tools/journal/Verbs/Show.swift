@@ -67,7 +67,9 @@ enum Show: Verb {
     let head =
       "\(Catalog.name(of: entity)) at revision \(version.revision), \(terminal.text(of: version.date, withZone: true))"
     try terminal.output.line(terminal.styled(.bold, head))
-    var lines = record.parts(of: entity.kind, in: state, terminal).map { ($0.name, $0.value) }
+    var lines = record.parts(of: entity.kind, in: state, isFull: arguments.has("--full"), terminal).map {
+      ($0.name, $0.value)
+    }
     if entity.kind == .item {
       lines += state.images(of: EntityID(entity.number)).map { image in
         (
