@@ -72,6 +72,8 @@ let referenceScript = #"""
     def meaning(self, o):
       name, classes, hints = self.chain(o)
       kinds = name + classes + hints
+      # A class may be known by its name alone.
+      kinds += [k.replace('NSMutable', 'NS', 1) for k in kinds if k.startswith('NSMutable')]
       def isa(*names): return any(n in kinds for n in names)
       g = lambda k: self.get(o[k])
       if isa('NSArray', 'NSOrderedSet'): return "array " + " ".join(map(self.text, self.members(o)))
