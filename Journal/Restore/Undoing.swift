@@ -98,9 +98,6 @@ private struct AuthoredEntry {
 
 /// Iterates over the entries of an author, newest first. It reads headers and annotations, but no events.
 private final class AuthoredEntries {
-  /// How many entries of the author are read at a time.
-  private static let count = 1000
-
   private let log: any EntryLog
   private let author: String
   /// The newest entry that was not read yet.
@@ -110,6 +107,9 @@ private final class AuthoredEntries {
   private var reverted: Set<Revision> = []
   /// Those that were not returned yet, the next one last.
   private var read: [AuthoredEntry] = []
+  /// How many entries of the author are read at a time. Few at first: often the newest one is enough, and the one before
+  /// it may be far back.
+  private var count = 1
 
   /// - Parameter end: the revision at which the entries end; it is not read.
   init(_ log: any EntryLog, by author: String, newest: Revision, end: Revision) {
@@ -131,13 +131,14 @@ private final class AuthoredEntries {
         // An entry whose annotation was erased has no author any more.
         if let annotation = try entry.annotation() { add(annotation, at: entry.revision) }
         newest = entry.revision - 1
-        return newest > end && read.count < Self.count ? newest : nil
+        return newest > end && read.count < count ? newest : nil
       }
     } catch {
       // The entries after a damaged one come first.
       guard error.code == .damaged, !read.isEmpty else { throw error }
     }
     read.reverse()
+    count = min(2 * count, 1000)
   }
 
   private func add(_ annotation: EntryAnnotation, at revision: Revision) {
