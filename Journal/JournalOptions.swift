@@ -15,7 +15,7 @@ public struct JournalOptions: Sendable {
   public var cacheByteCount: Int
 
   /// How much history is kept; nil keeps all. Opening for writing prunes older history before it returns.
-  /// The next backup in one file then replaces an older one of that name that has that history.
+  /// The next backup in one file then replaces the older one of that name, and lacks the pruned history.
   public var retention: HistoryRetention?
 
   /// Receives notices: recovery, layers, slow flushes, damage, and why the journal takes no more commits. It is

@@ -102,17 +102,23 @@ final class HistoryBase: Sendable {
   }
 
   /// Fails if the base is from before an erasure, and has what was erased.
-  /// - Parameter erasure: the newest entry that records one; 0 if there is none.
+  /// - Parameter erasure: the newest entry that is known to record one; 0 if there is none.
   func check(erasure: Revision, in log: any EntryLog) throws(JournalError) {
-    guard erasure > head.revision else { return }
-    let proven = try log.read(erasure) { entry throws(JournalError) in
-      isVouchedFor(by: try entry.header()) ? try entry.checkpoint() : nil
+    // A snapshot may know of one that an older log does not have.
+    guard erasure > head.revision, erasure <= (try log.newestRevision()) else { return }
+    let isOther = try log.read(erasure) { entry throws(JournalError) in
+      let header = try entry.header()
+      guard header.checkpointRevision == head.revision else { return false }
+      guard header.schemaVersion == schema.version, let proven = try entry.checkpoint() else {
+        return header.schemaVersion != schema.version
+      }
+      return proven != checkpoint
     }
-    guard proven?.stateDigest ?? stateDigest == stateDigest else {
+    if isOther {
       throw JournalError(
         .damaged,
-        "the base of the pruned history is from before the erasure of entry \(erasure), and has what was erased; restore "
-          + "the file from a newer backup", revision: head.revision, path: file.path)
+        "the base of the pruned history is from before the erasure of entry \(erasure), and has what was erased; "
+          + "restore the file from a newer backup", revision: head.revision, path: file.path)
     }
   }
 

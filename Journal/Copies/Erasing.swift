@@ -99,9 +99,10 @@ extension Journal {
     }
     let isBaseErased = !scope.inBase.isEmpty
     let replacement = try LogReplacement(in: LogPlace(folder, format, options: options)) {
-      [format] entries throws(JournalError) in
+      [format, upcast] entries throws(JournalError) in
       guard let base = format.base else { return nil }
-      return isBaseErased
+      // The entry of the erasure proves the base, in terms of this version of the model.
+      return isBaseErased || base.schema.version != upcast.schema.version
         ? try Self.write(base, without: scope.inBase, of: format, in: entries)
         : try base.copy(to: entries, format)
     }

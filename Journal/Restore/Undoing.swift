@@ -107,9 +107,8 @@ private final class AuthoredEntries {
   private var reverted: Set<Revision> = []
   /// Those that were not returned yet, the next one last.
   private var read: [AuthoredEntry] = []
-  /// How many entries of the author are read at a time. Few at first: often the newest one is enough, and the one before
-  /// it may be far back.
-  private var count = 1
+  /// How many entries are read at a time. Few at first, because often the author's newest one is enough.
+  private var count = 16
 
   /// - Parameter end: the revision at which the entries end; it is not read.
   init(_ log: any EntryLog, by author: String, newest: Revision, end: Revision) {
@@ -126,12 +125,14 @@ private final class AuthoredEntries {
 
   private func readMore() throws(JournalError) {
     guard newest > end else { return }
+    var readCount = 0
     do throws(JournalError) {
       try log.readBack(from: newest) { entry throws(JournalError) in
         // An entry whose annotation was erased has no author any more.
         if let annotation = try entry.annotation() { add(annotation, at: entry.revision) }
         newest = entry.revision - 1
-        return newest > end && read.count < count ? newest : nil
+        readCount += 1
+        return newest > end && (read.isEmpty || readCount < count) ? newest : nil
       }
     } catch {
       // The entries after a damaged one come first.

@@ -159,6 +159,8 @@ final class LayerChain<State: EventSourced>: Sendable {
   var newestErasure: Revision { knownErasure.withLock { $0 } }
 
   func noteErasure(at revision: Revision) {
+    // What a pruning removed with its entry says nothing about the layers that are made since.
+    guard revision > format.head.revision else { return }
     knownErasure.withLock { $0 = max($0, revision) }
   }
 

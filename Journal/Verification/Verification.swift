@@ -64,6 +64,7 @@ extension Journal {
   /// - every checksum, the chain of digests, and HEAD;
   /// - that each event follows from the state before it and from the previous event of its entity, and that dates never
   ///   decrease;
+  /// - that the state that the journal shows is the one that the entries make;
   /// - the rules of the model, and the indexes that queries have built;
   /// - the bytes of every blob that was ever named, and of every layer and snapshot.
   ///
@@ -124,7 +125,8 @@ extension Journal {
         }
         if last < expected.revision { progress(last, expected.revision) }
       }
-      verifier.finish(expected)
+      let digest = try chain.faults.checking { StateDigest.digest(of: expected.state) }
+      verifier.finish(expected, digest)
     } catch {
       if error.saysNothingHere { throw error }
       verifier.note(error)
@@ -410,7 +412,8 @@ private struct Verifier<State: EventSourced> {
     compareCheckpoints(at: revision)
   }
 
-  mutating func finish(_ expected: Version<State>) {
+  /// - Parameter digest: that of the state that the journal shows.
+  mutating func finish(_ expected: Version<State>, _ digest: ContentDigest?) {
     result.blobCount = blobs.count
     if result.head != expected.head {
       note(
@@ -420,12 +423,12 @@ private struct Verifier<State: EventSourced> {
     for problem in state.problems() {
       note(JournalError(.damaged, "the state breaks a rule: \(problem)", revision: expected.revision))
     }
-    if result.head == expected.head, StateDigest.digest(of: state) != StateDigest.digest(of: expected.state) {
+    if result.head == expected.head, StateDigest.digest(of: state) != digest {
       note(
         JournalError(
           .damaged,
-          "the state that the journal shows differs from the one that its entries make; close it, remove the files in this "
-            + "folder, and open it again", revision: expected.revision, path: snapshots))
+          "the state that the journal shows differs from the one that its entries make; close it, remove the files in "
+            + "this folder, and open it again", revision: expected.revision, path: snapshots))
     }
     for problem in expected.state.indexProblems() {
       note(JournalError(.damaged, problem, revision: expected.revision))

@@ -182,8 +182,14 @@ final class Follower<State: EventSourced>: Sendable {
     erasures.add(1, ordering: .sequentiallyConsistent)
     defer { erasures.add(1, ordering: .sequentiallyConsistent) }
     try chain.load(through: revision, in: replay.log, isInUse: true)
-    let start = chain.start(atOrBefore: revision)
-    published.publish(try replay.version(through: revision, from: start, checking: chain.faults).version)
+    var start = chain.start(atOrBefore: revision)
+    var (version, replayed) = try replay.version(through: revision, from: start, checking: chain.faults)
+    chain.noteErasure(at: replayed.newestErasure)
+    if chain.removeOutdated() {
+      start = chain.start(atOrBefore: revision)
+      version = try replay.version(through: revision, from: start, checking: chain.faults).version
+    }
+    published.publish(version)
     applied.startsAgain(from: published.version.state)
   }
 }

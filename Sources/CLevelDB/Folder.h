@@ -6,11 +6,12 @@
 //  2. Each change to the disk is passed to the hook first, if there is one.
 //  3. No file is ever truncated or overwritten: a file is written only after it was created under a name that did not
 //     exist. So hard links to files that existed at the opening are safe too; a file of this opening is appended to
-//     until it is closed, whatever links it gets meanwhile. Only zeros that were written for later bytes are overwritten.
+//     until it is closed, whatever links it gets meanwhile. Only zeros that were written for later bytes are
+//     overwritten.
 //  4. After one failed create (unless the system had no descriptor to give), write (except of such zeros), flush or
-//     rename, and after someone has removed or replaced a file that is written, no further change is made
-//     ("poisoned"). The kernel marks pages clean after a failed flush, and LevelDB's idea of a log's length is wrong
-//     after a failed append: whatever is written later may be silently lost.
+//     rename, no further change is made ("poisoned"). Nor after someone has removed or replaced a file that is being
+//     written. The kernel marks pages clean after a failed flush, and LevelDB's idea of a log's length is wrong after
+//     a failed append: whatever is written later may be silently lost.
 //
 // Safe to use from any thread.
 

@@ -719,7 +719,8 @@ import Testing
           }
         }
         // The check in the background reads too.
-        while !journal.health.isSound { Thread.sleep(forTimeInterval: 0.01) }
+        for _ in 0..<30_000 where !journal.health.isSound { Thread.sleep(forTimeInterval: 0.01) }
+        #expect(journal.health.isSound)
         let before = (reads: reads.withLock { $0 }, changes: changes.withLock { $0 })
         #expect(try journal.backup(to: backup).entryCount == 10)
         let cost = (
@@ -759,7 +760,8 @@ import Testing
         let journal = try CatalogJournal.open(at: url, mode: .readOnly, options: options)
         defer { try? journal.close() }
         // The check in the background reads too.
-        while !journal.health.isSound { Thread.sleep(forTimeInterval: 0.01) }
+        for _ in 0..<30_000 where !journal.health.isSound { Thread.sleep(forTimeInterval: 0.01) }
+        #expect(journal.health.isSound)
         let before = readByteCount.withLock { $0 }
         let backup = folder.url.appending(path: "Finds.backup")
         try journal.backup(to: backup)

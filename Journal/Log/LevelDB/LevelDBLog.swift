@@ -152,7 +152,10 @@ final class LevelDBLog: EntryLog {
     let refusal: DatabaseError?
     do throws(JournalError) {
       refusal = try write(entries)
-      if refusal == nil { try mark(LogMark(revision: last.revision, digest: last.digest), headFile) }
+      if refusal == nil {
+        try checkFolder()
+        try mark(LogMark(revision: last.revision, digest: last.digest), headFile)
+      }
     } catch {
       // These codes mean that LevelDB has not tried.
       throw error.code == .poisoned || error.code == .closed ? .refused(error) : .unknown(error)

@@ -1,7 +1,7 @@
 /// A range in the order of values, for lookups in an index.
 ///
 /// A range above or below a value contains only values of its class: the numbers above 4 do not include texts or
-/// missing values. NaN is neither above nor below anything, so a range above, below, from or through it has no value.
+/// missing values. NaN is neither above nor below anything, so a range above, below, from or through it is empty.
 public struct ValueRange: Hashable, Sendable {
   package let lower: ValueKey
   package let upper: ValueKey
