@@ -127,11 +127,6 @@ struct ScaryBugReader {
     var item = LegacyItem(
       list: Self.list, kind: plan.kind, className: object.className, attributes: attributes)
     item.sources = sources
-    // Each bug has its own archive, so the class of another one may have other keys.
-    for property in KnownKind.bug.properties where sources[property.attribute] == nil {
-      guard let key = mapping.first(where: { $0.value == property.attribute })?.key else { continue }
-      if key != property.keys[0] { item.sources[property.attribute] = key }
-    }
     for broken in objects.unreadable {
       item.unreadable.formUnion(plan.attributes(from: broken, className: className))
     }
