@@ -202,6 +202,31 @@ import Testing
     }
   }
 
+  /// The list `b` in the archive `a` had the name of the list in the archive `a:b`.
+  @Test func listsOfSeveralArchivesInPreferencesStaySeparate() throws {
+    try withTemporaryFolder { folder in
+      func list(_ name: String) -> ArchiveNode.Value { .array([.node(Made.person(name, "1"))]) }
+      let inner = Data(try ArchiveNode.archive(["b": list("B"), "c": list("C")]))
+      let other = Data(try ArchiveNode.archive(["root": list("R")]))
+      let journal = try folder.journal()
+      try journal.importStore(
+        .defaults(folder.write("app.plist", Made.propertyList(["a": inner, "a:b": other]))))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.defaults, to: out)
+      let file = out.appending(path: "app.plist")
+      let exported = try #require(try Made.readValue(file) as? [String: Data])
+      for (key, top, name) in [("a", "b", "B"), ("a", "c", "C"), ("a:b", "root", "R")] {
+        let list = try KeyedArchive(ArchiveBytes(try #require(exported[key]))).top(top)?.array
+        let names = try list?.elements().map { element -> String? in
+          if case .object(let person) = element { try person["name"]?.string } else { nil }
+        }
+        #expect(names == [name])
+      }
+      let again = try journal.importStore(.defaults(file))
+      #expect(again.added == 0 && again.deleted == 0)
+    }
+  }
+
   @Test func keysThatAnUpdateOfTheAppHasRenamedAreExported() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()

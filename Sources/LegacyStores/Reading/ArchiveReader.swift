@@ -47,8 +47,8 @@ final class ArchiveReader {
   private(set) var items: [LegacyItem] = []
   private(set) var categories: [LegacyCategory] = []
   private(set) var lists: Set<String> = []
-  /// Different keys can lead to one name of a list, because a key may contain the separator.
-  private var listNames = ImageNames()
+  /// The names of lists that are taken. Different keys can lead to one name, because a key may contain the separator.
+  private(set) var listNames: ImageNames
   /// Lists with an unreadable element.
   private(set) var incompleteLists: Set<String> = []
   private(set) var images: [LegacyImage] = []
@@ -63,9 +63,11 @@ final class ArchiveReader {
   /// Reads the archive.
   /// - Parameters:
   ///   - name: the name of its lists: that of the file, or the path to the data.
+  ///   - listNames: the names of lists that other archives have taken.
   ///   - plainKind: the kind of items without a class.
   init(
-    _ archive: KeyedArchive, _ survey: ClassSurvey, _ mapping: FieldMapping, name: String, plainKind: String
+    _ archive: KeyedArchive, _ survey: ClassSurvey, _ mapping: FieldMapping, name: String,
+    listNames: ImageNames = ImageNames(), plainKind: String
   ) throws {
     self.archive = archive
     objects = ObjectReader(archive)
@@ -75,6 +77,7 @@ final class ArchiveReader {
     separateClasses = survey.categories
     self.mapping = mapping
     self.plainKind = plainKind
+    self.listNames = listNames
     objects.role = { [unowned self] in try role(of: $0) }
     try find(name)
     try convert()
@@ -100,6 +103,7 @@ final class ArchiveReader {
         top[field.name] = try layout(ofTop: value, list: list)
         if isSingle, lists.isEmpty, !value.isNull {
           // Nothing in it looks like an item, so the whole archive is one.
+          let name = listNames.unused(name)
           lists.insert(name)
           pendingItems.append(Pending(value: value, list: name))
           top[field.name] = Layout.element(name)
