@@ -77,7 +77,7 @@ struct ScaryBugReader {
         LegacyProblem(name, "it has no \(Self.dataFile), so it gets no title and no rating", isLoss: false))
     }
     item.key = name
-    // An export gives an image with the name of one of the two pictures that picture's file name, so no other file may have it.
+    // An export makes the image with the name of a picture that picture, so no other file may have the name.
     var imageNames = ImageNames()
     for picture in Self.pictures.values { _ = imageNames.unused(picture) }
     item.renameImages { imageNames.unused($0) }
