@@ -255,11 +255,13 @@ final class ArchiveReader {
   }
 
   private func layout(ofContainer object: ArchivedObject, _ list: String, _ depth: Int) throws -> FieldValue {
+    try objects.note(object)
+    let found = try object.allFields().sorted { $0.name < $1.name }
+    // From here on nothing fails, so the layout has each container that another part of it may refer to.
     let number = -1 - containers.count
     containers[object.uid] = number
-    try objects.note(object)
     var fields: [String: FieldValue] = [:]
-    for field in try object.allFields().sorted(by: { $0.name < $1.name }) {
+    for field in found {
       let place = "\(list):\(field.name)"
       do {
         let value = try field.value(&contents)
