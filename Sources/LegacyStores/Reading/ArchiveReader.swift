@@ -111,15 +111,17 @@ final class ArchiveReader {
       } catch {
         // If this is the only value, the archive is unreadable.
         if isSingle { throw error }
-        noteLoss(of: list, error)
+        noteLoss(of: listNames.unused(list), at: list, error)
       }
     }
     layout = Layout.archive(
       top.mapValues { Layout.tidied($0, keeping: sharedContainers) }, archiver: archive.archiver)
   }
 
-  private func noteLoss(of list: String, at place: String? = nil, _ error: any Error) {
-    problems.append(LegacyProblem(place ?? list, "\(error)"))
+  /// - Parameter list: the name of the list that is incomplete: for an unreadable value, the name that its list would
+  ///   have, so that an import keeps the items of that list and the later lists keep their names.
+  private func noteLoss(of list: String, at place: String, _ error: any Error) {
+    problems.append(LegacyProblem(place, "\(error)"))
     incompleteLists.insert(list)
   }
 
@@ -268,7 +270,7 @@ final class ArchiveReader {
         if value.isNull { continue }
         fields[field.name] = try layout(of: value, list: place, isTop: false, depth: depth + 1)
       } catch {
-        noteLoss(of: place, error)
+        noteLoss(of: listNames.unused(place), at: place, error)
       }
     }
     return [
