@@ -234,8 +234,8 @@ import Testing
     }
   }
 
-  /// The items of the list that can't be read were deleted, and those of the other list were kept.
-  @Test func anUnreadableListWithTheNameOfAnotherKeepsItsItems() throws {
+  /// The other list counted as incomplete, so an item that was removed from it stayed.
+  @Test func anUnreadableListDoesNotMakeAnotherOfItsNameIncomplete() throws {
     try withTemporaryFolder { folder in
       // The dictionary under `a` has a list under `b`, so both lists want the name `persons:a:b`.
       func bytes(_ isDamaged: Bool) -> [UInt8] {
@@ -246,8 +246,9 @@ import Testing
           "<dict><key>$classname</key><string>NSDictionary</string><key>$classes</key><array>"
           + "<string>NSDictionary</string><string>NSObject</string></array></dict>"
         let entries = [
-          dictionary, "<string>b</string>", list([4], of: 9), person("Ana", of: 9), list([6], of: 9),
-          person("Bo", of: 9), "<string>x</string>", "<string>y</string>", kind,
+          dictionary, "<string>b</string>", list(isDamaged ? [4] : [4, 7], of: 9), person("Ana", of: 9),
+          list([6], of: 9),
+          person("Bo", of: 9), person("Cy", of: 9), "<string>y</string>", kind,
         ]
         let top = "<key>a</key>\(uid(1))<key>a:b</key>\(uid(isDamaged ? 77 : 5))"
         return archive(top: top, entries)
@@ -255,8 +256,8 @@ import Testing
       let journal = try folder.journal()
       try journal.importStore(.archives([folder.write("persons", bytes(false))]))
       let report = try journal.importStore(.archives([folder.write("persons", bytes(true))]))
-      #expect(!report.isComplete && report.deleted == 0)
-      #expect(journal.state.things.map { $0["name"]?.string } == ["Ana", "Bo"])
+      #expect(!report.isComplete && report.deleted == 1)
+      #expect(Set(journal.state.things.map { $0["name"]?.string }) == ["Ana", "Bo"])
     }
   }
 
