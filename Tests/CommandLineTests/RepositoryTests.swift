@@ -101,6 +101,34 @@ import Testing
     }
   }
 
+  /// It was refused although nothing was missing.
+  @Test func aShallowCloneContinuesAnImportWhoseNewestCommitItHas() throws {
+    try withTemporaryFolder { folder in
+      var repository = try MadeRepository(folder.path("repository"))
+      for text in ["one", "two"] { repository.commit(text, [.file("a", Data(text))]) }
+      try repository.write()
+      #expect(try journal("import", folder.path("J.journal"), "git", repository.path).code == 0)
+      func addCommit(_ text: String) throws {
+        repository.commit(text, [.file("a", Data(text))])
+        try repository.write()
+      }
+      func importClone(_ name: String, depth: String) throws -> Outcome {
+        let clone = folder.path(name)
+        try git(folder.path, "clone", "-q", "--depth", depth, "file://\(repository.path)", clone)
+        return try journal("import", folder.path("J.journal"), "git", clone)
+      }
+      try addCommit("three")
+      #expect(try importClone("a", depth: "2").code == 0)
+      try addCommit("four")
+      try addCommit("five")
+      let refused = try importClone("b", depth: "2")
+      #expect(refused.code == 2 && refused.error.contains("is a shallow clone"))
+      #expect(try importClone("c", depth: "3").code == 0)
+      let opened = try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal")))
+      #expect(opened.head.revision == 5)
+    }
+  }
+
   @Test func theConfigurationOfARepositoryRunsNoCommands() throws {
     try withTemporaryFolder { folder in
       var repository = try MadeRepository(folder.path("repository"))

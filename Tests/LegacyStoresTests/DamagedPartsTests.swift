@@ -234,6 +234,33 @@ import Testing
     }
   }
 
+  /// The other list counted as incomplete, so an item that was removed from it stayed.
+  @Test func anUnreadableListDoesNotMakeAnotherOfItsNameIncomplete() throws {
+    try withTemporaryFolder { folder in
+      // The dictionary under `a` has a list under `b`, so both lists want the name `persons:a:b`.
+      func bytes(_ isDamaged: Bool) -> [UInt8] {
+        let dictionary =
+          "<dict><key>$class</key>\(uid(9))<key>NS.keys</key><array>\(uid(2))</array>"
+          + "<key>NS.objects</key><array>\(uid(3))</array></dict>"
+        let kind =
+          "<dict><key>$classname</key><string>NSDictionary</string><key>$classes</key><array>"
+          + "<string>NSDictionary</string><string>NSObject</string></array></dict>"
+        let entries = [
+          dictionary, "<string>b</string>", list(isDamaged ? [4] : [4, 7], of: 9), person("Ana", of: 9),
+          list([6], of: 9),
+          person("Bo", of: 9), person("Cy", of: 9), "<string>y</string>", kind,
+        ]
+        let top = "<key>a</key>\(uid(1))<key>a:b</key>\(uid(isDamaged ? 77 : 5))"
+        return archive(top: top, entries)
+      }
+      let journal = try folder.journal()
+      try journal.importStore(.archives([folder.write("persons", bytes(false))]))
+      let report = try journal.importStore(.archives([folder.write("persons", bytes(true))]))
+      #expect(!report.isComplete && report.deleted == 1)
+      #expect(Set(journal.state.things.map { $0["name"]?.string }) == ["Ana", "Bo"])
+    }
+  }
+
   @Test func aContainerWithManyReferencesToItselfIsEnteredOnce() throws {
     try withTemporaryFolder { folder in
       let store = ArchiveNode(

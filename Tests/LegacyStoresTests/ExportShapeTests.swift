@@ -169,6 +169,77 @@ import Testing
     }
   }
 
+  /// One key of a class was used for the items of all its lists.
+  @Test func eachListIsExportedUnderItsOwnKeys() throws {
+    try withTemporaryFolder { folder in
+      let lists: [String: Any] = [
+        "a": ["items": [["Title": "a", "Rating": 1.5]]], "b": ["items": [["title": "b", "rating": 2.5]]],
+      ]
+      let journal = try folder.journal()
+      try journal.importStore(.propertyLists([folder.write("lists.plist", Made.propertyList(lists))]))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.plist, to: out)
+      #expect(try Made.read(out.appending(path: "lists.plist")) == lists as NSDictionary)
+    }
+  }
+
+  @Test func eachArchiveInPreferencesIsExportedUnderItsOwnKeys() throws {
+    try withTemporaryFolder { folder in
+      let archives = try ["number", "phone"].map { key in
+        let person = ArchiveNode(ArchivedClass("JSPerson"), ["name": .string("Ana"), key: .string("1")])
+        return try Data(ArchiveNode.archive([("root", .array([.node(person)]))]))
+      }
+      let file = try folder.write("app.plist", Made.propertyList(["a": archives[0], "b": archives[1]]))
+      let journal = try folder.journal()
+      try journal.importStore(.defaults(file))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.defaults, to: out)
+      let exported = try #require(try Made.readValue(out.appending(path: "app.plist")) as? [String: Data])
+      for (name, key) in [("a", "number"), ("b", "phone")] {
+        let archive = try KeyedArchive(ArchiveBytes(try #require(exported[name])))
+        #expect(try objects(archive).map { try $0[key]?.string } == ["1"])
+      }
+    }
+  }
+
+  /// The list `b` in the archive `a` had the name of the list in the archive `a:b`.
+  @Test func listsOfSeveralArchivesInPreferencesStaySeparate() throws {
+    try withTemporaryFolder { folder in
+      func list(_ name: String) -> ArchiveNode.Value { .array([.node(Made.person(name, "1"))]) }
+      let inner = Data(try ArchiveNode.archive(["b": list("B"), "c": list("C")]))
+      let other = Data(try ArchiveNode.archive(["root": list("R")]))
+      let journal = try folder.journal()
+      try journal.importStore(
+        .defaults(folder.write("app.plist", Made.propertyList(["a": inner, "a:b": other]))))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.defaults, to: out)
+      let file = out.appending(path: "app.plist")
+      let exported = try #require(try Made.readValue(file) as? [String: Data])
+      for (key, top, name) in [("a", "b", "B"), ("a", "c", "C"), ("a:b", "root", "R")] {
+        let list = try KeyedArchive(ArchiveBytes(try #require(exported[key]))).top(top)?.array
+        let names = try list?.elements().map { element -> String? in
+          if case .object(let person) = element { try person["name"]?.string } else { nil }
+        }
+        #expect(names == [name])
+      }
+      let again = try journal.importStore(.defaults(file))
+      #expect(again.added == 0 && again.deleted == 0)
+    }
+  }
+
+  @Test func keysThatAnUpdateOfTheAppHasRenamedAreExported() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      let new: [[String: Any]] = [["title": "a", "rating": 1.5]]
+      for list: [[String: Any]] in [[["Title": "a", "Rating": 1.5]], new] {
+        try journal.importStore(.propertyLists([folder.write("bugs.plist", Made.propertyList(list))]))
+      }
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.plist, to: out)
+      #expect(try Made.read(out.appending(path: "bugs.plist")) == new as NSArray)
+    }
+  }
+
   /// The reference to a picture was taken for a dictionary of the app.
   @Test func picturesAndLargeDataThatAreElementsAreExported() throws {
     let elements = [Made.png, Made.jpeg, Data(repeating: 7, count: 100_000)]

@@ -222,6 +222,21 @@ import Testing
     }
   }
 
+  /// They were exported as the app's two pictures, which the bug does not have.
+  @Test func otherFilesNeverBecomeTheAppsPictures() throws {
+    try withTemporaryFolder { folder in
+      try folder.write("bugs/0.scarybug/data.plist", Made.bug("Ant", 2))
+      for name in ["thumbnail", "full"] { try folder.write("bugs/0.scarybug/\(name)", Data(name.utf8)) }
+      let journal = try folder.journal()
+      let report = try journal.importStore(.scaryBugs(in: folder.url.appending(path: "bugs")))
+      #expect(report.isComplete && report.problems.count == 2)
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.scarybugs, to: out)
+      let names = try FileManager.default.contentsOfDirectory(atPath: out.appending(path: "0.scarybug").path)
+      #expect(names.sorted() == ["data.plist", "full+2", "thumbnail+2"])
+    }
+  }
+
   @Test func linksAreRefusedAndTheRestIsImported() throws {
     try withTemporaryFolder { folder in
       let bugs = try makeBugs(folder)

@@ -61,8 +61,10 @@ extension Files.Folder where Failure == LegacyError {
   /// The names in it, with numeric ones in the order of the numbers. Names that differ only in their normalization have
   /// an order too.
   func numberedNames() throws(LegacyError) -> [String] {
-    try names().sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-      .sorted { ($0.leadingNumber ?? .max, $0) < ($1.leadingNumber ?? .max, $1) }
+    try names().sorted {
+      let (one, other) = (($0.leadingNumber ?? .max, $0), ($1.leadingNumber ?? .max, $1))
+      return one == other ? $0.utf8.lexicographicallyPrecedes($1.utf8) : one < other
+    }
   }
 
   /// The kind of the file with a name, or nil if there is none.

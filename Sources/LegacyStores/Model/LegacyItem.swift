@@ -13,8 +13,8 @@ struct LegacyItem: Sendable {
   var className = ""
   /// Its contents in the file. They may contain references; see ``Reference``.
   var attributes: [String: FieldValue]
-  /// The path of keys to each attribute that its object has under another key than most objects of the class. It is
-  /// empty for a default value that is not in the file.
+  /// The path of keys to each attribute that its object has under another key than most objects of the class, or than
+  /// the first key of its ``KnownKind``. It is empty for a default value that is not in the file.
   var sources: [String: String] = [:]
   /// Whether it is on the app's list of done items. Nil if the app does not have two such lists.
   var isDone: Bool?

@@ -47,8 +47,8 @@ final class ArchiveReader {
   private(set) var items: [LegacyItem] = []
   private(set) var categories: [LegacyCategory] = []
   private(set) var lists: Set<String> = []
-  /// Different keys can lead to one name of a list, because a key may contain the separator.
-  private var listNames = ImageNames()
+  /// The names of lists that are taken. Different keys can lead to one name, because a key may contain the separator.
+  private(set) var listNames: ImageNames
   /// Lists with an unreadable element.
   private(set) var incompleteLists: Set<String> = []
   private(set) var images: [LegacyImage] = []
@@ -63,9 +63,11 @@ final class ArchiveReader {
   /// Reads the archive.
   /// - Parameters:
   ///   - name: the name of its lists: that of the file, or the path to the data.
+  ///   - listNames: the names of lists that other archives have taken.
   ///   - plainKind: the kind of items without a class.
   init(
-    _ archive: KeyedArchive, _ survey: ClassSurvey, _ mapping: FieldMapping, name: String, plainKind: String
+    _ archive: KeyedArchive, _ survey: ClassSurvey, _ mapping: FieldMapping, name: String,
+    listNames: ImageNames = ImageNames(), plainKind: String
   ) throws {
     self.archive = archive
     objects = ObjectReader(archive)
@@ -75,6 +77,7 @@ final class ArchiveReader {
     separateClasses = survey.categories
     self.mapping = mapping
     self.plainKind = plainKind
+    self.listNames = listNames
     objects.role = { [unowned self] in try role(of: $0) }
     try find(name)
     try convert()
@@ -100,6 +103,7 @@ final class ArchiveReader {
         top[field.name] = try layout(ofTop: value, list: list)
         if isSingle, lists.isEmpty, !value.isNull {
           // Nothing in it looks like an item, so the whole archive is one.
+          let name = listNames.unused(name)
           lists.insert(name)
           pendingItems.append(Pending(value: value, list: name))
           top[field.name] = Layout.element(name)
@@ -107,15 +111,17 @@ final class ArchiveReader {
       } catch {
         // If this is the only value, the archive is unreadable.
         if isSingle { throw error }
-        noteLoss(of: list, error)
+        noteLoss(of: listNames.unused(list), at: list, error)
       }
     }
     layout = Layout.archive(
       top.mapValues { Layout.tidied($0, keeping: sharedContainers) }, archiver: archive.archiver)
   }
 
-  private func noteLoss(of list: String, at place: String? = nil, _ error: any Error) {
-    problems.append(LegacyProblem(place ?? list, "\(error)"))
+  /// - Parameter list: the name of the list that is incomplete: for an unreadable value, the name that its list would
+  ///   have, so that an import keeps the items of that list and the later lists keep their names.
+  private func noteLoss(of list: String, at place: String, _ error: any Error) {
+    problems.append(LegacyProblem(place, "\(error)"))
     incompleteLists.insert(list)
   }
 
@@ -251,18 +257,20 @@ final class ArchiveReader {
   }
 
   private func layout(ofContainer object: ArchivedObject, _ list: String, _ depth: Int) throws -> FieldValue {
+    try objects.note(object)
+    let found = try object.allFields().sorted { $0.name < $1.name }
+    // From here on nothing fails, so the layout has each container that another part of it may refer to.
     let number = -1 - containers.count
     containers[object.uid] = number
-    try objects.note(object)
     var fields: [String: FieldValue] = [:]
-    for field in try object.allFields().sorted(by: { $0.name < $1.name }) {
+    for field in found {
       let place = "\(list):\(field.name)"
       do {
         let value = try field.value(&contents)
         if value.isNull { continue }
         fields[field.name] = try layout(of: value, list: place, isTop: false, depth: depth + 1)
       } catch {
-        noteLoss(of: place, error)
+        noteLoss(of: listNames.unused(place), at: place, error)
       }
     }
     return [

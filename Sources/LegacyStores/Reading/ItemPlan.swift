@@ -126,10 +126,10 @@ struct ItemPlan {
       }
       rest.remove(at: path)
       result.set(value, at: move.attribute)
-      if path != move.path {
-        mapping[path] = move.attribute
-        sources[move.attribute] = path
-      }
+      if path != move.path { mapping[path] = move.attribute }
+      // Other lists, and other imports, may have other keys for the class. An export prefers the property's first key.
+      let first = known?.properties.first { $0.attribute == move.attribute }?.keys.first
+      if path != move.path || path != first { sources[move.attribute] = path }
     }
     for (key, value) in rest {
       var attribute = key

@@ -118,7 +118,8 @@ struct DefaultsReader {
       let isEmptyList = try archive.root?.array?.isEmpty ?? false
       guard isEmptyList || survey.classes.keys.contains(where: survey.isCustom) else { return nil }
       let reader = try ArchiveReader(
-        archive, survey, mapping, name: listNames.unused(path), plainKind: path)
+        archive, survey, mapping, name: path, listNames: listNames, plainKind: path)
+      listNames = reader.listNames
       if reader.isIncomplete { isIncomplete = true }
       return merge.add(reader, isOneOfSeveral: false)
     } catch {
@@ -136,7 +137,9 @@ struct DefaultsReader {
       guard let data = element.data, case .success(let archive)? = opened(data, path),
         case .object(let object)? = try? archive.root, let inspection = try? archive.inspect(),
         case let survey = ClassSurvey([inspection], mapping), survey.isCustom(object.className),
-        let reader = try? ArchiveReader(archive, survey, mapping, name: list, plainKind: path),
+        // Each starts with the same names, so all elements get the same list.
+        let reader = try? ArchiveReader(
+          archive, survey, mapping, name: path, listNames: listNames, plainKind: path),
         readers.isEmpty || reader.layout == Layout.archive(["root": Layout.element(list)])
       else { return nil }
       readers.append(reader)

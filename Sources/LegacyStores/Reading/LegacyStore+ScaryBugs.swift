@@ -77,17 +77,18 @@ struct ScaryBugReader {
         LegacyProblem(name, "it has no \(Self.dataFile), so it gets no title and no rating", isLoss: false))
     }
     item.key = name
-    // The names of the two pictures are theirs, whatever else has these names.
+    // An export makes the image with the name of a picture that picture, so no other file may have the name.
     var imageNames = ImageNames()
-    for picture in names.compactMap({ Self.pictures[$0] }) { _ = imageNames.unused(picture) }
+    for picture in Self.pictures.values { _ = imageNames.unused(picture) }
     item.renameImages { imageNames.unused($0) }
     for file in names where file != Self.dataFile {
       var image = LegacyImage(name: Self.pictures[file] ?? imageNames.unused(file.usableName))
       if Self.pictures[file] == nil, image.name != file.usableName {
+        let reason =
+          Self.pictures.values.contains(file)
+          ? "one of the app's two pictures has that name" : "another image of the bug has that name"
         store.problems.append(
-          LegacyProblem(
-            "\(name)/\(file)", "another image of the bug has that name, so its name is \(image.name)",
-            isLoss: false))
+          LegacyProblem("\(name)/\(file)", "\(reason), so its name is \(image.name)", isLoss: false))
       }
       do {
         let head = try folder.file(file, .reading).piece(at: 0, byteCount: 64)
@@ -127,11 +128,6 @@ struct ScaryBugReader {
     var item = LegacyItem(
       list: Self.list, kind: plan.kind, className: object.className, attributes: attributes)
     item.sources = sources
-    // Each bug has its own archive, so the class of another one may have other keys.
-    for property in KnownKind.bug.properties where sources[property.attribute] == nil {
-      guard let key = mapping.first(where: { $0.value == property.attribute })?.key else { continue }
-      if key != property.keys[0] { item.sources[property.attribute] = key }
-    }
     for broken in objects.unreadable {
       item.unreadable.formUnion(plan.attributes(from: broken, className: className))
     }

@@ -270,7 +270,8 @@ final class ObjectWriter {
     return values.count == numbered.count ? values : nil
   }
 
-  /// Values without keys, under the keys that they were read under.
+  /// Values that can't be encoded without keys because there is a gap, under their positions as keys. An archiver
+  /// writes a key that begins with `$` with another `$` in front.
   private static func named(
     _ numbered: [Int: ArchiveNode.Value]
   ) -> [(key: String, value: ArchiveNode.Value)] {

@@ -79,7 +79,10 @@ struct GitImport {
         "the journal was imported as \"\(newest.source ?? "unknown")\", and this import would continue as "
           + "\"\(source)\"; use the same options, or another journal")
     }
+    // A shallow clone that has the newest commit has all later ones.
+    if newest == nil { try repository.checkIsWhole() }
     guard let count = try repository.count(to: tip, after: newest?.commit) else {
+      try repository.checkIsWhole()
       let place = newest?.revision.map { " (revision \($0))" } ?? ""
       throw Failure(
         .wrongUse,

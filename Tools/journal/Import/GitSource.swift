@@ -12,7 +12,6 @@ enum GitSource: ImportSource {
     let form = try recordsForm(arguments)
     let path = arguments.operand("PATH")
     let repository = try GitRepository(path)
-    try repository.checkIsWhole()
     let tip = try repository.tip(of: arguments.value("--branch") ?? "HEAD")
     let given = try arguments.value("--after").map { try repository.tip(of: $0) }
     if let form, try !repository.has(form.file, upTo: tip) {
@@ -20,9 +19,11 @@ enum GitSource: ImportSource {
     }
     let clock = ContinuousClock()
     let start = clock.now
+    let url = URL(fileURLWithPath: arguments.operand("JOURNAL"))
+    // Otherwise the refusal of the clone would leave an empty journal behind.
+    if !FileManager.default.fileExists(atPath: url.path) { try repository.checkIsWhole() }
     let journal = try CatalogJournal.openOrCreate(
-      at: URL(fileURLWithPath: arguments.operand("JOURNAL")),
-      options: arguments.journalOptions(snapshots: .automatic))
+      at: url, options: arguments.journalOptions(snapshots: .automatic))
     let git = GitImport(
       repository: repository, tip: tip, source: form?.source ?? FilesImporter.source, journal: journal,
       terminal: terminal)

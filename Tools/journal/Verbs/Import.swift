@@ -14,7 +14,8 @@ enum Import: Verb {
     its category. With --records, each object of the JSON array in FILE is an item instead, and its fields are the
     item's attributes. Objects without a key, or with the key of a later object, are skipped and reported.
     If there are no others, the exit code is 1. The next run continues after the newest git.commit. If that may have
-    been pruned or erased, name the commit with --after. A shallow clone is refused.
+    been pruned or erased, name the commit with --after. A shallow clone without that commit
+    is refused.
 
     archive FILE…: files of a keyed archiver (NSKeyedArchiver): objects of the app's classes become items, and their
     category becomes the category of the items. Name files that belong together in one call.
