@@ -181,6 +181,34 @@ import Testing
     }
   }
 
+  /// The export has the items of the earlier import in its place.
+  @Test func anArchiveInPreferencesThatCanNoLongerBeReadIsNotReplaced() throws {
+    try withTemporaryFolder { folder in
+      let whole = Data(try Made.persons([("Ana", "1"), ("Bo", "2")]))
+      func file(_ archive: Data) throws -> URL {
+        try folder.write(
+          "preferences/app.plist", Made.propertyList(["people": archive, "launches": 1] as [String: Any]))
+      }
+      let journal = try folder.journal()
+      #expect(try journal.importStore(.defaults(file(whole))).isComplete)
+      let damaged = try file(whole.prefix(whole.count / 2))
+      let before = try Data(contentsOf: damaged)
+      let report = try journal.importStore(.defaults(damaged))
+      #expect(!report.isComplete && report.deleted == 0)
+      let preferences = damaged.deletingLastPathComponent()
+      let error = #expect(throws: LegacyError.self) {
+        try journal.exportStore(.defaults, to: preferences, replacing: true)
+      }
+      #expect(error?.code == .alreadyExists)
+      #expect(try Data(contentsOf: damaged) == before)
+      let out = folder.url.appending(path: "out")
+      #expect(try journal.exportStore(.defaults, to: out).items == 2)
+      // Now it can be read.
+      #expect(try journal.importStore(.defaults(file(whole))).isComplete)
+      #expect(try journal.exportStore(.defaults, to: preferences, replacing: true).isComplete)
+    }
+  }
+
   @Test func anItemThatIsTooLargeIsNotRemovedFromItsFile() throws {
     try withTemporaryFolder { folder in
       let large = String(repeating: "text", count: 5 << 20)
