@@ -209,6 +209,32 @@ import Testing
     }
   }
 
+  /// Both containers had the number -1, so the new one was exported as the old one.
+  @Test func aKeptContainerDoesNotReplaceANewOne() throws {
+    try withTemporaryFolder { folder in
+      /// An archive of a dictionary in which two keys have the same container.
+      func file(_ className: String, _ keys: [String], _ names: [String]) throws -> LegacyStore {
+        let persons = names.map { ArchiveNode.Value.node(Made.person($0, "1")) }
+        let container = ArchiveNode(ArchivedClass(className), ["list": .array(persons)])
+        let pairs = keys.map { (key: ArchiveNode.Value.string($0), value: ArchiveNode.Value.node(container)) }
+        return try .archives([folder.write("store", ArchiveNode.dictionary(pairs).archived())])
+      }
+      let journal = try folder.journal()
+      try journal.importStore(file("Store", ["a", "b"], ["Ana", "Bo"]))
+      let second = try file("Shop", ["c", "d"], ["Cy", "Di"])
+      try journal.importStore(second)
+      #expect(try journal.importStore(second).revisions.isEmpty)
+      let out = folder.url.appending(path: "out")
+      #expect(try journal.exportStore(.archive, to: out).items == 4)
+      let root = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "store"))).root
+      var classes: [String: String] = [:]
+      for (key, value) in try root?.dictionary?.pairs() ?? [] {
+        if let key = try key.string, case .object(let object) = value { classes[key] = object.className }
+      }
+      #expect(classes["a"] == "Store" && classes["c"] == "Shop" && classes["d"] == "Shop")
+    }
+  }
+
   @Test func anItemThatIsTooLargeIsNotRemovedFromItsFile() throws {
     try withTemporaryFolder { folder in
       let large = String(repeating: "text", count: 5 << 20)

@@ -141,7 +141,7 @@ struct StoreMerge {
         + memory.groups.filter { draft.state.category($0.category) != nil }.map(\.list)
     ).subtracting(store.lists)
     memory.files.merge(resolved(store.files)) { old, new in
-      Layout.keeping(old, in: new, unread.contains) ?? new
+      Layout.keeping(old, in: new, unread.contains)
     }
     memory.classes.merge(store.classes)
     // A folder of bugs is always read as a whole.
