@@ -235,6 +235,55 @@ import Testing
     }
   }
 
+  /// They stayed, and the export wrote them again.
+  @Test func theItemsOfANestedListThatBecameEmptyAreDeleted() throws {
+    try withTemporaryFolder { folder in
+      func list(_ second: [[String: Int]]) throws -> LegacyStore {
+        try .propertyLists([
+          folder.write("Lists.plist", Made.propertyList(["a": [["x": 1]], "b": second]))
+        ])
+      }
+      func container(_ names: [String]) throws -> LegacyStore {
+        let container = ArchiveNode(
+          ArchivedClass("Store"),
+          [
+            "friends": .array(names.map { .node(Made.person($0, "1")) }),
+            "others": .array([.node(Made.person("Cy", "3"))]),
+          ])
+        return try .archives([folder.write("store", container.archived())])
+      }
+      for (number, (source, first, second)) in [
+        (LegacyStore.Source.plist, try list([["y": 2], ["y": 3]]), try list([])),
+        (.archive, try container(["Ana", "Bo"]), try container([])),
+      ].enumerated() {
+        let journal = try folder.journal("\(number).journal")
+        #expect(try journal.importStore(first).added == 3)
+        #expect(try journal.importStore(second).deleted == 2)
+        #expect(try journal.importStore(second).revisions.isEmpty)
+        let out = folder.url.appending(path: "out\(number)")
+        let report = try journal.exportStore(source, to: out)
+        #expect(report.items == 1 && report.isComplete)
+      }
+    }
+  }
+
+  /// The list was exported in its place.
+  @Test func aValueInPlaceOfANestedListIsExported() throws {
+    try withTemporaryFolder { folder in
+      func write(_ value: Any) throws -> URL {
+        try folder.write("Lists.plist", Made.propertyList(["a": [["x": 1]], "b": value]))
+      }
+      let journal = try folder.journal()
+      try journal.importStore(.propertyLists([write([["y": 2], ["y": 3]])]))
+      #expect(try journal.importStore(.propertyLists([write(5)])).deleted == 0)
+      let out = folder.url.appending(path: "out")
+      let report = try journal.exportStore(.plist, to: out)
+      #expect(report.problems.map(\.place) == ["Lists.plist:b"] && !report.isComplete)
+      let values = try #require(Made.readValue(out.appending(path: "Lists.plist")) as? [String: Any])
+      #expect(values["b"] as? Int == 5)
+    }
+  }
+
   @Test func anItemThatIsTooLargeIsNotRemovedFromItsFile() throws {
     try withTemporaryFolder { folder in
       let large = String(repeating: "text", count: 5 << 20)

@@ -86,7 +86,7 @@ enum Layout {
   }
 
   /// A new layout, with the gaps of an older one for lists that still have items but were not read: because their part
-  /// of the file is damaged, was not to be read, or is absent.
+  /// of the file is damaged, was not to be read, or is absent. A value that took the place of a list stays.
   /// - Parameter isOpen: whether a list has items but was not read.
   static func keeping(_ old: FieldValue, in new: FieldValue, _ isOpen: (String) -> Bool) -> FieldValue {
     var numbers = KeptNumbers(old, new)
@@ -109,10 +109,43 @@ enum Layout {
       return .array(elements)
     }
     guard let older = old.dictionary, var members = new.dictionary, isLike(old, new) else {
-      return lists(in: new).isEmpty ? numbers.renumbering(old) : new
+      return isUnread(new) ? numbers.renumbering(old) : new
     }
     for (key, member) in older.sorted(by: { $0.key < $1.key }) {
       members[key] = keeping(member, in: members[key], &numbers, isOpen)
+    }
+    return .dictionary(members)
+  }
+
+  /// Whether a literal may be an archive that is damaged or was not to be read, or a list without its unreadable elements.
+  private static func isUnread(_ literal: FieldValue) -> Bool {
+    literal == .null || literal.data != nil || literal.imageName != nil || literal.isEmptyList
+      || literal.array?.allSatisfy { $0.data != nil || $0.imageName != nil } ?? false
+  }
+
+  /// A new layout, with the gaps of an older one for lists that have become empty. A reader finds lists by their
+  /// elements, except at the top.
+  /// - Parameter lists: the lists of the new layout. Those that have become empty are added.
+  static func findingEmptyLists(
+    _ old: FieldValue, in new: FieldValue, _ lists: inout Set<String>
+  ) -> FieldValue {
+    if let name = gap(old) {
+      guard old[element] == nil, new.isEmptyList, new[Reference.id] == nil, lists.insert(name).inserted else {
+        return new
+      }
+      guard var members = old.dictionary else { return new }
+      (members[skipped], members[places]) = (nil, nil)
+      return .dictionary(members)
+    }
+    if let older = old.array, let newer = new.array {
+      return .array(
+        newer.enumerated().map { index, value in
+          index < older.count ? findingEmptyLists(older[index], in: value, &lists) : value
+        })
+    }
+    guard let older = old.dictionary, var members = new.dictionary, isLike(old, new) else { return new }
+    for (key, member) in older.sorted(by: { $0.key < $1.key }) {
+      if let value = members[key] { members[key] = findingEmptyLists(member, in: value, &lists) }
     }
     return .dictionary(members)
   }
