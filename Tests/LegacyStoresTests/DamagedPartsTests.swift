@@ -271,7 +271,7 @@ import Testing
   @Test func aValueInPlaceOfANestedListIsExported() throws {
     try withTemporaryFolder { folder in
       func write(_ value: Any) throws -> URL {
-        try folder.write("Lists.plist", Made.propertyList(["a": [["x": 1]], "b": value]))
+        try folder.write("Lists.plist", Made.propertyList(["a": [["x": 1]], "b": value] as [String: Any]))
       }
       let journal = try folder.journal()
       try journal.importStore(.propertyLists([write([["y": 2], ["y": 3]])]))
@@ -281,6 +281,25 @@ import Testing
       #expect(report.problems.map(\.place) == ["Lists.plist:b"] && !report.isComplete)
       let values = try #require(Made.readValue(out.appending(path: "Lists.plist")) as? [String: Any])
       #expect(values["b"] as? Int == 5)
+    }
+  }
+
+  @Test func anExportOfAnEarlierStateDoesNotReplaceAFileThatWasNotReadCompletely() throws {
+    try withTemporaryFolder { folder in
+      func file(_ second: Int) throws -> LegacyStore {
+        let entries = [list([2, second], of: 3), person("Ana", of: 3), person("Bo", of: 3)]
+        return try .archives([folder.write("people/persons", archive(entries))])
+      }
+      let journal = try folder.journal()
+      try journal.importStore(file(3))
+      let earlier = journal.head.revision
+      #expect(try !journal.importStore(file(77)).isComplete)
+      let people = folder.url.appending(path: "people")
+      let before = try Data(contentsOf: people.appending(path: "persons"))
+      #expect(throws: LegacyError.self) {
+        try journal.exportStore(.archive, asOf: .revision(earlier), to: people, replacing: true)
+      }
+      #expect(try Data(contentsOf: people.appending(path: "persons")) == before)
     }
   }
 
