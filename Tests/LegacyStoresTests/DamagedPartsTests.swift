@@ -181,6 +181,128 @@ import Testing
     }
   }
 
+  /// The export has the items of the earlier import in its place.
+  @Test func anArchiveInPreferencesThatCanNoLongerBeReadIsNotReplaced() throws {
+    try withTemporaryFolder { folder in
+      let whole = Data(try Made.persons([("Ana", "1"), ("Bo", "2")]))
+      func file(_ archive: Data) throws -> URL {
+        try folder.write(
+          "preferences/app.plist", Made.propertyList(["people": archive, "launches": 1] as [String: Any]))
+      }
+      let journal = try folder.journal()
+      #expect(try journal.importStore(.defaults(file(whole))).isComplete)
+      let damaged = try file(whole.prefix(whole.count / 2))
+      let before = try Data(contentsOf: damaged)
+      let report = try journal.importStore(.defaults(damaged))
+      #expect(!report.isComplete && report.deleted == 0)
+      let preferences = damaged.deletingLastPathComponent()
+      let error = #expect(throws: LegacyError.self) {
+        try journal.exportStore(.defaults, to: preferences, replacing: true)
+      }
+      #expect(error?.code == .alreadyExists)
+      #expect(try Data(contentsOf: damaged) == before)
+      let out = folder.url.appending(path: "out")
+      #expect(try journal.exportStore(.defaults, to: out).items == 2)
+      // Now it can be read.
+      #expect(try journal.importStore(.defaults(file(whole))).isComplete)
+      #expect(try journal.exportStore(.defaults, to: preferences, replacing: true).isComplete)
+    }
+  }
+
+  /// Both containers had the number -1, so the new one was exported as the old one.
+  @Test func aKeptContainerDoesNotReplaceANewOne() throws {
+    try withTemporaryFolder { folder in
+      /// An archive of a dictionary in which two keys have the same container.
+      func file(_ className: String, _ keys: [String], _ names: [String]) throws -> LegacyStore {
+        let persons = names.map { ArchiveNode.Value.node(Made.person($0, "1")) }
+        let container = ArchiveNode(ArchivedClass(className), ["list": .array(persons)])
+        let pairs = keys.map { (key: ArchiveNode.Value.string($0), value: ArchiveNode.Value.node(container)) }
+        return try .archives([folder.write("store", ArchiveNode.dictionary(pairs).archived())])
+      }
+      let journal = try folder.journal()
+      try journal.importStore(file("Store", ["a", "b"], ["Ana", "Bo"]))
+      let second = try file("Shop", ["c", "d"], ["Cy", "Di"])
+      try journal.importStore(second)
+      #expect(try journal.importStore(second).revisions.isEmpty)
+      let out = folder.url.appending(path: "out")
+      #expect(try journal.exportStore(.archive, to: out).items == 4)
+      let root = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "store"))).root
+      var classes: [String: String] = [:]
+      for (key, value) in try root?.dictionary?.pairs() ?? [] {
+        if let key = try key.string, case .object(let object) = value { classes[key] = object.className }
+      }
+      #expect(classes["a"] == "Store" && classes["c"] == "Shop" && classes["d"] == "Shop")
+    }
+  }
+
+  /// They stayed, and the export wrote them again.
+  @Test func theItemsOfANestedListThatBecameEmptyAreDeleted() throws {
+    try withTemporaryFolder { folder in
+      func list(_ second: [[String: Int]]) throws -> LegacyStore {
+        try .propertyLists([
+          folder.write("Lists.plist", Made.propertyList(["a": [["x": 1]], "b": second]))
+        ])
+      }
+      func container(_ names: [String]) throws -> LegacyStore {
+        let container = ArchiveNode(
+          ArchivedClass("Store"),
+          [
+            "friends": .array(names.map { .node(Made.person($0, "1")) }),
+            "others": .array([.node(Made.person("Cy", "3"))]),
+          ])
+        return try .archives([folder.write("store", container.archived())])
+      }
+      for (number, (source, first, second)) in [
+        (LegacyStore.Source.plist, try list([["y": 2], ["y": 3]]), try list([])),
+        (.archive, try container(["Ana", "Bo"]), try container([])),
+      ].enumerated() {
+        let journal = try folder.journal("\(number).journal")
+        #expect(try journal.importStore(first).added == 3)
+        #expect(try journal.importStore(second).deleted == 2)
+        #expect(try journal.importStore(second).revisions.isEmpty)
+        let out = folder.url.appending(path: "out\(number)")
+        let report = try journal.exportStore(source, to: out)
+        #expect(report.items == 1 && report.isComplete)
+      }
+    }
+  }
+
+  /// The list was exported in its place.
+  @Test func aValueInPlaceOfANestedListIsExported() throws {
+    try withTemporaryFolder { folder in
+      func write(_ value: Any) throws -> URL {
+        try folder.write("Lists.plist", Made.propertyList(["a": [["x": 1]], "b": value] as [String: Any]))
+      }
+      let journal = try folder.journal()
+      try journal.importStore(.propertyLists([write([["y": 2], ["y": 3]])]))
+      #expect(try journal.importStore(.propertyLists([write(5)])).deleted == 0)
+      let out = folder.url.appending(path: "out")
+      let report = try journal.exportStore(.plist, to: out)
+      #expect(report.problems.map(\.place) == ["Lists.plist:b"] && !report.isComplete)
+      let values = try #require(Made.readValue(out.appending(path: "Lists.plist")) as? [String: Any])
+      #expect(values["b"] as? Int == 5)
+    }
+  }
+
+  @Test func anExportOfAnEarlierStateDoesNotReplaceAFileThatWasNotReadCompletely() throws {
+    try withTemporaryFolder { folder in
+      func file(_ second: Int) throws -> LegacyStore {
+        let entries = [list([2, second], of: 3), person("Ana", of: 3), person("Bo", of: 3)]
+        return try .archives([folder.write("people/persons", archive(entries))])
+      }
+      let journal = try folder.journal()
+      try journal.importStore(file(3))
+      let earlier = journal.head.revision
+      #expect(try !journal.importStore(file(77)).isComplete)
+      let people = folder.url.appending(path: "people")
+      let before = try Data(contentsOf: people.appending(path: "persons"))
+      #expect(throws: LegacyError.self) {
+        try journal.exportStore(.archive, asOf: .revision(earlier), to: people, replacing: true)
+      }
+      #expect(try Data(contentsOf: people.appending(path: "persons")) == before)
+    }
+  }
+
   @Test func anItemThatIsTooLargeIsNotRemovedFromItsFile() throws {
     try withTemporaryFolder { folder in
       let large = String(repeating: "text", count: 5 << 20)

@@ -106,6 +106,22 @@ import Testing
     }
   }
 
+  /// The export took it for one that the bug no longer has, and removed it.
+  @Test func aPictureThatBecomesUnreadableDuringTheImportIsNotRemoved() throws {
+    try withTemporaryFolder { folder in
+      let bugs = try makeBugs(folder)
+      let journal = try folder.journal()
+      let store = try LegacyStore.scaryBugs(in: bugs)
+      let picture = bugs.appending(path: "1.scarybug/fullImage.jpg")
+      let before = try Data(contentsOf: picture)
+      try FileManager.default.removeItem(at: picture)
+      #expect(try !journal.importStore(store).isComplete)
+      try before.write(to: picture)
+      #expect(throws: LegacyError.self) { try journal.exportStore(.scarybugs, to: bugs, replacing: true) }
+      #expect(try Data(contentsOf: picture) == before)
+    }
+  }
+
   @Test func bugsWithMissingPartsAreImported() throws {
     try withTemporaryFolder { folder in
       try folder.write("bugs/1.scarybug/fullImage.jpg", Made.jpeg)

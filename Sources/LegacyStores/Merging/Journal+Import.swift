@@ -35,9 +35,12 @@ extension Journal where State == Catalog {
     report.problems = store.problems
     let images = store.items.flatMap(\.images) + store.images
     let intake = BlobIntake(self, ImportMemory(state, store.source, name: store.name))
+    // The paths of pictures that could not be read.
+    var unread: Set<String> = []
     let stored = zip(images, try intake.take(images) { progress($0, images.count) }).map { image, result in
       do { return try result.get() } catch {
         report.note(image.name, "\(error)", isLoss: true)
+        if case .file(_, let folder, let name) = image.content { unread.insert("\(folder)/\(name)") }
         return nil
       }
     }
@@ -62,6 +65,7 @@ extension Journal where State == Catalog {
           start: max(1, self.base?.revision ?? 1),
           past: { try past.attributes(of: $0, asOf: $1) },
           memory: memory)
+        merge.store.incompleteFiles.formUnion(unread)
         return (try merge.run(&draft, limit: limit), merge.report)
       }
       isComplete = commit.value.0

@@ -14,7 +14,7 @@ import Foundation
 ///
 /// The result depends only on the store and the catalog, so running an interrupted import again continues it.
 struct StoreMerge {
-  let store: LegacyStore
+  var store: LegacyStore
   let fingerprints: [Data]
   /// The blobs of each item's images. Nil for an image that can't be read.
   let blobs: [[Blob?]]
@@ -54,6 +54,11 @@ struct StoreMerge {
   /// Changes items up to a limit.
   /// - Returns: whether everything is merged.
   mutating func run(_ draft: inout Draft<Catalog>, limit: Budget) throws -> Bool {
+    // In a file that was not read completely, a list may be empty because its elements are unreadable.
+    for (name, file) in store.files where !store.incompleteFiles.contains(name) {
+      guard let old = memory.files[name] else { continue }
+      store.files[name] = Layout.findingEmptyLists(old, in: file, &store.lists)
+    }
     let hasReferences = store.items.contains(where: \.refersToItems)
     // Items that refer to each other are added in one entry, so that no state has only some of them.
     budget = hasReferences ? Budget() : limit
@@ -141,7 +146,7 @@ struct StoreMerge {
         + memory.groups.filter { draft.state.category($0.category) != nil }.map(\.list)
     ).subtracting(store.lists)
     memory.files.merge(resolved(store.files)) { old, new in
-      Layout.keeping(old, in: new, unread.contains) ?? new
+      Layout.keeping(old, in: new, unread.contains)
     }
     memory.classes.merge(store.classes)
     // A folder of bugs is always read as a whole.

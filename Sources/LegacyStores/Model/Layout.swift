@@ -86,26 +86,117 @@ enum Layout {
   }
 
   /// A new layout, with the gaps of an older one for lists that still have items but were not read: because their part
-  /// of the file is damaged, was not to be read, or is absent.
-  /// - Parameters:
-  ///   - new: the new layout; nil if the file no longer has this part.
-  ///   - isOpen: whether a list has items but was not read.
-  static func keeping(_ old: FieldValue, in new: FieldValue?, _ isOpen: (String) -> Bool) -> FieldValue? {
+  /// of the file is damaged, was not to be read, or is absent. A value that took the place of a list stays.
+  /// - Parameter isOpen: whether a list has items but was not read.
+  static func keeping(_ old: FieldValue, in new: FieldValue, _ isOpen: (String) -> Bool) -> FieldValue {
+    var numbers = KeptNumbers(old, new)
+    return keeping(old, in: new, &numbers, isOpen) ?? new
+  }
+
+  /// - Parameter new: the new layout; nil if the file no longer has this part.
+  private static func keeping(
+    _ old: FieldValue, in new: FieldValue?, _ numbers: inout KeptNumbers, _ isOpen: (String) -> Bool
+  ) -> FieldValue? {
     guard lists(in: old).contains(where: isOpen) else { return new }
-    guard let new else { return old }
+    guard let new else { return numbers.renumbering(old) }
+    if let older = old.array, let newer = new.array {
+      var elements: [FieldValue] = []
+      for index in 0..<max(older.count, newer.count) {
+        var element = index < newer.count ? newer[index] : nil
+        if index < older.count { element = keeping(older[index], in: element, &numbers, isOpen) }
+        if let element { elements.append(element) }
+      }
+      return .array(elements)
+    }
+    guard let older = old.dictionary, var members = new.dictionary, isLike(old, new) else {
+      return isUnread(new) ? numbers.renumbering(old) : new
+    }
+    for (key, member) in older.sorted(by: { $0.key < $1.key }) {
+      members[key] = keeping(member, in: members[key], &numbers, isOpen)
+    }
+    return .dictionary(members)
+  }
+
+  /// Whether a literal may be an archive that is damaged or was not to be read, or a list without its unreadable elements.
+  private static func isUnread(_ literal: FieldValue) -> Bool {
+    literal == .null || literal.data != nil || literal.imageName != nil || literal.isEmptyList
+      || literal.array?.allSatisfy { $0.data != nil || $0.imageName != nil } ?? false
+  }
+
+  /// A new layout, with the gaps of an older one for lists that have become empty. A reader finds lists by their
+  /// elements, except at the top.
+  /// - Parameter lists: the lists of the new layout. Those that have become empty are added.
+  static func findingEmptyLists(
+    _ old: FieldValue, in new: FieldValue, _ lists: inout Set<String>
+  ) -> FieldValue {
+    if let name = gap(old) {
+      guard old[element] == nil, new.isEmptyList, new[Reference.id] == nil, lists.insert(name).inserted else {
+        return new
+      }
+      guard var members = old.dictionary else { return new }
+      (members[skipped], members[places]) = (nil, nil)
+      return .dictionary(members)
+    }
     if let older = old.array, let newer = new.array {
       return .array(
-        (0..<max(older.count, newer.count)).compactMap { index in
-          let element = index < newer.count ? newer[index] : nil
-          return index < older.count ? keeping(older[index], in: element, isOpen) : element
+        newer.enumerated().map { index, value in
+          index < older.count ? findingEmptyLists(older[index], in: value, &lists) : value
         })
     }
-    guard let older = old.dictionary, var members = new.dictionary, gap(old) == nil, gap(new) == nil,
-      !new.isReference, old.objectClass == new.objectClass, (old[archive] == nil) == (new[archive] == nil),
+    guard let older = old.dictionary, var members = new.dictionary, isLike(old, new) else { return new }
+    for (key, member) in older.sorted(by: { $0.key < $1.key }) {
+      if let value = members[key] { members[key] = findingEmptyLists(member, in: value, &lists) }
+    }
+    return .dictionary(members)
+  }
+
+  /// Whether the members of two dictionaries have the same meaning.
+  private static func isLike(_ old: FieldValue, _ new: FieldValue) -> Bool {
+    gap(old) == nil && gap(new) == nil && !new.isReference && old.objectClass == new.objectClass
+      && (old[archive] == nil) == (new[archive] == nil)
       // The values of a dictionary in the explicit form are found by their positions.
-      old["NS.keys"].isIdentical(to: new["NS.keys"])
-    else { return lists(in: new).isEmpty ? old : new }
-    for (key, member) in older { members[key] = keeping(member, in: members[key], isOpen) }
+      && old["NS.keys"].isIdentical(to: new["NS.keys"])
+  }
+}
+
+/// Gives the objects in the kept parts of an older layout other numbers than those of the new layout, because each
+/// import counts from the start.
+private struct KeptNumbers {
+  private let taken: Set<Int>
+  private var lowest: Int
+
+  init(_ old: FieldValue, _ new: FieldValue) {
+    taken = Self.numbers(in: new)
+    lowest = min(0, taken.min() ?? 0, Self.numbers(in: old).min() ?? 0)
+  }
+
+  private static func numbers(in layout: FieldValue) -> Set<Int> {
+    var numbers: Set<Int> = []
+    layout.forEachValue { if let number = $0[Reference.id]?.integer { numbers.insert(number) } }
+    return numbers
+  }
+
+  /// A part of the older layout. A number stays if it is free, so the next import changes nothing. A reference to an
+  /// object outside the part becomes nil.
+  mutating func renumbering(_ part: FieldValue) -> FieldValue {
+    var numbers: [Int: Int] = [:]
+    for number in Self.numbers(in: part).sorted() {
+      if taken.contains(number) { lowest -= 1 }
+      numbers[number] = taken.contains(number) ? lowest : number
+    }
+    return Self.replacing(numbers, in: part)
+  }
+
+  private static func replacing(_ numbers: [Int: Int], in value: FieldValue) -> FieldValue {
+    if let target = value.target(Reference.ref) {
+      return numbers[target].map { Reference.make(Reference.ref, $0) } ?? .null
+    }
+    if let elements = value.array { return .array(elements.map { replacing(numbers, in: $0) }) }
+    guard let old = value.dictionary else { return value }
+    var members = old.mapValues { replacing(numbers, in: $0) }
+    if let number = old[Reference.id]?.integer.flatMap({ numbers[$0] }) {
+      members[Reference.id] = .integer(Int64(number))
+    }
     return .dictionary(members)
   }
 }

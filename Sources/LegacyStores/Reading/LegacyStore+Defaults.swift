@@ -66,7 +66,8 @@ struct DefaultsReader {
   private static let depthLimit = 64
   let mapping: FieldMapping
   var merge = ArchiveMerge(store: LegacyStore(.defaults))
-  /// Whether an archive is incomplete. One that can't be read at all is preserved as data.
+  /// Whether an archive is incomplete or can't be read at all. The latter is preserved as data, unless the journal has
+  /// items of an earlier import from it: an export then writes these instead.
   private(set) var isIncomplete = false
   /// Different keys can lead to one name of a list, because a key may contain the separators.
   private var listNames = ImageNames()
@@ -124,6 +125,7 @@ struct DefaultsReader {
       return merge.add(reader, isOneOfSeveral: false)
     } catch {
       merge.store.problems.append(LegacyProblem(path, "\(error)"))
+      isIncomplete = true
       return nil
     }
   }

@@ -60,9 +60,11 @@ extension Journal where State == Catalog {
     report.revision = version.revision
     report.items = export.itemCount
     report.problems = export.problems
+    // The files may be those of the latest import, also if an earlier state is exported.
+    let latest = ImportMemory(state, source, name: memory.name)
     try target.write(
-      export.files, replacing: replacing, incomplete: memory.incomplete, ownsBugs: source == .scarybugs,
-      &report)
+      export.files, replacing: replacing, incomplete: memory.incomplete.union(latest.incomplete),
+      ownsBugs: source == .scarybugs, &report)
     return report
   }
 }
