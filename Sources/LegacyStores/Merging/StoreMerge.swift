@@ -130,7 +130,7 @@ struct StoreMerge {
     else { return }
     report.note(
       store.source.rawValue,
-      "no element is one of the previous import, so all elements of that count as removed; if the files are those of "
+      "no element is one of the previous import, so all its elements count as removed; if the files are those of "
         + "another app or device, restore the state before this import, and import them with --store NAME (in Swift, "
         + "name)")
   }

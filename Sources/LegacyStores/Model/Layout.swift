@@ -117,7 +117,8 @@ enum Layout {
     return .dictionary(members)
   }
 
-  /// Whether a literal may be an archive that is damaged or was not to be read, or a list without its unreadable elements.
+  /// Whether a literal may be an archive that is damaged or was not to be read, or a list without its unreadable
+  /// elements.
   private static func isUnread(_ literal: FieldValue) -> Bool {
     literal == .null || literal.data != nil || literal.imageName != nil || literal.isEmptyList
       || literal.array?.allSatisfy { $0.data != nil || $0.imageName != nil } ?? false
