@@ -145,7 +145,7 @@ import Testing
     try withWatchedLedger { journal, storage in
       try journal.commit { _ = try $0.open(owner: "Ana") }
       try journal.takeSnapshot()
-      storage.failureAfter.withLock { $0 = (0, { .refused(JournalError(.outOfResources, "not now")) }) }
+      storage.failureAfter.withLock { $0 = (1, { .refused(JournalError(.outOfResources, "not now")) }) }
       let error = failure { try journal.commit { _ = try $0.open(owner: "Bob") } }
       #expect(error?.code == .outOfResources)
       for owner in ["Bob", "Eve"] { try journal.commit { _ = try $0.open(owner: owner) } }
