@@ -171,6 +171,8 @@ package final class PostgresServer: Sendable {
       all="$(echo $(ps -o pid= --ppid \(pid))) \(pid)"
       kill -9 $all 2>/dev/null
       while ps -o stat= -p "$all" | grep -q '^[^Z]'; do sleep 0.01; done
+      # A new server looks for the old one by its number, which a process keeps until its parent knows of its end.
+      while kill -0 \(pid) 2>/dev/null; do sleep 0.01; done
       """
     try Self.runProgram("sh", ["-c", script])
   }
