@@ -114,9 +114,7 @@ import Testing
         return time / .seconds(1)
       }
     }
-    var best = Double.infinity
-    for _ in 0..<2 { best = min(best, try time(1_000) / time(250)) }
-    #expect(best < 8)
+    #expect(try leastRatio(1_000, to: 250, of: time) < 8)
   }
 
   /// Each item decoded the entries of both changes again if they were larger than the journal's cache of entries.
@@ -145,9 +143,7 @@ import Testing
         return time / .seconds(1)
       }
     }
-    var best = Double.infinity
-    for _ in 0..<2 { best = min(best, try time(900) / time(300)) }
-    #expect(best < 15)
+    #expect(try leastRatio(900, to: 300, of: time) < 15)
   }
 
   @Test func aChangeInTheJournalStaysUntilTheFileChangesTheSameAttribute() throws {

@@ -355,13 +355,7 @@ import Testing
       #expect(journal.state.categories.map(\.name) == ["Food"])
       let out = folder.url.appending(path: "out")
       try journal.exportStore(.archive, to: out)
-      guard
-        case .object(let object)? = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "store")))
-          .root
-      else {
-        Issue.record("there is no object in the export")
-        return
-      }
+      let object = try Made.root(of: out.appending(path: "store"))
       #expect(object.className == "DataSource")
       #expect(try object["version"]?.integer == 3)
       #expect(try object["pois"]?.array?.count == 1 && object["categories"]?.array?.count == 1)

@@ -2,6 +2,7 @@ import CatalogModel
 import Foundation
 import KeyedArchiving
 import TestSupport
+import Testing
 
 @testable import LegacyStores
 
@@ -56,6 +57,13 @@ enum Made {
     let node = ArchiveNode(
       ArchivedClass(className), ["Title": title.map { .string($0) } ?? .null, "Rating": .float(rating)])
     return try ArchiveNode.archive(["Data": .node(node)])
+  }
+
+  /// The object at the root of an archive.
+  static func root(of file: URL) throws -> ArchivedObject {
+    let root = try KeyedArchive(ArchiveBytes(contentsOf: file)).root
+    let object: ArchivedObject? = if case .object(let object)? = root { object } else { nil }
+    return try #require(object)
   }
 
   /// A property list in XML, as Foundation writes it.

@@ -7,6 +7,14 @@ package func processorTime(of body: () throws -> Void) rethrows -> Duration {
   return processorTimeOfThread() - start
 }
 
+/// How many times as long work of a large size takes as of a small one: the least of two measurements, because a busy
+/// machine only adds to a ratio.
+package func leastRatio(_ large: Int, to small: Int, of time: (Int) throws -> Double) rethrows -> Double {
+  var best = Double.infinity
+  for _ in 0..<2 { best = min(best, try time(large) / time(small)) }
+  return best
+}
+
 /// The processor time that this thread has taken.
 package func processorTimeOfThread() -> Duration { time(of: CLOCK_THREAD_CPUTIME_ID) }
 

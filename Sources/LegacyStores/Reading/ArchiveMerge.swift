@@ -9,7 +9,7 @@ import Foundation
 struct ArchiveMerge {
   var store: LegacyStore
   /// Gives the store's own images their names.
-  var imageNames = ImageNames()
+  var imageNames = UniqueNames()
   /// Objects that a file reaches only through their categories, to be matched at the end.
   private var derived: [(item: LegacyItem, file: Int)] = []
   private var fileCount = 0

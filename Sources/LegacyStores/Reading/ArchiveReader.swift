@@ -48,7 +48,7 @@ final class ArchiveReader {
   private(set) var categories: [LegacyCategory] = []
   private(set) var lists: Set<String> = []
   /// The names of lists that are taken. Different keys can lead to one name, because a key may contain the separator.
-  private(set) var listNames: ImageNames
+  private(set) var listNames: UniqueNames
   /// Lists with an unreadable element.
   private(set) var incompleteLists: Set<String> = []
   private(set) var images: [LegacyImage] = []
@@ -67,7 +67,7 @@ final class ArchiveReader {
   ///   - plainKind: the kind of items without a class.
   init(
     _ archive: KeyedArchive, _ survey: ClassSurvey, _ mapping: FieldMapping, name: String,
-    listNames: ImageNames = ImageNames(), plainKind: String
+    listNames: UniqueNames = UniqueNames(), plainKind: String
   ) throws {
     self.archive = archive
     objects = ObjectReader(archive)

@@ -10,10 +10,10 @@ struct ItemPlan {
     let type: KnownKind.ValueType?
     var otherPaths: [String] = []
 
+    var paths: [String] { [path] + otherPaths }
+
     /// The first of the paths under which an object has a value.
-    func path(in fields: [String: FieldValue]) -> String? {
-      ([path] + otherPaths).first { fields.value(at: $0) != nil }
-    }
+    func path(in fields: [String: FieldValue]) -> String? { paths.first { fields.value(at: $0) != nil } }
   }
 
   let kind: String
@@ -96,8 +96,7 @@ struct ItemPlan {
   /// The attributes that come from a field.
   func attributes(from key: String, className: String) -> Set<String> {
     var attributes: Set<String> = [key, "\(className.isEmpty ? kind : className).\(key)"]
-    for move in moves
-    where ([move.path] + move.otherPaths).contains(where: { $0 == key || $0.hasPrefix(key + ".") }) {
+    for move in moves where move.paths.contains(where: { $0 == key || $0.hasPrefix(key + ".") }) {
       attributes.insert(String(move.attribute.prefix { $0 != "." }))
     }
     return attributes

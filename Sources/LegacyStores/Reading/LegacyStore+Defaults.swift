@@ -70,7 +70,7 @@ struct DefaultsReader {
   /// items of an earlier import from it: an export then writes these instead.
   private(set) var isIncomplete = false
   /// Different keys can lead to one name of a list, because a key may contain the separators.
-  private var listNames = ImageNames()
+  private var listNames = UniqueNames()
 
   init(mapping: FieldMapping) { self.mapping = mapping }
 

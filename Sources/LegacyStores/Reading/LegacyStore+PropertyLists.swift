@@ -84,9 +84,9 @@ extension LegacyStore {
 struct PropertyListReader {
   var store: LegacyStore
   let mapping: FieldMapping
-  private var imageNames = ImageNames()
+  private var imageNames = UniqueNames()
   /// Different keys can lead to one name of a list, because a key may contain the separator.
-  private var listNames = ImageNames()
+  private var listNames = UniqueNames()
 
   init(store: LegacyStore, mapping: FieldMapping) { (self.store, self.mapping) = (store, mapping) }
 
@@ -122,7 +122,7 @@ struct PropertyListReader {
     let start = store.items.count
     var skipped: [(element: FieldValue, place: Int)] = []
     for (index, element) in elements.enumerated() {
-      var names = ImageNames()
+      var names = UniqueNames()
       var images: [LegacyImage] = []
       let content = names.moving(element, at: "", to: &images)
       if var item = items.item(content, noting: &store.classes) {

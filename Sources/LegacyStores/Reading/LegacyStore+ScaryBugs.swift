@@ -78,7 +78,7 @@ struct ScaryBugReader {
     }
     item.key = name
     // An export makes the image with the name of a picture that picture, so no other file may have the name.
-    var imageNames = ImageNames()
+    var imageNames = UniqueNames()
     for picture in Self.pictures.values { _ = imageNames.unused(picture) }
     item.renameImages { imageNames.unused($0) }
     for file in names where file != Self.dataFile {

@@ -49,7 +49,7 @@ struct ObjectReader {
   private var valueCount = 0
   private var valuesLeft: Int
   private var bytesLeft: Int
-  private var imageNames = ImageNames()
+  private var imageNames = UniqueNames()
   private var firstNumber = 1
   /// The number of each object in this item, by its UID.
   private var numbers: [Int: Int] = [:]
@@ -67,7 +67,7 @@ struct ObjectReader {
   /// Begins another item, or another value of a layout, whose values have no numbers in common.
   mutating func begin(countsOn: Bool = false) {
     firstNumber = countsOn ? firstNumber + numbers.count : 1
-    (images, imageNames) = ([], ImageNames())
+    (images, imageNames) = ([], UniqueNames())
     (problems, unreadable) = ([], [])
     (valueCount, numbers, isReferredTo, openCollections) = (0, [:], [], [])
   }

@@ -1,13 +1,10 @@
 import CatalogModel
 import Foundation
 
-/// Gives each image of an item a name of its own, and each list of a file.
-struct ImageNames {
-  /// Larger data becomes an image, because attributes should be small.
-  private static let inlineByteLimit = 64 << 10
-
+/// Gives each image of an item a name of its own, or each list of a file.
+struct UniqueNames {
   private var taken: Set<String> = []
-  /// How many images have requested each name.
+  /// How often each name was wanted.
   private var namesakes: [String: Int] = [:]
 
   /// The name, with a number if it is taken.
@@ -19,6 +16,12 @@ struct ImageNames {
     }
     return name
   }
+}
+
+// Images.
+extension UniqueNames {
+  /// Larger data becomes an image, because attributes should be small.
+  private static var inlineByteLimit: Int { 64 << 10 }
 
   /// The image for data at a path of keys. Nil for small data that is no picture.
   mutating func image(of data: Data, at path: String) -> LegacyImage? {
