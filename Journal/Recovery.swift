@@ -188,15 +188,9 @@ struct Recovery<State: EventSourced> {
       return (Version(head: try replay.head(at: newest), state: State()), 0, EventTally())
     }
     try chain.load(through: newest, in: log, isInUse: isInUse)
-    var start = chain.start(atOrBefore: newest)
-    var (version, replayed) = try replay.version(through: newest, from: start, checking: chain.faults)
-    chain.noteErasure(at: replayed.newestErasure)
-    if chain.removeOutdated() {
-      start = chain.start(atOrBefore: newest)
-      (version, replayed) = try replay.version(through: newest, from: start, checking: chain.faults)
-    }
+    let opened = try chain.version(through: newest, replay)
     try replay.checkDigests(from: mark?.revision ?? newest, through: newest, mark: mark)
-    return (version, start.eventCount + replayed.count, replayed)
+    return opened
   }
 
   /// An error about damage, completed with the first revision that can't be read. If the error does not name it, this

@@ -15,7 +15,7 @@ struct SalvageSource: Sendable {
   let acknowledged: LogMark?
   /// Whether the mark could be read, so that the loss of later entries would show.
   let isMarkRead: Bool
-  /// The newest entry that a backup has according to its receipt; nil if there is none that can be read.
+  /// The newest entry of a backup, from its receipt; nil without a readable receipt.
   let receiptRevision: Revision?
   /// The newest entry that a layer or snapshot includes, which is only written after the entry is durable; nil if none
   /// has a readable record.

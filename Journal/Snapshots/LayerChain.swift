@@ -156,8 +156,10 @@ final class LayerChain<State: EventSourced>: Sendable {
     findings.found.withLock { $0.damaged.subtract(names) }
   }
 
+  /// The newest erasure that is known; 0 if there is none.
   var newestErasure: Revision { knownErasure.withLock { $0 } }
 
+  /// Notes an entry that records an erasure; 0 if there is none.
   func noteErasure(at revision: Revision) {
     // What a pruning removed with its entry says nothing about the layers that are made since.
     guard revision > format.head.revision else { return }
@@ -166,7 +168,7 @@ final class LayerChain<State: EventSourced>: Sendable {
 
   /// Forgets layers from before the newest erasure, which have what was erased.
   /// - Returns: whether there were any.
-  func removeOutdated() -> Bool {
+  private func removeOutdated() -> Bool {
     let outdated = layers.filter(isOutdated)
     remove(outdated.map(\.name))
     for layer in outdated { noteOutdated(layer) }
@@ -182,6 +184,20 @@ final class LayerChain<State: EventSourced>: Sendable {
       JournalError(
         .damaged, "the \(layer.name.noun) is from before an erasure and has what was erased; remove the file",
         revision: layer.top.revision, path: folder.path(of: layer.name)), of: layer.name)
+  }
+
+  /// The version at a revision, replayed from the layers. If the replay shows that some are from before an erasure, it
+  /// is made again without them.
+  /// - Returns: also how many events the entries up to it have, and what was replayed.
+  func version(
+    through revision: Revision, _ replay: Replay<State>
+  ) throws(JournalError) -> (version: Version<State>, eventCount: Int, replayed: EventTally) {
+    while true {
+      let start = start(atOrBefore: revision)
+      let (version, replayed) = try replay.version(through: revision, from: start, checking: faults)
+      noteErasure(at: replayed.newestErasure)
+      if !removeOutdated() { return (version, start.eventCount + replayed.count, replayed) }
+    }
   }
 
   /// Forgets all layers, because an erasure has replaced them.
@@ -430,8 +446,8 @@ final class LayerChain<State: EventSourced>: Sendable {
     }
     var state = start.state
     try replay.apply(start.revision + 1, through: layer.start.revision, to: &state)
-    // The layer may stand on a snapshot inside its range, so it must say what was removed from an index since. An index
-    // notes that only if it has a base.
+    // The layer may stand on a snapshot inside its range, and then must say what was removed from an index since. Only an
+    // index with a base notes removals.
     if start.revision == 0, layer.start.revision > 0, let parts = state.parts {
       guard let based = state.replacing(parts: parts.withBasedIndexes) else {
         throw JournalError(

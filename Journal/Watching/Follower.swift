@@ -182,14 +182,7 @@ final class Follower<State: EventSourced>: Sendable {
     erasures.add(1, ordering: .sequentiallyConsistent)
     defer { erasures.add(1, ordering: .sequentiallyConsistent) }
     try chain.load(through: revision, in: replay.log, isInUse: true)
-    var start = chain.start(atOrBefore: revision)
-    var (version, replayed) = try replay.version(through: revision, from: start, checking: chain.faults)
-    chain.noteErasure(at: replayed.newestErasure)
-    if chain.removeOutdated() {
-      start = chain.start(atOrBefore: revision)
-      version = try replay.version(through: revision, from: start, checking: chain.faults).version
-    }
-    published.publish(version)
+    published.publish(try chain.version(through: revision, replay).version)
     applied.startsAgain(from: published.version.state)
   }
 }

@@ -152,6 +152,13 @@ import Testing
         #expect(number != 0 || paths.last?.hasSuffix("/entries") == true, "\(paths)")
         try reader.close()
       }
+      // A shortage hides nothing: after a power loss, acknowledged entries can follow HEAD.
+      var options = plain
+      options.fileHook = { operation in operation.kind == .sync ? .fail(ENOMEM) : .proceed }
+      let error = #expect(throws: JournalError.self) {
+        try Journal<Ledger>.open(at: url, mode: mode, options: options)
+      }
+      #expect(error?.code == .outOfResources)
       let writer = try Journal<Ledger>.open(at: url, options: plain)
       #expect(writer.head.revision == 2)
       try writer.close()

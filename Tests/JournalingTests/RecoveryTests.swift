@@ -138,6 +138,32 @@ import Testing
     }
   }
 
+  /// It opens the files of the journal again, and may lack any of the descriptors for that. In a process of its own, because
+  /// other tests need descriptors.
+  @Test func aLackOfDescriptorsIsNoDamageToVerification() async {
+    await #expect(processExitsWith: .success) {
+      try RecoveryTests().withTables { url, _ in
+        let journal = try Journal<Ledger>.open(at: url, options: RecoveryTests.options)
+        try journal.commit { try $0.deposit(1, on: 1) }
+        var (shortCount, isSound) = (0, false)
+        for count in 3..<100 where !isSound {
+          do {
+            let verification = try withDescriptors(atMost: count) { try journal.verify(deep: true) }
+            #expect(verification.problems.map(\.description) == [], "\(count)")
+            isSound = true
+          } catch let error as JournalError {
+            #expect(error.code == .outOfResources, "\(count): \(error)")
+            shortCount += 1
+          }
+        }
+        #expect(isSound && shortCount > 2)
+        try journal.commit { try $0.deposit(1, on: 1) }
+        #expect(try journal.verify().isSound)
+        try journal.close()
+      }
+    }
+  }
+
   /// LevelDB skips a block that it can't read, as if its entries did not exist.
   @Test func aTemporaryFailureOfAReadIsNoMissingEntry() throws {
     try withTables { url, head in

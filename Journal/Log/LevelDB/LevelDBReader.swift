@@ -80,7 +80,7 @@ final class LevelDBReader: EntryLog {
       let names = try place.entries().names()
       do throws(JournalError) {
         let view = try LevelDBView(unused: place, options)
-        let areDurable = view.newest <= mark.revision || flushEntries(in: place)
+        let areDurable = view.newest <= mark.revision ? true : try flushEntries(in: place)
         if try !FolderLock.isHeld(place.folder), !view.database.hasChanged {
           return (view, areDurable ? view.newest : view.newestShown(acknowledged: mark.revision))
         }
@@ -95,7 +95,9 @@ final class LevelDBReader: EntryLog {
 
   /// Makes the entries after HEAD durable. Tables are flushed before anything names them, so only the logs matter.
   /// - Returns: false if that is not possible.
-  private static func flushEntries(in place: LogPlace) -> Bool {
+  /// - Throws: ``JournalError`` with code `outOfResources`. After a power loss, acknowledged entries can follow HEAD, and
+  ///   a shortage must not hide them.
+  private static func flushEntries(in place: LogPlace) throws(JournalError) -> Bool {
     do throws(JournalError) {
       let entries = try place.entries()
       for name in try entries.names() where name.hasSuffix(".log") {
@@ -105,6 +107,7 @@ final class LevelDBReader: EntryLog {
       try entries.flush()
       return true
     } catch {
+      if error.code == .outOfResources { throw error }
       place.options.note(
         .warning,
         "the entries after the newest acknowledged one are not shown, because they could not be flushed",
