@@ -84,7 +84,8 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
   }
 
   package func finish(_ journal: JournalID, format: [UInt8]) throws(JournalError) {
-    try changing { connection, settings in
+    // The node that shares has a connection already.
+    try changing(isFirst: false) { connection, settings in
       try connection.run(
         Schema.finishLog, [.uuid(journal.bytes), .bytes(format), settings.session(of: connection)],
         within: ServerAddress.patience)
@@ -110,9 +111,11 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
   }
 
   /// Changes the tables. If the server waits for a standby before it confirms that, the error says so.
-  private func changing(_ body: (Connection, ServerSettings) throws -> Void) throws(JournalError) {
+  private func changing(isFirst: Bool = true, _ body: (Connection, ServerSettings) throws -> Void)
+    throws(JournalError)
+  {
     try JournalError.translating {
-      let (connection, settings) = try connect(.write)
+      let (connection, settings) = try connect(.write, isFirst: isFirst)
       do { try body(connection, settings) } catch let error as ServerFailure {
         guard error.kind == .lost, let warning = settings.durability.warning else {
           throw connection.explained(error)

@@ -76,7 +76,8 @@ final class Middleman: Sendable {
     let user = "\(PostgresServer.userID)"
     let words =
       (geteuid() == 0 ? ["setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups"] : [])
-      // So that it ends with the servers if the tests are killed.
+      // A thread of a test may block signals. The file lets it end with the servers if the tests are killed.
+      + ["perl", "-MPOSIX", "-e", "sigprocmask(SIG_SETMASK, POSIX::SigSet->new); exec @ARGV"]
       + ["sh", "-c", "echo $$ >postmaster.pid; exec \"$@\" >log 2>&1", "sh", program] + arguments
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = words
@@ -89,7 +90,7 @@ final class Middleman: Sendable {
       if (try? server.sql("SELECT 1", at: address(database: "postgres"))) != nil { return }
       usleep(20_000)
     }
-    process.terminate()
+    stop()
     let log = (try? String(contentsOfFile: "\(folder)/log", encoding: .utf8)) ?? ""
     throw PostgresFailure(description: "\(program) does not start: \(log)")
   }
@@ -105,8 +106,9 @@ final class Middleman: Sendable {
     kill(process.processIdentifier, SIGHUP)
   }
 
+  /// Ends it at once.
   func stop() {
-    process.terminate()
+    kill(process.processIdentifier, SIGQUIT)
     process.waitUntilExit()
   }
 
