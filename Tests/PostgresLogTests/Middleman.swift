@@ -42,7 +42,7 @@ final class Middleman: Sendable {
       listen_addresses = '127.0.0.1'
       port = \(port)
       pcp_port = \(try PostgresServer.freePort())
-      socket_dir = ''
+      socket_dir = '\(folder)'
       unix_socket_directories = '\(folder)'
       pcp_socket_dir = '\(folder)'
       wd_ipc_socket_dir = '\(folder)'

@@ -36,7 +36,7 @@ struct PoolerTests: SharedLogbook {
       func leaveSettings() throws {
         try server.sql(
           """
-          SET synchronous_commit = off; SET search_path = nowhere; SET client_encoding = 'LATIN1';
+          DEALLOCATE ALL; SET synchronous_commit = off; SET search_path = nowhere; SET client_encoding = 'LATIN1';
           PREPARE append AS SELECT 1; PREPARE own AS SELECT 1; SET ROLE pg_monitor
           """, at: address)
       }
