@@ -300,4 +300,70 @@ import Testing
       #expect(try pair.state().item(1)?["mode"] == .string("100755"))
     }
   }
+
+  /// Compares the fields with a model that knows only the rule.
+  @Test func manyImportsBetweenEditsEqualANaiveModel() throws {
+    var generator = SeededGenerator()
+    try withTemporaryFolder { folder in
+      let pair = try Pair(folder, ["--records", "things.json", "--key", "id"])
+      let keys = (0..<8).map { "k\($0)" }
+      var source: [String: [String: Int]] = [:]
+      var model: [String: [String: Int]] = [:]
+      // Items that stayed although the source lost them.
+      var kept: Set<String> = []
+      for round in 0..<25 {
+        // Several commits are imported in one run.
+        for _ in 0..<Int.random(in: 1...3, using: &generator) {
+          let key = keys.filter { !kept.contains($0) }.randomElement(using: &generator)!
+          let old = source[key]
+          var new = old ?? [:]
+          for name in ["a", "b", "c"] where Bool.random(using: &generator) {
+            new[name] = [nil, 1, 2, 3].randomElement(using: &generator)!
+          }
+          if let old, Int.random(in: 0..<5, using: &generator) == 0 {
+            source[key] = nil
+            if model[key] == old { model[key] = nil } else if model[key] != nil { kept.insert(key) }
+          } else {
+            source[key] = new
+            if old != new, old == nil || model[key] == nil { model[key] = new }
+            for name in ["a", "b", "c"] where old != nil && old?[name] != new[name] {
+              model[key]?[name] = new[name]
+            }
+          }
+          let objects = source.sorted { $0.key < $1.key }.map { key, record in
+            "{\"id\":\"\(key)\"" + record.sorted { $0.key < $1.key }.map { ",\"\($0)\":\($1)" }.joined() + "}"
+          }
+          pair.repository.commit("\(round)", [things("[\(objects.joined(separator: ","))]")])
+        }
+        _ = try pair.importAll()
+        let state = try pair.state()
+        var found: [String: [String: Int]] = [:]
+        for item in state.items {
+          guard let key = item["id"]?.string else { continue }
+          found[key] = item.attributes.filter { $0.key != "id" }.mapValues { Int($0.integer ?? 0) }
+        }
+        #expect(found == model, "round \(round)")
+        #expect(state.itemCount == model.count)
+        try pair.edit { draft in
+          guard let item = Array(draft.state.items).randomElement(using: &generator) else { return }
+          let key = item["id"]!.string!
+          switch Int.random(in: 0..<5, using: &generator) {
+          case 0:
+            try draft.deleteItem(item.id)
+            model[key] = nil
+            kept.remove(key)
+          case 1:
+            try draft.updateItem(item.id, set: ["mine": .integer(Int64(round))])
+            model[key]?["mine"] = round
+          case 2:
+            try draft.updateItem(item.id, remove: ["b"])
+            model[key]?["b"] = nil
+          default:
+            try draft.updateItem(item.id, set: ["a": .integer(Int64(100 + round))])
+            model[key]?["a"] = 100 + round
+          }
+        }
+      }
+    }
+  }
 }
