@@ -6,10 +6,8 @@ import Testing
 /// The dates of entries that were made of commits.
 @Suite struct GitDatesTests {
   private func entries(of path: String) throws -> [Entry] {
-    let cursor = try CatalogJournal.open(at: URL(filePath: path), mode: .readOnly).entries()
-    var entries: [Entry] = []
-    while let entry = try cursor.next() { entries.append(entry) }
-    return entries
+    let opened = try CatalogJournal.open(at: URL(filePath: path), mode: .readOnly)
+    return try (1...opened.head.revision).map { try opened.entry(at: $0) }
   }
 
   /// With the dates of the authors, nine of 120 states were not what the branch had.

@@ -118,11 +118,12 @@ import Testing
           "item:3 (c) was deleted in the journal, and is back, because the source has changed it",
         ])
       let state = try pair.state()
-      #expect(state.items.map(\.attributes) == [
-        ["id": .string("a"), "n": .integer(2), "group": .string("y")],
-        ["id": .string("b"), "n": .integer(8), "group": .string("x")],
-        ["id": .string("c"), "n": .integer(3)], ["id": .string("d"), "n": .integer(2)],
-      ])
+      #expect(
+        state.items.map(\.attributes) == [
+          ["id": .string("a"), "n": .integer(2), "group": .string("y")],
+          ["id": .string("b"), "n": .integer(8), "group": .string("x")],
+          ["id": .string("c"), "n": .integer(3)], ["id": .string("d"), "n": .integer(2)],
+        ])
       #expect(state.images.map(\.name) == ["renamed", "b.svg"])
       #expect(try journal("show", pair.path, "item:1@2", "--json").output.contains("\"n\":7"))
       // What is settled is not reported again.
@@ -135,7 +136,9 @@ import Testing
     try withTemporaryFolder { folder in
       let pair = try Pair(folder)
       let list = #"[{"id":"a"},{"id":"b"},{"id":"c"},{"id":"d"}]"#
-      let files = ["a", "b", "c", "d"].map { MadeRepository.Change.file("images/\($0).svg", Data("first \($0)")) }
+      let files = ["a", "b", "c", "d"].map {
+        MadeRepository.Change.file("images/\($0).svg", Data("first \($0)"))
+      }
       pair.repository.commit("first", [things(list)] + files)
       _ = try pair.importAll()
       try pair.edit { draft in
@@ -198,7 +201,8 @@ import Testing
     try withTemporaryFolder { folder in
       let pair = try Pair(folder)
       let versions = [
-        #"[{"id":"a","n":1,"group":"x"},{"id":"b"}]"#, #"[{"id":"b"}]"#, #"[{"id":"b"},{"id":"a","n":2}]"#, "[]",
+        #"[{"id":"a","n":1,"group":"x"},{"id":"b"}]"#, #"[{"id":"b"}]"#, #"[{"id":"b"},{"id":"a","n":2}]"#,
+        "[]",
         #"[{"id":"a","n":2}]"#, #"[{"id":"a","n":2},{"id":"b"}]"#,
       ]
       for version in versions {
@@ -235,11 +239,13 @@ import Testing
           ["id": .string("c")], ["id": .string("e")],
         ])
       try pair.change(things(#"[{"id":"a","m":2,"n":1e400},{"id":"b","n":3},{"id":"c","n":0},{"id":"e"}]"#))
-      pair.repository.commit("in one run", [things(#"[{"id":"a","m":2,"n":-1e999},{"id":"b","n":4},{"id":"c"}]"#)])
+      pair.repository.commit(
+        "in one run", [things(#"[{"id":"a","m":2,"n":-1e999},{"id":"b","n":4},{"id":"c"}]"#)])
       #expect(try pair.change(things(#"[{"id":"a","m":2},{"id":"b","n":4},{"id":"c"}]"#)).reports.count == 1)
       #expect(
         try pair.state().items.map(\.attributes) == [
-          ["id": .string("a"), "m": .integer(2)], ["id": .string("b"), "n": .integer(4)], ["id": .string("c")],
+          ["id": .string("a"), "m": .integer(2)], ["id": .string("b"), "n": .integer(4)],
+          ["id": .string("c")],
         ])
     }
   }
@@ -285,13 +291,18 @@ import Testing
           "item:7 (y/i) is no longer in the source, but was changed in the journal, so it stays",
         ])
       let state = try pair.state()
-      #expect(state.items.map { $0["text"] } == [
-        .string("second a"), .string("second b"), .string("second c"), .string("second d"), .string("second e"),
-        .string("first f"), nil,
-      ])
+      #expect(
+        state.items.map { $0["text"] } == [
+          .string("second a"), .string("second b"), .string("second c"), .string("second d"),
+          .string("second e"),
+          .string("first f"), nil,
+        ])
       #expect(state.item(4)?["path"] == .string("x/renamed"))
       #expect(state.items.map { $0["reviewed"] == nil } == [false, false, false, false, true, false, false])
-      #expect(state.items.map { $0.category.flatMap { state.category($0)?.name } } == ["x", "x", "mine", "x", "x", "x", "y"])
+      #expect(
+        state.items.map { $0.category.flatMap { state.category($0)?.name } } == [
+          "x", "x", "mine", "x", "x", "x", "y",
+        ])
       #expect(state.images.map(\.name) == ["i"])
       // A change of the mode alone is none of the text.
       try pair.edit { draft in try draft.updateItem(1, set: ["text": .string("ana's")]) }

@@ -78,7 +78,8 @@ import Testing
         "WHAT_A_LATER_VERSION_HAS",
       ]
       for (number, name) in names.enumerated() {
-        let value = name == "REPLACE_REF_BASE" ? "refs/others/" : name.hasSuffix("PATHSPECS") ? "1" : "/nowhere"
+        let value =
+          name == "REPLACE_REF_BASE" ? "refs/others/" : name.hasSuffix("PATHSPECS") ? "1" : "/nowhere"
         let path = folder.path("\(number).journal")
         let outcome = try journal(
           "import", path, "git", repository.path, "--records", "[a]*.json", "--key", "id",
@@ -207,7 +208,8 @@ import Testing
         repository.path, "-c", "user.name=Ana", "-c", "user.email=ana@example.com", "replace", "--graft",
         "HEAD")
       let replaced = try journal("import", folder.path("A.journal"), "git", repository.path)
-      #expect(replaced.code == 0 && replaced.error.hasPrefix("journal: 1 replacement not applied: "), "\(replaced)")
+      #expect(
+        replaced.code == 0 && replaced.error.hasPrefix("1 replacement not applied: "), "\(replaced)")
       #expect(try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("A.journal"))).head.revision == 3)
       // What the message advises.
       let new = folder.path("new")
@@ -225,7 +227,7 @@ import Testing
       try FileManager.default.createDirectory(atPath: info, withIntermediateDirectories: true)
       try tip.write(to: URL(fileURLWithPath: "\(info)/grafts"))
       let grafted = try journal("import", folder.path("B.journal"), "git", repository.path)
-      #expect(grafted.code == 0 && grafted.error.hasPrefix("journal: 1 graft not applied: "), "\(grafted)")
+      #expect(grafted.code == 0 && grafted.error.hasPrefix("1 graft not applied: "), "\(grafted)")
       #expect(try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("B.journal"))).head.revision == 3)
     }
   }

@@ -16,7 +16,8 @@ final class GitLog {
         "-c", "log.showSignature=false", "log", "-O/dev/null", "--first-parent", "--reverse",
         "--diff-merges=first-parent", "--raw", "-z", "--no-renames", "--no-abbrev", "--root",
         "--no-color", "--no-notes", "--no-mailmap", "--no-relative",
-        "--ignore-submodules=none", "--encoding=UTF-8", "--format=format:%x01%H%x00%at%x00%ct%x00%an%x00%ae%x00%B%x00",
+        "--ignore-submodules=none", "--encoding=UTF-8",
+        "--format=format:%x01%H%x00%at%x00%ct%x00%an%x00%ae%x00%B%x00",
         tip,
       ] + (start.map { ["^" + $0] } ?? []) + ["--"])
     reader = PipeReader(process)

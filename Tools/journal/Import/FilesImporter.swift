@@ -74,7 +74,8 @@ struct FilesImporter: CommitImporter {
       return
     }
     let isAdded = try items.set(
-      key, wasThere: change.old != nil, from: { item in change.old.map { version($0, text(of: item)) } }, to: version(file, content.text), in: &draft)
+      key, wasThere: change.old != nil, from: { item in change.old.map { version($0, text(of: item)) } },
+      to: version(file, content.text), in: &draft)
     guard isAdded || change.old?.hash != file.hash else { return }
     var image: SourceItems.NewImage?
     if case .image(let blob, let mediaType) = content {

@@ -91,7 +91,8 @@ struct RecordsImporter: CommitImporter {
         version = read
       }
       let kept = Dictionary(
-        found.filter { EntityRecord($0.attributes).canBeKept }.map { ($0.key, $0.attributes) }) { $1 }
+        found.filter { EntityRecord($0.attributes).canBeKept }.map { ($0.key, $0.attributes) }
+      ) { $1 }
       if missing == nil {
         records = version
         missing = Set(version.keys).subtracting(kept.keys)

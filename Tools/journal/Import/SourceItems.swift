@@ -51,7 +51,8 @@ struct SourceItems {
   private var deletedBefore: [ItemKey: (item: Catalog.Item.ID, isByPeople: Bool)]?
 
   init(
-    _ journal: CatalogJournal, kind: String, keyedBy field: String, restoresItems: Bool, _ report: ImportReport
+    _ journal: CatalogJournal, kind: String, keyedBy field: String, restoresItems: Bool,
+    _ report: ImportReport
   ) throws {
     self.journal = journal
     self.kind = kind
@@ -115,8 +116,12 @@ struct SourceItems {
       category = wanted
     }
     var (set, removed): ([String: FieldValue], [String]) = ([:], [])
-    let before = EntityRecord(old?.attributes ?? [:])
-    before.changes(to: EntityRecord(new.attributes))?.visit { part, value in
+    let (before, after) = (EntityRecord(old?.attributes ?? [:]), EntityRecord(new.attributes))
+    // Records that are nested too deeply can't be compared; this says so.
+    if (try? after.checkEncoding()) == nil {
+      try draft.replaceAttributes(ofItem: item.id, with: new.attributes)
+    }
+    before.changes(to: after)?.visit { part, value in
       guard case .attribute(let name) = part else { return }
       if let value { set[name] = value } else { removed.append(name) }
       let current = item.record[name]
