@@ -136,7 +136,7 @@ import Testing
       #expect(try journal("import", path, "git", repository.path).code == 0)
       #expect(try entries(of: path).map(\.author) == ["ana@example.com"])
       #expect(try journal("log", path).output.contains("+1            after blank lines\n"))
-      #expect(try journal("revert", path, "1", "--dry-run").output.contains("revert entry 1: after blank"))
+      #expect(try journal("revert", path, "1", "--dry-run").output.contains("reverted entry 1: after blank"))
     }
   }
 }

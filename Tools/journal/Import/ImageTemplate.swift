@@ -42,14 +42,14 @@ struct ImageTemplate {
       "\"\(source)\" is not a template: braces contain the name of a field, as in data/{key.lowercased}.svg")
   }
 
-  /// The path for an object that is identified by a field; nil if it lacks a field that the template names.
-  func path(keyedBy field: String, _ attributes: [String: FieldValue]) -> String? {
+  /// The path for an object; nil if it lacks a field that the template names.
+  func path(key: String, _ attributes: [String: FieldValue]) -> String? {
     var path = ""
     for part in parts {
       switch part {
       case .text(let text): path += text
       case .field(let name, let change):
-        guard let text = attributes[name == "key" ? field : name]?.keyText else { return nil }
+        guard let text = name == "key" ? key : attributes[name]?.keyText else { return nil }
         path +=
           change == ".lowercased" ? text.lowercased() : change == ".uppercased" ? text.uppercased() : text
       }

@@ -73,7 +73,7 @@ struct RecordImages {
 
   /// Notes the new path of a record's image.
   mutating func place(_ key: ItemKey, _ attributes: [String: FieldValue]) {
-    let path = template.path(keyedBy: field, attributes).map { ExactText($0) }
+    let path = template.path(key: attributes[field]?.keyText ?? key.text, attributes).map { ExactText($0) }
     var place = places[key] ?? Place()
     affected.insert(key)
     if place.path != path {
