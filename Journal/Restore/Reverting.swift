@@ -102,7 +102,7 @@ extension Journal {
     }
     let changes = reversal.targets.changes
     try chain.faults.check()
-    let subject = entry.note.prefix { !$0.isNewline }
+    let subject = entry.subject
     return RestorePlan(
       action: action, changes: changes,
       undoes: later == .override ? try laterEdits(lostBy: changes, since: entry.revision, on: preview) : [],
