@@ -36,6 +36,8 @@ struct StoreMerge {
   var groupIndexes: [Int] = []
   /// The number of each existing item.
   var numbers: [Catalog.Item.ID?] = []
+  /// The classes that elements and their parts had, each with those that they have now.
+  var newClasses: [String: Set<String>] = [:]
 
   /// What an entry may still change.
   struct Budget {
@@ -68,6 +70,10 @@ struct StoreMerge {
       return before.item(row.item).map { contents(of: $0, row) } ?? row.kept.compactMapValues(\.self)
     }
     noteReplacement(alignment, before)
+    for (item, row) in zip(store.items, alignment.rows) {
+      guard let old = row.map({ memory.rows[$0].className }), old != item.className else { continue }
+      newClasses[old, default: []].insert(item.className)
+    }
     try mergeCategories(&draft)
     var rows = memory.rows.indices.filter { !alignment.areCovered[$0] }.map { memory.rows[$0] }
     let untouched = Dictionary(rows.enumerated().map { ($1.item, $0) }) { first, _ in first }
@@ -118,8 +124,20 @@ struct StoreMerge {
     // Sorted by list, so that the same state always has the same memory.
     memory.rows = rows.enumerated().sorted { ($0.element.list, $0.offset) < ($1.element.list, $1.offset) }
       .map(\.element)
+    noteClasses()
     try finish(&draft, isComplete: isComplete)
     return isComplete
+  }
+
+  /// Says which classes have other names now. Values that are not objects have names in braces, or none.
+  private mutating func noteClasses() {
+    for (old, names) in newClasses.sorted(by: { $0.key < $1.key }) {
+      let names = names.filter { !$0.isEmpty && !$0.hasPrefix("{") }.sorted()
+      if old.isEmpty || old.hasPrefix("{") || names.isEmpty { continue }
+      report.note(
+        store.source.rawValue,
+        "objects of the class \(old) now have the class \(names.joined(separator: " or ")); their items stay the same")
+    }
   }
 
   /// Says so if no element is one of the previous import. The files are then probably those of another app or device.
@@ -176,6 +194,21 @@ struct StoreMerge {
       || !Set(old.images.keys).isSubset(of: item.images.map(\.name))
   }
 
+  /// Whether an element has changed in more than the names of classes.
+  private func hasNewContents(
+    _ index: Int, _ old: ImportMemory.Element, _ catalog: Catalog
+  ) throws -> Bool {
+    var same = old
+    (same.className, same.fingerprint) = (store.items[index].className, fingerprints[index])
+    if isChanged(index, same) { return true }
+    if old.fingerprint == fingerprints[index] { return false }
+    guard let base = try baseAttributes(old, catalog) else { return true }
+    let wanted = resolved(store.items[index].attributes)
+    return Set(wanted.keys).union(base.keys).subtracting(ownAttributes(index)).contains { name in
+      !(wanted[name]?.withoutClasses).isIdentical(to: base[name]?.withoutClasses)
+    }
+  }
+
   func categoryNumber(of item: LegacyItem) -> CategoryID? { item.category.flatMap { categories[$0] } }
 
   // MARK: One item
@@ -197,6 +230,14 @@ struct StoreMerge {
       return row
     }
     guard let current = draft.state.item(old.item) else {
+      if try !hasNewContents(index, old, draft.state) {
+        report.unchanged += 1
+        var row = old
+        row.fingerprint = fingerprints[index]
+        row.className = item.className
+        row.sources = item.sources
+        return row
+      }
       report.note(
         place(of: item),
         "it was deleted in the journal but has changed in the file since, so it is added again")
@@ -335,11 +376,21 @@ struct StoreMerge {
     _ draft: inout Draft<Catalog>
   ) throws {
     let base = try baseAttributes(row, draft.state)
-    let old = base ?? row.kept.compactMapValues(\.self)
-    let now = current.attributes
+    var old = base ?? row.kept.compactMapValues(\.self)
+    var now = current.attributes
     var set: [String: FieldValue] = [:]
     var removed: [String] = []
     var undecided: [String] = []
+    // The name of an attribute may begin with that of the class.
+    let prefixes = [row.className, store.items[index].className].map { ClassSurvey.shortName($0) + "." }
+    for name in old.keys where prefixes[0] != prefixes[1] && name.hasPrefix(prefixes[0]) {
+      let newName = prefixes[1] + name.dropFirst(prefixes[0].count)
+      guard wanted[name] == nil, wanted[newName] != nil, old[newName] == nil, now[newName] == nil else { continue }
+      old[newName] = old.removeValue(forKey: name)
+      guard let value = now.removeValue(forKey: name) else { continue }
+      (now[newName], set[newName]) = (value, value)
+      removed.append(name)
+    }
     let unreadable = store.items[index].unreadable
     for name in Set(wanted.keys).union(old.keys).subtracting(ownAttributes(index)).subtracting(unreadable) {
       if base == nil, !row.kept.keys.contains(name) {
@@ -348,19 +399,32 @@ struct StoreMerge {
         continue
       }
       if wanted[name].isIdentical(to: old[name]) { continue }
+      if let before = old[name], let new = wanted[name], before.withoutClasses.isIdentical(to: new.withoutClasses) {
+        // Only classes have other names, so a change in the journal stays.
+        var names: [String: String] = [:]
+        before.addClasses(in: new, to: &names)
+        for (old, new) in names { newClasses[old, default: []].insert(new) }
+        if let value = now[name] { set[name] = value.renamingClasses(names) }
+        continue
+      }
       if !now[name].isIdentical(to: old[name]), !now[name].isIdentical(to: wanted[name]) {
-        report.note(
-          place(of: store.items[index]),
-          "\(name) was changed both in the journal and in the file; the file's value is used, and the "
-            + "history of item:\(row.item) has the other one")
+        noteConflict(name, index, row)
       }
       if let value = wanted[name] { set[name] = value } else { removed.append(name) }
     }
     try draft.updateItem(row.item, set: set, remove: removed)
     let kind = store.items[index].kind
     if current.kind != kind {
-      if let base {
-        if !wasInFile(kind, base, row, draft.state) { try draft.setKind(ofItem: row.item, to: kind) }
+      let fileKind = memory.classes[row.className]?.kind ?? ""
+      if fileKind == kind {
+        // The journal has changed it.
+      } else if let base {
+        if !wasInFile(kind, base, row, draft.state) {
+          if !fileKind.isEmpty, fileKind != current.kind {
+            noteConflict("the kind", index, row)
+          }
+          try draft.setKind(ofItem: row.item, to: kind)
+        }
       } else {
         undecided.append("the kind")
       }
@@ -372,6 +436,13 @@ struct StoreMerge {
           + "longer has the history that tells which of them was changed; the journal's value stays")
     }
     row.fingerprint = fingerprints[index]
+  }
+
+  private mutating func noteConflict(_ part: String, _ index: Int, _ row: ImportMemory.Element) {
+    report.note(
+      place(of: store.items[index]),
+      "\(part) was changed both in the journal and in the file; the file's value is used, and the "
+        + "history of item:\(row.item) has the other one")
   }
 
   /// The second pass over new items with references, after all items have numbers.

@@ -75,7 +75,7 @@ struct LegacyCategory: Sendable {
 /// A file that belongs to an item.
 struct LegacyImage: Sendable {
   enum Content: Sendable {
-    case data(Data)
+    case data(LegacyBytes)
     /// A file of a folder in the source folder.
     case file(Folder, folder: String, name: String)
     /// The image exists but can't be read. The image of an earlier import stays.
@@ -85,6 +85,13 @@ struct LegacyImage: Sendable {
   var name: String
   var mediaType = ""
   var content = Content.unreadable
+}
+
+/// The bytes of a picture. Images that share them are stored once.
+final class LegacyBytes: Sendable {
+  let data: Data
+
+  init(_ data: Data) { self.data = data }
 }
 
 /// References in attributes to something that is stored elsewhere.
@@ -125,6 +132,37 @@ extension FieldValue {
 
   /// The class of an object that is stored as a dictionary.
   var objectClass: String? { self[Reference.objectClass]?.string }
+
+  /// The value without the classes of its objects.
+  var withoutClasses: FieldValue {
+    switch self {
+    case .array(let elements): .array(elements.map(\.withoutClasses))
+    case .dictionary(let members):
+      .dictionary(members.filter { $0.key != Reference.objectClass }.mapValues(\.withoutClasses))
+    default: self
+    }
+  }
+
+  /// Records the class that each object of an equal value has there.
+  func addClasses(in other: FieldValue, to names: inout [String: String]) {
+    if let old = objectClass, let new = other.objectClass, old != new, names[old] == nil { names[old] = new }
+    for (element, new) in zip(array ?? [], other.array ?? []) { element.addClasses(in: new, to: &names) }
+    for (key, member) in dictionary ?? [:] {
+      if let new = other[key] { member.addClasses(in: new, to: &names) }
+    }
+  }
+
+  /// The value with other names of classes.
+  func renamingClasses(_ names: [String: String]) -> FieldValue {
+    switch self {
+    case .array(let elements): return .array(elements.map { $0.renamingClasses(names) })
+    case .dictionary(let members):
+      var renamed = members.mapValues { $0.renamingClasses(names) }
+      if let name = objectClass.flatMap({ names[$0] }) { renamed[Reference.objectClass] = .string(name) }
+      return .dictionary(renamed)
+    default: return self
+    }
+  }
 
   /// Replaces this value, and each value inside it, for which `replacement` returns another value.
   func replacing(_ replacement: (FieldValue) -> FieldValue?) -> FieldValue {

@@ -46,6 +46,11 @@ struct ObjectReader {
   private(set) var unreadable: Set<String> = []
 
   private var contents: SharedContents
+  /// The contents of objects that are texts or data, by UID, because several items may refer to them.
+  private var leaves: [Int: ArchivedValue] = [:]
+  /// The bytes of images by their place in the file, or by the complement of their object's UID. Each is stored once,
+  /// however many items have it.
+  private var pictures: [Int: LegacyBytes] = [:]
   private var valueCount = 0
   private var valuesLeft: Int
   private var bytesLeft: Int
@@ -134,7 +139,8 @@ struct ObjectReader {
         reader.classes[name]?.note(field.name, Self.form(of: value, isReference: try field.isReference))
         if case .null = value { return nil }
         if skipped.contains(field.name) { return nil }
-        return try reader.convert(value, path: path, depth: depth + 1, isField: true)
+        return try reader.convert(
+          value, from: reader.contents.latest, path: path, depth: depth + 1, isField: true)
       }
       guard let value = converted ?? nil else { continue }
       guard fields[key] == nil else {
@@ -184,8 +190,9 @@ struct ObjectReader {
     }
   }
 
+  /// - Parameter place: where the value is in the file, if it is a text or data that others may share.
   private mutating func convert(
-    _ value: ArchivedValue, path: String, depth: Int, isField: Bool
+    _ value: ArchivedValue, from place: Int? = nil, path: String, depth: Int, isField: Bool
   ) throws -> FieldValue {
     valueCount += 1
     valuesLeft -= 1
@@ -203,7 +210,7 @@ struct ObjectReader {
     case .unsigned(let integer): return .unsigned(integer)
     case .real(let real): return .double(real)
     case .string(let text): return try keep(text)
-    case .data(let data): return try keep(data, path: path)
+    case .data(let data): return try keep(data, from: place, path: path)
     case .date(let seconds): return FieldValue(secondsSince2001: seconds)
     case .array(let array): return try list(array, path, depth)
     case .dictionary(let dictionary):
@@ -223,9 +230,11 @@ struct ObjectReader {
     let value = ArchivedValue.object(object)
     switch object.className {
     case "NSString", "NSMutableString":
-      if let text = try value.string { return try keep(text) }
+      if case .string(let text)? = try leaf(object, value.string.map { .string($0) }) { return try keep(text) }
     case "NSData", "NSMutableData":
-      if let data = try value.data { return try keep(data, path: path) }
+      if case .data(let data)? = try leaf(object, value.data.map { .data($0) }) {
+        return try keep(data, from: ~object.uid, path: path)
+      }
     case "NSDate":
       if let seconds = try value.secondsSince2001 { return FieldValue(secondsSince2001: seconds) }
     case "NSNull" where !isField:
@@ -310,7 +319,8 @@ struct ObjectReader {
       let path = "\(path)[\(index)]"
       let element = try readable(path) { reader in
         let value = try array.value(at: index, &reader.contents)
-        return try reader.convert(value, path: path, depth: depth + 1, isField: false)
+        return try reader.convert(
+          value, from: reader.contents.latest, path: path, depth: depth + 1, isField: false)
       }
       if let element { elements.append(element) }
     }
@@ -332,7 +342,8 @@ struct ObjectReader {
         let stepPath = path.isEmpty ? step : "\(path).\(step)"
         let value = try reader.readable(stepPath) { reader in
           let value = try dictionary.value(at: index, &reader.contents)
-          return try reader.convert(value, path: stepPath, depth: depth + 1, isField: false)
+          return try reader.convert(
+            value, from: reader.contents.latest, path: stepPath, depth: depth + 1, isField: false)
         }
         return (try reader.convert(key, path: "\(path).key", depth: depth + 1, isField: false), value)
       }
@@ -349,11 +360,29 @@ struct ObjectReader {
     return .string(text)
   }
 
-  private mutating func keep(_ data: Data, path: String) throws(LegacyError) -> FieldValue {
-    try charge(bytes: data.count)
-    guard let image = imageNames.image(of: data, at: path) else { return .data(data) }
+  /// - Parameter place: identifies the data if other items may have the same.
+  private mutating func keep(_ data: Data, from place: Int?, path: String) throws(LegacyError) -> FieldValue {
+    let known = place.flatMap { pictures[$0] }
+    guard known != nil || UniqueNames.isImage(data) else {
+      try charge(bytes: data.count)
+      return .data(data)
+    }
+    if known == nil { try charge(bytes: data.count) }
+    let bytes = known ?? LegacyBytes(data)
+    if let place { pictures[place] = bytes }
+    let image = imageNames.image(of: bytes, at: path)
     images.append(image)
     return [Reference.image: .string(image.name)]
+  }
+
+  /// The contents of an object that is a text or data, read once.
+  private mutating func leaf(
+    _ object: ArchivedObject, _ read: @autoclosure () throws -> ArchivedValue?
+  ) throws -> ArchivedValue? {
+    if let known = leaves[object.uid] { return known }
+    let value = try read()
+    leaves[object.uid] = value
+    return value
   }
 
   /// Removes the numbers that nothing refers to.
