@@ -30,8 +30,8 @@ struct StoreMerge {
   var budget = Budget()
   /// The paths of files with elements that the catalog's rules reject.
   var rejected: Set<String> = []
-  /// The number of each category of the store, or nil if it was deleted in the journal.
-  var categories: [CategoryID?] = []
+  /// The number of each category of the store, which may be deleted in the journal.
+  var categories: [CategoryID] = []
   /// The index in the memory of each category of the store.
   var groupIndexes: [Int] = []
   /// The number of each existing item.
@@ -209,7 +209,7 @@ struct StoreMerge {
     }
   }
 
-  func categoryNumber(of item: LegacyItem) -> CategoryID? { item.category.flatMap { categories[$0] } }
+  func categoryNumber(of item: LegacyItem) -> CategoryID? { item.category.map { categories[$0] } }
 
   // MARK: One item
 
@@ -299,7 +299,8 @@ struct StoreMerge {
     let category = categoryNumber(of: item)
     let number: Catalog.Item.ID
     do throws(JournalError) {
-      number = try draft.addItem(kind: item.kind, category: category, attributes: attributes)
+      let present = category.flatMap { draft.state.category($0)?.id }
+      number = try draft.addItem(kind: item.kind, category: present, attributes: attributes)
     } catch {
       guard error.code == .rejected else { throw error }
       noteRejection(of: item, error)
@@ -324,7 +325,9 @@ struct StoreMerge {
     let item = store.items[index]
     let category = categoryNumber(of: item)
     let before = draft.state.item(number)
-    if let category { try draft.setCategory(ofItem: number, to: category) }
+    if let present = category.flatMap({ draft.state.category($0)?.id }) {
+      try draft.setCategory(ofItem: number, to: present)
+    }
     if let isDone = item.isDone, isDone != before?.isDone {
       try draft.updateItem(number, set: ["done": .bool(isDone)])
     }
@@ -355,12 +358,12 @@ struct StoreMerge {
     }
     let category = categoryNumber(of: item)
     if category != row.category {
-      if current.category != row.category, current.category != category {
-        report.note(
-          place(of: item),
-          "its category was changed both in the journal and in the file; the file's category is used")
+      let present = category.flatMap { draft.state.category($0)?.id }
+      // One that was deleted in the journal replaces no other.
+      if category == present || current.category == row.category {
+        if current.category != row.category, current.category != present { noteConflict("its category", index, row) }
+        try draft.setCategory(ofItem: row.item, to: present)
       }
-      try draft.setCategory(ofItem: row.item, to: category)
       row.category = category
     }
     if item.list != row.list, !item.list.isEmpty {
@@ -461,7 +464,7 @@ struct StoreMerge {
   func resolved(_ attributes: [String: FieldValue]) -> [String: FieldValue] {
     attributes.mapValues { value in
       value.resolvingReferences { key, target in
-        let number = key == Reference.item ? numbers[target]?.number : categories[target]?.number
+        let number = key == Reference.item ? numbers[target]?.number : categories[target].number
         return number.map { Reference.make(key, $0) } ?? .null
       }
     }
@@ -475,7 +478,7 @@ struct StoreMerge {
     }
     let isEdited = row.revision > 0 ? isModified(row, catalog) : !isProvenUnchanged(item, row, catalog)
     let isOurs =
-      isEdited || differs || item.category != row.category
+      isEdited || differs || item.category != row.category.flatMap { catalog.category($0)?.id }
       || catalog.images(of: item.id).contains { image in
         !row.images.values.contains { $0.image == image.id && $0.blob == image.blob }
       }
