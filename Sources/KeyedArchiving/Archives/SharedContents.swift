@@ -7,8 +7,6 @@ package struct SharedContents {
   private let graph: ArchiveGraph
   private var values: [Int: ArchivedValue] = [:]
   private var bytesLeft: Int
-  /// The place in the file of the string or data that was read last. Nil for any other value, and for short ones.
-  package private(set) var latest: Int?
 
   /// Shorter strings and data take hardly any memory besides the value.
   private static let shortCount = 15
@@ -27,13 +25,11 @@ package struct SharedContents {
   /// - Parameter holder: The UID of the object that the field belongs to, for errors.
   /// - Throws: ``ArchiveError`` with code `limitExceeded` if strings and data overlap too much in the file.
   package mutating func value(_ number: Int, holder: Int?) throws(ArchiveError) -> ArchivedValue {
-    latest = nil
     guard let place = try graph.place(of: number, holder: holder) else { return .null }
     let header = place.header
     guard header.kind.isString || header.kind == .data, header.count > Self.shortCount else {
       return try graph.value(at: place, holder: holder)
     }
-    latest = header.offset
     if let known = values[header.offset] { return known }
     bytesLeft -= header.kind == .utf16String ? 2 * header.count : header.count
     guard bytesLeft >= 0 else {

@@ -25,16 +25,14 @@ struct BlobIntake {
   /// - Throws: ``JournalError`` if the journal can't store them.
   func take(_ images: [LegacyImage], progress: (Int) -> Void) throws -> [Result<Blob?, LegacyError>] {
     // Images with the same bytes are read once.
-    var indexes: [ObjectIdentifier: Int] = [:]
+    var indexes: [UInt: Int] = [:]
     var read: [LegacyImage] = []
     let places = images.map { image in
       let next = read.count
-      guard case .data(let bytes) = image.content else {
-        read.append(image)
-        return next
+      if case .data(let data) = image.content, let place = data.place {
+        if let known = indexes[place] { return known }
+        indexes[place] = next
       }
-      if let known = indexes[ObjectIdentifier(bytes)] { return known }
-      indexes[ObjectIdentifier(bytes)] = next
       read.append(image)
       return next
     }
@@ -57,8 +55,7 @@ struct BlobIntake {
   private func take(_ image: LegacyImage) throws -> Blob? {
     switch image.content {
     case .unreadable: return nil
-    case .data(let bytes):
-      let data = bytes.data
+    case .data(let data):
       let blob = Blob(
         digest: unsafe data.withUnsafeBytes { unsafe SHA256Hash.digest($0) }, byteCount: data.count)
       return known.contains(blob) ? blob : try blobs.add(data)

@@ -22,7 +22,8 @@ extension StoreMerge {
         if known != nil {
           report.note(
             place(of: item),
-            "\(image.name) was deleted in the journal but has changed in the file since, so it is added again")
+            "\(image.name) was deleted in the journal but has changed in the file since, so it is added again"
+          )
         }
         let number = try draft.addImage(
           to: row.item, name: image.name, mediaType: image.mediaType, blob: blob)

@@ -136,7 +136,8 @@ struct StoreMerge {
       if old.isEmpty || old.hasPrefix("{") || names.isEmpty { continue }
       report.note(
         store.source.rawValue,
-        "objects of the class \(old) now have the class \(names.joined(separator: " or ")); their items stay the same")
+        "objects of the class \(old) now have the class \(names.joined(separator: " or ")); their items stay the same"
+      )
     }
   }
 
@@ -361,7 +362,9 @@ struct StoreMerge {
       let present = category.flatMap { draft.state.category($0)?.id }
       // One that was deleted in the journal replaces no other.
       if category == present || current.category == row.category {
-        if current.category != row.category, current.category != present { noteConflict("its category", index, row) }
+        if current.category != row.category, current.category != present {
+          noteConflict("its category", index, row)
+        }
         try draft.setCategory(ofItem: row.item, to: present)
       }
       row.category = category
@@ -388,7 +391,9 @@ struct StoreMerge {
     let prefixes = [row.className, store.items[index].className].map { ClassSurvey.shortName($0) + "." }
     for name in old.keys where prefixes[0] != prefixes[1] && name.hasPrefix(prefixes[0]) {
       let newName = prefixes[1] + name.dropFirst(prefixes[0].count)
-      guard wanted[name] == nil, wanted[newName] != nil, old[newName] == nil, now[newName] == nil else { continue }
+      guard wanted[name] == nil, wanted[newName] != nil, old[newName] == nil, now[newName] == nil else {
+        continue
+      }
       old[newName] = old.removeValue(forKey: name)
       guard let value = now.removeValue(forKey: name) else { continue }
       (now[newName], set[newName]) = (value, value)
@@ -402,7 +407,9 @@ struct StoreMerge {
         continue
       }
       if wanted[name].isIdentical(to: old[name]) { continue }
-      if let before = old[name], let new = wanted[name], before.withoutClasses.isIdentical(to: new.withoutClasses) {
+      if let before = old[name], let new = wanted[name],
+        before.withoutClasses.isIdentical(to: new.withoutClasses)
+      {
         // Only classes have other names, so a change in the journal stays.
         var names: [String: String] = [:]
         before.addClasses(in: new, to: &names)
@@ -466,7 +473,7 @@ struct StoreMerge {
       value.resolvingReferences { key, target in
         let number = key == Reference.item ? numbers[target]?.number : categories[target].number
         return number.map { Reference.make(key, $0) } ?? .null
-      }
+      }.sortingSets
     }
   }
 
@@ -502,7 +509,7 @@ struct StoreMerge {
     return "\(item.list.isEmpty ? item.kind : item.list)\(label)"
   }
 
-  func order(
+  mutating func order(
     _ rows: inout [ImportMemory.Element?], _ alignment: Alignment, _ draft: inout Draft<Catalog>
   ) throws {
     let ordered = store.items.indices.filter { store.items[$0].isDone != nil }
@@ -519,6 +526,12 @@ struct StoreMerge {
       let changes = Dictionary(ItemOrder.changes(elements)) { first, _ in first }
       for index in indexes {
         guard var row = rows[index], let order = changes[row.item] else { continue }
+        if let old = alignment.rows[index].map({ memory.rows[$0] }),
+          let base = try baseAttributes(old, draft.state)?["order"],
+          !base.isIdentical(to: draft.state.item(row.item)?["order"])
+        {
+          noteConflict("its position", index, row)
+        }
         try draft.updateItem(row.item, set: ["order": .integer(order)])
         agree(&row, index, draft.state, at: draft.revision)
         rows[index] = row

@@ -37,7 +37,7 @@ struct LegacyItem: Sendable {
     _ kind: String, _ attributes: [String: FieldValue], name: (_ key: String, _ target: Int) -> String
   ) -> Data {
     let named = attributes.mapValues { value in
-      value.resolvingReferences { .dictionary([$0: .string(name($0, $1))]) }
+      value.resolvingReferences { .dictionary([$0: .string(name($0, $1))]) }.sortingSets
     }
     return named.merging(["": .string(kind)]) { first, _ in first }.fingerprint
   }
@@ -75,7 +75,7 @@ struct LegacyCategory: Sendable {
 /// A file that belongs to an item.
 struct LegacyImage: Sendable {
   enum Content: Sendable {
-    case data(LegacyBytes)
+    case data(Data)
     /// A file of a folder in the source folder.
     case file(Folder, folder: String, name: String)
     /// The image exists but can't be read. The image of an earlier import stays.
@@ -87,11 +87,12 @@ struct LegacyImage: Sendable {
   var content = Content.unreadable
 }
 
-/// The bytes of a picture. Images that share them are stored once.
-final class LegacyBytes: Sendable {
-  let data: Data
-
-  init(_ data: Data) { self.data = data }
+extension Data {
+  /// The place of the bytes in memory. As long as they are kept, other data with the same place are the same, so what
+  /// many items share is read and stored once. Nil for short data, which may have no place.
+  var place: UInt? {
+    count > 64 ? unsafe withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } : nil
+  }
 }
 
 /// References in attributes to something that is stored elsewhere.

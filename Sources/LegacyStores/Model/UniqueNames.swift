@@ -25,17 +25,15 @@ extension UniqueNames {
 
   /// The image for data at a path of keys. Nil for small data that is no picture.
   mutating func image(of data: Data, at path: String) -> LegacyImage? {
-    Self.isImage(data) ? image(of: LegacyBytes(data), at: path) : nil
+    guard Self.isImage(data) else { return nil }
+    let name = unused(path.isEmpty ? "data" : path.usableName)
+    let type = ImageType.of(data.prefix(64)) ?? ImageType.unknown
+    return LegacyImage(name: name, mediaType: type, content: .data(data))
   }
 
+  /// Whether data become an image.
   static func isImage(_ data: Data) -> Bool {
     data.count > inlineByteLimit || ImageType.of(data.prefix(64)) != nil
-  }
-
-  mutating func image(of bytes: LegacyBytes, at path: String) -> LegacyImage {
-    let name = unused(path.isEmpty ? "data" : path.usableName)
-    let type = ImageType.of(bytes.data.prefix(64)) ?? ImageType.unknown
-    return LegacyImage(name: name, mediaType: type, content: .data(bytes))
   }
 
   /// A value of a property list, with references in place of its pictures and large data.

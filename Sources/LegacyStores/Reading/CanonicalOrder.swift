@@ -153,7 +153,9 @@ extension FieldValue {
       else { return nil }
       return zip(keys, values).map { [$0, $1] }
     case "NSCountedSet"?:
-      guard let count = self["NS.count"]?.integer, count >= 0, count <= dictionary?.count ?? 0 else { return nil }
+      guard let count = self["NS.count"]?.integer, count >= 0, count <= dictionary?.count ?? 0 else {
+        return nil
+      }
       let pairs = (0..<count).compactMap { index -> [FieldValue]? in
         guard let object = self["NS.object\(index)"], let count = self["NS.count\(index)"] else { return nil }
         return [object, count]
@@ -194,7 +196,8 @@ extension FieldValue {
     guard hasUnorderedMembers else { return self }
     switch self {
     case .array(let elements): return .array(elements.map(\.sortingSets))
-    case .dictionary(let members): return FieldValue.dictionary(members.mapValues(\.sortingSets)).sortingMembers()
+    case .dictionary(let members):
+      return FieldValue.dictionary(members.mapValues(\.sortingSets)).sortingMembers()
     default: return self
     }
   }

@@ -37,7 +37,9 @@ struct ClassSurvey {
   func isCustom(_ name: String) -> Bool { classes[name] != nil && !Self.isSystem(name) }
 
   /// Whether a class of this name belongs to one of Apple's frameworks.
-  static func isSystem(_ name: String) -> Bool { SystemClasses.names.contains(String(name.drop { $0 == "_" })) }
+  static func isSystem(_ name: String) -> Bool {
+    SystemClasses.names.contains(String(name.drop { $0 == "_" }))
+  }
 
   /// The first of these keys that a class has.
   func key(_ wanted: [String], in name: String) -> String? {

@@ -24,8 +24,9 @@ struct ObjectReader {
   /// The maximum number of values in all items of an archive: some for each byte of the archive, and a constant. Each
   /// value of an archive takes at least one byte, but each item has its own copy of shared values.
   private static let valuesInAll = (perByte: 2, beyond: 65_536)
-  /// The maximum bytes of text and data in all items. Each item has its own copy of shared values.
-  private static let bytesInAll = (perByte: 32, beyond: 4 << 20)
+  /// The maximum bytes of text and data in all items of a file. Each item has its own copy of shared values, except
+  /// images.
+  static func byteLimit(fileByteCount count: Int) -> Int { min(32 * count, 4 * count + 64 << 20) + 4 << 20 }
   /// Foundation's collections, which have contents instead of fields.
   static let collections: [String: ArchivedClass] = Dictionary(
     uniqueKeysWithValues: [
@@ -46,11 +47,8 @@ struct ObjectReader {
   private(set) var unreadable: Set<String> = []
 
   private var contents: SharedContents
-  /// The contents of objects that are texts or data, by UID, because several items may refer to them.
-  private var leaves: [Int: ArchivedValue] = [:]
-  /// The bytes of images by their place in the file, or by the complement of their object's UID. Each is stored once,
-  /// however many items have it.
-  private var pictures: [Int: LegacyBytes] = [:]
+  /// The places of the data of images, which are stored once, however many items have them.
+  private var pictures: Set<UInt> = []
   private var valueCount = 0
   private var valuesLeft: Int
   private var bytesLeft: Int
@@ -66,7 +64,7 @@ struct ObjectReader {
     contents = SharedContents(archive)
     let byteCount = archive.propertyList.bytes.count
     valuesLeft = Self.valuesInAll.perByte * byteCount + Self.valuesInAll.beyond
-    bytesLeft = Self.bytesInAll.perByte * byteCount + Self.bytesInAll.beyond
+    bytesLeft = Self.byteLimit(fileByteCount: byteCount)
   }
 
   /// Begins another item, or another value of a layout, whose values have no numbers in common.
@@ -86,13 +84,27 @@ struct ObjectReader {
     let number = number(of: object.uid)
     var attributes = try fields(of: object, skipping: skipped, path: "", depth: 0)
     if isReferredTo.contains(number) { attributes[Reference.id] = .integer(Int64(number)) }
-    return attributes.mapValues(tidied)
+    return ordered(attributes.mapValues(tidied))
   }
 
   /// Converts a value that is not a separate item.
   mutating func attribute(_ name: String, _ value: ArchivedValue) throws -> FieldValue {
     let converted = try convert(value, path: name, depth: 0, isField: false)
-    return tidied(converted)
+    return ordered([name: tidied(converted)])[name] ?? .null
+  }
+
+  /// The attributes of the item in an order that does not depend on that of sets in the file.
+  private mutating func ordered(_ attributes: [String: FieldValue]) -> [String: FieldValue] {
+    let pictures = Dictionary(images.map { ($0.name, $0) }) { first, _ in first }
+    let ordered = CanonicalOrder.apply(to: attributes, firstNumber: firstNumber) { name in
+      guard case .data(let data)? = pictures[name]?.content else { return Data() }
+      return ["": .data(data)].fingerprint
+    }
+    guard let ordered else { return attributes }
+    for index in images.indices {
+      if let name = ordered.names[images[index].name] { images[index].name = name }
+    }
+    return ordered.attributes
   }
 
   private mutating func number(of uid: Int) -> Int {
@@ -139,8 +151,7 @@ struct ObjectReader {
         reader.classes[name]?.note(field.name, Self.form(of: value, isReference: try field.isReference))
         if case .null = value { return nil }
         if skipped.contains(field.name) { return nil }
-        return try reader.convert(
-          value, from: reader.contents.latest, path: path, depth: depth + 1, isField: true)
+        return try reader.convert(value, path: path, depth: depth + 1, isField: true)
       }
       guard let value = converted ?? nil else { continue }
       guard fields[key] == nil else {
@@ -190,9 +201,8 @@ struct ObjectReader {
     }
   }
 
-  /// - Parameter place: where the value is in the file, if it is a text or data that others may share.
   private mutating func convert(
-    _ value: ArchivedValue, from place: Int? = nil, path: String, depth: Int, isField: Bool
+    _ value: ArchivedValue, path: String, depth: Int, isField: Bool
   ) throws -> FieldValue {
     valueCount += 1
     valuesLeft -= 1
@@ -210,7 +220,7 @@ struct ObjectReader {
     case .unsigned(let integer): return .unsigned(integer)
     case .real(let real): return .double(real)
     case .string(let text): return try keep(text)
-    case .data(let data): return try keep(data, from: place, path: path)
+    case .data(let data): return try keep(data, path: path)
     case .date(let seconds): return FieldValue(secondsSince2001: seconds)
     case .array(let array): return try list(array, path, depth)
     case .dictionary(let dictionary):
@@ -230,11 +240,11 @@ struct ObjectReader {
     let value = ArchivedValue.object(object)
     switch object.className {
     case "NSString", "NSMutableString":
-      if case .string(let text)? = try leaf(object, value.string.map { .string($0) }) { return try keep(text) }
+      if case .string(let text)? = try leaf(object, "NS.string") { return try keep(text) }
+      if let text = try value.string { return try keep(text) }
     case "NSData", "NSMutableData":
-      if case .data(let data)? = try leaf(object, value.data.map { .data($0) }) {
-        return try keep(data, from: ~object.uid, path: path)
-      }
+      if case .data(let data)? = try leaf(object, "NS.data") { return try keep(data, path: path) }
+      if let data = try value.data { return try keep(data, path: path) }
     case "NSDate":
       if let seconds = try value.secondsSince2001 { return FieldValue(secondsSince2001: seconds) }
     case "NSNull" where !isField:
@@ -280,13 +290,8 @@ struct ObjectReader {
     } else if let array = try value.array {
       result = try list(array, path, depth)
     } else {
-      guard let set = try value.set, var elements = try list(set, path, depth).array else {
+      guard let set = try value.set, let elements = try list(set, path, depth).array else {
         throw Self.notACollection(object)
-      }
-      // The members of a set have no order.
-      if !name.contains("Ordered") {
-        elements = elements.map { (EntityRecord(["": $0]).bytes, $0) }
-          .sorted { $0.0.lexicographicallyPrecedes($1.0) }.map(\.1)
       }
       result = [Reference.objectClass: .string(name), "NS.objects": .array(elements)]
     }
@@ -319,8 +324,7 @@ struct ObjectReader {
       let path = "\(path)[\(index)]"
       let element = try readable(path) { reader in
         let value = try array.value(at: index, &reader.contents)
-        return try reader.convert(
-          value, from: reader.contents.latest, path: path, depth: depth + 1, isField: false)
+        return try reader.convert(value, path: path, depth: depth + 1, isField: false)
       }
       if let element { elements.append(element) }
     }
@@ -333,7 +337,7 @@ struct ObjectReader {
     var members: [String: FieldValue] = [:]
     var keys: [FieldValue] = []
     var values: [FieldValue] = []
-    for index in 0..<dictionary.count {
+    for index in try sortedIndexes(of: dictionary) {
       var text: String?
       let pair = try readable("\(path)[\(index)]") { reader in
         let key = try dictionary.key(at: index, &reader.contents)
@@ -342,8 +346,7 @@ struct ObjectReader {
         let stepPath = path.isEmpty ? step : "\(path).\(step)"
         let value = try reader.readable(stepPath) { reader in
           let value = try dictionary.value(at: index, &reader.contents)
-          return try reader.convert(
-            value, from: reader.contents.latest, path: stepPath, depth: depth + 1, isField: false)
+          return try reader.convert(value, path: stepPath, depth: depth + 1, isField: false)
         }
         return (try reader.convert(key, path: "\(path).key", depth: depth + 1, isField: false), value)
       }
@@ -355,34 +358,39 @@ struct ObjectReader {
     return .contents(of: className, members, keys: keys, values: values)
   }
 
+  /// The positions of a dictionary's pairs in the order of their keys, because that in the file has no meaning. Pairs
+  /// whose key is not a text come last.
+  private mutating func sortedIndexes(of dictionary: ArchivedDictionary) throws -> [Int] {
+    var keys: [(text: String?, index: Int)] = []
+    for index in 0..<dictionary.count {
+      keys.append(((try? dictionary.key(at: index, &contents))?.textOrNil, index))
+    }
+    return keys.sorted { left, right in
+      guard let first = left.text, let second = right.text, first != second else {
+        return (left.text == nil ? 1 : 0, left.index) < (right.text == nil ? 1 : 0, right.index)
+      }
+      return first < second
+    }.map(\.index)
+  }
+
   private mutating func keep(_ text: String) throws(LegacyError) -> FieldValue {
     try charge(bytes: text.utf8.count)
     return .string(text)
   }
 
-  /// - Parameter place: identifies the data if other items may have the same.
-  private mutating func keep(_ data: Data, from place: Int?, path: String) throws(LegacyError) -> FieldValue {
-    let known = place.flatMap { pictures[$0] }
-    guard known != nil || UniqueNames.isImage(data) else {
+  private mutating func keep(_ data: Data, path: String) throws(LegacyError) -> FieldValue {
+    guard let image = imageNames.image(of: data, at: path) else {
       try charge(bytes: data.count)
       return .data(data)
     }
-    if known == nil { try charge(bytes: data.count) }
-    let bytes = known ?? LegacyBytes(data)
-    if let place { pictures[place] = bytes }
-    let image = imageNames.image(of: bytes, at: path)
+    if data.place.map({ pictures.insert($0).inserted }) ?? true { try charge(bytes: data.count) }
     images.append(image)
     return [Reference.image: .string(image.name)]
   }
 
-  /// The contents of an object that is a text or data, read once.
-  private mutating func leaf(
-    _ object: ArchivedObject, _ read: @autoclosure () throws -> ArchivedValue?
-  ) throws -> ArchivedValue? {
-    if let known = leaves[object.uid] { return known }
-    let value = try read()
-    leaves[object.uid] = value
-    return value
+  /// The contents of an object that is a text or data, which share the memory of others in the same place of the file.
+  private mutating func leaf(_ object: ArchivedObject, _ name: String) throws -> ArchivedValue? {
+    try object.allFields().first { $0.name == name }?.value(&contents)
   }
 
   /// Removes the numbers that nothing refers to.
@@ -398,6 +406,10 @@ struct ObjectReader {
     default: return value
     }
   }
+}
+
+extension ArchivedValue {
+  fileprivate var textOrNil: String? { (try? string) ?? nil }
 }
 
 extension FieldValue {

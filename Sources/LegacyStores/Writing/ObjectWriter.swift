@@ -12,6 +12,7 @@ final class ObjectWriter {
   private var categoryNodes: [CategoryID: ArchiveNode] = [:]
   /// The `NSData` of each image and the `NSString` of each long text. They can't be changed, so all items share them.
   private var pictureNodes: [Blob: ArchiveNode] = [:]
+  private var pictures: [Blob: [UInt8]] = [:]
   private var textNodes: [[UInt8]: ArchiveNode] = [:]
   /// Closures that fill the nodes that have no fields yet.
   private var waiting: [() -> Void] = []
@@ -63,7 +64,7 @@ final class ObjectWriter {
       itemNodes = [:]
       plainValues = [:]
       categoryNodes = [:]
-      pictureNodes = [:]
+      (pictureNodes, pictures) = ([:], [:])
       textNodes = [:]
     }
     return try ArchiveNode.archive(members, unkeyed: unkeyed ?? [], archiver: archiver)
@@ -359,9 +360,6 @@ final class ObjectWriter {
     return .node(node)
   }
 
-  /// Whether data in a field of this form is an immutable object.
-  private func isShared(_ form: String?) -> Bool { form != LegacyClass.Form.bytes && form != "NSMutableData" }
-
   private func data(_ data: Data, _ form: String?) -> ArchiveNode.Value {
     switch form {
     case LegacyClass.Form.bytes?: .bytes([UInt8](data))
@@ -413,11 +411,18 @@ final class ObjectWriter {
     if let number, let node = context.objects[number] { return .node(node) }
     if let name = value.imageName {
       guard let blob = contents.blob(name, of: context.item) else { return .null }
-      if let node = pictureNodes[blob], isShared(form) { return .node(node) }
-      guard let bytes = contents.data(of: blob) else { return .null }
-      let picture = data(bytes, form)
-      if case .node(let node) = picture, isShared(form) { pictureNodes[blob] = node }
-      return picture
+      let isShared = form != LegacyClass.Form.bytes && form != "NSMutableData"
+      if isShared, let node = pictureNodes[blob] { return .node(node) }
+      if pictures[blob] == nil { pictures[blob] = contents.data(of: blob).map { [UInt8]($0) } }
+      guard let bytes = pictures[blob] else { return .null }
+      switch form {
+      case LegacyClass.Form.bytes?: return .bytes(bytes)
+      case "NSMutableData"?: return .node(ArchiveNode(.mutableData, ["NS.data": .bytes(bytes)]))
+      default:
+        let node = ArchiveNode.data(bytes)
+        pictureNodes[blob] = node
+        return .node(node)
+      }
     }
     guard let className = value.objectClass ?? form.flatMap(customClass) else {
       let kind: ArchivedClass = form == "NSDictionary" ? .dictionary : .mutableDictionary
