@@ -66,7 +66,7 @@ struct Recovery<State: EventSourced> {
     lock =
       mode == .readWrite || locksExclusively ? try FolderLock(folder, isTransient: isTransient) : nil
     do throws(JournalError) {
-      try folder.check()
+      try folder.check(options)
     } catch {
       // Another version of the format may have files that this one does not know.
       if error.code == .notAJournal, let other = folder.otherFormat() { throw other }
@@ -93,7 +93,7 @@ struct Recovery<State: EventSourced> {
         log, chain, folder, format, mark, isInUse: mode != .readWrite, makesState: makesState)
       try format.base?.check(erasure: chain.newestErasure, in: log)
       if mode == .readWrite {
-        try LogReplacement.recover(folder, log, format)
+        try LogReplacement.recover(folder, log, format, options.logStorage)
         try folder.prepareForWriting()
         try log.beginWriting()
       }
