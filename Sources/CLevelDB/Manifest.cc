@@ -25,6 +25,10 @@ constexpr uint64_t kLargestSequence = (uint64_t(1) << 55) - 1;
 struct Named {
   uint64_t size;
   std::string smallest, largest;
+
+  bool operator==(const Named& other) const {
+    return size == other.size && smallest == other.smallest && largest == other.largest;
+  }
 };
 
 class Reader {
@@ -74,6 +78,9 @@ class Reader {
           table.smallest = text.ToString();
           table.largest = other.ToString();
           if (CompareKeys(table.smallest, table.largest) > 0) return false;
+          // goleveldb names a new table twice, and LevelDB takes that for once.
+          const auto named = added.find({level, number});
+          if (named != added.end() && named->second == table) break;
           if (!placed.insert({level, number}).second) return false;
           added[{level, number}] = std::move(table);
           break;
