@@ -137,7 +137,9 @@ extension JournalFolder {
         (try? folder.lock(exclusive: true)) == true,
         let names = try? folder.names(),
         names.allSatisfy({ name in
-          Part.root.kind(of: name, JournalOptions.usualStorage).map { (try? folder.status(of: name))?.kind == $0 } ?? false
+          Part.root.kind(of: name, JournalOptions.usualStorage).map {
+            (try? folder.status(of: name))?.kind == $0
+          } ?? false
         })
       else { continue }
       try? parent.removeFolder(found)

@@ -137,7 +137,9 @@ extension Journal {
       verifier.note(error)
     }
     do throws(JournalError) {
-      for name in try folder.foreignNames(options.logStorage) { verifier.note(name.error, isForeign: name.isIgnored) }
+      for name in try folder.foreignNames(options.logStorage) {
+        verifier.note(name.error, isForeign: name.isIgnored)
+      }
     } catch {
       if error.saysNothingHere { throw error }
       verifier.note(error)
