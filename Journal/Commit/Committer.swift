@@ -1,4 +1,5 @@
 import Dispatch
+import Files
 import Foundation
 import Locks
 
@@ -56,6 +57,7 @@ final class Committer<State: EventSourced>: Sendable {
   private struct EarlierCommitIsWithdrawn: Error {}
 
   private let id: JournalID
+  private let process = System.process
   /// The version of the model that commits.
   private let schemaVersion: Int
   private let log: any EntryLog
@@ -193,6 +195,17 @@ final class Committer<State: EventSourced>: Sendable {
         try await pipeline.wait(downTo: 0)
         throw error
       }
+    }
+  }
+
+  /// Fails in a forked child of the process that opened the journal: it has none of the threads that write, and the
+  /// locks and files are its parent's.
+  func checkProcess() throws(JournalError) {
+    if System.process != process {
+      throw JournalError(
+        .wrongUse,
+        "the journal is open in the process that this one was forked from; commit there, or open it here "
+          + "after it is closed there")
     }
   }
 

@@ -95,7 +95,8 @@ extension Journal {
         ]
         return diagnosis
       }
-      diagnosis.note(source.problems)
+      // What is missing is reported once, in the words of the opening.
+      diagnosis.note(source.problems.filter { $0.path != error.path || !$0.isOfMissingFile })
       diagnosis.note(error, Diagnosis.place(of: error))
       try diagnosis.note(provable: source, State.self, progress)
     }
@@ -145,11 +146,11 @@ extension Diagnosis {
   }
 
   fileprivate mutating func note(_ error: JournalError, _ place: Place) {
-    guard !findings.contains(where: { $0.message == error.message && $0.path == error.path }) else { return }
+    let message = JournalError(error.code, error.message, cause: error.cause).description
+    guard !findings.contains(where: { $0.message == message && $0.path == error.path }) else { return }
     findings.append(
       Finding(
-        isDamage: place != .snapshot && place != .foreign,
-        message: error.message + (error.cause.map { ": \($0)" } ?? ""),
+        isDamage: place != .snapshot && place != .foreign, message: message,
         advice: place.advice, revision: error.revision, path: error.path))
   }
 
@@ -287,5 +288,12 @@ extension Diagnosis {
 
   fileprivate mutating func sort() {
     findings = findings.filter(\.isDamage) + findings.filter { !$0.isDamage }
+  }
+}
+
+extension JournalError {
+  /// Whether it only says that a file can't be opened because it is missing.
+  fileprivate var isOfMissingFile: Bool {
+    code == .notFound || (cause as? JournalError)?.code == .notFound
   }
 }

@@ -293,6 +293,7 @@ public final class BlobWriter {
   /// may seem to be whole at the next flush.
   private var isFinished = false
   private var isAdopted = false
+  private let process = System.process
 
   fileprivate init(store: BlobStore, folder: Folder, name: String, file: consuming File) {
     self.store = store
@@ -302,8 +303,8 @@ public final class BlobWriter {
   }
 
   deinit {
-    // A failure is harmless: the next opening removes the file.
-    if !isAdopted { try? folder.removeFile(name) }
+    // A failure is harmless: the next opening removes the file. In a forked child, the file is its parent's.
+    if !isAdopted, System.process == process { try? folder.removeFile(name) }
   }
 
   /// Appends bytes.

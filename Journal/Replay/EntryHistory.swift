@@ -16,7 +16,9 @@ package final class EntryHistory<State: EventSourced>: Sendable {
   /// - Throws: ``JournalError``, as opening it for reading only does.
   package init(at url: URL, options: JournalOptions) throws {
     let recovery = try Recovery<State>(url, mode: .readOnly, makesState: false, options: options)
-    (head, log, format, blobs) = (recovery.version.head, recovery.log, recovery.format, recovery.blobs)
+    (head, log, format, blobs) = (
+      recovery.replayed.version.head, recovery.log, recovery.format, recovery.blobs
+    )
     upcast = try EventUpcast(State.self)
   }
 

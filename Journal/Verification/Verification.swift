@@ -66,7 +66,7 @@ public struct Verification: Sendable {
 
 extension Journal {
   /// Reads the whole journal and checks that it is what was committed:
-  /// - every checksum, the chain of digests, and HEAD;
+  /// - every checksum, the chain of digests, annotations, the form of checkpoints, and HEAD;
   /// - that each event follows from the state before it and from the previous event of its entity, and that dates never
   ///   decrease;
   /// - that the state that the journal shows is the one that the entries make;
@@ -378,7 +378,7 @@ private struct Verifier<State: EventSourced> {
     result.problems.append(
       Verification.Problem(
         code: error.code, revision: error.revision, path: error.path,
-        message: error.message + (error.cause.map { ": \($0)" } ?? ""),
+        message: JournalError(error.code, error.message, cause: error.cause).description,
         isDamage: !isForeign && error.path?.hasPrefix(snapshots) != true))
   }
 
@@ -397,6 +397,7 @@ private struct Verifier<State: EventSourced> {
     }
     schemaVersion = max(schemaVersion, header.schemaVersion)
     _ = try entry.annotation()
+    _ = try entry.checkpoint()
     if revision > 1, header.date < result.head.timestamp {
       note(
         JournalError(.damaged, "the entry's date is before that of the entry before it", revision: revision))

@@ -16,6 +16,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
   package let path: String
   package let hook: FileHook?
   package let readHook: ReadHook?
+  private let process = System.process
 
   /// Opens a folder that a user named.
   package init(
@@ -277,8 +278,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
   }
 
   /// Releases the lock. Closing alone is not enough: a child process that is just being started could hold the lock for
-  /// a moment.
-  package func unlock() { cfiles_unlock(descriptor) }
+  /// a moment. A forked child does nothing, because it has the lock of its parent.
+  package func unlock() { if System.process == process { cfiles_unlock(descriptor) } }
 
   private func checkName(_ name: String) throws(Failure) {
     let isSingle =

@@ -36,8 +36,9 @@ enum GitSource: ImportSource {
         return try FilesImporter(repository, journal)
       }
     }
-    try journal.close()
+    if report.entries > 0 { terminal.output.noteDone(entry: journal.head.revision) }
     try printSummary(report, (clock.now - start) / .seconds(1), path, arguments.has("--json"), terminal)
+    try journal.close()
     // For example, no object has the key.
     return report.entries == 0 && report.notes > 0 ? .no : .done
   }

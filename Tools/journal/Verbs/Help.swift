@@ -65,10 +65,11 @@ enum Help: Verb {
     is item:42, category:3, image:7 or tag:1.
     """
   static let exitCodes = """
-    Exit codes: 0 done, 1 the answer is no, 2 wrong use, 3 the journal can't be opened, read or written. As with grep, find
-    and bisect exit with 1 if they find nothing. So does each verb if something that the command names is not in the
-    journal, such as an entity, a category or a revision. As with git log and git diff, an empty list is an answer: log,
-    diff and the lists of tags and snapshots exit with 0.
+    Exit codes: 0 done, 1 the answer is no, 2 wrong use, 3 the journal can't be opened, read or written. If something fails
+    after an entry was stored, the result is printed nevertheless, and the message begins with "entry 7 was committed, but":
+    do not make that entry again. As with grep, find and bisect exit with 1 if they find nothing. So does each verb if
+    something that the command names is not in the journal, such as an entity, a category or a revision. As with git log
+    and git diff, an empty list is an answer: log, diff and the lists of tags and snapshots exit with 0.
     """
 
   static func printHelp(of verb: any Verb.Type, _ terminal: Terminal) throws -> ExitCode {
