@@ -85,8 +85,10 @@ let package = Package(
       exclude: ["CPeers"]),
 
     // The tests: a folder for each module that is tested by itself, then those that need a whole journal.
+    .systemLibrary(
+      name: "CLibLevelDB", path: "Tests/CLibLevelDB", providers: [.apt(["libleveldb-dev"])]),
     .target(
-      name: "TestSupport", dependencies: ["CBOR"], path: "Tests/TestSupport"),
+      name: "TestSupport", dependencies: ["CBOR", "CLibLevelDB"], path: "Tests/TestSupport"),
     .target(name: "ForeignNames", path: "Tests/ForeignNames"),
     .target(name: "LogbookModel", dependencies: ["Journaling"], path: "Tests/LogbookModel"),
     .executableTarget(

@@ -62,7 +62,7 @@ struct Recovery<State: EventSourced> {
     lock =
       mode == .readWrite || locksExclusively ? try FolderLock(folder, isTransient: isTransient) : nil
     do throws(JournalError) {
-      try folder.check()
+      try folder.check(options)
     } catch {
       // Another version of the format may have files that this one does not know.
       if error.code == .notAJournal, let other = folder.otherFormat() { throw other }
@@ -91,7 +91,7 @@ struct Recovery<State: EventSourced> {
         momentLimit: mode == .readWrite && policy.isAutomatic && policy.keepsPast ? policy.momentLimit : 0)
       try format.base?.check(erasure: chain.newestErasure, in: log)
       if mode == .readWrite {
-        try LogReplacement.recover(folder, log, format)
+        try LogReplacement.recover(folder, log, format, options.logStorage)
         try folder.prepareForWriting()
         try log.beginWriting()
       }

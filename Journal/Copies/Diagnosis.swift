@@ -62,7 +62,10 @@ extension Journal {
     }
     var diagnosis = Diagnosis()
     diagnosis.lastRevision = max(source.knownRevision ?? 0, try source.log.lastRevision())
-    do throws(JournalError) { try source.folder.check() } catch { diagnosis.note(error, .folder) }
+    do throws(JournalError) {
+      try source.folder.check(JournalOptions())
+      for name in try source.folder.foreignNames(options.logStorage) { diagnosis.note(name.error, .foreign) }
+    } catch { diagnosis.note(error, .folder) }
     do {
       var readOptions = options
       readOptions.snapshots = .manual
@@ -115,6 +118,7 @@ extension Diagnosis {
 
   fileprivate enum Place {
     case folder
+    case foreign
     case log
     case base
     case image
@@ -124,6 +128,7 @@ extension Diagnosis {
     var advice: String {
       switch self {
       case .folder: "Move foreign files elsewhere, and restore missing ones from a backup."
+      case .foreign: "The journal neither reads nor changes it. Move it elsewhere, or let it stay."
       case .log:
         "Restore the journal from a backup. Without one, salvage makes a journal from everything that can be proven, "
           + "also from several damaged copies."
@@ -145,7 +150,7 @@ extension Diagnosis {
     guard !findings.contains(where: { $0.message == message && $0.path == error.path }) else { return }
     findings.append(
       Finding(
-        isDamage: place != .snapshot, message: message,
+        isDamage: place != .snapshot && place != .foreign, message: message,
         advice: place.advice, revision: error.revision, path: error.path))
   }
 
@@ -237,7 +242,9 @@ extension Diagnosis {
     for problem in verification.problems {
       let path = problem.path ?? ""
       let place: Place =
-        if path.hasSuffix(HistoryBase.fileName) {
+        if problem.isForeign {
+          .foreign
+        } else if path.hasSuffix(HistoryBase.fileName) {
           .base
         } else if path.hasPrefix(journal.folder.images) {
           .image

@@ -20,6 +20,7 @@ final class LogReplacement {
   /// The base of the new log.
   var base: HistoryBase? { format.base }
   private let folder: JournalFolder
+  private let storage: any LogStorage
   private let building: Folder
   /// The FORMAT for the new log.
   let format: JournalFormat
@@ -32,6 +33,7 @@ final class LogReplacement {
     in place: LogPlace, base: (_ entries: Folder) throws(JournalError) -> HistoryBase?
   ) throws(JournalError) {
     folder = place.folder
+    storage = place.options.logStorage
     try folder.checkIsNotShared()
     try Self.removeBuilding(in: folder)
     try folder.root.makeFolder(Self.buildingName)
@@ -89,7 +91,7 @@ final class LogReplacement {
       try folder.root.flush()
       try building.flush()
       if format.base == nil, !isFormatWritten { try folder.root.write("FORMAT", format.bytes) }
-      try Self.finish(folder, removing: images)
+      try Self.finish(folder, removing: images, storage)
     } catch {
       throw JournalError(
         .outcomeUnknown,
@@ -100,9 +102,9 @@ final class LogReplacement {
 
   /// Completes a replacement that a crash has interrupted, after the log of the journal was found intact.
   /// - Parameter log: the current log of the journal.
-  static func recover(_ folder: JournalFolder, _ log: any EntryLog, _ format: JournalFormat)
-    throws(JournalError)
-  {
+  static func recover(
+    _ folder: JournalFolder, _ log: any EntryLog, _ format: JournalFormat, _ storage: any LogStorage
+  ) throws(JournalError) {
     if format.announcesBase != (format.base != nil) {
       try folder.root.write("FORMAT", format.bytes)
       try folder.root.flush()
@@ -134,14 +136,18 @@ final class LogReplacement {
       }
       isCommitted = found == digest
     }
-    try finish(folder, removing: isCommitted ? lines.dropFirst().compactMap { ContentDigest(hex: $0) } : [])
+    try finish(
+      folder, removing: isCommitted ? lines.dropFirst().compactMap { ContentDigest(hex: $0) } : [], storage)
   }
 
-  private static func finish(_ folder: JournalFolder, removing images: [ContentDigest]) throws(JournalError) {
+  private static func finish(
+    _ folder: JournalFolder, removing images: [ContentDigest], _ storage: any LogStorage
+  ) throws(JournalError) {
     if !images.isEmpty, let names = try folder.openImages() {
       for image in images { try names.removeFile(image.hex) }
       try names.flush()
     }
+    try keepForeignFiles(of: folder, storage)
     try removeBuilding(in: folder)
     try folder.root.flush()
     // Last, because it records what is still to be done.
@@ -154,9 +160,24 @@ final class LogReplacement {
     try folder.root.removeFolder(buildingName)
   }
 
+  /// Moves files of other programs out of the folder that is to be removed.
+  private static func keepForeignFiles(of folder: JournalFolder, _ storage: any LogStorage)
+    throws(JournalError)
+  {
+    guard let building = try folder.openFolder(buildingName), try building.status(of: "entries") != nil else {
+      return
+    }
+    let (old, new) = (try building.folder("entries"), try folder.openEntries())
+    for name in try old.names() where JournalFolder.Part.entries.kind(of: name, storage) == nil {
+      try old.rename(name, to: name, in: new)
+    }
+  }
+
   private static func removeSnapshots(in folder: JournalFolder) throws(JournalError) {
     guard let snapshots = try folder.openSnapshots() else { return }
-    let names = try snapshots.names().filter { !System.isLitter($0) }
+    let names = try snapshots.names().filter {
+      JournalFolder.Part.snapshots.kind(of: $0, JournalOptions.usualStorage) != nil
+    }
     for name in names where name.contains(".record") { try snapshots.removeFile(name) }
     // Otherwise a power loss could leave a record without its file.
     try snapshots.flush()

@@ -213,11 +213,6 @@ public final class BlobStore: Sendable {
     )
   }
 
-  /// Everything in the folder that is not a blob.
-  func foreignNames() throws(JournalError) -> [JournalError] {
-    try folder.map(BlobNames.foreign) ?? []
-  }
-
   /// Calls `body` with the size of each file that has the name of a blob.
   func forEachByteCount(_ body: (Int) -> Void) throws(JournalError) {
     guard let folder else { return }

@@ -671,7 +671,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let names = try chain.records.names()
     try chain.records.remove(names.filter { $0.from != nil && !known.contains($0) })
     let recorded = Set(names.filter { $0.from == nil || known.contains($0) })
-    for name in try snapshots.names() where !System.isLitter(name) {
+    for name in try snapshots.names()
+    where JournalFolder.Part.snapshots.kind(of: name, options.logStorage) != nil {
       if let layer = LayerName(fileName: name) ?? LayerName(recordName: name), recorded.contains(layer) {
         continue
       }

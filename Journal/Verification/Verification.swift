@@ -13,8 +13,12 @@ public struct Verification: Sendable {
     public let path: String?
     /// What is wrong, in a sentence.
     public let message: String
-    /// Whether a part of the journal is missing or altered. A problem of a layer or a snapshot costs time, but no data.
+    /// Whether a part of the journal is missing or altered. A problem of a layer or a snapshot costs time, but no data,
+    /// and a file of another program costs nothing.
     public let isDamage: Bool
+
+    /// Whether it is about a file of another program in the journal's folder.
+    package var isForeign: Bool { code == .notAJournal && !isDamage }
 
     /// What is wrong and where, in one line.
     public var description: String {
@@ -52,11 +56,12 @@ public struct Verification: Sendable {
 
   init(head: Head) { self.head = head }
 
-  /// The problems; empty if there are none.
+  /// The problems, and the files of other programs in the journal's folder; empty if there are none.
   public var problems: [Problem] = []
 
-  /// Whether there are no problems, not even with layers and snapshots, which cost only time.
-  public var isSound: Bool { problems.isEmpty }
+  /// Whether there are no problems, not even with layers and snapshots, which cost only time. Files of other programs do
+  /// not count.
+  public var isSound: Bool { problems.allSatisfy(\.isForeign) }
 }
 
 extension Journal {
@@ -127,6 +132,14 @@ extension Journal {
       }
       let digest = try chain.faults.checking { StateDigest.digest(of: expected.state) }
       verifier.finish(expected, digest)
+    } catch {
+      if error.saysNothingHere { throw error }
+      verifier.note(error)
+    }
+    do throws(JournalError) {
+      for name in try folder.foreignNames(options.logStorage) {
+        verifier.note(name.error, isForeign: name.isIgnored)
+      }
     } catch {
       if error.saysNothingHere { throw error }
       verifier.note(error)
@@ -202,7 +215,6 @@ extension Journal {
   }
 
   private func checkBlobs(_ verifier: inout Verifier<State>) throws(JournalError) {
-    for problem in try blobs.foreignNames() { verifier.note(problem) }
     for blob in verifier.blobs {
       if blobs.isElsewhere(blob) {
         verifier.result.unfetchedBlobs.append(blob)
@@ -361,12 +373,13 @@ private struct Verifier<State: EventSourced> {
     }
   }
 
-  mutating func note(_ error: JournalError) {
+  /// - Parameter isForeign: whether it is about a file of another program.
+  mutating func note(_ error: JournalError, isForeign: Bool = false) {
     result.problems.append(
       Verification.Problem(
         code: error.code, revision: error.revision, path: error.path,
         message: JournalError(error.code, error.message, cause: error.cause).description,
-        isDamage: error.path?.hasPrefix(snapshots) != true))
+        isDamage: !isForeign && error.path?.hasPrefix(snapshots) != true))
   }
 
   /// - Throws: ``JournalError`` if nothing after this entry can be checked.

@@ -143,13 +143,15 @@ package final class Folder<Failure: FileFailure>: Sendable {
   }
 
   /// Renames a file or folder, replacing the target.
-  package func rename(_ name: String, to newName: String) throws(Failure) {
+  /// - Parameter other: the folder of the new name; if nil, this one.
+  package func rename(_ name: String, to newName: String, in other: Folder? = nil) throws(Failure) {
     try checkName(name)
     try checkName(newName)
-    let newPath = path(of: newName)
+    let other = other ?? self
+    let newPath = other.path(of: newName)
     try hook.check(.rename(path(of: name), to: newPath), Failure.self)
     try Failure.check("can't rename it", newPath) {
-      unsafe cfiles_rename(descriptor, name, descriptor, newName)
+      unsafe cfiles_rename(descriptor, name, other.descriptor, newName)
     }
   }
 
