@@ -24,10 +24,8 @@ package struct LocalClock {
   }
 
   private static let hour: Int64 = 3_600_000_000
-  /// More than any offset, and a skipped day.
-  private static let reach = 42 * hour
-  /// No zone has changed its clock twice within three days.
-  private static let step = 14 * hour
+  /// More than any offset. No zone has changed its clock twice within three days, so at most one change is so near.
+  private static let reach = 28 * hour
 
   /// What the clock shows at a time.
   package func reading(at time: Timestamp) -> Int64 {
@@ -66,7 +64,7 @@ package struct LocalClock {
     let end = time + 2 * Self.reach
     var periods = [Period(start: time, offset: offset(at: time))]
     while time < end {
-      let next = time + Self.step
+      let next = time + Self.reach
       let (old, new) = (periods[periods.count - 1].offset, offset(at: next))
       if old != new {
         var (before, after) = (time, next)

@@ -30,7 +30,7 @@ import Testing
 
   /// Clocks skip midnight, so the day began at 23:00 of the day before.
   @Test func aDayWhoseMidnightIsSkippedBeginsAfterTheGap() throws {
-    try withEntries("2026-09-06T03:30:00Z", "2026-09-06T04:30:00Z") { path in
+    try withEntries("2026-09-06T03:30:00Z", "2026-09-06T04:30:00Z") { path throws in
       let zone = "America/Santiago"
       #expect(try log(path, "--since", "2026-09-06", zone: zone) == ["find 2"])
       #expect(try log(path, "--until", "2026-09-06", zone: zone) == ["find 1"])
@@ -57,14 +57,14 @@ import Testing
 
   /// The clock shows the first hour of the day twice.
   @Test func aDayBeginsWithTheFirstTimeThatItsClockShowsIt() throws {
-    try withEntries("2021-10-28T20:30:00Z", "2021-10-28T21:30:00Z", "2021-10-28T22:30:00Z") { path in
+    try withEntries("2021-10-28T20:30:00Z", "2021-10-28T21:30:00Z", "2021-10-28T22:30:00Z") { path throws in
       #expect(try log(path, "--since", "2021-10-29", zone: "Asia/Amman") == ["find 2", "find 3"])
       #expect(try log(path, "--since", "2021-10-29 00:00", zone: "Asia/Amman") == ["find 3"])
     }
   }
 
   @Test func aTimeThatClocksShowTwiceIsTheLaterOne() throws {
-    try withEntries("2026-11-01T05:45:00Z", "2026-11-01T06:15:00Z", "2026-11-01T06:30:00Z") { path in
+    try withEntries("2026-11-01T05:45:00Z", "2026-11-01T06:15:00Z", "2026-11-01T06:30:00Z") { path throws in
       let zone = "America/New_York"
       #expect(try log(path, "--until", "2026-11-01 01:30", zone: zone) == ["find 1", "find 2"])
       #expect(try log(path, "--since", "2026-11-01 01:30", zone: zone) == ["find 3"])
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test func aDayThatDidNotExistIsAnErrorOfEachVerb() throws {
-    try withEntries("2011-12-29T12:00:00Z", "2011-12-31T12:00:00Z") { path in
+    try withEntries("2011-12-29T12:00:00Z", "2011-12-31T12:00:00Z") { path throws in
       let zone = ["TZ": "Pacific/Apia"]
       for words in [
         ["log", path, "--since", "2011-12-30"], ["log", path, "--until", "2011-12-30 10:00"],
@@ -94,7 +94,7 @@ import Testing
 
   /// An entry at midnight counted to the day before.
   @Test func anEntryAtMidnightIsOfTheDayThatBegins() throws {
-    try withEntries("2026-08-01T12:00:00Z", "2026-08-02T00:00:00Z", "2026-08-03T00:00:00Z") { path in
+    try withEntries("2026-08-01T12:00:00Z", "2026-08-02T00:00:00Z", "2026-08-03T00:00:00Z") { path throws in
       #expect(try log(path, "--since", "2026-08-01", "--until", "2026-08-02", zone: "UTC") == ["find 1"])
       #expect(try log(path, "--since", "2026-08-02", "--until", "2026-08-03", zone: "UTC") == ["find 2"])
       #expect(try log(path, "item:2", "--until", "2026-08-02", zone: "UTC") == [])
@@ -115,7 +115,7 @@ import Testing
   @Test func aWindowWithoutEntriesSaysWhichTheClockSetThere() throws {
     try withEntries(
       "2026-08-05T00:00:00Z", "2026-08-02T10:00:00Z", "2026-08-02T11:00:00Z", "2026-08-06T00:00:00Z"
-    ) { path in
+    ) { path throws in
       let words = ["--since", "2026-08-02", "--until", "2026-08-03"]
       let result = try run(journalPath, ["log", path] + words)
       let error = String(decoding: result.error, as: UTF8.self)
@@ -131,7 +131,9 @@ import Testing
       ] {
         let result = try run(journalPath, ["log", path] + words + options)
         let error = String(decoding: result.error, as: UTF8.self)
-        #expect(error.hasPrefix("no entry matches") && error.contains("by its clock, entry 3 is of") == isSaid, "\(error)")
+        #expect(
+          error.hasPrefix("no entry matches") && error.contains("by its clock, entry 3 is of") == isSaid,
+          "\(error)")
       }
       let other = try journal("log", path, "--since", "2026-08-03", "--until", "2026-08-04").error
       #expect(other == "no entry matches\n", "\(other)")

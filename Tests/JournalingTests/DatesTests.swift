@@ -79,7 +79,8 @@ import Testing
     #expect(warning(nil, after: 2 * year, written: 5 * year, now: 6 * year) == nil)
     #expect(
       warning(nil, after: 2 * year, written: 5 * year, now: 7 * year) == .ahead(seconds: Double(2 * year)))
-    #expect(warning(6 * day + 1, after: nil, written: 6 * day, now: 5 * day) == .ahead(seconds: Double(day + 1)))
+    #expect(
+      warning(6 * day + 1, after: nil, written: 6 * day, now: 5 * day) == .ahead(seconds: Double(day + 1)))
     // Imported entries may have any earlier date.
     #expect(warning(5 * year, after: 2 * year, now: 50 * year) == nil)
     #expect(warning(-5 * year, after: nil, now: 50 * year) == nil)

@@ -15,20 +15,11 @@ import Testing
     #expect(changes.count > 10_000)
     let expected = Dictionary(
       uniqueKeysWithValues: Set(changes.map(\.shape)).map { ($0, $0.answersOfASearch()) })
-    let failures = Lock<[String]>([])
-    let parts = 8
-    DispatchQueue.concurrentPerform(iterations: parts) { part in
-      for index in stride(from: part, to: changes.count, by: parts) {
-        let change = changes[index]
-        for question in change.shape.questions {
-          let wanted = expected[change.shape]?[question] ?? nil
-          let found = change.answer(question)
-          if found != wanted { failures.withLock { $0.append("\(change) \(question): \(found ?? -1)") } }
-        }
-      }
+    let failures = zip(changes, Change.answers).compactMap { change, found in
+      let wanted = change.shape.questions.map { expected[change.shape]?[$0] ?? nil }
+      return found == wanted ? nil : "\(change) \(change.shape.questions): \(found), not \(wanted)"
     }
-    let found = failures.withLock { $0 }
-    #expect(found.isEmpty, "\(found.count): \(found.prefix(10))")
+    #expect(failures.isEmpty, "\(failures.count): \(failures.prefix(10))")
   }
 
   @Test func daysAndTimesAroundEveryChangeOfClocksAreThoseOfPython() throws {
@@ -37,15 +28,15 @@ import Testing
       return
     }
     var (failures, knownCount): ([String], Int) = ([], 0)
-    for (change, lines) in zip(Change.all, answers) {
+    for ((change, ours), lines) in zip(zip(Change.all, Change.answers), answers) {
       // Another version of the database has another history of the zone.
       guard lines != ["other"] else { continue }
       knownCount += 1
-      let found = change.shape.questions.map { change.answer($0).map { "\($0)" } ?? "none" }
+      let found = ours.map { $0.map { "\($0)" } ?? "none" }
       if found != lines { failures.append("\(change) \(change.shape.questions): \(found), not \(lines)") }
     }
     #expect(failures.isEmpty, "\(failures.count): \(failures.prefix(10))")
-    #expect(knownCount > Change.all.count / 2)
+    #expect(answers.count == Change.all.count && knownCount > Change.all.count / 2)
   }
 
   @Test(arguments: [
@@ -61,7 +52,8 @@ import Testing
     ("Pacific/Apia", "2011-12-31", "2011-12-30T10:00:00Z"),
     ("Pacific/Apia", "2011-12", "2011-12-01T10:00:00Z"),
     ("Africa/Monrovia", "1971-01-01", "1971-01-01T00:44:30Z"),
-    ("Europe/Berlin", "1890-01-01", "1889-12-31T23:06:32Z"), ("Europe/Berlin", "2999-07", "2999-06-30T22:00:00Z"),
+    ("Europe/Berlin", "1890-01-01", "1889-12-31T23:06:32Z"),
+    ("Europe/Berlin", "2999-07", "2999-06-30T22:00:00Z"),
     ("Australia/Lord_Howe", "2026-04-05 01:45", "2026-04-04T15:15:00Z"),
     ("Pacific/Apia", "2011-12-30 10:00Z", "2011-12-30T10:00:00Z"),
     ("America/New_York", "2026-11-01 01:30 -04:00", "2026-11-01T05:30:00Z"),
@@ -118,7 +110,8 @@ import Testing
   @Test(arguments: [
     "+294247-01-10", "+294247-01-10 04:00:00", "+294247-01-10 23:00Z", "-290308-12-21 19:59:06",
     "+012026-08-01 10:00", "-290308-12-22", "0000-01-01 00:00", "9999-12-31 23:59:60",
-    "999999999999 seconds ago", "99999 years ago", "999999999 hours ago", "119999 months ago", "3999999 days ago",
+    "999999999999 seconds ago", "99999 years ago", "999999999 hours ago", "119999 months ago",
+    "3999999 days ago",
   ])
   func aDateFarAwayIsReadOrIsNone(_ text: String) throws {
     for zone in ["Pacific/Kiritimati", "Pacific/Niue", "GMT"] {
@@ -172,8 +165,8 @@ private struct Change: Sendable, CustomStringConvertible {
     /// Days before and after the change, and times at the edges and in the middle of what is skipped or repeated.
     var questions: [Question] {
       let length = after - before
-      let times = Set([-3600, -1, 0, 1, length / 2, length - 1, length, length + 1, 3600, 86_400])
-      return (-1...3).map { .day($0) } + times.sorted().map { .time($0) }
+      let times = Set([-1, 0, 1, length / 2, length - 1, length, length + 1])
+      return (-1...2).map { .day($0) } + times.sorted().map { .time($0) }
     }
 
     /// The last second of midnight before the change, as the clock shows it.
@@ -236,6 +229,16 @@ private struct Change: Sendable, CustomStringConvertible {
       found.withLock { $0[index] = changes }
     }
     return found.withLock { found in zones.indices.flatMap { found[$0] ?? [] } }
+  }()
+
+  /// The answers of the product to all questions about each change.
+  static let answers: [[Int64?]] = {
+    let found = Lock<[Int: [Int64?]]>([:])
+    DispatchQueue.concurrentPerform(iterations: all.count) { index in
+      let answers = all[index].shape.questions.map { all[index].answer($0) }
+      found.withLock { $0[index] = answers }
+    }
+    return found.withLock { found in all.indices.map { found[$0] ?? [] } }
   }()
 
   /// A zone for each different file of the system's database, or all zones that Foundation knows.

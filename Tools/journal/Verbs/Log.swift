@@ -184,7 +184,8 @@ extension Journal where State == Catalog {
       count == 1
       ? "by its clock, entry \(first.revision) is of that time, but it"
       : "by their clocks, \(count.grouped) entries are of that time, but the first of them, entry \(first.revision),"
-    return "; \(subject) is ordered as of \(terminal.text(of: first.date, withZone: true)), the date of an earlier entry"
+    return
+      "; \(subject) is ordered as of \(terminal.text(of: first.date, withZone: true)), the date of an earlier entry"
   }
 }
 

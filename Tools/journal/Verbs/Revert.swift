@@ -24,7 +24,8 @@ enum Revert: Verb {
         help:
           "all entries of this author in the given time; the whole name, unlike log --author; case is ignored"
       ),
-      Syntax.since, Syntax.until, Syntax.theirs, Syntax.force, Syntax.dryRun, Syntax.note, Syntax.author, Syntax.full, Syntax.json,
+      Syntax.since, Syntax.until, Syntax.theirs, Syntax.force, Syntax.dryRun, Syntax.note, Syntax.author,
+      Syntax.full, Syntax.json,
     ])
   static let examples = [
     (command: "journal revert Books.journal 12", does: "undoes entry 12, and nothing after it"),
@@ -110,7 +111,8 @@ enum Revert: Verb {
   /// The entries that the options select, newest first.
   private static func chosen(_ arguments: Arguments, _ journal: CatalogJournal) throws -> [Revision] {
     let (since, until) = (
-      try arguments.selector(of: "--since", else: .start), try arguments.selector(of: "--until", else: .head())
+      try arguments.selector(of: "--since", else: .start),
+      try arguments.selector(of: "--until", else: .head())
     )
     guard let window = try Failure.ofAbsence({ try journal.window(since: since, until: until).revisions })
     else { return [] }
