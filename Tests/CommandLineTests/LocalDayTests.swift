@@ -135,6 +135,12 @@ import Testing
           error.hasPrefix("no entry matches") && error.contains("by its clock, entry 3 is of") == isSaid,
           "\(error)")
       }
+      for option in [[], ["--reverse"], ["--kind", "find"], ["--kind", "find", "--reverse"]] {
+        let result = try run(journalPath, ["log", path] + words + option)
+        #expect(String(decoding: result.error, as: UTF8.self) == error, "\(option)")
+      }
+      let reversed = try journal("log", path, "--since", "HEAD", "--until", "2026-08-01")
+      #expect(reversed.code == 0 && reversed.error == "no entry matches\n", "\(reversed)")
       let other = try journal("log", path, "--since", "2026-08-03", "--until", "2026-08-04").error
       #expect(other == "no entry matches\n", "\(other)")
     }

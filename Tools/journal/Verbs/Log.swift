@@ -103,9 +103,12 @@ enum Log: Verb {
     let labels = Labels(journal)
     let tags = journal.state.tagNames
     let printer = LogPrinter(arguments, labels, widestRevision: window.end, terminal) { tags[$0] ?? [] }
-    let filter = try EntryFilter(arguments, entities: entities, labels, until: .revision(window.end))
-    return try print(entries, filter, printer, of: window, after: journal.base, arguments, terminal) {
-      try journal.remark(onClocksIn: window, filter, terminal)
+    // A filter takes entries in one order only.
+    func filter() throws -> EntryFilter {
+      try EntryFilter(arguments, entities: entities, labels, until: .revision(window.end))
+    }
+    return try print(entries, filter(), printer, of: window, after: journal.base, arguments, terminal) {
+      try journal.remark(onClocksIn: window, filter(), newestFirst: newestFirst, terminal)
     }
   }
 
@@ -168,15 +171,16 @@ extension Journal where State == Catalog {
   /// What to say of a window without entries: that the clock of some entries said a time in it, but that they have a
   /// later date, because an earlier entry has it.
   fileprivate func remark(
-    onClocksIn window: EntryWindow, _ filter: EntryFilter, _ terminal: Terminal
+    onClocksIn window: EntryWindow, _ filter: EntryFilter, newestFirst: Bool, _ terminal: Terminal
   ) throws -> String {
-    guard window.endsAtDate else { return "" }
-    let later = entries(max(window.start, window.end) + 1...max(head.revision, window.end + 1))
+    let last = max(window.start, window.end)
+    guard window.endsAtDate, last < head.revision else { return "" }
+    let later = entries(last + 1...head.revision, newestFirst: newestFirst)
     var count = 0
     var first: Entry?
     while let entry = try later.next() {
       guard window.isInside(byClock: entry), try filter.events(of: entry) != nil else { continue }
-      first = first ?? entry
+      if newestFirst || first == nil { first = entry }
       count += 1
     }
     guard let first else { return "" }
