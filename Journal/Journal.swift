@@ -114,8 +114,8 @@ public final class Journal<State: EventSourced>: Sendable {
     let version = keeper.accept(recovery.replayed.version, tally, moments: recovery.replayed.moments)
     published.publish(version)
     let committer = Committer(
-      format, schemaVersion: upcast.schema.version, log: log, blobs: blobs, published: published,
-      keeper: keeper, options: options)
+      format, schemaVersion: upcast.schema.version, log: log, blobs: blobs,
+      lastWrite: { [folder] in folder.lastWrite }, published: published, keeper: keeper, options: options)
     self.keeper = keeper
     self.committer = committer
     // Not weak: each commit retains the committer, which takes longer after a weak reference to it was made.

@@ -65,6 +65,8 @@ final class Committer<State: EventSourced>: Sendable {
   private let node: NodeLog?
   private let replay: Replay<State>
   private let blobs: BlobStore
+  /// When the journal's files were written last, by the clock.
+  private let lastWrite: @Sendable () -> Timestamp?
   private let options: JournalOptions
   /// Notified of each published version, in order.
   private let keeper: SnapshotKeeper<State>
@@ -84,7 +86,7 @@ final class Committer<State: EventSourced>: Sendable {
 
   init(
     _ format: JournalFormat, schemaVersion: Int, log: any EntryLog, blobs: BlobStore,
-    published: Published<State>,
+    lastWrite: @escaping @Sendable () -> Timestamp?, published: Published<State>,
     keeper: SnapshotKeeper<State>, options: JournalOptions
   ) {
     id = format.id
@@ -93,6 +95,7 @@ final class Committer<State: EventSourced>: Sendable {
     node = log as? NodeLog
     replay = Replay(log: log, format: format)
     self.blobs = blobs
+    self.lastWrite = lastWrite
     self.published = published
     self.options = options
     self.keeper = keeper
@@ -363,7 +366,7 @@ final class Committer<State: EventSourced>: Sendable {
     guard revision < NumberLimit.revision else {
       throw JournalError(.tooLarge, "a journal has \(NumberLimit.revision - 1) entries at most")
     }
-    let clock = try request.clock(after: base.head)
+    let clock = try request.clock(after: base.head, lastWrite: lastWrite)
     var draft = Draft(base: base, date: clock.date.date)
     let result = Result {
       try request.check(base)

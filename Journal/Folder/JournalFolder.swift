@@ -100,6 +100,15 @@ package struct JournalFolder: Sendable {
     return try root.folder(name)
   }
 
+  /// When the journal was created or committed to last, by the clock; nil if that can't be told. Only a warning depends
+  /// on it, so it is no error if the folder was moved.
+  var lastWrite: Timestamp? {
+    [format, path + "/HEAD"].compactMap { path in
+      let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+      return (attributes?[.modificationDate] as? Date).flatMap { Timestamp($0) }
+    }.max()
+  }
+
   // MARK: Replaced logs
 
   /// Whether another process has erased content or pruned the history since this was opened: both replace the log.

@@ -44,8 +44,9 @@ package final class EntryHistory<State: EventSourced>: Sendable {
     try PointFinder(log: log, format: format, newest: head.revision).revision(at: selector)
   }
 
-  /// The revision after which the entries since such a point begin; see ``Journal/start(ofEntriesSince:)``.
-  package func start(ofEntriesSince selector: RevisionSelector) throws -> Revision {
-    try PointFinder(log: log, format: format, newest: head.revision).start(ofEntriesSince: selector)
+  /// The entries since such a point; see ``Journal/window(since:until:)``.
+  package func window(since: RevisionSelector) throws -> EntryWindow {
+    let points = PointFinder(log: log, format: format, newest: head.revision)
+    return try EntryWindow(since: since, until: .head()) { try points.border(at: $0) }
   }
 }
