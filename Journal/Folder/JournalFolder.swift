@@ -155,7 +155,7 @@ package struct JournalFolder: Sendable {
   /// Whether a journal can contain something with that name.
   static func isKnown(_ name: String, _ kind: FileStatus.Kind) -> Bool {
     switch finishedName(name) {
-    case "FORMAT", "HEAD", JournalReceipt.fileName, LogReplacement.fileName, sharedName: kind == .file
+    case "FORMAT", "HEAD", JournalReceipt.fileName, ReplacementRecord.fileName, sharedName: kind == .file
     case "entries", "images", "snapshots": kind == .folder
     default: false
     }

@@ -136,6 +136,7 @@ extension Journal {
     verifier.result.snapshotCount = snapshots.snapshotCount
     checkMarker(of: files.log, files.format, expected, &verifier)
     checkReceipt(expected, &verifier)
+    checkReplacement(of: files.log, files.format, &verifier)
     // A reader may have read a part of the old log and a part of the new one.
     if keeper == nil, !verifier.result.isSound { try folder.checkLogIsCurrent() }
     progress(expected.revision, expected.revision)
@@ -236,6 +237,20 @@ extension Journal {
     } catch {
       // Unreadable entries were noted before.
       if let error = error as? JournalError, error.revision == nil { verifier.note(error) }
+    }
+  }
+
+  /// Notes a record of a replacement of the log that prevents writing, or that another program has brought back. One that
+  /// a crash has left is in order.
+  private func checkReplacement(
+    of log: any EntryLog, _ format: JournalFormat, _ verifier: inout Verifier<State>
+  ) {
+    do throws(JournalError) {
+      guard let record = try ReplacementRecord(in: folder.root), try record.isStale(in: log, format) else { return }
+      verifier.note(ReplacementRecord.stale(in: folder.root), isDamage: false)
+    } catch {
+      // Unreadable entries were noted before.
+      if error.path == folder.root.path(of: ReplacementRecord.fileName) { verifier.note(error) }
     }
   }
 
@@ -361,12 +376,12 @@ private struct Verifier<State: EventSourced> {
     }
   }
 
-  mutating func note(_ error: JournalError) {
+  mutating func note(_ error: JournalError, isDamage: Bool = true) {
     result.problems.append(
       Verification.Problem(
         code: error.code, revision: error.revision, path: error.path,
         message: JournalError(error.code, error.message, cause: error.cause).description,
-        isDamage: error.path?.hasPrefix(snapshots) != true))
+        isDamage: isDamage && error.path?.hasPrefix(snapshots) != true))
   }
 
   /// - Throws: ``JournalError`` if nothing after this entry can be checked.
