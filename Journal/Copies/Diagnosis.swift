@@ -139,7 +139,8 @@ extension Diagnosis {
       case .snapshot:
         "This costs time, but no data. The journal replaces a layer automatically; snapshot drop removes a snapshot."
       case .receipt: "Make the backup again."
-      case .replacement: "Open the journal for writing, for example with gc, which finishes the work. If that fails, remove the file first."
+      case .replacement:
+        "Open the journal for writing, for example with gc, which finishes the work. If that fails, remove the file first."
       }
     }
   }
@@ -261,7 +262,8 @@ extension Diagnosis {
   /// Notes a record that a crash has left. The verification has found one that was brought back.
   fileprivate mutating func noteReplacement(in root: Folder) throws(JournalError) {
     let path = root.path(of: ReplacementRecord.fileName)
-    guard try root.status(of: ReplacementRecord.fileName) != nil, !findings.contains(where: { $0.path == path })
+    guard try root.status(of: ReplacementRecord.fileName) != nil,
+      !findings.contains(where: { $0.path == path })
     else { return }
     note(
       JournalError(.damaged, "an erasure or a pruning was interrupted", path: path), .replacement,

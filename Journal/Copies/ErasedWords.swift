@@ -34,7 +34,8 @@ struct ErasedWords {
 
   /// Adds an entry that quotes one of those before it.
   mutating func find(in entry: EntryDecoder) throws(JournalError) {
-    guard let annotation = try entry.annotation(), entries.contains(entry.revision) || isCopy(annotation) else {
+    guard let annotation = try entry.annotation(), entries.contains(entry.revision) || isCopy(annotation)
+    else {
       return
     }
     entries.insert(entry.revision)
@@ -70,7 +71,9 @@ struct ErasedWords {
     let words = Self.words(of: text[...])
     return wordCounts.contains { count in
       count <= words.count
-        && (0...words.count - count).contains { texts.contains(words[$0..<$0 + count].joined(separator: " ")) }
+        && (0...words.count - count).contains {
+          texts.contains(words[$0..<$0 + count].joined(separator: " "))
+        }
     }
   }
 

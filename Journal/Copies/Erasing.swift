@@ -145,7 +145,8 @@ extension Journal {
     try replacement.commit(removing: scope.images.map(\.digest))
     return ErasureReport(
       entities: scope.entities.sorted(), eventCount: scope.eventCount,
-      annotations: annotations, mentions: erased.mentions.sorted(), imageCount: scope.images.count, isEmpty: false, head: replacement.copy.head)
+      annotations: annotations, mentions: erased.mentions.sorted(), imageCount: scope.images.count,
+      isEmpty: false, head: replacement.copy.head)
   }
 
   /// The scope of an erasure.

@@ -66,7 +66,9 @@ final class LogReplacement {
   func cancel() {
     try? copy.close()
     try? Self.removeBuilding(in: folder)
-    for name in [ReplacementRecord.fileName, "FORMAT"] { try? folder.root.removeFile(name + Folder.temporarySuffix) }
+    for name in [ReplacementRecord.fileName, "FORMAT"] {
+      try? folder.root.removeFile(name + Folder.temporarySuffix)
+    }
   }
 
   /// Closes the new log and replaces the old one; content that only the old one had is nowhere in the folder

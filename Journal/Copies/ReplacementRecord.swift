@@ -49,7 +49,8 @@ struct ReplacementRecord {
   /// Whether the log is the new one, or continues it. If its entry was pruned since, everything was removed before.
   func isCommitted(in log: any EntryLog, _ format: JournalFormat) throws(JournalError) -> Bool {
     guard revision > format.head.revision, try log.newestRevision() >= revision else { return false }
-    return try log.read(revision) { entry throws(JournalError) in try entry.digest(journal: format.id) } == digest
+    return try log.read(revision) { entry throws(JournalError) in try entry.digest(journal: format.id) }
+      == digest
   }
 
   /// Whether another program has brought the file back: while a replacement is unfinished, no entry follows its own.

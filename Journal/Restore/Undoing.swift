@@ -71,7 +71,8 @@ extension Journal {
   ///
   /// A plan without changes makes no entry, so the next undo would find the same entry again.
   private func planTakingBack(
-    _ entry: Entry, _ later: LaterEdits, action: RestorePlan.Action, note: RevertNote, metadata: [String: String]
+    _ entry: Entry, _ later: LaterEdits, action: RestorePlan.Action, note: RevertNote,
+    metadata: [String: String]
   ) throws -> RestorePlan? {
     func plan(_ later: LaterEdits) throws -> RestorePlan {
       try planRevert(of: entry, later, action: action, note: note, metadata: metadata)

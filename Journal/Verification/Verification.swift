@@ -246,7 +246,9 @@ extension Journal {
     of log: any EntryLog, _ format: JournalFormat, _ verifier: inout Verifier<State>
   ) {
     do throws(JournalError) {
-      guard let record = try ReplacementRecord(in: folder.root), try record.isStale(in: log, format) else { return }
+      guard let record = try ReplacementRecord(in: folder.root), try record.isStale(in: log, format) else {
+        return
+      }
       verifier.note(ReplacementRecord.stale(in: folder.root), isDamage: false)
     } catch {
       // Unreadable entries were noted before.

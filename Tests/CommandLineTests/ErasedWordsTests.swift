@@ -23,7 +23,9 @@ import Testing
       }
       try app.commit(by: "ana", note: "back") { try $0.updateItem(1, set: ["age": 32]) }
       try app.close()
-      for words in [["revert", "2", "--theirs", "--by", "eve"], ["undo", "--by", "eve"], ["redo", "--by", "eve"]] {
+      for words in [
+        ["revert", "2", "--theirs", "--by", "eve"], ["undo", "--by", "eve"], ["redo", "--by", "eve"],
+      ] {
         #expect(try run(journalPath, [words[0], path] + words.dropFirst()).code == 0)
       }
       try body(path, folder)
@@ -35,7 +37,9 @@ import Testing
   }
 
   private func holds(_ place: String, _ text: String = secret) throws -> Bool {
-    if let bytes = FileManager.default.contents(atPath: place) { return bytes.range(of: Data(text.utf8)) != nil }
+    if let bytes = FileManager.default.contents(atPath: place) {
+      return bytes.range(of: Data(text.utf8)) != nil
+    }
     return try FileManager.default.subpathsOfDirectory(atPath: place).contains { name in
       FileManager.default.contents(atPath: "\(place)/\(name)")?.range(of: Data(text.utf8)) != nil
     }
@@ -54,7 +58,8 @@ import Testing
         #expect(notes.contains(note), "\(notes)")
       }
       let erased = try journal("erase", path, "item:1", "--reason", "by law", "--notes")
-      #expect(erased.code == 0 && erased.output.contains("the annotations of 6 entries\nentry 7"), "\(erased)")
+      #expect(
+        erased.code == 0 && erased.output.contains("the annotations of 6 entries\nentry 7"), "\(erased)")
       #expect(try journal("backup", path, backup).code == 0)
       #expect(try journal("backup", path, file, "--file").code == 0)
       for place in [path, backup, file] { #expect(try !holds(place), "\(place)") }
@@ -89,11 +94,13 @@ import Testing
       let erased = try journal("erase", path, "item:1", "--reason", "by law", "--notes", "--json")
       #expect(erased.output.contains(#""annotations":6,"mentions":[7],"revision":10"#), "\(erased)")
       let log = try journal("log", path).output
-      #expect(log.contains("Smith is illustrious") && log.contains("by request") && log.contains("smith is ILL"))
+      #expect(
+        log.contains("Smith is illustrious") && log.contains("by request") && log.contains("smith is ILL"))
     }
     try withQuotes { path, _ in
       let note = ["--note", "Smith is ill!"]
-      #expect(try run(journalPath, ["commit", path] + note, input: Data(Self.update(age: 40).utf8)).code == 0)
+      #expect(
+        try run(journalPath, ["commit", path] + note, input: Data(Self.update(age: 40).utf8)).code == 0)
       let erased = try journal("erase", path, "item:1", "--reason", "by law", "--notes")
       #expect(
         erased.output.contains("the same text is in the notes or metadata of these entries, which stay: 7;"),

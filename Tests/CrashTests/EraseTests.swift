@@ -164,7 +164,8 @@ extension Battery {
         let before = try snapshots(of: pages.url)
         #expect(!before.isEmpty)
         let hook: FileHook = { operation in
-          operation.kind == .rename && operation.path.hasSuffix("entries.new/entries") ? .fail(number) : .proceed
+          operation.kind == .rename && operation.path.hasSuffix("entries.new/entries")
+            ? .fail(number) : .proceed
         }
         let error = #expect(throws: JournalError.self) {
           if isErasure {

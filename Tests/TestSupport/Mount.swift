@@ -36,7 +36,8 @@ package enum Mount {
     try FileManager.default.createDirectory(atPath: layers, withIntermediateDirectories: true)
     return try with(["-t", "tmpfs", "-o", "size=64m", "none"], at: layers) {
       for name in ["lower", "upper", "work"] {
-        try FileManager.default.createDirectory(atPath: "\(layers)/\(name)", withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+          atPath: "\(layers)/\(name)", withIntermediateDirectories: true)
       }
       return try body("\(layers)/lower", try point(in: folder))
     }
