@@ -108,6 +108,22 @@ import Testing
     }
   }
 
+  @Test func whatImportsRememberOfAnErasedItemIsNamed() throws {
+    try withTemporaryFolder { folder in
+      let (path, file) = (folder.path("J.journal"), folder.path("toDoItems.plist"))
+      let list = try PropertyListSerialization.data(
+        fromPropertyList: [["titleKey": "Rise"], ["titleKey": "Eat"]], format: .binary, options: 0)
+      try list.write(to: URL(filePath: file))
+      #expect(try journal("import", path, "plist", file).code == 0)
+      let memory = try journal("find", path, "--kind", "legacyStore", "--json").output
+      let name = try #require(memory.firstMatch(of: /"entity":"(item:[0-9]+)"/)?.1)
+      let erased = try journal("erase", path, "item:1", "--reason", "by law")
+      #expect(erased.code == 0 && erased.error.hasSuffix("erase that too: \(name)\n"), "\(erased)")
+      let both = try journal("erase", path, "item:1", String(name), "--reason", "by law")
+      #expect(both.code == 0 && both.error.isEmpty, "\(both)")
+    }
+  }
+
   /// The base does not say which of the pruned entries changed an item, apart from the newest.
   @Test(arguments: [2, 3]) func quotesOfPrunedNotesAreErasedOrNamed(_ base: Int) throws {
     try withQuotes { path, _ in

@@ -161,6 +161,16 @@ struct ImportMemory {
   var firstPart: Catalog.Item.ID? { parts.first }
 }
 
+extension Catalog {
+  /// The items in which imports remember what the files had of some entities.
+  package func importMemories(of entities: [EntityKey]) -> [Catalog.Item.ID] {
+    let numbers = Set(entities.filter { $0.kind == .item }.map { Int64($0.number) })
+    return items(ofKind: ImportMemory.kind).filter { memory in
+      memory["rows"]?.array?.contains { row in row[0]?.integer.map(numbers.contains) ?? false } ?? false
+    }.map(\.id)
+  }
+}
+
 extension ImportMemory.Element {
   var value: FieldValue {
     var parts: [FieldValue] = [

@@ -1,6 +1,7 @@
 import CatalogModel
 import Foundation
 import JSON
+import LegacyStores
 
 /// `journal erase JOURNAL ENTITY… --reason TEXT`
 enum Erase: Verb {
@@ -42,13 +43,22 @@ enum Erase: Verb {
       throw Failure(.wrongUse, "--reason TEXT is missing: say why it is erased; see journal help erase")
     }
     let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
+    let url = URL(fileURLWithPath: arguments.operand("JOURNAL"))
+    let options = arguments.journalOptions(snapshots: .manual)
     let report = try CatalogJournal.erase(
-      Set(entities), at: URL(fileURLWithPath: arguments.operand("JOURNAL")), reason: reason,
-      by: arguments.author,
-      includingWords: arguments.has("--notes"), options: arguments.journalOptions(snapshots: .manual)
+      Set(entities), at: url, reason: reason, by: arguments.author,
+      includingWords: arguments.has("--notes"), options: options
     ) { terminal.showCopying($0) }
     terminal.progress.clear()
     if !report.isEmpty { terminal.output.noteDone(entry: report.head.revision) }
+    let after = try CatalogJournal.open(at: url, mode: .readOnly, options: options)
+    let memories = after.state.importMemories(of: report.entities).map { Catalog.name(of: $0.entity) }
+    try after.close()
+    if !memories.isEmpty {
+      terminal.warn(
+        "journal: imports remember something of what was erased, such as digests and keys; erase that too: "
+          + memories.joined(separator: ", "))
+    }
     let names = report.entities.map { Catalog.name(of: $0) }
     if arguments.has("--json") {
       try terminal.printJSON { writer in
