@@ -21,9 +21,12 @@ extension Attributed {
   package var differingClockDate: Date? { abs(date.timeIntervalSince(clockDate)) > 1 ? clockDate : nil }
 
   /// The first line of the note that is not blank.
-  package var subject: String {
-    note.drop(while: \.isWhitespace).prefix { !$0.isNewline }.description
-  }
+  package var subject: String { String(note.subject) }
+}
+
+extension String {
+  /// The first line of a note that is not blank.
+  var subject: Substring { drop(while: \.isWhitespace).prefix { !$0.isNewline } }
 }
 
 extension Entry: Attributed {}

@@ -80,6 +80,7 @@ extension Journal {
       diagnosis.note(leftovers: try journal.unnamedImages(), of: journal)
       diagnosis.unfetchedBlobCount = verification.unfetchedBlobCount
       try diagnosis.noteShared(journal, verification)
+      try diagnosis.noteReplacement(in: root)
     } catch let error as JournalError {
       guard ![.outOfResources, .permission, .locked, .closed].contains(error.code) else { throw error }
       if let advice = Diagnosis.adviceForForeign(error) {
@@ -124,6 +125,8 @@ extension Diagnosis {
     case image
     case snapshot
     case receipt
+    /// The record of an unfinished erasure or pruning.
+    case replacement
 
     var advice: String {
       switch self {
@@ -141,16 +144,18 @@ extension Diagnosis {
       case .snapshot:
         "This costs time, but no data. The journal replaces a layer automatically; snapshot drop removes a snapshot."
       case .receipt: "Make the backup again."
+      case .replacement:
+        "Open the journal for writing, for example with gc, which finishes the work. If that fails, remove the file first."
       }
     }
   }
 
-  fileprivate mutating func note(_ error: JournalError, _ place: Place) {
+  fileprivate mutating func note(_ error: JournalError, _ place: Place, isDamage: Bool = true) {
     let message = JournalError(error.code, error.message, cause: error.cause).description
     guard !findings.contains(where: { $0.message == message && $0.path == error.path }) else { return }
     findings.append(
       Finding(
-        isDamage: place != .snapshot && place != .foreign, message: message,
+        isDamage: isDamage && place != .snapshot && place != .foreign, message: message,
         advice: place.advice, revision: error.revision, path: error.path))
   }
 
@@ -246,6 +251,8 @@ extension Diagnosis {
           .foreign
         } else if path.hasSuffix(HistoryBase.fileName) {
           .base
+        } else if path.hasSuffix(ReplacementRecord.fileName) {
+          .replacement
         } else if path.hasPrefix(journal.folder.images) {
           .image
         } else if !problem.isDamage {
@@ -253,8 +260,21 @@ extension Diagnosis {
         } else {
           path.hasSuffix(JournalReceipt.fileName) ? .receipt : .log
         }
-      note(JournalError(.damaged, problem.message, revision: problem.revision, path: problem.path), place)
+      note(
+        JournalError(.damaged, problem.message, revision: problem.revision, path: problem.path), place,
+        isDamage: problem.isDamage)
     }
+  }
+
+  /// Notes a record that a crash has left. The verification has found one that was brought back.
+  fileprivate mutating func noteReplacement(in root: Folder) throws(JournalError) {
+    let path = root.path(of: ReplacementRecord.fileName)
+    guard try root.status(of: ReplacementRecord.fileName) != nil,
+      !findings.contains(where: { $0.path == path })
+    else { return }
+    note(
+      JournalError(.damaged, "an erasure or a pruning was interrupted", path: path), .replacement,
+      isDamage: false)
   }
 
   fileprivate mutating func note<State: EventSourced>(

@@ -26,7 +26,7 @@ extension JournalFolder {
       switch self {
       case .root:
         switch finished {
-        case "FORMAT", "HEAD", JournalReceipt.fileName, LogReplacement.fileName, sharedName: return .file
+        case "FORMAT", "HEAD", JournalReceipt.fileName, ReplacementRecord.fileName, sharedName: return .file
         case Part.entries.rawValue, Part.images.rawValue, Part.snapshots.rawValue: return .folder
         default: return nil
         }

@@ -338,9 +338,9 @@ final class LayerChain<State: EventSourced>: Sendable {
       chosen.append(best.layer)
       reached = best.checkpoint
     }
-    return reached.map {
-      LayerStack(chosen.reversed(), at: $0, faults: faults, lineage: lineage.withLock { $0 })
-    }
+    // Layers from before a pruning that were brought back can have earlier checkpoints, to which no entry can be applied.
+    guard let reached, reached.revision >= format.head.revision else { return nil }
+    return LayerStack(chosen.reversed(), at: reached, faults: faults, lineage: lineage.withLock { $0 })
   }
 
   /// The state to start from for a revision.

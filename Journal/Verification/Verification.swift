@@ -149,6 +149,7 @@ extension Journal {
     verifier.result.snapshotCount = snapshots.snapshotCount
     checkMarker(of: files.log, files.format, expected, &verifier)
     checkReceipt(expected, &verifier)
+    checkReplacement(of: files.log, files.format, &verifier)
     // A reader may have read a part of the old log and a part of the new one.
     if keeper == nil, !verifier.result.isSound { try folder.checkLogIsCurrent() }
     progress(expected.revision, expected.revision)
@@ -248,6 +249,22 @@ extension Journal {
     } catch {
       // Unreadable entries were noted before.
       if let error = error as? JournalError, error.revision == nil { verifier.note(error) }
+    }
+  }
+
+  /// Notes a record of a replacement of the log that prevents writing, or that another program has brought back. One that
+  /// a crash has left is in order.
+  private func checkReplacement(
+    of log: any EntryLog, _ format: JournalFormat, _ verifier: inout Verifier<State>
+  ) {
+    do throws(JournalError) {
+      guard let record = try ReplacementRecord(in: folder.root), try record.isStale(in: log, format) else {
+        return
+      }
+      verifier.note(ReplacementRecord.stale(in: folder.root), isDamage: false)
+    } catch {
+      // Unreadable entries were noted before.
+      if error.path == folder.root.path(of: ReplacementRecord.fileName) { verifier.note(error) }
     }
   }
 
@@ -373,13 +390,12 @@ private struct Verifier<State: EventSourced> {
     }
   }
 
-  /// - Parameter isForeign: whether it is about a file of another program.
-  mutating func note(_ error: JournalError, isForeign: Bool = false) {
+  mutating func note(_ error: JournalError, isDamage: Bool = true, isForeign: Bool = false) {
     result.problems.append(
       Verification.Problem(
         code: error.code, revision: error.revision, path: error.path,
         message: JournalError(error.code, error.message, cause: error.cause).description,
-        isDamage: !isForeign && error.path?.hasPrefix(snapshots) != true))
+        isDamage: isDamage && !isForeign && error.path?.hasPrefix(snapshots) != true))
   }
 
   /// - Throws: ``JournalError`` if nothing after this entry can be checked.

@@ -1,4 +1,4 @@
-import CatalogModel
+package import CatalogModel
 import Foundation
 
 /// The record of earlier imports of a store: the item for each element of the files, and the contents of the files at
@@ -161,6 +161,16 @@ struct ImportMemory {
 
   /// The item of the first part, to which the store's own images belong.
   var firstPart: Catalog.Item.ID? { parts.first }
+}
+
+extension Catalog {
+  /// The items in which imports remember what the files had of some entities.
+  package func importMemories(of entities: [EntityKey]) -> [Catalog.Item.ID] {
+    let numbers = Set(entities.filter { $0.kind == .item }.map(\.number))
+    return items(ofKind: ImportMemory.kind).filter { memory in
+      memory["rows"]?.array?.contains { row in row[0]?.integer.map(numbers.contains) ?? false } ?? false
+    }.map(\.id)
+  }
 }
 
 extension ImportMemory.Element {
