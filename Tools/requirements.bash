@@ -37,6 +37,9 @@ require_packages() {
   command -v curl >/dev/null || packages+=(curl)
   # The tests start their own servers.
   compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || packages+=(postgresql)
+  command -v pgbouncer >/dev/null || packages+=(pgbouncer)
+  # LevelDB in Python, which writes tables with other options than the journal does.
+  python3 -c 'import plyvel' 2>/dev/null || packages+=(python3-plyvel)
   install_packages "${packages[@]}"
 }
 

@@ -96,7 +96,7 @@ import Testing
     #expect(promises[0].count == 5)
   }
 
-  @Test func theDrawingsAndNumbersOfArchitectureAreUpToDate() throws {
+  @Test func theDrawingOfTheModulesIsUpToDate() throws {
     _ = try Self.run(root.appending(path: "Tools/architecture").path, ["--check"])
   }
 
@@ -113,7 +113,7 @@ import Testing
     return String(decoding: data, as: UTF8.self)
   }
 
-  @Test(arguments: ["Documentation/Reliability.md", "Documentation/Shared.md"])
+  @Test(arguments: ["Documentation/Reliability.md", "Documentation/Results.md"])
   func testsThatAPageNamesExist(_ page: String) throws {
     var sources = ""
     for path in try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: "Tests").path)
