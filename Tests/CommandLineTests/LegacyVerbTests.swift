@@ -91,6 +91,19 @@ import Testing
     }
   }
 
+  @Test func amountsOfAnArchiveAreSearchedAsNumbers() throws {
+    try withTemporaryFolder { folder in
+      let things = ["2.99", "3", "19.9"].map { text in
+        ArchiveNode(ArchivedClass("Thing"), ["price": .node(.decimal(Decimal(string: text) ?? 0))])
+      }
+      let path = folder.path("J.journal")
+      try Data(ArchiveNode.array(things.map { .node($0) }).archived()).write(to: URL(filePath: folder.path("things")))
+      #expect(try journal("import", path, "archive", folder.path("things")).code == 0)
+      let found = try journal("find", path, "--where", "price>=3", "--json").output
+      #expect(found.contains("\"price\":3") && found.contains("\"price\":19.9") && !found.contains("2.99"), "\(found)")
+    }
+  }
+
   @Test func inspectingAnArchiveMakesNoJournal() throws {
     try withTemporaryFolder { folder in
       let person = ArchiveNode(
