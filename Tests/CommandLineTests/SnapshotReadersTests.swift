@@ -240,7 +240,8 @@ import Testing
       try journal.close()
       let script = folder.path("read.py")
       try Self.script.write(toFile: script, atomically: true, encoding: .utf8)
-      let found = try run(#require(Programs.python), [script, whole] + layers.map { "\(path)/snapshots/\($0)" })
+      let found = try run(
+        #require(Programs.python), [script, whole] + layers.map { "\(path)/snapshots/\($0)" })
       #expect(String(decoding: found.error, as: UTF8.self) == "")
       let expected = try run(journalPath, ["replay", path, "--json", "--from-start", "--at", "\(revision)"])
       let left = try #require(try JSONSerialization.jsonObject(with: found.output) as? NSDictionary)

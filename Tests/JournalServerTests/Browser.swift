@@ -9,7 +9,9 @@ final class Browser {
 
   /// The main version of a program; nil if it is not installed. A driver serves browsers of its own version only.
   private static func version(of program: String) -> Substring? {
-    guard let path = path(of: program), let said = try? Programs.run(path, ["--version"]).output else { return nil }
+    guard let path = path(of: program), let said = try? Programs.run(path, ["--version"]).output else {
+      return nil
+    }
     return String(decoding: said, as: UTF8.self).firstMatch(of: /[0-9]+/)?.output
   }
 

@@ -33,7 +33,8 @@ package enum Programs {
     try withTemporaryFolder { folder in
       let list = folder.path("list.plist")
       try Data("{ a = b; }".utf8).write(to: URL(filePath: list))
-      return try run(path, ["-Format", "NSPropertyListBinaryFormat_v1_0", list]).output.starts(with: "bplist00".utf8)
+      return try run(path, ["-Format", "NSPropertyListBinaryFormat_v1_0", list]).output.starts(
+        with: "bplist00".utf8)
     }
   }
 

@@ -133,7 +133,9 @@ final class ArchiveGraph: Sendable {
   }
 
   /// The UID in a dictionary whose only entry is `CF$UID`.
-  private static func dictionaryUID(_ header: ObjectHeader, in list: PropertyList) throws(ArchiveError) -> UInt64? {
+  private static func dictionaryUID(_ header: ObjectHeader, in list: PropertyList) throws(ArchiveError)
+    -> UInt64?
+  {
     guard header.kind == .dictionary, header.count == 1,
       try list.isString(list.header(list.reference(header, 0)), "CF$UID")
     else { return nil }

@@ -11,7 +11,9 @@ package struct ArchivedDecimal {
 
   /// Nil if a part is out of range.
   package init?(exponent: Int, length: Int, isNegative: Bool, mantissa: [UInt8], isLowFirst: Bool) {
-    guard (-128...127).contains(exponent), (0...8).contains(length), mantissa.count >= 2 * length else { return nil }
+    guard (-128...127).contains(exponent), (0...8).contains(length), mantissa.count >= 2 * length else {
+      return nil
+    }
     self.exponent = exponent
     self.length = length
     self.isNegative = isNegative

@@ -46,7 +46,8 @@ extension Decimal {
     guard let exponent = fields["NS.exponent"]?.integer, let length = fields["NS.length"]?.integer,
       let mantissa = fields["NS.mantissa"]?.data,
       let parts = ArchivedDecimal(
-        exponent: exponent, length: length, isNegative: [true, 1].contains(fields["NS.negative"]), mantissa: [UInt8](mantissa),
+        exponent: exponent, length: length, isNegative: [true, 1].contains(fields["NS.negative"]),
+        mantissa: [UInt8](mantissa),
         isLowFirst: fields["NS.mantissa.bo"] ?? 1 == 1)
     else { return nil }
     self = parts.decimal

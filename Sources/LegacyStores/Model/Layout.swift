@@ -33,7 +33,8 @@ enum Layout {
   static let object = "$object"
 
   static func list(
-    _ name: String, className: String?, number: Int? = nil, skipped elements: [(element: FieldValue, place: Int)] = []
+    _ name: String, className: String?, number: Int? = nil,
+    skipped elements: [(element: FieldValue, place: Int)] = []
   ) -> FieldValue {
     var members: [String: FieldValue] = [list: .string(name)]
     if let number { members[Reference.id] = .integer(Int64(number)) }
@@ -48,7 +49,9 @@ enum Layout {
   /// The layout without the numbers of objects that nothing else refers to.
   static func tidied(_ layout: FieldValue, keeping numbers: Set<Int>) -> FieldValue {
     guard var members = layout.dictionary else { return layout }
-    if members[object] != nil || members[list] != nil, let number = members[Reference.id]?.integer, !numbers.contains(number) {
+    if members[object] != nil || members[list] != nil, let number = members[Reference.id]?.integer,
+      !numbers.contains(number)
+    {
       members[Reference.id] = nil
     }
     return .dictionary(members.mapValues { tidied($0, keeping: numbers) })

@@ -90,12 +90,15 @@ final class ArchiveReader {
     }
     for index in categories.indices {
       let (name, fields) = (categories[index].className, categories[index].fields)
-      categories[index].fields = fields.filter { $0.value != .null || classes[name]?.isOptional($0.key) ?? false }
-        .mapValues { $0.withoutUsualNils(classes) }
+      categories[index].fields = fields.filter {
+        $0.value != .null || classes[name]?.isOptional($0.key) ?? false
+      }
+      .mapValues { $0.withoutUsualNils(classes) }
     }
     for (index, names) in nilFields {
       guard let optional = classes[items[index].className] else { continue }
-      for (field, attribute) in names where optional.isOptional(field) && items[index].attributes[attribute] == nil {
+      for (field, attribute) in names
+      where optional.isOptional(field) && items[index].attributes[attribute] == nil {
         items[index].attributes[attribute] = .null
       }
     }

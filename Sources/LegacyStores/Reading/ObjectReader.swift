@@ -141,7 +141,9 @@ struct ObjectReader {
         if let object = reader.decimalObject {
           forms[key] = object
           reader.decimalObject = nil
-        } else if !converted.isObject, LegacyClass.Form.isUnusual(form, for: reader.classes[name]?.fields[field.name]) {
+        } else if !converted.isObject,
+          LegacyClass.Form.isUnusual(form, for: reader.classes[name]?.fields[field.name])
+        {
           forms[key] = .string(form)
         }
         return converted
@@ -224,7 +226,9 @@ struct ObjectReader {
     case "NSData", "NSMutableData":
       if let data = try view({ try value.data }) { return try keep(data, path: path) }
     case "NSDate":
-      if let seconds = try view({ try value.secondsSince2001 }) { return FieldValue(secondsSince2001: seconds) }
+      if let seconds = try view({ try value.secondsSince2001 }) {
+        return FieldValue(secondsSince2001: seconds)
+      }
     case "NSNull" where !isField:
       return .null
     case "NSURL" where isField:
@@ -263,7 +267,9 @@ struct ObjectReader {
   private mutating func decimal(
     _ object: ArchivedObject, _ path: String, _ depth: Int, isField: Bool
   ) throws -> FieldValue? {
-    guard let decimal = try view({ try ArchivedValue.object(object).decimal }), let number = FieldValue(decimal) else {
+    guard let decimal = try view({ try ArchivedValue.object(object).decimal }),
+      let number = FieldValue(decimal)
+    else {
       return nil
     }
     var explicit = try fields(of: object, path: path, depth: depth)
@@ -300,6 +306,10 @@ struct ObjectReader {
       elements = try view { try value.array ?? value.set }
     }
     if elements == nil, pairs == nil { return nil }
+    // An empty collection has no other fields. One of another system can look empty.
+    if (elements?.count ?? pairs?.count) == 0, try object["NS.objects"] == nil, try !object.keys.isEmpty {
+      return nil
+    }
     openCollections.insert(object.uid)
     defer { openCollections.remove(object.uid) }
     if isMutable { _ = number(of: object.uid) }
@@ -320,7 +330,9 @@ struct ObjectReader {
       return nil
     }
     guard let number = numbers[object.uid] else { return result }
-    return [Self.numbered: .integer(Int64(number)), Reference.objectClass: .string(name), Self.contents: result]
+    return [
+      Self.numbered: .integer(Int64(number)), Reference.objectClass: .string(name), Self.contents: result,
+    ]
   }
 
   /// The keys of a collection with a number, until it is known whether anything refers to it.

@@ -78,7 +78,9 @@ final class ObjectWriter {
     guard let members = layout.dictionary, !layout.isReference else { return value(layout, form, &context) }
     let className = layout.objectClass
     if let list = layout[Layout.element]?.string {
-      if let item = only ?? store.lists[list]?.first { return element(item, form: layout[Layout.form]?.string) }
+      if let item = only ?? store.lists[list]?.first {
+        return element(item, form: layout[Layout.form]?.string)
+      }
       return store.categoryLists[list]?.first.map { .node(node(ofCategory: $0)) } ?? .null
     }
     let number = layout[Reference.id]?.integer
@@ -348,9 +350,12 @@ final class ObjectWriter {
   }
 
   /// A number, as an object if the values of its field are objects.
-  private func number(_ value: FieldValue, _ number: ArchiveNode.Value, _ form: String?) -> ArchiveNode.Value {
+  private func number(_ value: FieldValue, _ number: ArchiveNode.Value, _ form: String?) -> ArchiveNode.Value
+  {
     guard let form, !LegacyClass.Form.isInline(form) else { return number }
-    if LegacyClass.Form.isDecimal(form), let decimal = value.decimal { return .node(self.decimal(decimal, form)) }
+    if LegacyClass.Form.isDecimal(form), let decimal = value.decimal {
+      return .node(self.decimal(decimal, form))
+    }
     return number.boxed
   }
 

@@ -44,7 +44,8 @@ import Testing
   @Test func anotherFormatIsRefusedAndNamed() throws {
     for (text, words) in [
       ("{ a = b; }", "OpenStep"), ("{ a = b; }", "`plser "), ("\0\u{5}\0\0\0\u{7}", "`plser "),
-      ("GNUstep archive00002af8", "GNUstep's NSArchiver"), ("\u{4}\u{B}streamtyped", "typedstream"), ("NIBArchive", "NIBArchive"),
+      ("GNUstep archive00002af8", "GNUstep's NSArchiver"), ("\u{4}\u{B}streamtyped", "typedstream"),
+      ("NIBArchive", "NIBArchive"),
       ("[]", "JSON"), ("bplist15", "version"), ("SQLite format 3\0", "SQLite"), ("", "no bytes"),
       ("x", "neither"),
     ] {

@@ -140,7 +140,8 @@ import Testing
     #expect(try value("<real>\(text)</real>") == .real(expected))
   }
 
-  @Test(arguments: ["nan", "NaN", "-nan", "+nan", "-nan(ind)"]) func aRealMayBeNoNumber(_ text: String) throws {
+  @Test(arguments: ["nan", "NaN", "-nan", "+nan", "-nan(ind)"]) func aRealMayBeNoNumber(_ text: String) throws
+  {
     guard case .real(let real) = try value("<real>\(text)</real>") else { throw Unexpected() }
     #expect(real.isNaN)
   }

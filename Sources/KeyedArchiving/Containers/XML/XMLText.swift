@@ -50,7 +50,8 @@ struct XMLText {
         throw ArchiveError(
           .unsupportedFormat,
           "the XML is in the encoding \(name), which is not supported; convert it and its declaration to UTF-8, with "
-            + "`iconv` and an editor, or on a Mac with `plutil -convert xml1 FILE`", offset: 0, path: bytes.path)
+            + "`iconv` and an editor, or on a Mac with `plutil -convert xml1 FILE`", offset: 0,
+          path: bytes.path)
       }
     }
     if let invalid {
