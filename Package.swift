@@ -53,20 +53,11 @@ let package = Package(
       providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
     .target(name: "CMicroHTTPD", dependencies: ["CLibMicroHTTPD"]),
     .target(name: "HTTPServer", dependencies: ["CMicroHTTPD", "Locks"]),
-    .target(
-      name: "ViewerPage",
-      resources: [
-        .embedInCode("index.html"), .embedInCode("style.css"), .embedInCode("openapi.json"),
-        .embedInCode("app.js"), .embedInCode("api.js"), .embedInCode("json.js"), .embedInCode("dom.js"),
-        .embedInCode("timeline.js"),
-        .embedInCode("items.js"), .embedInCode("item.js"), .embedInCode("entries.js"),
-        .embedInCode("changes.js"),
-        .embedInCode("edit.js"), .embedInCode("proof.js"), .embedInCode("icon.svg"),
-      ]),
+    .target(name: "CViewerPage", exclude: ["page"]),
     .target(
       name: "JournalServer",
       dependencies: [
-        "HTTPServer", "ViewerPage", "CatalogModel", "Journaling", "CBOR", "JSON", "SHA256", "Locks",
+        "HTTPServer", "CViewerPage", "CatalogModel", "Journaling", "CBOR", "JSON", "SHA256", "Locks",
       ]),
 
     // The models of six small apps, and one of them as a program: how little code an app needs.
@@ -94,8 +85,10 @@ let package = Package(
       exclude: ["CPeers"]),
 
     // The tests: a folder for each module that is tested by itself, then those that need a whole journal.
+    .systemLibrary(
+      name: "CLibLevelDB", path: "Tests/CLibLevelDB", providers: [.apt(["libleveldb-dev"])]),
     .target(
-      name: "TestSupport", dependencies: ["CBOR"], path: "Tests/TestSupport"),
+      name: "TestSupport", dependencies: ["CBOR", "CLibLevelDB"], path: "Tests/TestSupport"),
     .target(name: "ForeignNames", path: "Tests/ForeignNames"),
     .target(name: "LogbookModel", dependencies: ["Journaling"], path: "Tests/LogbookModel"),
     .executableTarget(

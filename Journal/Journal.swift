@@ -21,7 +21,8 @@ import Locks
 public final class Journal<State: EventSourced>: Sendable {
   /// What a journal is opened for.
   public enum Mode: Sendable {
-    /// Read and commit. One process at a time can use this mode; others can read at the same time.
+    /// Read and commit. One process at a time can use this mode; others can read at the same time. A child that this
+    /// process forks can't commit.
     case readWrite
     /// Read the journal as of now. Another process may have it open in any mode; its later commits are not visible.
     /// Nothing on disk changes, and the writer is not affected.
@@ -72,6 +73,7 @@ public final class Journal<State: EventSourced>: Sendable {
   /// The log of a shared journal, to which other nodes append; nil otherwise.
   var node: NodeLog? { log as? NodeLog }
   private let removesFolder: Bool
+  private let process = System.process
   /// The outcome of closing; nil before that.
   private let closing = Lock<Result<Void, any Error>?>(nil)
 
@@ -87,11 +89,11 @@ public final class Journal<State: EventSourced>: Sendable {
     removesFolder = mode == .readWrite && options.logStorage.isTransient
     blobs = recovery.blobs
     damage = recovery.damage
-    published = Published(recovery.version)
+    published = Published(recovery.replayed.version)
     chain = recovery.chain
-    replayedEventCount = recovery.replayed.count
+    replayedEventCount = recovery.replayed.tally.count
     healthCheck = HealthCheck(
-      Replay(log: log, format: format), through: recovery.version.head, options: options)
+      Replay(log: log, format: format), through: recovery.replayed.version.head, options: options)
     follower =
       mode == .follow
       ? Follower(
@@ -104,17 +106,16 @@ public final class Journal<State: EventSourced>: Sendable {
     }
     let keeper = SnapshotKeeper(
       folder, format: format, chain: chain, reserve: log.limits.spareByteCount, options: options,
-      version: recovery.version, eventCount: recovery.eventCount)
+      version: recovery.replayed.version, eventCount: recovery.replayed.eventCount)
     // If layers were missing, opening may have replayed many events: freeze them into one layer.
+    var tally = recovery.replayed.tally
     // The keeper knows how many events there are.
-    let version = keeper.accept(
-      recovery.version,
-      EventTally(
-        additionCount: recovery.replayed.additionCount, byteCount: recovery.replayed.byteCount))
+    tally.count = 0
+    let version = keeper.accept(recovery.replayed.version, tally, moments: recovery.replayed.moments)
     published.publish(version)
     let committer = Committer(
-      format, schemaVersion: upcast.schema.version, log: log, blobs: blobs, published: published,
-      keeper: keeper, options: options)
+      format, schemaVersion: upcast.schema.version, log: log, blobs: blobs,
+      lastWrite: { [folder] in folder.lastWrite }, published: published, keeper: keeper, options: options)
     self.keeper = keeper
     self.committer = committer
     // Not weak: each commit retains the committer, which takes longer after a weak reference to it was made.
@@ -124,7 +125,15 @@ public final class Journal<State: EventSourced>: Sendable {
   }
 
   // Deinitializing a journal closes it. Everything acknowledged is durable already.
-  deinit { try? close() }
+  deinit {
+    try? close()
+    guard isForked else { return }
+    // Their ends would wait for threads that only the parent has, or end its connection to a server.
+    for object in [log, blobs] as [AnyObject] { _ = unsafe Unmanaged.passRetained(object) }
+  }
+
+  /// Whether this is a forked child of the process that opened the journal.
+  private var isForked: Bool { System.process != process }
 
   // MARK: Opening and closing
 
@@ -208,9 +217,12 @@ public final class Journal<State: EventSourced>: Sendable {
   ///
   /// A snapshot or layer that is being written is cancelled. But if the next opening would have to replay more than about
   /// a thousand events or 32 MiB, these are written to a layer first, and layers are merged if there would be many.
+  ///
+  /// In a forked child of the process that opened the journal, it does nothing: the journal stays open in the parent.
   /// - Throws: ``JournalError`` if HEAD can't be flushed; the journal is closed nevertheless. With code `wrongUse`
   ///   inside the body of a commit; the journal then stays open.
   public func close() throws {
+    if isForked { return }
     try committer?.checkIsOutsideOfBody()
     try closing.withLock { outcome in
       if outcome == nil { outcome = Result { try closeOnce() } }
@@ -377,10 +389,12 @@ public final class Journal<State: EventSourced>: Sendable {
 
   func writing() throws(JournalError) -> Committer<State> {
     guard let committer else { throw notForWriting }
+    try committer.checkProcess()
     return committer
   }
 
   func keeping() throws(JournalError) -> SnapshotKeeper<State> {
+    _ = try writing()
     guard let keeper else { throw notForWriting }
     return keeper
   }

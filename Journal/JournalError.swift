@@ -94,9 +94,15 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     self.cause = cause
   }
 
-  /// The message, the places in parentheses, and the underlying error. Each place is named once.
+  /// The message, the places in parentheses, and the underlying error. Each place and each cause is named once.
   public var description: String {
-    let reason = cause.map { ": \($0)" } ?? ""
+    if let cause = cause as? JournalError, message.contains(cause.message) {
+      return JournalError(
+        code, message, revision: revision ?? cause.revision, path: path ?? cause.path,
+        offset: offset ?? cause.offset, cause: cause.cause
+      ).description
+    }
+    let reason = cause.map { "\($0)" }.flatMap { message.contains($0) ? nil : ": \($0)" } ?? ""
     var places: [String] = []
     if let revision, (cause as? JournalError)?.revision != revision {
       places.append("in revision \(revision)")

@@ -50,10 +50,10 @@ extension JournalOptions {
     sharedLog: JournalNotice.SharedLogState? = nil
   ) {
     guard let log else { return }
-    let reason = cause.map { ": \($0)" } ?? ""
     log(
       JournalNotice(
-        level: level, message: message() + reason, revision: revision ?? cause?.revision, cause: cause,
+        level: level, message: JournalError(.io, message(), cause: cause).description,
+        revision: revision ?? cause?.revision, cause: cause,
         clockWarning: clockWarning, sharedLog: sharedLog))
   }
 }

@@ -12,12 +12,8 @@ struct Recovery<State: EventSourced> {
   let lock: FolderLock?
   let log: any EntryLog
   let blobs: BlobStore
-  let version: Version<State>
   let chain: LayerChain<State>
-  /// How many events the entries up to the version have.
-  let eventCount: Int
-  /// Those of them that were replayed.
-  let replayed: EventTally
+  let replayed: Replayed<State>
   /// What is missing from a journal that was opened up to its damage.
   let damage: JournalError?
 
@@ -66,7 +62,7 @@ struct Recovery<State: EventSourced> {
     lock =
       mode == .readWrite || locksExclusively ? try FolderLock(folder, isTransient: isTransient) : nil
     do throws(JournalError) {
-      try folder.check()
+      try folder.check(options)
     } catch {
       // Another version of the format may have files that this one does not know.
       if error.code == .notAJournal, let other = folder.otherFormat() { throw other }
@@ -89,11 +85,13 @@ struct Recovery<State: EventSourced> {
     var mark: LogMark?
     do throws(JournalError) {
       mark = try log.acknowledged()
-      (version, eventCount, replayed) = try Self.replay(
-        log, chain, folder, format, mark, isInUse: mode != .readWrite, makesState: makesState)
+      let policy = options.snapshots
+      replayed = try Self.replay(
+        log, chain, folder, format, mark, isInUse: mode != .readWrite, makesState: makesState,
+        momentLimit: mode == .readWrite && policy.isAutomatic && policy.keepsPast ? policy.momentLimit : 0)
       try format.base?.check(erasure: chain.newestErasure, in: log)
       if mode == .readWrite {
-        try LogReplacement.recover(folder, log, format)
+        try LogReplacement.recover(folder, log, format, State.self, options.logStorage)
         try folder.prepareForWriting()
         try log.beginWriting()
       }
@@ -113,12 +111,12 @@ struct Recovery<State: EventSourced> {
       options.note(
         .warning,
         "the log has a torn tail, as after a power loss; it was never acknowledged and is ignored",
-        revision: version.revision)
+        revision: replayed.version.revision)
     }
     options.note(
       .info,
-      "the journal was opened at revision \(version.revision); "
-        + "\(replayed.count) events were replayed", revision: version.revision)
+      "the journal was opened at revision \(replayed.version.revision); "
+        + "\(replayed.tally.count) events were replayed", revision: replayed.version.revision)
   }
 
   private static func sharedImages(
@@ -158,8 +156,7 @@ struct Recovery<State: EventSourced> {
     format = log.foundFormat
     chain = LayerChain<State>(folder, format: format, log: log, options: options)
     do throws(JournalError) {
-      (version, eventCount, replayed) = try Self.replay(
-        log, chain, folder, format, nil, isInUse: false)
+      replayed = try Self.replay(log, chain, folder, format, nil, isInUse: false)
     } catch {
       chain.close()
       try? log.close()
@@ -175,8 +172,8 @@ struct Recovery<State: EventSourced> {
 
   private static func replay(
     _ log: any EntryLog, _ chain: LayerChain<State>, _ folder: JournalFolder, _ format: JournalFormat,
-    _ mark: LogMark?, isInUse: Bool, makesState: Bool = true
-  ) throws(JournalError) -> (version: Version<State>, eventCount: Int, replayed: EventTally) {
+    _ mark: LogMark?, isInUse: Bool, makesState: Bool = true, momentLimit: Int = 0
+  ) throws(JournalError) -> Replayed<State> {
     let newest = try log.newestRevision()
     if let mark, newest < mark.revision {
       throw JournalError.missingEntries(newest + 1...mark.revision)
@@ -185,10 +182,10 @@ struct Recovery<State: EventSourced> {
     let replay = Replay<State>(log: log, format: format)
     guard makesState else {
       try replay.checkDigests(from: mark?.revision ?? newest, through: newest, mark: mark)
-      return (Version(head: try replay.head(at: newest), state: State()), 0, EventTally())
+      return Replayed(version: Version(head: try replay.head(at: newest), state: State()), eventCount: 0)
     }
     try chain.load(through: newest, in: log, isInUse: isInUse)
-    let opened = try chain.version(through: newest, replay)
+    let opened = try chain.version(through: newest, replay, momentLimit: momentLimit)
     try replay.checkDigests(from: mark?.revision ?? newest, through: newest, mark: mark)
     return opened
   }

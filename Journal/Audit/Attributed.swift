@@ -19,6 +19,14 @@ package protocol Attributed {
 extension Attributed {
   /// The clock's date, if it differs from the entry's by more than two correct clocks would.
   package var differingClockDate: Date? { abs(date.timeIntervalSince(clockDate)) > 1 ? clockDate : nil }
+
+  /// The first line of the note that is not blank.
+  package var subject: String { String(note.subject) }
+}
+
+extension String {
+  /// The first line of a note that is not blank.
+  var subject: Substring { drop(while: \.isWhitespace).prefix { !$0.isNewline } }
 }
 
 extension Entry: Attributed {}

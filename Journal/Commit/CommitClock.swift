@@ -13,7 +13,11 @@ struct CommitClock {
   /// - Parameters:
   ///   - given: the caller's date; by default the clock's.
   ///   - head: the previous entry.
-  init(_ given: Timestamp?, after head: Head, now: Timestamp = .now) {
+  ///   - lastWrite: when the journal's files were written last, by the clock. It is asked for only if the date is far
+  ///     ahead of the previous entry.
+  init(
+    _ given: Timestamp?, after head: Head, lastWrite: () -> Timestamp? = { nil }, now: Timestamp = .now
+  ) {
     let clockDate = given ?? now
     // The empty journal has no date.
     let previous = head.revision == 0 ? nil : head.timestamp
@@ -21,7 +25,11 @@ struct CommitClock {
     self.clockDate = clockDate
     // Both have years of four digits, so the difference can't overflow.
     let behind = date.microseconds - clockDate.microseconds
-    let (base, limit) = given == nil ? (previous ?? now, Self.year) : (now, Self.day)
+    var (base, limit) = given == nil ? (previous ?? now, Self.year) : (now, Self.day)
+    // After an import, the newest entry is old, but the clock is as it was.
+    if given == nil, clockDate.microseconds - base.microseconds > limit, let written = lastWrite() {
+      base = max(base, written)
+    }
     let ahead = clockDate.microseconds - base.microseconds
     if behind > 1_000_000 {
       warning = .behind(seconds: Double(behind) / 1_000_000)

@@ -65,6 +65,7 @@ public struct CommitPipeline<State: EventSourced>: ~Copyable {
     _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?,
     _ expecting: [Expectation], _ runsOnce: Bool, _ body: (inout Draft<State>) throws -> Void
   ) throws -> Commit<Void> {
+    try committer.checkProcess()
     let request = try CommitRequest(author, note, metadata, date, expecting, runsOnce)
     return try committer.commit(request, in: &progress, body)
   }
@@ -74,14 +75,21 @@ public struct CommitPipeline<State: EventSourced>: ~Copyable {
     _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?,
     _ expecting: [Expectation], _ runsOnce: Bool, _ body: (inout Draft<State>) throws -> Void
   ) async throws -> Commit<Void> {
+    try committer.checkProcess()
     let request = try CommitRequest(author, note, metadata, date, expecting, runsOnce)
     return try await committer.commit(request, in: &progress, body)
   }
 
   /// Waits until everything is durable.
-  mutating func finish() throws(JournalError) { try progress.wait(downTo: 0) }
+  mutating func finish() throws(JournalError) {
+    try committer.checkProcess()
+    try progress.wait(downTo: 0)
+  }
 
-  nonisolated(nonsending) mutating func finish() async throws { try await progress.wait(downTo: 0) }
+  nonisolated(nonsending) mutating func finish() async throws {
+    try committer.checkProcess()
+    try await progress.wait(downTo: 0)
+  }
 }
 
 /// The batches that a pipeline waits for.

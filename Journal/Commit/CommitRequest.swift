@@ -42,7 +42,9 @@ struct CommitRequest: Sendable {
 
   /// The dates of the entry that follows another.
   /// - Throws: ``JournalError`` with code `rejected` for an invalid year.
-  func clock(after head: Head, now: Timestamp = .now) throws(JournalError) -> CommitClock {
+  func clock(
+    after head: Head, lastWrite: () -> Timestamp? = { nil }, now: Timestamp = .now
+  ) throws(JournalError) -> CommitClock {
     let date = date ?? now
     guard date.hasFourDigitYear else {
       throw JournalError(
@@ -51,7 +53,7 @@ struct CommitRequest: Sendable {
           ? "this computer's clock says \(now), and the year of an entry must be 1 to 9999; set the clock"
           : "the date is out of range: its year must be 1 to 9999")
     }
-    return CommitClock(self.date, after: head, now: now)
+    return CommitClock(self.date, after: head, lastWrite: lastWrite, now: now)
   }
 
   /// Fails if an expectation does not hold.

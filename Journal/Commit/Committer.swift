@@ -1,4 +1,5 @@
 import Dispatch
+import Files
 import Foundation
 import Locks
 
@@ -56,6 +57,7 @@ final class Committer<State: EventSourced>: Sendable {
   private struct EarlierCommitIsWithdrawn: Error {}
 
   private let id: JournalID
+  private let process = System.process
   /// The version of the model that commits.
   private let schemaVersion: Int
   private let log: any EntryLog
@@ -63,6 +65,8 @@ final class Committer<State: EventSourced>: Sendable {
   private let node: NodeLog?
   private let replay: Replay<State>
   private let blobs: BlobStore
+  /// When the journal's files were written last, by the clock.
+  private let lastWrite: @Sendable () -> Timestamp?
   private let options: JournalOptions
   /// Notified of each published version, in order.
   private let keeper: SnapshotKeeper<State>
@@ -82,7 +86,7 @@ final class Committer<State: EventSourced>: Sendable {
 
   init(
     _ format: JournalFormat, schemaVersion: Int, log: any EntryLog, blobs: BlobStore,
-    published: Published<State>,
+    lastWrite: @escaping @Sendable () -> Timestamp?, published: Published<State>,
     keeper: SnapshotKeeper<State>, options: JournalOptions
   ) {
     id = format.id
@@ -91,6 +95,7 @@ final class Committer<State: EventSourced>: Sendable {
     node = log as? NodeLog
     replay = Replay(log: log, format: format)
     self.blobs = blobs
+    self.lastWrite = lastWrite
     self.published = published
     self.options = options
     self.keeper = keeper
@@ -193,6 +198,17 @@ final class Committer<State: EventSourced>: Sendable {
         try await pipeline.wait(downTo: 0)
         throw error
       }
+    }
+  }
+
+  /// Fails in a forked child of the process that opened the journal: it has none of the threads that write, and the
+  /// locks and files are its parent's.
+  func checkProcess() throws(JournalError) {
+    if System.process != process {
+      throw JournalError(
+        .wrongUse,
+        "the journal is open in the process that this one was forked from; commit there, or open it here "
+          + "after it is closed there")
     }
   }
 
@@ -350,7 +366,7 @@ final class Committer<State: EventSourced>: Sendable {
     guard revision < NumberLimit.revision else {
       throw JournalError(.tooLarge, "a journal has \(NumberLimit.revision - 1) entries at most")
     }
-    let clock = try request.clock(after: base.head)
+    let clock = try request.clock(after: base.head, lastWrite: lastWrite)
     var draft = Draft(base: base, date: clock.date.date)
     let result = Result {
       try request.check(base)

@@ -62,7 +62,10 @@ extension Journal {
     }
     var diagnosis = Diagnosis()
     diagnosis.lastRevision = max(source.knownRevision ?? 0, try source.log.lastRevision())
-    do throws(JournalError) { try source.folder.check() } catch { diagnosis.note(error, .folder) }
+    do throws(JournalError) {
+      try source.folder.check(JournalOptions())
+      for name in try source.folder.foreignNames(options.logStorage) { diagnosis.note(name.error, .foreign) }
+    } catch { diagnosis.note(error, .folder) }
     do {
       var readOptions = options
       readOptions.snapshots = .manual
@@ -77,6 +80,7 @@ extension Journal {
       diagnosis.note(leftovers: try journal.unnamedImages(), of: journal)
       diagnosis.unfetchedBlobCount = verification.unfetchedBlobCount
       try diagnosis.noteShared(journal, verification)
+      try diagnosis.noteReplacement(in: root)
     } catch let error as JournalError {
       guard ![.outOfResources, .permission, .locked, .closed].contains(error.code) else { throw error }
       if let advice = Diagnosis.adviceForForeign(error) {
@@ -92,7 +96,8 @@ extension Journal {
         ]
         return diagnosis
       }
-      diagnosis.note(source.problems)
+      // What is missing is reported once, in the words of the opening.
+      diagnosis.note(source.problems.filter { $0.path != error.path || !$0.isOfMissingFile })
       diagnosis.note(error, Diagnosis.place(of: error))
       try diagnosis.note(provable: source, State.self, progress)
     }
@@ -114,15 +119,19 @@ extension Diagnosis {
 
   fileprivate enum Place {
     case folder
+    case foreign
     case log
     case base
     case image
     case snapshot
     case receipt
+    /// The record of an unfinished erasure or pruning.
+    case replacement
 
     var advice: String {
       switch self {
       case .folder: "Move foreign files elsewhere, and restore missing ones from a backup."
+      case .foreign: "The journal neither reads nor changes it. Move it elsewhere, or let it stay."
       case .log:
         "Restore the journal from a backup. Without one, salvage makes a journal from everything that can be proven, "
           + "also from several damaged copies."
@@ -135,15 +144,18 @@ extension Diagnosis {
       case .snapshot:
         "This costs time, but no data. The journal replaces a layer automatically; snapshot drop removes a snapshot."
       case .receipt: "Make the backup again."
+      case .replacement:
+        "Open the journal for writing, for example with gc, which finishes the work. If that fails, remove the file first."
       }
     }
   }
 
-  fileprivate mutating func note(_ error: JournalError, _ place: Place) {
-    guard !findings.contains(where: { $0.message == error.message && $0.path == error.path }) else { return }
+  fileprivate mutating func note(_ error: JournalError, _ place: Place, isDamage: Bool = true) {
+    let message = JournalError(error.code, error.message, cause: error.cause).description
+    guard !findings.contains(where: { $0.message == message && $0.path == error.path }) else { return }
     findings.append(
       Finding(
-        isDamage: place != .snapshot, message: error.message + (error.cause.map { ": \($0)" } ?? ""),
+        isDamage: isDamage && place != .snapshot && place != .foreign, message: message,
         advice: place.advice, revision: error.revision, path: error.path))
   }
 
@@ -235,8 +247,12 @@ extension Diagnosis {
     for problem in verification.problems {
       let path = problem.path ?? ""
       let place: Place =
-        if path.hasSuffix(HistoryBase.fileName) {
+        if problem.isForeign {
+          .foreign
+        } else if path.hasSuffix(HistoryBase.fileName) {
           .base
+        } else if path.hasSuffix(ReplacementRecord.fileName) {
+          .replacement
         } else if path.hasPrefix(journal.folder.images) {
           .image
         } else if !problem.isDamage {
@@ -244,8 +260,21 @@ extension Diagnosis {
         } else {
           path.hasSuffix(JournalReceipt.fileName) ? .receipt : .log
         }
-      note(JournalError(.damaged, problem.message, revision: problem.revision, path: problem.path), place)
+      note(
+        JournalError(.damaged, problem.message, revision: problem.revision, path: problem.path), place,
+        isDamage: problem.isDamage)
     }
+  }
+
+  /// Notes a record that a crash has left. The verification has found one that was brought back.
+  fileprivate mutating func noteReplacement(in root: Folder) throws(JournalError) {
+    let path = root.path(of: ReplacementRecord.fileName)
+    guard try root.status(of: ReplacementRecord.fileName) != nil,
+      !findings.contains(where: { $0.path == path })
+    else { return }
+    note(
+      JournalError(.damaged, "an erasure or a pruning was interrupted", path: path), .replacement,
+      isDamage: false)
   }
 
   fileprivate mutating func note<State: EventSourced>(
@@ -279,5 +308,12 @@ extension Diagnosis {
 
   fileprivate mutating func sort() {
     findings = findings.filter(\.isDamage) + findings.filter { !$0.isDamage }
+  }
+}
+
+extension JournalError {
+  /// Whether it only says that a file can't be opened because it is missing.
+  fileprivate var isOfMissingFile: Bool {
+    code == .notFound || (cause as? JournalError)?.code == .notFound
   }
 }

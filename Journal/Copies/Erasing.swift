@@ -7,8 +7,12 @@ public struct ErasureReport: Sendable {
   public let entities: [EntityKey]
   /// How many events have lost their content.
   public let eventCount: Int
-  /// The entries that have lost author, note and metadata.
+  /// The entries that have lost author, note and metadata: those that changed the entities, and reverts, undos and redos
+  /// of them whose default notes quoted theirs.
   public let annotations: [Revision]
+  /// Other entries whose notes or metadata have the first line of an erased note, because people wrote it there. They
+  /// stay. So do the default notes of reverts of entries that were pruned, and may have changed the entities.
+  public let mentions: [Revision]
   /// How many images were removed.
   public let imageCount: Int
   /// Whether all of it had been erased before. Then nothing was written.
@@ -55,7 +59,9 @@ extension Journal {
   ///   - url: the journal's folder.
   ///   - reason: why; the note of the new entry, which is kept.
   ///   - author: who does it; also kept.
-  ///   - words: whether the author, note and metadata of all entries that changed these entities are erased as well.
+  ///   - words: whether the author, note and metadata of all entries that changed these entities are erased as well, and
+  ///     those of reverts, undos and redos whose default notes quote them. ``ErasureReport/mentions`` has others with the
+  ///     same texts.
   ///   - options: whose log receives the notices.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work, and
   ///     nothing is erased.
@@ -92,11 +98,20 @@ extension Journal {
   ) throws -> ErasureReport {
     let scope = try erasureScope(of: entities, observer)
     // Another entry would seem to say when and why the content was erased.
-    guard scope.hasContent || words && scope.hasWords else {
-      return ErasureReport(
-        entities: scope.entities.sorted(), eventCount: 0, annotations: [], imageCount: 0, isEmpty: true,
-        head: head)
+    var erased = ErasedWords(
+      touched: words ? scope.touched : [], past: scope.past, base: format.head.revision)
+    if words {
+      try forEachEntry(observer) { entry throws(JournalError) in try erased.find(in: entry) }
     }
+    guard scope.hasContent || erased.isNew else {
+      return ErasureReport(
+        entities: scope.entities.sorted(), eventCount: 0, annotations: [], mentions: [], imageCount: 0,
+        isEmpty: true, head: head)
+    }
+    if words {
+      try forEachEntry(observer) { entry throws(JournalError) in try erased.findMentions(in: entry) }
+    }
+    let annotations = erased.entries.sorted()
     let isBaseErased = !scope.inBase.isEmpty
     let replacement = try LogReplacement(in: LogPlace(folder, format, options: options)) {
       [format, upcast] entries throws(JournalError) in
@@ -108,7 +123,7 @@ extension Journal {
     }
     do {
       try folder.root.require(2 * (try log.byteCount()), for: "the entries without the erased content")
-      var erasure = Erasure(entities: scope.entities, annotations: words ? scope.touched : [])
+      var erasure = Erasure(entities: scope.entities, annotations: erased.entries)
       if isBaseErased { erasure.firstErased = format.head.revision }
       try rewrite(to: replacement.copy, without: &erasure, observer)
       // The base can't be rebuilt, so each erasure proves it again. Otherwise that of an older backup would fit.
@@ -117,7 +132,7 @@ extension Journal {
         ErasureMetadata.erases: scope.entities.sorted().map(State.name).joined(separator: " ")
       ]
       if words {
-        metadata[ErasureMetadata.annotations] = scope.touched.sorted().map(String.init).joined(separator: " ")
+        metadata[ErasureMetadata.annotations] = annotations.map(String.init).joined(separator: " ")
       }
       try replacement.copy.append(
         EntryAnnotation(author: author, note: reason, metadata: metadata), checkpoint, upcast.schema)
@@ -130,8 +145,8 @@ extension Journal {
     try replacement.commit(removing: scope.images.map(\.digest))
     return ErasureReport(
       entities: scope.entities.sorted(), eventCount: scope.eventCount,
-      annotations: words ? scope.touched.sorted() : [],
-      imageCount: scope.images.count, isEmpty: false, head: replacement.copy.head)
+      annotations: annotations, mentions: erased.mentions.sorted(), imageCount: scope.images.count,
+      isEmpty: false, head: replacement.copy.head)
   }
 
   /// The scope of an erasure.
@@ -144,8 +159,8 @@ extension Journal {
     var eventCount = 0
     /// The entities in the base of a pruned history.
     var inBase: Set<EntityKey> = []
-    /// Whether one of the entries has an annotation that was not erased yet.
-    var hasWords = false
+    /// The pruned entries that are known to have changed one of them.
+    var past: Set<Revision> = []
 
     /// Whether there is any content that was not erased yet.
     var hasContent: Bool { eventCount > 0 || !images.isEmpty || !inBase.isEmpty }
@@ -173,18 +188,20 @@ extension Journal {
         return isErased
       }
       try format.base?.contents().forEach(upcast) { entity, row throws(JournalError) in
-        if case .there(let row) = row, note(entity, row.record) { scope.inBase.insert(entity) }
+        switch row {
+        case .there(let row):
+          guard note(entity, row.record) else { return }
+          scope.inBase.insert(entity)
+          scope.past.formUnion([row.created, row.modified])
+        case .gone(let deletion):
+          if scope.entities.contains(entity) { scope.past.insert(deletion.revision) }
+        }
       }
       try readPieces(after: format.head, through: head, observer) { piece, _, _ in
         for entry in piece {
           for event in try entry.decode({ entry throws(JournalError) in try entry.allEvents(upcast) }) {
             guard note(event.entity, event.change.applied(to: records[event.entity])) else { continue }
             scope.touched.insert(entry.revision)
-            if !scope.hasWords {
-              scope.hasWords = try entry.decode { entry throws(JournalError) in
-                try entry.annotation() != nil
-              }
-            }
             switch event.change {
             case .add, .update: scope.eventCount += 1
             case .delete, .erased: break
@@ -217,6 +234,15 @@ extension Journal {
   /// Whether a record's entity is deleted with any other.
   private static func belongsToOthers(_ record: EntityRecord, _ kind: EntityKind) -> Bool {
     goes(record, kind, with: Set(State.references(in: record, of: kind)))
+  }
+
+  /// Calls `body` with each entry in order.
+  private func forEachEntry(
+    _ observer: CopyObserver, _ body: (EntryDecoder) throws(JournalError) -> Void
+  ) throws {
+    try readPieces(after: format.head, through: head, observer) { piece, _, _ in
+      for entry in piece { try entry.decode(body) }
+    }
   }
 
   private func rewrite(to copy: JournalCopy, without erasure: inout Erasure, _ observer: CopyObserver) throws

@@ -14,7 +14,7 @@ final class ExistingBackup {
     let folder = try JournalFolder(url, hook: options.fileHook)
     lock = try FolderLock(folder)
     do throws(JournalError) {
-      try folder.check()
+      try folder.check(options)
       try folder.checkIsNotShared()
       let found = try folder.readFormat()
       guard found.digest == format.digest else { throw Self.foreign(found, format, folder) }

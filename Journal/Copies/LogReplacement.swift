@@ -4,22 +4,23 @@ import Foundation
 /// Replaces a journal's log by another one with the same history, atomically.
 ///
 /// 1. The new log is built in the folder `entries.new`, like that of a new journal. Until the last step the journal
-///    does not change, except that its layers and snapshots are removed: they are caches, and may have content that the
-///    new log lacks.
-/// 2. The last step exchanges two folders. After any crash, the journal has the old log or the new one.
-/// 3. If the new log has a base, FORMAT announces it before that step. The log decides whether there is one.
-/// 4. The file `ERASING` names the images that are removed with the old log. The next opening for writing completes
+///    does not change.
+/// 2. The file `ERASING` names the images that are removed with the old log. The next opening for writing completes
 ///    what a crash has interrupted.
+/// 3. If the new log has a base, FORMAT announces it before the last step. The log decides whether there is one.
+/// 4. The layers and snapshots, which may have content that the new log lacks, are exchanged with an empty folder in
+///    `entries.new`, and then the two logs. After any crash, the journal has the old log or the new one. If it has the
+///    old one, the layers and snapshots are exchanged back.
 ///
 /// The caller holds the journal's lock for writing.
 final class LogReplacement {
   private static let buildingName = "entries" + Folder.temporarySuffix
-  static let fileName = "ERASING"
 
   let copy: JournalCopy
   /// The base of the new log.
   var base: HistoryBase? { format.base }
   private let folder: JournalFolder
+  private let storage: any LogStorage
   private let building: Folder
   /// The FORMAT for the new log.
   let format: JournalFormat
@@ -32,13 +33,14 @@ final class LogReplacement {
     in place: LogPlace, base: (_ entries: Folder) throws(JournalError) -> HistoryBase?
   ) throws(JournalError) {
     folder = place.folder
+    storage = place.options.logStorage
     try folder.checkIsNotShared()
     try Self.removeBuilding(in: folder)
     try folder.root.makeFolder(Self.buildingName)
     building = try folder.root.folder(Self.buildingName)
     do throws(JournalError) {
-      try Self.checkExchanges(in: building)
-      try building.makeFolder("entries")
+      try Self.checkExchanges(in: building, of: folder.root)
+      for name in ["entries", "snapshots"] { try building.makeFolder(name) }
       format = place.format.with(try base(try building.folder("entries")))
       isFormatWritten = place.format.announcesBase == (format.base != nil)
       let inner = LogPlace(try JournalFolder(root: building), format, options: place.options)
@@ -51,45 +53,55 @@ final class LogReplacement {
   }
 
   /// Fails if the file system can't exchange folders, before there is work that would be lost.
-  private static func checkExchanges(in folder: Folder) throws(JournalError) {
+  private static func checkExchanges(in building: Folder, of root: Folder) throws(JournalError) {
     let names = ["one", "other"]
-    for name in names { try folder.makeFolder(name) }
-    try folder.exchange(names[0], with: names[1], in: folder)
-    for name in names { try folder.removeFolder(name) }
+    for name in names { try building.makeFolder(name) }
+    try building.exchange(names[0], with: names[1], in: building)
+    try building.folder(names[0]).makeFolder("inner")
+    for name in ["entries", "snapshots"] where try root.status(of: name) != nil {
+      try root.checkMoves(name, over: names[0], in: building)
+    }
+    for name in names { try building.removeFolder(name) }
   }
 
   /// Removes the new log; the journal is unchanged.
   func cancel() {
     try? copy.close()
     try? Self.removeBuilding(in: folder)
-    for name in [Self.fileName, "FORMAT"] { try? folder.root.removeFile(name + Folder.temporarySuffix) }
+    for name in [ReplacementRecord.fileName, "FORMAT"] {
+      try? folder.root.removeFile(name + Folder.temporarySuffix)
+    }
   }
 
   /// Closes the new log and replaces the old one; content that only the old one had is nowhere in the folder
   /// afterwards.
   /// - Parameter images: the digests of images that only the old log needs.
   func commit(removing images: [ContentDigest]) throws(JournalError) {
-    let lines = images.map { $0.hex + "\n" }.joined()
     do throws(JournalError) {
       try copy.close()
-      try Self.removeSnapshots(in: folder)
-      try folder.root.write(
-        Self.fileName, Array("erasing 1 \(copy.head.revision) \(copy.head.digest.hex)\n\(lines)".utf8))
+      let record = ReplacementRecord(revision: copy.head.revision, digest: copy.head.digest, images: images)
+      try folder.root.write(ReplacementRecord.fileName, record.bytes)
       if format.base != nil, !isFormatWritten { try folder.root.write("FORMAT", format.bytes) }
       try building.flush()
       try folder.root.flush()
+      if try folder.openSnapshots() != nil { try Self.exchange("snapshots", of: folder, in: building) }
       try folder.root.exchange("entries", with: "entries", in: building)
     } catch {
-      // What this leaves, the next opening for writing removes.
-      try? folder.root.removeFile(Self.fileName)
-      cancel()
+      do throws(JournalError) {
+        try Self.putSnapshotsBack(folder)
+        try folder.root.removeFile(ReplacementRecord.fileName)
+        cancel()
+      } catch {
+        // The next opening for writing does the rest.
+        try? copy.close()
+      }
       throw error
     }
     do throws(JournalError) {
       try folder.root.flush()
       try building.flush()
       if format.base == nil, !isFormatWritten { try folder.root.write("FORMAT", format.bytes) }
-      try Self.finish(folder, removing: images)
+      try Self.finish(folder, removing: images, storage)
     } catch {
       throw JournalError(
         .outcomeUnknown,
@@ -100,52 +112,44 @@ final class LogReplacement {
 
   /// Completes a replacement that a crash has interrupted, after the log of the journal was found intact.
   /// - Parameter log: the current log of the journal.
-  static func recover(_ folder: JournalFolder, _ log: any EntryLog, _ format: JournalFormat)
-    throws(JournalError)
-  {
+  static func recover<State: EventSourced>(
+    _ folder: JournalFolder, _ log: any EntryLog, _ format: JournalFormat, _: State.Type,
+    _ storage: any LogStorage
+  ) throws(JournalError) {
     if format.announcesBase != (format.base != nil) {
       try folder.root.write("FORMAT", format.bytes)
       try folder.root.flush()
     }
-    for name in [fileName, "FORMAT"] {
+    for name in [ReplacementRecord.fileName, "FORMAT"] {
       let unfinished = name + Folder.temporarySuffix
       if try folder.root.status(of: unfinished) != nil { try folder.root.removeFile(unfinished) }
     }
-    guard try folder.root.status(of: fileName) != nil else {
+    guard let record = try ReplacementRecord(in: folder.root) else {
       // An unfinished log has no erased content. If it can't be removed now, a later opening removes it.
       try? removeBuilding(in: folder)
       return
     }
-    let bytes = try folder.root.file(fileName, .reading).contents(limit: 1 << 30)
-    try FileVersion.check(bytes, is: "erasing", path: folder.root.path(of: fileName))
-    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-    let words = lines.first?.split(separator: " ") ?? []
-    guard words.count == 4, words[0] == "erasing", words[1] == "1", let revision = Revision(words[2]),
-      (1..<NumberLimit.revision).contains(revision), let digest = ContentDigest(hex: words[3])
-    else {
-      throw JournalError(
-        .damaged,
-        "ERASING can't be parsed, so an erasure can't be finished; restore the journal from a backup",
-        path: folder.root.path(of: fileName))
+    var images: Set<ContentDigest> = []
+    if try record.isCommitted(in: log, format) {
+      images = try record.images(unnamedIn: log, format, of: State.self, folder)
+    } else {
+      try putSnapshotsBack(folder)
     }
-    var isCommitted = false
-    if try log.newestRevision() >= revision {
-      let found = try log.read(revision) { entry throws(JournalError) in try entry.digest(journal: format.id)
-      }
-      isCommitted = found == digest
-    }
-    try finish(folder, removing: isCommitted ? lines.dropFirst().compactMap { ContentDigest(hex: $0) } : [])
+    try finish(folder, removing: images.sorted { $0.hex < $1.hex }, storage)
   }
 
-  private static func finish(_ folder: JournalFolder, removing images: [ContentDigest]) throws(JournalError) {
+  private static func finish(
+    _ folder: JournalFolder, removing images: [ContentDigest], _ storage: any LogStorage
+  ) throws(JournalError) {
     if !images.isEmpty, let names = try folder.openImages() {
       for image in images { try names.removeFile(image.hex) }
       try names.flush()
     }
+    try keepForeignFiles(of: folder, storage)
     try removeBuilding(in: folder)
     try folder.root.flush()
     // Last, because it records what is still to be done.
-    try folder.root.removeFile(fileName)
+    try folder.root.removeFile(ReplacementRecord.fileName)
     try folder.root.flush()
   }
 
@@ -154,13 +158,37 @@ final class LogReplacement {
     try folder.root.removeFolder(buildingName)
   }
 
-  private static func removeSnapshots(in folder: JournalFolder) throws(JournalError) {
-    guard let snapshots = try folder.openSnapshots() else { return }
-    let names = try snapshots.names().filter { !System.isLitter($0) }
-    for name in names where name.contains(".record") { try snapshots.removeFile(name) }
-    // Otherwise a power loss could leave a record without its file.
-    try snapshots.flush()
-    for name in names where !name.contains(".record") { try snapshots.removeFile(name) }
-    try snapshots.flush()
+  /// Moves files of other programs out of the folders that are to be removed.
+  private static func keepForeignFiles(of folder: JournalFolder, _ storage: any LogStorage)
+    throws(JournalError)
+  {
+    guard let building = try folder.openFolder(buildingName) else { return }
+    for (name, part) in [("entries", JournalFolder.Part.entries), ("snapshots", .snapshots)] {
+      guard try building.status(of: name) != nil, let new = try folder.openFolder(name) else { continue }
+      let old = try building.folder(name)
+      for file in try old.names() where part.kind(of: file, storage) == nil {
+        try old.rename(file, to: file, in: new)
+      }
+    }
+  }
+
+  private static func exchange(
+    _ name: String, of folder: JournalFolder, in building: Folder
+  ) throws(JournalError) {
+    try folder.root.exchange(name, with: name, in: building)
+    try folder.root.flush()
+    try building.flush()
+  }
+
+  /// Gives the journal the layers and snapshots that an unfinished replacement has put aside.
+  private static func putSnapshotsBack(_ folder: JournalFolder) throws(JournalError) {
+    guard try folder.root.status(of: buildingName)?.kind == .folder,
+      let snapshots = try folder.openSnapshots(), try snapshots.names().isEmpty
+    else { return }
+    let building = try folder.root.folder(buildingName)
+    guard try building.status(of: "snapshots")?.kind == .folder,
+      try !building.folder("snapshots").names().isEmpty
+    else { return }
+    try exchange("snapshots", of: folder, in: building)
   }
 }

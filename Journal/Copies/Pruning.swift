@@ -39,8 +39,8 @@ extension Entry {
 extension Journal {
   /// Removes the history before a point in time. The state at the point and all later entries are kept.
   ///
-  /// The entries up to the point are removed, and the bytes of images that nothing else names. The state at the point
-  /// becomes the base that history begins with. A new entry records when, by whom and why, and has the digest of that
+  /// The entries before a date, or up to and including the one that another selector names, are removed, and the bytes
+  /// of images that nothing else names. The state after them becomes the base that history begins with. A new entry records when, by whom and why, and has the digest of that
   /// state, so ``verify(deep:progress:)`` proves the base and all later entries as before. Receipts of later revisions
   /// still hold; earlier ones can't be proven any more. Afterwards the removed bytes are nowhere in the folder. A
   /// backup in a folder keeps the history that it has. A backup in one file is replaced as a whole by the next
@@ -89,7 +89,7 @@ extension Journal {
 
   /// The revision of a point. An earlier pruning may have removed it; then history begins later already, with the base.
   private func pruningPoint(_ selector: RevisionSelector) throws -> Revision {
-    do { return try revision(at: selector) } catch let error as JournalError {
+    do { return try border(at: selector).revision } catch let error as JournalError {
       guard error.code == .pruned, let base else { throw error }
       return base.revision
     }

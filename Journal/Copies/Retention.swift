@@ -36,7 +36,7 @@ public struct HistoryRetention: Hashable, Sendable {
 }
 
 extension Journal {
-  /// The point before which history is to be pruned; nil if it is too little to justify rewriting the log.
+  /// The revision up to which history is to be pruned; nil if it is too little to justify rewriting the log.
   private func pruningPoint(_ retention: HistoryRetention) throws -> RevisionSelector? {
     let first = format.head.revision + 1
     guard let newest = try newestOwnEntry(), newest.revision > first else { return nil }
@@ -50,7 +50,7 @@ extension Journal {
     guard isDue(at: min(newest.date, Date())), let end = try end(of: retention), isDue(at: end) else {
       return nil
     }
-    return .date(retention.start(before: end))
+    return .revision(try revision(at: .date(retention.start(before: end))))
   }
 
   /// The newest entry that was not made by a pruning.

@@ -8,8 +8,15 @@ import Locks
 /// The folder itself is locked because no copy shares it: a file in it can have a second name in a backup of hard
 /// links. A lock on a file would be lost as soon as any code of the process closes that file.
 final class FolderLock: Sendable {
-  /// The folders of the journals that this process writes, and whether their logs are in memory.
-  private static let open = Lock<[FileIdentity: Bool]>([:])
+  private struct Holder: Sendable {
+    /// A forked child inherits the list, but holds none of the locks.
+    let process = System.process
+    /// Whether the log is in memory.
+    let isTransient: Bool
+  }
+
+  /// The folders of the journals that this process writes.
+  private static let open = Lock<[FileIdentity: Holder]>([:])
 
   /// Opened only for this lock, which ends when it is closed.
   private let held: Lock<Folder?>
@@ -21,8 +28,8 @@ final class FolderLock: Sendable {
     let own = try folder.root.reopened()
     let identity = try own.status().identity
     let isFirst = Self.open.withLock { open in
-      if open[identity] != nil { return false }
-      open[identity] = isTransient
+      if open[identity]?.process == System.process { return false }
+      open[identity] = Holder(isTransient: isTransient)
       return true
     }
     guard isFirst else {
@@ -82,12 +89,14 @@ final class FolderLock: Sendable {
     if wasHeld { Self.leave(identity) }
   }
 
-  private static func leave(_ identity: FileIdentity) { open.withLock { $0[identity] = nil } }
+  private static func leave(_ identity: FileIdentity) {
+    open.withLock { if $0[identity]?.process == System.process { $0[identity] = nil } }
+  }
 
   /// Fails for the folder of a journal that this process has in memory.
   static func checkIsNotInMemory(_ folder: JournalFolder) throws(JournalError) {
     let identity = try folder.root.status().identity
-    if open.withLock({ $0[identity] == true }) {
+    if open.withLock({ $0[identity]?.isTransient == true }) {
       throw JournalError(
         .wrongUse,
         "the journal is in memory, so only the instance that made it can use it; copy it to a folder with copy(to:)",

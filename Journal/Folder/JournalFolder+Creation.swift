@@ -78,8 +78,8 @@ extension JournalFolder {
   }
 
   /// Opens the folder in which something new is to be made.
-  /// - Throws: ``JournalError``: `notFound` if there is no such folder; `wrongUse` if it is in a journal, which would
-  ///   not open with anything else in it.
+  /// - Throws: ``JournalError``: `notFound` if there is no such folder; `wrongUse` if it is in a journal, where
+  ///   nothing else belongs.
   static func parent(ofPath path: String, hook: FileHook?) throws(JournalError) -> Folder {
     guard path != "/" else { throw alreadyExists(path) }
     let url = URL(fileURLWithPath: path)
@@ -100,8 +100,7 @@ extension JournalFolder {
     return folder
   }
 
-  /// The path of the journal that a folder is, or is in; nil if there is none. A journal with anything else in it would
-  /// not open.
+  /// The path of the journal that a folder is, or is in; nil if there is none.
   /// - Parameter path: of the folder, without links.
   package static func enclosingJournal(ofPath path: String) -> String? {
     var url = URL(fileURLWithPath: path).absoluteURL.standardizedFileURL
@@ -138,7 +137,9 @@ extension JournalFolder {
         (try? folder.lock(exclusive: true)) == true,
         let names = try? folder.names(),
         names.allSatisfy({ name in
-          (try? folder.status(of: name)).flatMap { $0 }.map { isKnown(name, $0.kind) } ?? false
+          Part.root.kind(of: name, JournalOptions.usualStorage).map {
+            (try? folder.status(of: name))?.kind == $0
+          } ?? false
         })
       else { continue }
       try? parent.removeFolder(found)

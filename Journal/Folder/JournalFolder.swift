@@ -88,7 +88,7 @@ package struct JournalFolder: Sendable {
     try root.flush()
   }
 
-  private func openFolder(_ name: String) throws(JournalError) -> Folder? {
+  func openFolder(_ name: String) throws(JournalError) -> Folder? {
     try root.status(of: name) == nil ? nil : root.folder(name)
   }
 
@@ -98,6 +98,15 @@ package struct JournalFolder: Sendable {
       try root.flush()
     }
     return try root.folder(name)
+  }
+
+  /// When the journal was created or committed to last, by the clock; nil if that can't be told. Only a warning depends
+  /// on it, so it is no error if the folder was moved.
+  var lastWrite: Timestamp? {
+    [format, path + "/HEAD"].compactMap { path in
+      let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+      return (attributes?[.modificationDate] as? Date).flatMap { Timestamp($0) }
+    }.max()
   }
 
   // MARK: Replaced logs
@@ -131,9 +140,9 @@ package struct JournalFolder: Sendable {
 
   // MARK: Checking
 
-  /// Fails if this is not a journal's folder, or an unsafe one: of another user, or with links or unknown files. Files
-  /// of file managers are ignored. The log checks its own folder.
-  func check() throws(JournalError) {
+  /// Fails if this is not a journal's folder, or an unsafe one: of another user, or with something else in place of a
+  /// file. Files of other programs are ignored, and reported to `options`.
+  func check(_ options: JournalOptions) throws(JournalError) {
     let owner = try root.status().owner
     guard owner == geteuid() else {
       throw JournalError(
@@ -142,47 +151,7 @@ package struct JournalFolder: Sendable {
     guard try root.status(of: "FORMAT") != nil else {
       throw JournalError(.notAJournal, "there is no FORMAT file, so this is not a journal", path: path)
     }
-    try Self.checkNames(in: root) { name, kind in Self.isKnown(name, kind) }
-    if let snapshots = try openSnapshots() {
-      try Self.checkNames(in: snapshots) { name, kind in
-        let finished = Self.finishedName(name)
-        return kind == .file && (LayerName(fileName: finished) ?? LayerName(recordName: finished)) != nil
-      }
-    }
-    if let images = try openImages() { try BlobNames.check(images) }
-  }
-
-  /// Whether a journal can contain something with that name.
-  static func isKnown(_ name: String, _ kind: FileStatus.Kind) -> Bool {
-    switch finishedName(name) {
-    case "FORMAT", "HEAD", JournalReceipt.fileName, LogReplacement.fileName, sharedName: kind == .file
-    case "entries", "images", "snapshots": kind == .folder
-    default: false
-    }
-  }
-
-  private static func finishedName(_ name: String) -> String {
-    let suffix = Folder.temporarySuffix
-    return name.hasSuffix(suffix) ? String(name.dropLast(suffix.count)) : name
-  }
-
-  static func checkNames(
-    in folder: Folder, _ isKnown: (String, FileStatus.Kind) -> Bool
-  ) throws(JournalError) {
-    for name in try folder.names() where !System.isLitter(name) {
-      guard let kind = try folder.status(of: name)?.kind else { continue }
-      guard isKnown(name, kind) else { throw foreign(folder.path(of: name), kind) }
-    }
-  }
-
-  /// The error about something that is not part of a journal.
-  static func foreign(_ path: String, _ kind: FileStatus.Kind) -> JournalError {
-    JournalError(
-      .notAJournal,
-      kind == .link
-        ? "a journal has no symbolic links; writing through one would destroy its target"
-        : "this \(kind == .folder ? "folder" : "file") is not part of a journal; move it elsewhere",
-      path: path)
+    try checkNames(options)
   }
 
   /// Why the format of the folder can't be read, if it is an older or a newer one.

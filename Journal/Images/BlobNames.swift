@@ -12,25 +12,11 @@ enum BlobNames {
   /// Whether a name is that of a blob.
   static func isDigest(_ name: String) -> Bool { unsafe name.withCString { unsafe hasFormOfDigest($0) } }
 
-  /// Fails if something in the folder is not a blob.
-  /// - Complexity: O(n) in the number of names; no file is opened.
-  static func check(_ folder: Folder) throws(JournalError) {
-    if let error = try foreign(folder).first { throw error }
-  }
-
-  /// Everything in the folder that is not a blob: other names, and anything but plain files.
-  static func foreign(_ folder: Folder) throws(JournalError) -> [JournalError] {
-    var foreign: [JournalError] = []
-    try unsafe folder.forEachName { name, kind in
-      if unsafe kind == .file && hasFormOfDigest(name) { return true }
-      let name = unsafe String(cString: name)
-      let isKnown = kind == .file && name.hasSuffix(Folder.temporarySuffix)
-      if !isKnown && !System.isLitter(name) {
-        foreign.append(JournalFolder.foreign(folder.path(of: name), kind))
-      }
-      return true
-    }
-    return foreign
+  /// Whether a name is that of an unfinished blob.
+  static func isUnfinished(_ name: String) -> Bool {
+    guard name.hasSuffix(Folder.temporarySuffix) else { return false }
+    let digits = name.dropLast(Folder.temporarySuffix.count)
+    return [16, 64].contains(digits.utf8.count) && digits.allSatisfy { $0.isHexDigit && !$0.isUppercase }
   }
 
   /// Removes leftovers of unfinished blobs. The caller has the journal's lock.
@@ -44,9 +30,7 @@ enum BlobNames {
     try unsafe folder.forEachName { name, kind in
       if unsafe !hasFormOfDigest(name) {
         let name = unsafe String(cString: name)
-        if kind == .file, name.hasSuffix(Folder.temporarySuffix), !System.isLitter(name) {
-          names.append(name)
-        }
+        if kind == .file, isUnfinished(name) { names.append(name) }
       }
       return true
     }
@@ -54,7 +38,7 @@ enum BlobNames {
   }
 
   /// Like ``isDigest(_:)``, without making a string of each name.
-  private static func hasFormOfDigest(_ name: UnsafePointer<CChar>) -> Bool {
+  static func hasFormOfDigest(_ name: UnsafePointer<CChar>) -> Bool {
     for index in 0..<64 {
       switch unsafe UInt8(bitPattern: name[index]) {
       case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): continue

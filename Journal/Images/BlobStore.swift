@@ -213,11 +213,6 @@ public final class BlobStore: Sendable {
     )
   }
 
-  /// Everything in the folder that is not a blob.
-  func foreignNames() throws(JournalError) -> [JournalError] {
-    try folder.map(BlobNames.foreign) ?? []
-  }
-
   /// Calls `body` with the size of each file that has the name of a blob.
   func forEachByteCount(_ body: (Int) -> Void) throws(JournalError) {
     guard let folder else { return }
@@ -298,6 +293,7 @@ public final class BlobWriter {
   /// may seem to be whole at the next flush.
   private var isFinished = false
   private var isAdopted = false
+  private let process = System.process
 
   fileprivate init(store: BlobStore, folder: Folder, name: String, file: consuming File) {
     self.store = store
@@ -307,8 +303,8 @@ public final class BlobWriter {
   }
 
   deinit {
-    // A failure is harmless: the next opening removes the file.
-    if !isAdopted { try? folder.removeFile(name) }
+    // A failure is harmless: the next opening removes the file. In a forked child, the file is its parent's.
+    if !isAdopted, System.process == process { try? folder.removeFile(name) }
   }
 
   /// Appends bytes.

@@ -29,6 +29,9 @@ package protocol LogStorage: Sendable {
   /// - Throws: ``JournalError``; leftovers may stay, because the engine removes the folder.
   func create(in place: LogPlace) throws(JournalError)
 
+  /// Whether a log can have a file of that name in the folder `entries`. Files of other names are ignored.
+  func isFile(_ name: String) -> Bool
+
   /// Opens the log of a journal without changing anything.
   ///
   /// A torn tail that was never acknowledged is ignored and reported (``EntryLog/hasTornTail``). All other damage that
@@ -45,6 +48,8 @@ package protocol LogStorage: Sendable {
 }
 
 extension LogStorage {
+  package func isFile(_ name: String) -> Bool { true }
+
   package func remains(in folder: JournalFolder) throws(JournalError) -> any LogRemains {
     throw JournalError(.wrongUse, "nothing can be salvaged from this kind of log", path: folder.path)
   }

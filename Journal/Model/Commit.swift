@@ -46,7 +46,8 @@ public enum ClockWarning: Hashable, Sendable, CustomStringConvertible {
   /// entry gets the date of the previous one.
   case behind(seconds: TimeInterval)
   /// The date is this many seconds ahead: more than a day ahead of the clock, if the caller gave it, or more than a
-  /// year ahead of the newest entry. No later entry will have an earlier date.
+  /// year ahead both of the newest entry and of the last time that the journal was written. No later entry will have an
+  /// earlier date.
   case ahead(seconds: TimeInterval)
 
   /// A sentence for a person.

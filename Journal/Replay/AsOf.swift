@@ -24,11 +24,18 @@ extension Journal {
     }
   }
 
-  /// The revision after which the entries since a point begin. Unlike ``revision(at:)``, it accepts a date before the base
-  /// of a pruned history.
-  package func start(ofEntriesSince selector: RevisionSelector) throws -> Revision {
-    if selector.isOfState { return try revision(at: selector) }
-    return try PointFinder(log: log, format: format, newest: head.revision).start(ofEntriesSince: selector)
+  /// The entries since a point, until another. Unlike ``revision(at:)``, it accepts dates before the base of a pruned
+  /// history.
+  package func window(
+    since: RevisionSelector = .start, until: RevisionSelector = .head()
+  ) throws -> EntryWindow {
+    try EntryWindow(since: since, until: until) { try border(at: $0) }
+  }
+
+  /// Where a window begins or ends; see ``EntryWindow``.
+  func border(at selector: RevisionSelector) throws -> (revision: Revision, date: Timestamp?) {
+    if selector.isOfState { return (try revision(at: selector), nil) }
+    return try PointFinder(log: log, format: format, newest: head.revision).border(at: selector)
   }
 
   /// The state at a point in time.

@@ -1,119 +1,203 @@
 package import Foundation
 
 /// Parses dates as people write them, in one time zone.
+///
+/// A day, a month or a year is the first time at which its clock shows a part of it. A time of day that the clock shows
+/// twice is the later one, and one that it skips is the first after the gap. A day that it skips is an error.
 struct DateReader {
-  private let timeZone: TimeZone
+  private let clock: LocalClock
   private let now: Timestamp
 
   private static let day: Int64 = 86_400_000_000
   private static let weekdays = [
     "sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
   ]
-  private static let units: [String: Int64] = [
-    "second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800, "month": 2_629_746,
-    "year": 31_556_952,
-  ]
+  /// The units of a period ago that have a fixed length, in seconds.
+  private static let seconds: [String: Int64] = ["second": 1, "minute": 60, "hour": 3600]
+  private static let days: [String: Int64] = ["day": 1, "week": 7]
+  private static let months: [String: Int64] = ["month": 1, "year": 12]
 
   init(timeZone: TimeZone = .gmt, now: Date = Date()) {
-    self.timeZone = timeZone
-    self.now = Timestamp(now) ?? Timestamp(microseconds: 0)
+    clock = LocalClock(timeZone)
+    let years = Timestamp.fourDigitYears
+    self.now = min(max(Timestamp(now) ?? Timestamp(microseconds: 0), years.lowerBound), years.upperBound)
   }
 
   /// The time that a text means: a date with or without a time and a zone, a day in words, or a period ago. Nil for all
   /// other texts.
-  func read(_ text: String) -> Timestamp? {
-    if let exact = Timestamp(text), text.count > 10 { return exact }
+  /// - Throws: ``JournalError`` with code `invalidSelector` for a day that did not exist in the zone.
+  func read(_ text: String) throws(JournalError) -> Timestamp? {
+    if let exact = Timestamp(text), text.contains(":") || LocalClock.isFarAway(exact.microseconds) {
+      return exact
+    }
     let text = text.lowercased()
     if text == "now" { return now }
-    return ago(text) ?? dayAndTime(text)
+    if let time = try ago(text) { return time }
+    return try dayAndTime(text)
   }
 
-  private func ago(_ text: String) -> Timestamp? {
-    guard let match = text.wholeMatch(of: /([0-9]+|an?) ([a-z]+?)s? ago/),
-      let seconds = Self.units[String(match.2)],
-      let count = match.1.hasPrefix("a") ? 1 : Int64(match.1),
-      // Beyond any date, and far below an overflow of the product.
-      count < 10_000 * Self.units["year"]! / seconds
-    else { return nil }
-    return Timestamp(microseconds: now.microseconds - count * seconds * 1_000_000)
+  /// The first time of a year of four digits.
+  func readYear(_ text: String) throws(JournalError) -> Timestamp? {
+    guard let day = days(text + "-01-01")?.lowerBound else { return nil }
+    return try start(of: day..<day + 365)
   }
+
+  // MARK: Periods ago
+
+  /// `5 minutes ago`, `a month ago`. Days, weeks, months and years ago are the same time of day. If the month lacks the
+  /// day, it is the month's last one.
+  private func ago(_ text: String) throws(JournalError) -> Timestamp? {
+    let words = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 3, words[2] == "ago",
+      let count = words[0] == "a" || words[0] == "an" ? 1 : Self.number(words[0], digits: 1...12)
+    else { return nil }
+    let unit = String(words[1].hasSuffix("s") ? words[1].dropLast() : words[1])
+    // Beyond any date, and far below an overflow.
+    if let seconds = Self.seconds[unit], count < 400_000_000_000 / seconds {
+      return Timestamp(microseconds: now.microseconds - count * seconds * 1_000_000)
+    }
+    let reading = clock.reading(at: now)
+    let today = Self.dayNumber(of: reading)
+    let day: Int64
+    if let days = Self.days[unit], count < 4_000_000 / days {
+      day = today - count * days
+    } else if let months = Self.months[unit], count < 120_000 / months {
+      let date = Timestamp.calendarDay(daysSince1970: today)
+      let month = date.year * 12 + date.month - 1 - count * months
+      let year = month >= 0 ? month / 12 : (month - 11) / 12
+      let length = Timestamp.dayCount(year: year, month: month - year * 12 + 1)
+      day = Timestamp.daysSince1970(
+        year: year, month: month - year * 12 + 1, day: min(date.day, length))
+    } else {
+      return nil
+    }
+    // Of a time that the clock shows twice, now may be the earlier one.
+    return day == today ? now : try time(showing: reading - today * Self.day, on: day)
+  }
+
+  // MARK: Days and times
 
   /// `2026-08-01 10:00`, `yesterday`, `last monday 9:30`, `14:00:00+02:00`.
-  private func dayAndTime(_ text: String) -> Timestamp? {
-    let time =
-      /(?:^|[ t])([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]+))?)? ?(z|utc|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?$/
-    guard let match = text.firstMatch(of: time) else { return dayStart(text).map { moment($0, in: nil) } }
-    let dayText = String(text[..<match.range.lowerBound])
-    guard let start = dayText.isEmpty ? today : dayStart(dayText), let hour = Int64(match.1), hour < 24,
-      let minute = Int64(match.2), minute < 60, let second = Int64(match.3 ?? "0"), second <= 60
+  private func dayAndTime(_ text: String) throws(JournalError) -> Timestamp? {
+    if !text.contains(":") {
+      guard let days = days(text) else { return nil }
+      return try start(of: days)
+    }
+    let (rest, offset) = Self.splitZone(text)
+    let gap = rest.lastIndex { $0 == " " || $0 == "t" }
+    let dayText = gap.map { String(rest[..<$0]) } ?? ""
+    guard let time = Self.timeOfDay(gap.map { rest[rest.index(after: $0)...] } ?? rest),
+      let day = dayText.isEmpty ? today : days(dayText)?.lowerBound
     else { return nil }
-    let microseconds = Int64((match.4 ?? "").prefix(6).padding(toLength: 6, withPad: "0", startingAt: 0)) ?? 0
-    let civil = start + (hour * 60 + minute) * 60_000_000 + second * 1_000_000 + microseconds
-    return moment(civil, in: match.5.map(String.init))
+    if let offset { return Timestamp(microseconds: day * Self.day + time - offset) }
+    return try self.time(showing: time, on: day)
   }
 
-  /// The first moment of a day, a month or a year, as if the zone were UTC.
-  private func dayStart(_ text: String) -> Int64? {
+  /// The days that a text means: one, or those of a month.
+  private func days(_ text: String) -> Range<Int64>? {
     switch text {
-    case "today": return today
-    case "yesterday": return today - Self.day
+    case "today": return today..<today + 1
+    case "yesterday": return today - 1..<today
     default: break
     }
     let isLast = text.hasPrefix("last ")
     if let weekday = Self.weekdays.firstIndex(of: isLast ? String(text.dropFirst(5)) : text) {
       // 1970 began on a Thursday.
-      let current = (today / Self.day + 4) % 7
-      let back = (current - Int64(weekday) + 7) % 7
-      return today - (isLast && back == 0 ? 7 : back) * Self.day
+      let back = ((today + 4 - Int64(weekday)) % 7 + 7) % 7
+      let day = today - (isLast && back == 0 ? 7 : back)
+      return day..<day + 1
     }
-    if text.wholeMatch(of: /[0-9]{4}-[0-9]{2}/) != nil { return Timestamp(text + "-01")?.microseconds }
-    return text.count == 10 ? Timestamp(text)?.microseconds : nil
+    let isMonth = Timestamp(text) == nil
+    guard let first = Timestamp(isMonth ? text + "-01" : text), !LocalClock.isFarAway(first.microseconds)
+    else { return nil }
+    let day = Self.dayNumber(of: first.microseconds)
+    let date = Timestamp.calendarDay(daysSince1970: day)
+    return day..<day + (isMonth ? Timestamp.dayCount(year: date.year, month: date.month) : 1)
   }
 
-  /// The first moment of today, as if the zone were UTC.
-  private var today: Int64 {
-    let civil = now.microseconds + now.offset(of: timeZone)
-    return civil - (civil % Self.day + Self.day) % Self.day
+  /// The first time at which the clock shows one of these days.
+  private func start(of days: Range<Int64>) throws(JournalError) -> Timestamp {
+    let first = days.lowerBound * Self.day
+    if let time = clock.firstTime(showing: first..<days.upperBound * Self.day) { return time }
+    let text = Timestamp(microseconds: first).description.prefix { $0 != "T" }
+    throw JournalError(
+      .invalidSelector,
+      "the day \(text) did not exist in the time zone \(clock.timeZone.identifier), whose clocks skipped it")
   }
 
-  /// The time at which a clock shows this.
-  private func moment(_ civil: Int64, in zone: String?) -> Timestamp {
-    if let zone {
-      guard zone.first == "+" || zone.first == "-" else { return Timestamp(microseconds: civil) }
-      let parts = zone.dropFirst().split(separator: ":").compactMap { Int64($0) }
-      let minutes = parts[0] * 60 + parts[1]
-      return Timestamp(microseconds: civil - (zone.first == "-" ? -minutes : minutes) * 60_000_000)
-    }
-    return Timestamp(microseconds: civil).asShown(in: timeZone)
+  /// The time at which the clock shows a time of a day, which must have existed.
+  private func time(showing time: Int64, on day: Int64) throws(JournalError) -> Timestamp {
+    _ = try start(of: day..<day + 1)
+    return clock.lastTime(showing: day * Self.day + time)
   }
+
+  private var today: Int64 { Self.dayNumber(of: clock.reading(at: now)) }
+
+  /// The days from 1970-01-01 to that of a reading.
+  private static func dayNumber(of reading: Int64) -> Int64 {
+    reading / day - (reading % day < 0 ? 1 : 0)
+  }
+
+  // MARK: Parts of a text
+
+  /// `10:00`, `9:30:15.25`, as microseconds.
+  private static func timeOfDay(_ text: Substring) -> Int64? {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard (2...3).contains(parts.count), let hour = number(parts[0], digits: 1...2), hour < 24,
+      let minute = number(parts[1], digits: 2...2), minute < 60
+    else { return nil }
+    var (second, fraction): (Int64, Int64) = (0, 0)
+    if parts.count == 3 {
+      let pieces = parts[2].split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+      guard let whole = number(pieces[0], digits: 2...2), whole <= 60 else { return nil }
+      second = whole
+      if pieces.count == 2 {
+        guard number(pieces[1].prefix(6), digits: 1...6) != nil, pieces[1].utf8.allSatisfy(isDigit) else {
+          return nil
+        }
+        fraction = Int64(pieces[1].prefix(6).padding(toLength: 6, withPad: "0", startingAt: 0)) ?? 0
+      }
+    }
+    return ((hour * 60 + minute) * 60 + second) * 1_000_000 + fraction
+  }
+
+  /// The text without the zone at its end, and the zone's offset in microseconds: that of `z`, `utc`, `+02:00`.
+  private static func splitZone(_ text: String) -> (rest: Substring, offset: Int64?) {
+    var rest = text[...]
+    var offset: Int64?
+    if let name = ["z", "utc"].first(where: { text.hasSuffix($0) }) {
+      (rest, offset) = (rest.dropLast(name.count), 0)
+    } else if let sign = rest.suffix(6).first, sign == "+" || sign == "-", rest.utf8.count >= 6 {
+      let parts = rest.suffix(5).split(separator: ":", omittingEmptySubsequences: false)
+      if parts.count == 2, let hours = number(parts[0], digits: 2...2), hours < 24,
+        let minutes = number(parts[1], digits: 2...2), minutes < 60
+      {
+        let distance = (hours * 60 + minutes) * 60_000_000
+        (rest, offset) = (rest.dropLast(6), sign == "-" ? -distance : distance)
+      }
+    }
+    if offset != nil, rest.last == " " { rest = rest.dropLast() }
+    return (rest, offset)
+  }
+
+  /// A number that has as many digits as that, and nothing else.
+  private static func number(_ text: some StringProtocol, digits: ClosedRange<Int>) -> Int64? {
+    guard digits.contains(text.utf8.count), text.utf8.allSatisfy(isDigit) else { return nil }
+    return Int64(text)
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte }
 }
 
 extension Timestamp {
   /// Reads a date in digits, with or without a day, a time and a zone, as selectors do: `2026-08`, `2026-08-01 10:00`.
   /// Nil for words, and for times without a date, which mean another moment each day.
-  package init?(calendarDate text: String, in timeZone: TimeZone) {
-    guard text.prefixMatch(of: /[0-9]{4}-[0-9]{2}/) != nil,
-      let date = DateReader(timeZone: timeZone).read(text)
+  /// - Throws: ``JournalError`` with code `invalidSelector` for a day that did not exist in the zone.
+  package init?(calendarDate text: String, in timeZone: TimeZone) throws(JournalError) {
+    let year = text.drop { $0 == "+" || $0 == "-" }.prefix { $0.isASCII && $0.isNumber }
+    guard year.utf8.count >= 4, text[year.endIndex...].first == "-",
+      let date = try DateReader(timeZone: timeZone).read(text)
     else { return nil }
     self = date
-  }
-
-  /// The time at which a clock in a zone shows what a clock in UTC shows at this time.
-  package func asShown(in timeZone: TimeZone) -> Timestamp {
-    // The offset depends on the time, which depends on the offset: two iterations are enough, except within an hour
-    // that a clock shows twice or never.
-    let guess = earlier(by: offset(of: timeZone))
-    return earlier(by: guess.offset(of: timeZone))
-  }
-
-  /// How far a clock in a zone is ahead of UTC at this time, in microseconds.
-  fileprivate func offset(of timeZone: TimeZone) -> Int64 {
-    Int64(timeZone.secondsFromGMT(for: date)) * 1_000_000
-  }
-
-  /// The time that many microseconds earlier, or the same one if there is no such timestamp.
-  private func earlier(by duration: Int64) -> Timestamp {
-    let (result, isOverflow) = microseconds.subtractingReportingOverflow(duration)
-    return isOverflow ? self : Timestamp(microseconds: result)
   }
 }

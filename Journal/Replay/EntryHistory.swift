@@ -16,7 +16,9 @@ package final class EntryHistory<State: EventSourced>: Sendable {
   /// - Throws: ``JournalError``, as opening it for reading only does.
   package init(at url: URL, options: JournalOptions) throws {
     let recovery = try Recovery<State>(url, mode: .readOnly, makesState: false, options: options)
-    (head, log, format, blobs) = (recovery.version.head, recovery.log, recovery.format, recovery.blobs)
+    (head, log, format, blobs) = (
+      recovery.replayed.version.head, recovery.log, recovery.format, recovery.blobs
+    )
     upcast = try EventUpcast(State.self)
   }
 
@@ -42,8 +44,9 @@ package final class EntryHistory<State: EventSourced>: Sendable {
     try PointFinder(log: log, format: format, newest: head.revision).revision(at: selector)
   }
 
-  /// The revision after which the entries since such a point begin; see ``Journal/start(ofEntriesSince:)``.
-  package func start(ofEntriesSince selector: RevisionSelector) throws -> Revision {
-    try PointFinder(log: log, format: format, newest: head.revision).start(ofEntriesSince: selector)
+  /// The entries since such a point; see ``Journal/window(since:until:)``.
+  package func window(since: RevisionSelector) throws -> EntryWindow {
+    let points = PointFinder(log: log, format: format, newest: head.revision)
+    return try EntryWindow(since: since, until: .head()) { try points.border(at: $0) }
   }
 }

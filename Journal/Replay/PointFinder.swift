@@ -5,15 +5,46 @@ struct PointFinder {
   /// The newest revision of the log.
   let newest: Revision
 
-  /// The revision of a selector other than a tag or an entity.
+  /// What a selector names, other than a tag or an entity.
+  private enum Point {
+    case revision(Revision)
+    case date(Timestamp)
+  }
+
+  /// The revision of a selector other than a tag or an entity. The entry of a date is not after it.
   func revision(at selector: RevisionSelector) throws -> Revision {
+    switch try point(selector) {
+    case .revision(let revision): return revision
+    case .date(let date):
+      if let revision = try newestRevision(notAfter: date) { return revision }
+      throw format.base?.pruned("the state of \(date) can't be made any more")
+        ?? JournalError(.notFound, "there is no entry before \(date)")
+    }
+  }
+
+  /// Where a window of entries begins or ends; see ``EntryWindow``. No state is asked for, so the point may be a date
+  /// before the base of a pruned history; the base is then the border.
+  func border(at selector: RevisionSelector) throws -> (revision: Revision, date: Timestamp?) {
+    var selector = selector
+    if case .revisionOrYear(let number, let year) = selector.form, number > newest,
+      let base = format.base, year < base.head.timestamp
+    {
+      selector = RevisionSelector(form: .date(year))
+    }
+    switch try point(selector) {
+    case .revision(let revision): return (revision, nil)
+    case .date(let date): return (try newestRevision { $0 < date } ?? format.head.revision, date)
+    }
+  }
+
+  private func point(_ selector: RevisionSelector) throws -> Point {
     switch selector.form {
-    case .start: return format.head.revision
-    case .revision(let revision): return try existing(revision)
+    case .start: return .revision(format.head.revision)
+    case .revision(let revision): return .revision(try existing(revision))
     case .revisionOrYear(let number, let year):
       let atYear = try newestRevision(notAfter: year) ?? 0
       if number > newest, Self.isNear(year), try atYear > 0 || hasEntry(in: number, from: year) {
-        return try revision(at: RevisionSelector(form: .date(year)))
+        return .date(year)
       }
       // If there is such a revision, a year before the first entry or in the future can't be meant.
       if atYear > 0, year <= .now, number != atYear, number > 0 {
@@ -22,34 +53,18 @@ struct PointFinder {
           "\(number) could be the revision or the year; write r\(number) for the revision, or \(number)-01-01 "
             + "for the year's first moment, which is revision \(atYear)")
       }
-      return try existing(number)
+      return .revision(try existing(number))
     case .head(let back):
       guard (0...newest).contains(back) else {
         throw JournalError(
           .notFound, "HEAD~\(back) is outside of the journal; it has \(newest) entries")
       }
-      return try existing(newest - back)
-    case .date(let date):
-      if let revision = try newestRevision(notAfter: date) { return revision }
-      throw format.base?.pruned("the state of \(date) can't be made any more")
-        ?? JournalError(.notFound, "there is no entry before \(date)")
+      return .revision(try existing(newest - back))
+    case .date(let date): return .date(date)
     case .noDate:
       throw JournalError(.invalidSelector, "the date is not a number, so it names no point in time")
     case .tag(let name), .entity(let name, _): throw RevisionSelector.unknown(name)
     }
-  }
-
-  /// The revision after which the entries since a point begin. No state is asked for, so the point may be a date before
-  /// the base of a pruned history; the base is then where they begin.
-  func start(ofEntriesSince selector: RevisionSelector) throws -> Revision {
-    let date: Timestamp? =
-      switch selector.form {
-      case .date(let moment): moment
-      case .revisionOrYear(let number, let year): number > newest ? year : nil
-      default: nil
-      }
-    if let base = format.base, let date, date < base.head.timestamp { return base.head.revision }
-    return try revision(at: selector)
   }
 
   /// Whether a year is at most a hundred years ahead. A later one is more likely a revision that does not exist.
@@ -76,14 +91,17 @@ struct PointFinder {
     return revision
   }
 
-  /// The newest revision at a date; nil for a date before a pruned history's base. Dates never decrease from entry to
-  /// entry, so the log is its own index of dates: O(log n) reads.
-  func newestRevision(notAfter date: Timestamp) throws -> Revision? {
-    if let base = format.base, date < base.head.timestamp { return nil }
+  /// The newest revision at a date; nil for a date before a pruned history's base.
+  func newestRevision(notAfter date: Timestamp) throws -> Revision? { try newestRevision { $0 <= date } }
+
+  /// The newest revision up to which all dates fulfil a condition; nil if that of a pruned history's base does not.
+  /// Dates never decrease from entry to entry, so the log is its own index of dates: O(log n) reads.
+  private func newestRevision(where isIncluded: (Timestamp) -> Bool) throws -> Revision? {
+    if let base = format.base, !isIncluded(base.head.timestamp) { return nil }
     var (low, high) = (format.head.revision, newest)
     while low < high {
       let middle = low + (high - low + 1) / 2
-      if try log.read(middle, { entry throws(JournalError) in try entry.date() }) <= date {
+      if isIncluded(try log.read(middle) { entry throws(JournalError) in try entry.date() }) {
         low = middle
       } else {
         high = middle - 1

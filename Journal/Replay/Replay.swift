@@ -9,6 +9,13 @@ struct EventTally: Sendable {
   var byteCount = 0
   /// The newest entry among theirs that records an erasure; 0 if none does.
   var newestErasure: Revision = 0
+
+  static func += (sum: inout EventTally, other: EventTally) {
+    sum.count += other.count
+    sum.additionCount += other.additionCount
+    sum.byteCount += other.byteCount
+    sum.newestErasure = max(sum.newestErasure, other.newestErasure)
+  }
 }
 
 /// Rebuilds states from the log.

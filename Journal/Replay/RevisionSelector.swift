@@ -64,13 +64,16 @@ public struct RevisionSelector: Hashable, Sendable {
 
   /// Parses a selector as people write it.
   ///
-  /// A day, a month or a year means its first moment; `yesterday` and `last monday` are days. Four digits that could be
-  /// a revision or a year are an error if both exist when they are looked up; `r2020` is the revision.
+  /// A day, a month or a year means the first time at which a clock in the zone shows a part of it; `yesterday` and
+  /// `last monday` are days. A time that the clock shows twice, because it was set back, is the later one, and one that
+  /// it skips is the first after the gap. `a month ago` is the same time on the same day of the month before, or on its
+  /// last day. Four digits that could be a revision or a year are an error if both exist when they are looked up;
+  /// `r2020` is the revision.
   /// - Parameters:
   ///   - text: the selector.
   ///   - timeZone: the time zone of days, and of times without one.
   ///   - now: the reference for `today` and `5 minutes ago`.
-  /// - Throws: ``JournalError`` with code `invalidSelector`.
+  /// - Throws: ``JournalError`` with code `invalidSelector`, also for a day that did not exist in the zone.
   public init(
     _ text: String, timeZone: TimeZone = .gmt, now: Date = Date()
   ) throws(JournalError) {
@@ -85,10 +88,10 @@ public struct RevisionSelector: Hashable, Sendable {
     }
     let trimmed = text.trimmingCharacters(in: .whitespaces)
     let reader = DateReader(timeZone: timeZone, now: now)
-    if let form = Self.number(trimmed, reader) ?? Self.head(trimmed)
-      ?? reader.read(trimmed).map({ .date($0) })
-    {
+    if let form = try Self.number(trimmed, reader) ?? Self.head(trimmed) {
       self.form = form
+    } else if let date = try reader.read(trimmed) {
+      form = .date(date)
     } else if let match = trimmed.wholeMatch(of: /([a-z]+:[0-9]+)(?:@(.+))?/) {
       var upTo: [RevisionSelector] = []
       if let rest = match.2 { upTo = [try RevisionSelector(String(rest), timeZone: timeZone, now: now)] }
@@ -103,8 +106,10 @@ public struct RevisionSelector: Hashable, Sendable {
   /// Whether a tag may have that name, so that it can't be mistaken for another selector: it begins with a letter, and
   /// has only letters, digits, `.`, `_`, `-` and `/`.
   package static func isTagName(_ text: String) -> Bool {
-    text.wholeMatch(of: /\p{L}[\p{L}\p{N}._\/-]*/) != nil && number(text, DateReader()) == nil
-      && head(text) == nil && DateReader().read(text) == nil
+    guard text.wholeMatch(of: /\p{L}[\p{L}\p{N}._\/-]*/) != nil, head(text) == nil else { return false }
+    // In UTC, no day is missing.
+    let reader = DateReader()
+    return (try? number(text, reader) ?? reader.read(text).map { .date($0) }) == nil
   }
 
   static func unknown(_ text: String) -> JournalError {
@@ -122,10 +127,10 @@ public struct RevisionSelector: Hashable, Sendable {
     return Int(text)
   }
 
-  private static func number(_ text: String, _ reader: DateReader) -> Form? {
+  private static func number(_ text: String, _ reader: DateReader) throws(JournalError) -> Form? {
     if text.utf8.first == UInt8(ascii: "r") { return digits(text.dropFirst()).map { .revision($0) } }
     guard let number = digits(text) else { return nil }
-    if text.utf8.count == 4, let year = reader.read(text + "-01-01") {
+    if text.utf8.count == 4, let year = try reader.readYear(text) {
       return .revisionOrYear(number, year: year)
     }
     return .revision(number)

@@ -17,6 +17,30 @@ enum RestoreMetadata {
   }
 }
 
+/// The default notes of reverts, undos and redos. They quote the first line of another entry's note, and an erasure of
+/// that note finds them by this form.
+enum RevertNote: String, CaseIterable {
+  case revert = "reverted"
+  case undo = "undid"
+  case redo = "redid what was undone by"
+
+  /// `undid entry 12: spelling`
+  func text(of revision: Revision, quoting note: String) -> String {
+    let subject = note.subject
+    return "\(rawValue) entry \(revision)" + (subject.isEmpty ? "" : ": \(subject)")
+  }
+
+  /// What the note of an entry that reverts another one quotes of that one's note; nil if it does not have this form.
+  static func quotation(in annotation: EntryAnnotation) -> Substring? {
+    guard let reverted = annotation.reverted else { return nil }
+    for form in allCases {
+      let start = "\(form.rawValue) entry \(reverted): "
+      if annotation.note.hasPrefix(start) { return annotation.note.dropFirst(start.count) }
+    }
+    return nil
+  }
+}
+
 extension EntryAnnotation {
   /// The revision that the entry reverts, nil if it is not a revert.
   var reverted: Revision? { RestoreMetadata.revision(RestoreMetadata.reverts, in: metadata) }

@@ -139,7 +139,7 @@ extension Journal {
     guard let conflict = error as? JournalError, conflict.code == .conflict, let revision = conflict.revision,
       revision > plan.basis, let entry = try? entry(at: revision)
     else { return error }
-    let note = entry.note.isEmpty ? "" : ": \(entry.note.prefix { !$0.isNewline })"
+    let note = entry.subject.isEmpty ? "" : ": \(entry.subject)"
     return JournalError(
       .conflict,
       conflict.message + " (by \(entry.author.isEmpty ? "an unnamed author" : entry.author)\(note))",

@@ -29,7 +29,7 @@ extension Journal {
     of revision: Revision, later: LaterEdits, on preview: Preview<State>?
   ) throws -> RestorePlan {
     try planRevert(
-      of: try revertibleEntry(at: revision), later, action: .revert(revision), verb: "reverted",
+      of: try revertibleEntry(at: revision), later, action: .revert(revision), note: .revert,
       metadata: [RestoreMetadata.reverts: "\(revision)"], on: preview)
   }
 
@@ -66,7 +66,7 @@ extension Journal {
   }
 
   func planRevert(
-    of entry: Entry, _ later: LaterEdits, action: RestorePlan.Action, verb: String,
+    of entry: Entry, _ later: LaterEdits, action: RestorePlan.Action, note: RevertNote,
     metadata: [String: String], on preview: Preview<State>? = nil
   ) throws -> RestorePlan {
     let preview = preview ?? Preview(version)
@@ -102,12 +102,11 @@ extension Journal {
     }
     let changes = reversal.targets.changes
     try chain.faults.check()
-    let subject = entry.note.prefix { !$0.isNewline }
     return RestorePlan(
       action: action, changes: changes,
       undoes: later == .override ? try laterEdits(lostBy: changes, since: entry.revision, on: preview) : [],
       conflicts: later == .refuse ? reversal.conflicts : [],
-      note: "\(verb) entry \(entry.revision)" + (subject.isEmpty ? "" : ": \(subject)"), metadata: metadata,
+      note: note.text(of: entry.revision, quoting: entry.note), metadata: metadata,
       journal: id, head: newest.head, coversEverything: false)
   }
 }

@@ -22,7 +22,7 @@ extension Journal {
       let entry = try entry(at: found.revision)
       guard entry.isUndoable(State.self) else { continue }
       let plan = try planTakingBack(
-        entry, later, action: .undo(entry.revision), verb: "undid",
+        entry, later, action: .undo(entry.revision), note: .undo,
         metadata: [
           RestoreMetadata.undoes: "\(entry.revision)", RestoreMetadata.reverts: "\(entry.revision)",
         ])
@@ -50,7 +50,7 @@ extension Journal {
       let entry = try entry(at: found.revision)
       if let original = found.undone {
         let plan = try planTakingBack(
-          entry, later, action: .redo(original), verb: "redid what was undone by",
+          entry, later, action: .redo(original), note: .redo,
           metadata: [
             RestoreMetadata.redoes: "\(original)", RestoreMetadata.reverts: "\(entry.revision)",
           ])
@@ -71,10 +71,11 @@ extension Journal {
   ///
   /// A plan without changes makes no entry, so the next undo would find the same entry again.
   private func planTakingBack(
-    _ entry: Entry, _ later: LaterEdits, action: RestorePlan.Action, verb: String, metadata: [String: String]
+    _ entry: Entry, _ later: LaterEdits, action: RestorePlan.Action, note: RevertNote,
+    metadata: [String: String]
   ) throws -> RestorePlan? {
     func plan(_ later: LaterEdits) throws -> RestorePlan {
-      try planRevert(of: entry, later, action: action, verb: verb, metadata: metadata)
+      try planRevert(of: entry, later, action: action, note: note, metadata: metadata)
     }
     let refusing = try plan(.refuse)
     if refusing.isEmpty, refusing.conflicts.isEmpty { return nil }

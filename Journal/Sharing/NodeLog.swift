@@ -187,6 +187,8 @@ final class NodeLog: EntryLog {
         (isNoted, delay) = (false, 100)
       } catch {
         if isEnding.withLock({ $0 }) { return }
+        // Another operation has replaced the connection. If none can be made, the next attempt says why.
+        if error.code == .closed { continue }
         let (isFinal, isReplaced) = turn.withLock { turn in
           // An append may have connected again, and may have the turn there.
           let isReplaced = turn.connection != nil && turn.connection !== used
@@ -234,7 +236,7 @@ final class NodeLog: EntryLog {
           return (turn.head.revision, turn.head.revision >= newest)
         } catch {
           drop(&turn)
-          throw error
+          throw isEnding.withLock({ $0 }) ? .closed() : error
         }
       }
       if isDone { return newest }
@@ -376,7 +378,8 @@ final class NodeLog: EntryLog {
         // No other node was faster: the server's history is another one now. The next connection names the difference.
         drop(&turn)
       case .refused(let error):
-        if error.code == .unreachable { drop(&turn) }
+        // A pooler may have given the connection another session.
+        if [.unreachable, .unsafeSettings].contains(error.code) { drop(&turn) }
         // The outcome is known only if nothing was sent: the server that got it may be another one than the one that
         // has a different history now.
         guard let lost else { throw failure }

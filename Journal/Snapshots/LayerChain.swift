@@ -188,15 +188,34 @@ final class LayerChain<State: EventSourced>: Sendable {
 
   /// The version at a revision, replayed from the layers. If the replay shows that some are from before an erasure, it
   /// is made again without them.
-  /// - Returns: also how many events the entries up to it have, and what was replayed.
+  /// - Parameter momentLimit: how many moments are kept on the way. Without them, a layer of what was replayed would have
+  ///   one checkpoint, and each state before it would be replayed anew.
   func version(
-    through revision: Revision, _ replay: Replay<State>
-  ) throws(JournalError) -> (version: Version<State>, eventCount: Int, replayed: EventTally) {
+    through revision: Revision, _ replay: Replay<State>, momentLimit: Int = 0
+  ) throws(JournalError) -> Replayed<State> {
     while true {
-      let start = start(atOrBefore: revision)
-      let (version, replayed) = try replay.version(through: revision, from: start, checking: faults)
-      noteErasure(at: replayed.newestErasure)
-      if !removeOutdated() { return (version, start.eventCount + replayed.count, replayed) }
+      var start = start(atOrBefore: revision)
+      let count = revision - start.revision
+      let step = momentLimit == 0 ? count : max(count / momentLimit, options.snapshots.eventCount)
+      var replayed = EventTally()
+      var moments: [LayerMoment] = []
+      while true {
+        // Pruned entries are replaced as a whole.
+        let end = min(max(start.revision + step, format.head.revision), revision)
+        let (version, passed) = try replay.version(through: end, from: start, checking: faults)
+        replayed += passed
+        let eventCount = start.eventCount + passed.count
+        if end == revision {
+          noteErasure(at: replayed.newestErasure)
+          if removeOutdated() { break }
+          return Replayed(version: version, eventCount: eventCount, tally: replayed, moments: moments)
+        }
+        if let moment = moment(version, eventCount: eventCount) { moments.append(moment) }
+        while LayerMoment.heldByteCount(moments) > options.snapshots.backlogByteCount {
+          moments = moments.everySecond
+        }
+        start = ReplayStart(revision: end, state: version.state, eventCount: eventCount)
+      }
     }
   }
 
@@ -291,10 +310,9 @@ final class LayerChain<State: EventSourced>: Sendable {
 
   // MARK: States
 
-  /// Whether the layers reach a revision even without one of them.
-  func reaches(_ revision: Revision, without layer: Layer) -> Bool {
-    let stack = stack(of: layers.filter { $0 !== layer && $0.facts != nil }, atOrBefore: .max)
-    return stack.map { $0.checkpoint.revision >= revision } ?? false
+  /// The layers that reach the newest checkpoint at or before a revision without one of them.
+  func stack(atOrBefore revision: Revision, without layer: Layer) -> LayerStack? {
+    stack(of: layers.filter { $0 !== layer }, atOrBefore: revision)
   }
 
   /// The oldest checkpoint at or after a revision, nil if there is none.
@@ -320,9 +338,9 @@ final class LayerChain<State: EventSourced>: Sendable {
       chosen.append(best.layer)
       reached = best.checkpoint
     }
-    return reached.map {
-      LayerStack(chosen.reversed(), at: $0, faults: faults, lineage: lineage.withLock { $0 })
-    }
+    // Layers from before a pruning that were brought back can have earlier checkpoints, to which no entry can be applied.
+    guard let reached, reached.revision >= format.head.revision else { return nil }
+    return LayerStack(chosen.reversed(), at: reached, faults: faults, lineage: lineage.withLock { $0 })
   }
 
   /// The state to start from for a revision.
@@ -413,6 +431,47 @@ final class LayerChain<State: EventSourced>: Sendable {
 
   // MARK: Rebuilding
 
+  /// What changed between a checkpoint that layers reach and a later one.
+  func changes(after start: LayerCheckpoint, to top: LayerCheckpoint) throws(JournalError) -> MemoryLayer {
+    let replay = Replay<State>(log: try openLog(), format: format)
+    let sources = try changes(replay, from: self.start(atOrBefore: start.revision), after: start, to: [top])
+    guard let changes = sources.first else {
+      throw JournalError(.wrongUse, "\(State.schema) has no layers: its model has no parts")
+    }
+    return changes
+  }
+
+  /// What changed between checkpoints.
+  private func changes(
+    _ replay: Replay<State>, from base: ReplayStart<State>, after start: LayerCheckpoint,
+    to checkpoints: [LayerCheckpoint]
+  ) throws(JournalError) -> [MemoryLayer] {
+    var state = base.state
+    try replay.apply(base.revision + 1, through: start.revision, to: &state)
+    // The layer may stand on a snapshot inside its range, and then must say what was removed from an index since. Only an
+    // index with a base notes removals.
+    if base.revision == 0, start.revision > 0, let parts = state.parts {
+      guard let based = state.replacing(parts: parts.withBasedIndexes) else {
+        throw JournalError(
+          .damaged, "the layer can't be rebuilt: \(StateShape.advice)", revision: start.revision)
+      }
+      state = based
+    }
+    var before = state.parts
+    var checkpoint = start
+    var sources: [MemoryLayer] = []
+    for next in checkpoints {
+      try replay.apply(checkpoint.revision + 1, through: next.revision, to: &state)
+      let parts = state.parts
+      if let parts, let before {
+        sources.append(MemoryLayer(parts, since: before, at: next, after: checkpoint))
+      }
+      before = parts
+      checkpoint = next
+    }
+    return sources
+  }
+
   /// Rebuilds the contents of a layer whose file failed while it was in use.
   private func rebuild(_ layer: Layer) throws(JournalError) -> LayerFile {
     if let log = log.withLock({ $0 }) {
@@ -444,32 +503,10 @@ final class LayerChain<State: EventSourced>: Sendable {
         .damaged, "the \(layer.name.noun) belongs to another entry than the one in the log",
         revision: head.revision, path: folder.entries)
     }
-    var state = start.state
-    try replay.apply(start.revision + 1, through: layer.start.revision, to: &state)
-    // The layer may stand on a snapshot inside its range, and then must say what was removed from an index since. Only an
-    // index with a base notes removals.
-    if start.revision == 0, layer.start.revision > 0, let parts = state.parts {
-      guard let based = state.replacing(parts: parts.withBasedIndexes) else {
-        throw JournalError(
-          .damaged, "the \(layer.name.noun) can't be rebuilt: \(StateShape.advice)", revision: head.revision)
-      }
-      state = based
-    }
-    var before = state.parts
-    var checkpoint = layer.start
-    var sources: [MemoryLayer] = []
-    let checkpoints = layer.checkpoints
-    for next in checkpoints {
-      try replay.apply(checkpoint.revision + 1, through: next.revision, to: &state)
-      let parts = state.parts
-      if let parts, let before {
-        sources.append(MemoryLayer(parts, since: before, at: next, after: checkpoint))
-      }
-      before = parts
-      checkpoint = next
-    }
+    let sources = try changes(replay, from: start, after: layer.start, to: layer.checkpoints)
     let header = LayerHeader(
-      journal: format.id, shape: shape, head: head, start: layer.start, checkpoints: checkpoints)
+      journal: format.id, shape: shape, head: head, start: layer.start,
+      checkpoints: layer.checkpoints)
     do {
       var bytes: [UInt8] = []
       _ = try unsafe SnapshotWriter.write(sources, header) { unsafe bytes.append(contentsOf: $0) }
@@ -479,6 +516,17 @@ final class LayerChain<State: EventSourced>: Sendable {
         ?? JournalError(.io, "a layer can't be rebuilt", revision: head.revision, cause: error)
     }
   }
+}
+
+/// The result of a replay.
+struct Replayed<State: EventSourced>: Sendable {
+  let version: Version<State>
+  /// How many events the entries up to it have.
+  let eventCount: Int
+  /// Those of them that were replayed.
+  var tally = EventTally()
+  /// Earlier states since the layers.
+  var moments: [LayerMoment] = []
 }
 
 /// Where a replay starts.

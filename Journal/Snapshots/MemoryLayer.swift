@@ -158,6 +158,18 @@ struct LayerMoment: Sendable {
     guard let before else { return MemoryLayer(parts, at: checkpoint, after: start) }
     return MemoryLayer(parts, since: before.parts, at: checkpoint, after: before.checkpoint)
   }
+
+  /// At most how many bytes some moments hold that the next of them has otherwise.
+  static func heldByteCount(_ moments: [LayerMoment]) -> Int {
+    zip(moments, moments.dropFirst()).reduce(0) { sum, pair in
+      let (before, next) = (pair.0.parts, pair.1.parts)
+      return sum + min(next.replacedByteCount - before.replacedByteCount, before.changedByteCount)
+    }
+  }
+}
+
+extension [LayerMoment] {
+  var everySecond: [LayerMoment] { enumerated().filter { $0.offset % 2 == 1 }.map(\.element) }
 }
 
 /// A whole state, as what changed since revision 0.

@@ -77,8 +77,12 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// Takes the next accepted version, and returns it, backed by one more layer if one is due.
   ///
   /// Called with the write lock held.
-  /// - Parameter events: those since the version before.
-  func accept(_ version: Version<State>, _ events: EventTally) -> Version<State> {
+  /// - Parameters:
+  ///   - events: those since the version before.
+  ///   - moments: states between the two.
+  func accept(
+    _ version: Version<State>, _ events: EventTally, moments: [LayerMoment] = []
+  ) -> Version<State> {
     waitForRoom()
     // Of an opening, or among the entries of other nodes.
     if events.newestErasure > 0 { chain.noteErasure(at: events.newestErasure) }
@@ -87,6 +91,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       accepted.additionCount += events.additionCount
       guard policy.isAutomatic, accepted.isSupported, version.revision > 0 else { return version }
       accepted.countBytes(of: version, entries: events.byteCount)
+      accepted.moments += moments
       if isFreezeDue(accepted) { return freeze(version, &accepted) }
       if policy.keepsPast, accepted.eventCount - accepted.knownCount >= policy.eventCount,
         let moment = chain.moment(version, eventCount: accepted.eventCount)
@@ -94,8 +99,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
         accepted.moments.append(moment)
         accepted.countHeldBytes(by: moment)
         // Each holds what changed since, so there are few even if no layer can be written for long.
-        if accepted.moments.count > policy.backlogCount / max(policy.eventCount, 1) {
-          accepted.moments = accepted.moments.enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
+        if accepted.moments.count > policy.momentLimit {
+          accepted.moments = accepted.moments.everySecond
         }
       }
       return version
@@ -666,7 +671,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let names = try chain.records.names()
     try chain.records.remove(names.filter { $0.from != nil && !known.contains($0) })
     let recorded = Set(names.filter { $0.from == nil || known.contains($0) })
-    for name in try snapshots.names() where !System.isLitter(name) {
+    for name in try snapshots.names()
+    where JournalFolder.Part.snapshots.kind(of: name, options.logStorage) != nil {
       if let layer = LayerName(fileName: name) ?? LayerName(recordName: name), recorded.contains(layer) {
         continue
       }
@@ -706,7 +712,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     }
   }
 
-  /// Drops the snapshot of a revision; states that it backs stay usable.
+  /// Drops the snapshot of a revision; states that it backs stay usable, and so do all checkpoints of layers.
   /// - Throws: ``JournalError`` with code `notFound` if there is none.
   func drop(_ revision: Revision) throws(JournalError) {
     fileLock.lock()
@@ -716,18 +722,32 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     guard try chain.records.names().contains(name) else {
       throw JournalError(.notFound, "there is no snapshot of that revision", revision: revision)
     }
-    if policy.isAutomatic, let layer = chain.layers.first(where: { $0.name == name }),
-      let checkpoint = layer.checkpoints.last, !chain.reaches(checkpoint.revision, without: layer)
-    {
-      // The layers that begin at this snapshot then begin at a layer with the same contents, so opening stays fast.
-      let name = LayerName(from: 0, to: revision)
-      let facts = try write(
-        [try source(layer)], name, from: layer.start, to: [checkpoint], generation: 1
-      ) { self.catchUp(after: revision, eventCount: checkpoint.eventCount) }
-      chain.add(try chain.open(name, facts))
-    }
+    if let layer = chain.layers.first(where: { $0.name == name }) { try keepReach(without: layer) }
     chain.remove([name])
     try chain.records.remove([name])
+  }
+
+  /// Writes the changes between the last checkpoint below a snapshot and the snapshot into a layer, if a layer or the
+  /// newest state begins at the snapshot. Without it, nothing would lead to them.
+  private func keepReach(without snapshot: Layer) throws(JournalError) {
+    let top = snapshot.top
+    let reached = chain.stack(atOrBefore: top.revision, without: snapshot)?.checkpoint
+    let start = reached ?? snapshot.start
+    guard start.revision < top.revision else { return }
+    let newest = progress.withLock { LayerStack.backing($0.published.state)?.checkpoint.revision }
+    guard
+      policy.isAutomatic && newest == top.revision
+        || chain.layers.contains(where: {
+          (start.revision + 1...top.revision).contains($0.start.revision)
+        })
+    else { return }
+    let name = LayerName(from: start.revision, to: top.revision)
+    // Without layers below, the snapshot has what changed since the empty state.
+    let sources = reached == nil ? [try source(snapshot)] : [try chain.changes(after: start, to: top)]
+    let facts = try write(sources, name, from: start, to: [top], generation: 1) {
+      self.catchUp(after: top.revision, eventCount: top.eventCount - start.eventCount)
+    }
+    chain.add(try chain.open(name, facts))
   }
 
   // MARK: Closing

@@ -49,6 +49,9 @@ public struct SnapshotPolicy: Hashable, Sendable {
   /// Below this many bytes, saving space is not worthwhile.
   private static let smallByteCount = 1 << 20
 
+  /// How many earlier states a layer in memory keeps as checkpoints at most.
+  var momentLimit: Int { backlogCount / max(eventCount, 1) }
+
   /// How many layers can wait in memory to be written; later changes go into one layer when there is room.
   static let pendingLimit = 2
 

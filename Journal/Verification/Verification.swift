@@ -13,8 +13,12 @@ public struct Verification: Sendable {
     public let path: String?
     /// What is wrong, in a sentence.
     public let message: String
-    /// Whether a part of the journal is missing or altered. A problem of a layer or a snapshot costs time, but no data.
+    /// Whether a part of the journal is missing or altered. A problem of a layer or a snapshot costs time, but no data,
+    /// and a file of another program costs nothing.
     public let isDamage: Bool
+
+    /// Whether it is about a file of another program in the journal's folder.
+    package var isForeign: Bool { code == .notAJournal && !isDamage }
 
     /// What is wrong and where, in one line.
     public var description: String {
@@ -52,16 +56,17 @@ public struct Verification: Sendable {
 
   init(head: Head) { self.head = head }
 
-  /// The problems; empty if there are none.
+  /// The problems, and the files of other programs in the journal's folder; empty if there are none.
   public var problems: [Problem] = []
 
-  /// Whether there are no problems, not even with layers and snapshots, which cost only time.
-  public var isSound: Bool { problems.isEmpty }
+  /// Whether there are no problems, not even with layers and snapshots, which cost only time. Files of other programs do
+  /// not count.
+  public var isSound: Bool { problems.allSatisfy(\.isForeign) }
 }
 
 extension Journal {
   /// Reads the whole journal and checks that it is what was committed:
-  /// - every checksum, the chain of digests, and HEAD;
+  /// - every checksum, the chain of digests, annotations, the form of checkpoints, and HEAD;
   /// - that each event follows from the state before it and from the previous event of its entity, and that dates never
   ///   decrease;
   /// - that the state that the journal shows is the one that the entries make;
@@ -131,11 +136,20 @@ extension Journal {
       if error.saysNothingHere { throw error }
       verifier.note(error)
     }
+    do throws(JournalError) {
+      for name in try folder.foreignNames(options.logStorage) {
+        verifier.note(name.error, isForeign: name.isIgnored)
+      }
+    } catch {
+      if error.saysNothingHere { throw error }
+      verifier.note(error)
+    }
     try checkBlobs(&verifier)
     verifier.result.layerCount = snapshots.layerCount
     verifier.result.snapshotCount = snapshots.snapshotCount
     checkMarker(of: files.log, files.format, expected, &verifier)
     checkReceipt(expected, &verifier)
+    checkReplacement(of: files.log, files.format, &verifier)
     // A reader may have read a part of the old log and a part of the new one.
     if keeper == nil, !verifier.result.isSound { try folder.checkLogIsCurrent() }
     progress(expected.revision, expected.revision)
@@ -202,7 +216,6 @@ extension Journal {
   }
 
   private func checkBlobs(_ verifier: inout Verifier<State>) throws(JournalError) {
-    for problem in try blobs.foreignNames() { verifier.note(problem) }
     for blob in verifier.blobs {
       if blobs.isElsewhere(blob) {
         verifier.result.unfetchedBlobs.append(blob)
@@ -236,6 +249,22 @@ extension Journal {
     } catch {
       // Unreadable entries were noted before.
       if let error = error as? JournalError, error.revision == nil { verifier.note(error) }
+    }
+  }
+
+  /// Notes a record of a replacement of the log that prevents writing, or that another program has brought back. One that
+  /// a crash has left is in order.
+  private func checkReplacement(
+    of log: any EntryLog, _ format: JournalFormat, _ verifier: inout Verifier<State>
+  ) {
+    do throws(JournalError) {
+      guard let record = try ReplacementRecord(in: folder.root), try record.isStale(in: log, format) else {
+        return
+      }
+      verifier.note(ReplacementRecord.stale(in: folder.root), isDamage: false)
+    } catch {
+      // Unreadable entries were noted before.
+      if error.path == folder.root.path(of: ReplacementRecord.fileName) { verifier.note(error) }
     }
   }
 
@@ -361,12 +390,12 @@ private struct Verifier<State: EventSourced> {
     }
   }
 
-  mutating func note(_ error: JournalError) {
+  mutating func note(_ error: JournalError, isDamage: Bool = true, isForeign: Bool = false) {
     result.problems.append(
       Verification.Problem(
         code: error.code, revision: error.revision, path: error.path,
-        message: error.message + (error.cause.map { ": \($0)" } ?? ""),
-        isDamage: error.path?.hasPrefix(snapshots) != true))
+        message: JournalError(error.code, error.message, cause: error.cause).description,
+        isDamage: isDamage && !isForeign && error.path?.hasPrefix(snapshots) != true))
   }
 
   /// - Throws: ``JournalError`` if nothing after this entry can be checked.
@@ -384,6 +413,7 @@ private struct Verifier<State: EventSourced> {
     }
     schemaVersion = max(schemaVersion, header.schemaVersion)
     _ = try entry.annotation()
+    _ = try entry.checkpoint()
     if revision > 1, header.date < result.head.timestamp {
       note(
         JournalError(.damaged, "the entry's date is before that of the entry before it", revision: revision))

@@ -76,7 +76,7 @@ extension Timestamp {
   ///
   /// Years are taken to begin in March, so that a leap day is a year's last, and in eras of 400 years, which
   /// all have 146,097 days.
-  fileprivate static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
+  package static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
     let marchYear = month > 2 ? year : year - 1
     let marchMonth = month > 2 ? month - 3 : month + 9
     let (era, yearOfEra) = floorDivide(marchYear, by: 400)
@@ -86,7 +86,7 @@ extension Timestamp {
   }
 
   /// The reverse of `daysSince1970(year:month:day:)`.
-  fileprivate static func calendarDay(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+  package static func calendarDay(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let (era, dayOfEra) = floorDivide(days + daysFromYear0ToEpoch, by: 146_097)
     // Without the leap days before this day, all years have 365 days.
     let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -100,7 +100,7 @@ extension Timestamp {
   /// From 0000-03-01 to 1970-01-01.
   private static let daysFromYear0ToEpoch: Int64 = 719_468
 
-  fileprivate static func dayCount(year: Int64, month: Int64) -> Int64 {
+  package static func dayCount(year: Int64, month: Int64) -> Int64 {
     switch month {
     case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
     case 4, 6, 9, 11: 30

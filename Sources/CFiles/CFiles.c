@@ -5,7 +5,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -29,6 +31,19 @@
       ;                                               \
     if (result == -1) result = -errno;                \
   } while (0)
+
+// 0 until it is asked for.
+static _Atomic int process;
+
+static void forget_process(void) { process = 0; }
+
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, forget_process); }
+
+int cfiles_process(void) {
+  int known = atomic_load_explicit(&process, memory_order_relaxed);
+  if (known == 0) process = known = getpid();
+  return known;
+}
 
 int cfiles_current_folder(void) { return AT_FDCWD; }
 

@@ -56,13 +56,16 @@ uint32_t ExtendWithTable(uint32_t remainder, const char* bytes, size_t count) {
 
 }  // namespace
 
-bool ChecksumFits(const char* bytes, size_t count, uint32_t stored) {
+void WriteFixed32(uint32_t value, char* bytes) {
+  for (int index = 0; index < 4; index++) bytes[index] = static_cast<char>(value >> 8 * index);
+}
+
+uint32_t Checksum(const char* bytes, size_t count) {
   static const bool has_instruction = ccrc32c_is_available();
   uint32_t sum = ~(has_instruction ? ccrc32c_update(UINT32_MAX, bytes, count)
                                    : ExtendWithTable(UINT32_MAX, bytes, count));
   // LevelDB stores the sum rotated by 15 bits, plus a constant.
-  uint32_t rotated = stored - 0xa282ead8;
-  return sum == (rotated >> 17 | rotated << 15);
+  return (sum >> 15 | sum << 17) + 0xa282ead8;
 }
 
 }  // namespace cldb

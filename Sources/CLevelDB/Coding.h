@@ -21,7 +21,9 @@ bool ReadShortVarint(const char*& bytes, const char* limit, uint64_t* value);
 // Reads a length, and that many bytes.
 bool ReadBytes(const char*& bytes, const char* limit, leveldb::Slice* value);
 
-// Whether the CRC-32C (RFC 3720, appendix B.4) of the bytes is the one that LevelDB stored as `stored`.
-bool ChecksumFits(const char* bytes, size_t count, uint32_t stored);
+void WriteFixed32(uint32_t value, char* bytes);
+
+// The CRC-32C (RFC 3720, appendix B.4) of the bytes, as LevelDB stores it.
+uint32_t Checksum(const char* bytes, size_t count);
 
 }  // namespace cldb

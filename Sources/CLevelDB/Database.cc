@@ -174,7 +174,7 @@ bool cldb_key_ranges(cldb_database* database, void (*receive)(void* context, con
         ranges.push_back({table.smallest, table.largest});
       } else {
         leveldb::RandomAccessFile* file;
-        std::string name = cldb::FileName::Of(cldb::FileName::Kind::kTable, table.number);
+        const std::string name = database->env->inventory().NameOf(table);
         Status read = database->env->NewRandomAccessFile(database->env->folder().PathOf(name), &file);
         if (read.ok())
           read = cldb::ReadKeyRanges(std::unique_ptr<leveldb::RandomAccessFile>(file), table.size, &ranges);

@@ -30,9 +30,13 @@ Status DiskTable::Read(uint64_t offset, size_t count, Slice* result, char* scrat
   if (IsFooter(scratch, count)) {
     status = ReadIndex(scratch);
   } else {
-    std::string first, last;
-    if (!ReadBlock(scratch, count, &first, &last) || !IsInItsPlace(offset, first, last))
-      status = Damage("a block of the table is not one that LevelDB writes");
+    std::string buffer, first, last;
+    Slice contents;
+    if (const char* problem = ReadContents(scratch, count, &buffer, &contents)) {
+      status = Damage(problem);
+    } else if (!ReadBlock(contents, &first, &last) || !IsInItsPlace(offset, first, last)) {
+      status = Damage("a block of the table is altered");
+    }
   }
   if (status.ok()) *result = Slice(scratch, count);
   return status;
@@ -57,15 +61,16 @@ Status DiskTable::ReadIndex(const char* footer) const {
   std::string index(size + kBlockTrailerSize, 0);
   Status status = ReadAll(offset, index.size(), &index[0]);
   if (!status.ok()) return status;
-  std::string first, last;
+  std::string buffer, first, last;
+  Slice contents;
   if (!BlockIsWhole(index.data(), index.size())) return Damage("the checksum of the table's index is wrong");
-  bool is_index = ReadBlock(index.data(), index.size(), &first, &last);
+  if (const char* problem = ReadContents(index.data(), index.size(), &buffer, &contents)) return Damage(problem);
+  bool is_index = ReadBlock(contents, &first, &last);
   if (is_index && info_.has_value()) {
     index_offset_ = offset;
-    index.resize(size);
-    index_ = TableIndex(std::move(index), size_, &is_index);
+    index_ = TableIndex(contents.ToString(), size_, &is_index);
   }
-  return is_index ? status : Damage("the table's index is not one that LevelDB writes");
+  return is_index ? status : Damage("the table's index is altered");
 }
 
 bool DiskTable::IsInItsPlace(uint64_t offset, const std::string& first, const std::string& last) const {

@@ -61,17 +61,17 @@ Status Inventory::TakeNames(const Folder& folder) {
   if (!status.ok()) return status;
   bool is_left_of_creation = true;
   for (const std::string& name : listed) {
-    // Files of file managers.
-    if (cfiles_is_litter(name.c_str())) continue;
+    FileName parsed = FileName::Parse(name);
+    // Files of other programs.
+    if (parsed.kind == FileName::Kind::kOther) continue;
     bool exists;
     uint64_t size;
     status = folder.Find(name, &exists, &size);
     if (!status.ok()) return status;
-    FileName parsed = FileName::Parse(name);
     if (parsed.IsAbsurd())
       return Failed(CLDB_DAMAGED, folder.PathOf(name), "no file of a database has this name; move it elsewhere");
     if (parsed.kind == FileName::Kind::kCurrent) has_database = true;
-    if (parsed.kind != FileName::Kind::kOther && !IsLeftOfCreation(name, size)) is_left_of_creation = false;
+    if (!IsLeftOfCreation(name, size)) is_left_of_creation = false;
     names.insert(name);
   }
   if (!has_database && !is_left_of_creation)
@@ -171,14 +171,17 @@ Status Inventory::TakeLogs(const Folder& folder) {
   return Status::OK();
 }
 
+std::string Inventory::NameOf(const TableInfo& table) const {
+  const std::string name = FileName::Of(FileName::Kind::kTable, table.number);
+  const std::string older = name.substr(0, name.size() - 3) + "sst";
+  return names.count(name) == 0 && names.count(older) > 0 ? older : name;
+}
+
 Status Inventory::CheckTables(const Folder& folder, std::string* key) const {
   Status first;
   for (const TableInfo& table : manifest.tables) {
     if (!first.ok() && *key <= table.smallest) continue;
-    // LevelDB still reads tables under their older name.
-    std::string name = FileName::Of(FileName::Kind::kTable, table.number);
-    std::string older = name.substr(0, name.size() - 3) + "sst";
-    if (names.count(name) == 0 && names.count(older) > 0) name = older;
+    const std::string name = NameOf(table);
     bool exists;
     uint64_t size = 0;
     Status status = folder.Find(name, &exists, &size);

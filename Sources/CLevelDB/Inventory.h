@@ -29,6 +29,9 @@ struct Inventory {
   std::set<std::string> logs;
   Manifest manifest;
 
+  // The name of a table's file. Other versions of LevelDB use an older one.
+  std::string NameOf(const TableInfo& table) const;
+
   // Whether a torn tail was ignored.
   bool has_torn_tail = false;
   // OK, or where a log is damaged. The bytes before that place are in `contents`.

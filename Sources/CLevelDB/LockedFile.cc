@@ -26,6 +26,17 @@ Registry& registry() {
   return *registry;
 }
 
+// Takes the locks of C++ LevelDB and of goleveldb, which do not see each other. File systems that take both for one, such
+// as NFS and those of Apple's systems, refuse the second; the first then keeps out both.
+int LockForBoth(int descriptor) {
+  const int error = cfiles_lock(descriptor, true);
+  if (error == -EWOULDBLOCK) return EAGAIN;
+  const int own = -cfiles_lock_for_process(descriptor);
+  if (own == 0 || error != 0) return own;
+  cfiles_unlock(descriptor);
+  return -cfiles_lock_for_process(descriptor);
+}
+
 Status Busy(const std::string& path, const char* who) {
   return Failed(CLDB_BUSY, path, std::string("the database is open in ") + who, EAGAIN);
 }
@@ -45,7 +56,7 @@ Status LockedFile::Acquire(Folder& folder, const std::string& name, LockedFile**
   int descriptor;
   status = folder.OpenMarker(name, &descriptor);
   if (!status.ok()) return status;
-  int error = -cfiles_lock_for_process(descriptor);
+  int error = LockForBoth(descriptor);
   if (error == 0) error = -cfiles_status_of(descriptor, &info);
   if (error != 0) {
     cfiles_close(descriptor);
@@ -61,6 +72,7 @@ void LockedFile::Release() {
   std::lock_guard<std::mutex> guard(registry().mutex);
   if (descriptor_ < 0) return;
   registry().files.erase({device_, inode_});
+  cfiles_unlock(descriptor_);
   cfiles_close(descriptor_);
   descriptor_ = -1;
 }

@@ -1,7 +1,8 @@
-// LevelDB's LOCK file: an fcntl lock, and a list of what this process has locked.
+// LevelDB's LOCK file: the locks that the implementations of LevelDB take, and a list of what this process has locked.
 //
-// An fcntl lock is lost when any code in the process closes the file, and does not exclude other users in the same
-// process. So the list is checked before the file is opened, by device and inode: `db` and `./db` are one.
+// C++ LevelDB takes an fcntl lock, goleveldb an flock. An fcntl lock is lost when any code in the process closes the file,
+// and does not exclude other users in the same process. So the list is checked before the file is opened, by device and
+// inode: `db` and `./db` are one.
 
 #pragma once
 

@@ -18,18 +18,6 @@ using leveldb::Status;
 
 namespace {
 
-// The parts of a manifest's record: each is a tag and its value.
-enum Tag {
-  kComparator = 1,
-  kLogNumber = 2,
-  kNextFileNumber = 3,
-  kLastSequence = 4,
-  kCompactPointer = 5,
-  kDeletedFile = 6,
-  kNewFile = 7,
-  kPreviousLogNumber = 9,
-};
-
 constexpr uint64_t kLevels = 7;
 // LevelDB ends the process at 2^56. No database comes near this.
 constexpr uint64_t kLargestSequence = (uint64_t(1) << 55) - 1;
@@ -37,12 +25,16 @@ constexpr uint64_t kLargestSequence = (uint64_t(1) << 55) - 1;
 struct Named {
   uint64_t size;
   std::string smallest, largest;
+
+  bool operator==(const Named& other) const {
+    return size == other.size && smallest == other.smallest && largest == other.largest;
+  }
 };
 
 class Reader {
  public:
-  // False if LevelDB does not write such a record.
-  bool Apply(const Slice& record) {
+  // False if LevelDB does not write such a record. If another program does, `other_writer` says so.
+  bool Apply(const Slice& record, std::string* other_writer) {
     const char* bytes = record.data();
     const char* limit = bytes + record.size();
     std::map<Place, Named> added;
@@ -52,8 +44,10 @@ class Reader {
       if (!ReadShortVarint(bytes, limit, &tag)) return false;
       switch (tag) {
         case kComparator:
-          if (!ReadBytes(bytes, limit, &text) || text != Slice("leveldb.BytewiseComparator")) return false;
-          break;
+          if (!ReadBytes(bytes, limit, &text)) return false;
+          if (text == Slice("leveldb.BytewiseComparator")) break;
+          *other_writer = "the keys have the order of another program, \"" + Printable(text) + "\"";
+          return false;
         case kLogNumber:
           if (!ReadNumber(bytes, limit, &log_number)) return false;
           has_log_number = true;
@@ -84,11 +78,16 @@ class Reader {
           table.smallest = text.ToString();
           table.largest = other.ToString();
           if (CompareKeys(table.smallest, table.largest) > 0) return false;
+          // goleveldb names a new table twice, and LevelDB takes that for once.
+          const auto named = added.find({level, number});
+          if (named != added.end() && named->second == table) break;
           if (!placed.insert({level, number}).second) return false;
           added[{level, number}] = std::move(table);
           break;
         }
         default:
+          *other_writer = "the manifest has a part that LevelDB 1.23 does not know, " + std::to_string(tag) +
+                          ": another program, such as RocksDB or Pebble, has written to the database";
           return false;
       }
     }
@@ -126,6 +125,15 @@ class Reader {
     return ReadVarint(bytes, limit, number) && *number <= FileName::kLargestNumber;
   }
 
+  // The first bytes of a name, for a message.
+  static std::string Printable(const Slice& name) {
+    std::string text = name.ToString().substr(0, 64);
+    for (char& byte : text) {
+      if (byte < ' ' || byte > '~') byte = '?';
+    }
+    return text;
+  }
+
   // At all levels but the first, no two tables may have a key between the ends of both.
   bool LevelsOverlap() const {
     std::vector<std::pair<uint64_t, const Named*>> sorted;
@@ -152,9 +160,11 @@ Status Manifest::Read(const Slice& bytes, const std::string& path, Manifest* res
   Slice record;
   size_t offset = 0;
   while (cursor.Next(&record)) {
-    if (!reader.Apply(record))
+    std::string other_writer;
+    if (!reader.Apply(record, &other_writer))
       return Failed(CLDB_DAMAGED, path,
-                    "the record at byte " + std::to_string(offset) + " is not one that LevelDB writes");
+                    !other_writer.empty() ? other_writer
+                                          : "the record at byte " + std::to_string(offset) + " is not valid");
     offset = cursor.offset();
   }
   if (!reader.IsSound()) return Failed(CLDB_DAMAGED, path, "the manifest does not describe a database");

@@ -11,6 +11,18 @@
 
 namespace cldb {
 
+// The parts of a manifest's record: each is a tag and its value.
+enum ManifestTag {
+  kComparator = 1,
+  kLogNumber = 2,
+  kNextFileNumber = 3,
+  kLastSequence = 4,
+  kCompactPointer = 5,
+  kDeletedFile = 6,
+  kNewFile = 7,
+  kPreviousLogNumber = 9,
+};
+
 struct TableInfo {
   int level = 0;
   uint64_t number = 0;

@@ -37,7 +37,7 @@ Fragment ReadFragment(const char* bytes, size_t count) {
   fragment.length = static_cast<unsigned char>(bytes[4]) | static_cast<unsigned char>(bytes[5]) << 8;
   fragment.type = static_cast<unsigned char>(bytes[6]);
   fragment.whole = fragment.type >= kFull && fragment.type <= kLast && fragment.length <= count - kHeaderSize &&
-                   ChecksumFits(bytes + 6, fragment.length + 1, ReadFixed32(bytes));
+                   Checksum(bytes + 6, fragment.length + 1) == ReadFixed32(bytes);
   return fragment;
 }
 

@@ -4,10 +4,13 @@
 #include <chrono>
 #include <utility>
 
+#include "CFiles.h"
+#include "Coding.h"
 #include "Failure.h"
 #include "FileName.h"
 #include "TableRanges.h"
 #include "LogBatches.h"
+#include "ManifestWriter.h"
 
 namespace cldb {
 
@@ -273,7 +276,32 @@ Status StagedEnv::NewWritableFile(const std::string& path, leveldb::WritableFile
   std::lock_guard<std::mutex> lock(mutex_);
   staged_[name] = file;
   *result = new StagedWriter(std::move(file));
+  if (FileName::Parse(name).kind == Kind::kManifest) {
+    std::unique_ptr<leveldb::WritableFile> writer(*result);
+    *result = new ManifestWriter(std::move(writer), [this](uint64_t log) { return FirstSequence(log); });
+  }
   return Status::OK();
+}
+
+uint64_t StagedEnv::FirstSequence(uint64_t log) const {
+  // The first record has its sequence number first.
+  char start[RecordJoiner::kHeaderSize + 8];
+  size_t count = 0;
+  const std::string name = FileName::Of(Kind::kLog, log);
+  if (is_writing()) {
+    int descriptor;
+    uint64_t size;
+    if (!folder_->OpenForReading(name, &descriptor, &size).ok()) return 0;
+    if (!folder_->Read(descriptor, name, 0, sizeof start, start, &count).ok()) count = 0;
+    cfiles_close(descriptor);
+  } else {
+    // Any other log on disk is a leftover that is to be replaced.
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (kept_log_ == nullptr || kept_log_name_ != name) return 0;
+    Slice bytes;
+    if (kept_log_->Read(0, sizeof start, &bytes, start).ok()) count = bytes.size();
+  }
+  return count < sizeof start ? 0 : ReadFixed64(start + RecordJoiner::kHeaderSize);
 }
 
 Status StagedEnv::NewAppendableFile(const std::string& path, leveldb::WritableFile** result) {

@@ -105,6 +105,8 @@ class StagedEnv final : public leveldb::EnvWrapper {
   leveldb::Status CheckLeftover(const std::string& name,
                                 const std::function<leveldb::Status(const leveldb::Slice&)>& holds,
                                 std::string* key) const;
+  // The sequence number of the first record of a log; 0 if it has none.
+  uint64_t FirstSequence(uint64_t log) const;
   leveldb::Status PutAll(const Staged& staged, std::vector<std::string>* made);
 
   const std::unique_ptr<Folder> folder_;

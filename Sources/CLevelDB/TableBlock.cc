@@ -6,6 +6,7 @@
 
 #include "Coding.h"
 #include "InternalKey.h"
+#include "Snappy.h"
 
 namespace cldb {
 
@@ -14,6 +15,8 @@ using leveldb::Slice;
 namespace {
 
 constexpr size_t kFooterSize = 48;
+// How a block is compressed.
+constexpr char kUncompressed = 0, kSnappy = 1;
 constexpr unsigned char kTableMagic[8] = {0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb};
 
 // Reads a number of up to 32 bits. Most of those in blocks have one byte.
@@ -46,15 +49,28 @@ bool ReadFooter(const char* bytes, uint64_t file_size, uint64_t* index_offset, u
 bool BlockIsWhole(const char* bytes, size_t count) {
   if (count < kBlockTrailerSize) return false;
   // The checksum includes the type.
-  return ChecksumFits(bytes, count - 4, ReadFixed32(bytes + count - 4));
+  return Checksum(bytes, count - 4) == ReadFixed32(bytes + count - 4);
 }
 
-bool ReadBlock(const char* bytes, size_t count, std::string* first, std::string* last) {
+const char* ReadContents(const char* bytes, size_t count, std::string* buffer, Slice* contents) {
+  if (count < kBlockTrailerSize) return "a block of the table is too short";
+  const size_t size = count - kBlockTrailerSize;
+  *contents = Slice(bytes, size);
+  if (bytes[size] == kUncompressed) return nullptr;
+  if (!BlockIsWhole(bytes, count)) return "the checksum of a block of the table is wrong";
+  if (bytes[size] != kSnappy)
+    return "a block of the table is compressed, but not with Snappy: a program other than LevelDB 1.23 wrote it";
+  if (!Uncompress(*contents, buffer)) return "a compressed block of the table can't be uncompressed";
+  *contents = *buffer;
+  return nullptr;
+}
+
+bool ReadBlock(const Slice& contents, std::string* first, std::string* last) {
   first->clear();
   last->clear();
-  if (count < kBlockTrailerSize) return false;
-  size_t size = count - kBlockTrailerSize;
-  if (bytes[size] != 0 || size < 4) return false;
+  const char* bytes = contents.data();
+  const size_t size = contents.size();
+  if (size < 4) return false;
   // The block ends with the restart points, each the offset of an entry, and their number.
   uint64_t restarts = ReadFixed32(bytes + size - 4);
   if (restarts > size / 4 - 1) return false;

@@ -26,18 +26,22 @@ constexpr size_t kBlockTrailerSize = 5;
 // of an index only with `paranoid_checks`, and trusts its contents.
 bool BlockIsWhole(const char* bytes, size_t count);
 
-// Reads a block of `count` bytes, trailer included, and gives its first and its last key, which are empty if it has no
-// entries. False if LevelDB could not have written or read it: each entry must be inside, each key a LevelDB key after
-// the previous one, and each restart point the offset of a complete key. The journal's blocks are never compressed.
-bool ReadBlock(const char* bytes, size_t count, std::string* first, std::string* last);
+// The contents of a block of `count` bytes, trailer included. If it is compressed, they are in `buffer`. Null, or why
+// there are none.
+const char* ReadContents(const char* bytes, size_t count, std::string* buffer, leveldb::Slice* contents);
+
+// Reads the contents of a block, and gives its first and its last key, which are empty if it has no entries. False if
+// LevelDB could not have written or read it: each entry must be inside, each key a LevelDB key after the previous one, and
+// each restart point the offset of a complete key.
+bool ReadBlock(const leveldb::Slice& contents, std::string* first, std::string* last);
 
 // The index of a table: a block with an entry for each data block, in the order of keys and offsets. Each entry is a
 // restart point, and its key is at or after the last key of the block.
 class TableIndex {
  public:
   TableIndex() = default;
-  // Takes a block, without its trailer, that `ReadBlock` has accepted; `valid` is false if it is not an index of a
-  // table of `file_size` bytes.
+  // Takes the contents of a block that `ReadBlock` has accepted; `valid` is false if they are not an index of a table of
+  // `file_size` bytes.
   TableIndex(std::string block, uint64_t file_size, bool* valid);
 
   // How many data blocks there are.

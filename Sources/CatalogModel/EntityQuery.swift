@@ -14,11 +14,11 @@ public struct EntityQuery: Hashable, Sendable {
     public var value: String {
       didSet {
         isNull = Self.isNull(value)
-        timestamp = Timestamp(shown: value, in: timeZone)
+        timestamp = date
       }
     }
     /// The zone of a date that names none.
-    var timeZone = TimeZone.gmt { didSet { timestamp = Timestamp(shown: value, in: timeZone) } }
+    var timeZone = TimeZone.gmt { didSet { timestamp = date } }
     /// The values that match, if not only ``value`` does.
     var ranges: [ValueRange]?
     /// Whether it must not hold.
@@ -30,13 +30,16 @@ public struct EntityQuery: Hashable, Sendable {
     /// The value as a date, if it is one.
     private var timestamp: Timestamp?
 
+    /// The value as a date; nil for a day that did not exist.
+    private var date: Timestamp? { (try? Timestamp(shown: value, in: timeZone)) ?? nil }
+
     /// The condition that the part with that name has that value.
     public init(_ field: String, is value: String) {
       self.field = field
       self.value = value
       path = Self.path(of: field)
       isNull = Self.isNull(value)
-      timestamp = Timestamp(shown: value, in: timeZone)
+      timestamp = date
     }
   }
 
@@ -98,7 +101,8 @@ extension EntityQuery.Condition {
   /// - Parameters:
   ///   - text: a field, one of `=`, `!=`, `<`, `<=`, `>`, `>=` and `^=` (begins with), and a value.
   ///   - timeZone: the zone of a date that names none.
-  /// - Throws: `JournalError` with code `wrongUse` if the text has another form.
+  /// - Throws: `JournalError` with code `wrongUse` if the text has another form, or `invalidSelector` for a day that did
+  ///   not exist in the zone.
   public init(parsing text: String, timeZone: TimeZone = .gmt) throws(JournalError) {
     let operators = ["!=", ">=", "<=", "^=", "=", ">", "<"]
     let places = operators.compactMap { sign in text.firstRange(of: sign).map { (sign, $0) } }
@@ -133,6 +137,7 @@ extension EntityQuery.Condition {
           + "by a condition")
     }
     // A copy, because observers of properties are not called for those of `self`.
+    _ = try Timestamp(shown: String(value), in: timeZone)
     var condition = Self(field, is: String(value))
     condition.timeZone = timeZone
     condition.isNegated = sign == "!="
@@ -233,18 +238,8 @@ extension EntityQuery.Condition {
 extension Timestamp {
   /// Reads a date as the command line prints it, or a shorter one as selectors have it. A date without a zone is in
   /// this one, and a day or a month is its first moment.
-  init?(shown text: String, in timeZone: TimeZone) {
-    let text = text.trimmingCharacters(in: .whitespaces)
-    let hasTime = text.utf8.contains(UInt8(ascii: ":"))
-    if let exact = Timestamp(text), hasTime {
-      self = exact
-    } else if let shown = Timestamp(hasTime ? text + "Z" : text) {
-      self = shown.asShown(in: timeZone)
-    } else if let date = Timestamp(calendarDate: text, in: timeZone) {
-      self = date
-    } else {
-      return nil
-    }
+  init?(shown text: String, in timeZone: TimeZone) throws(JournalError) {
+    try self.init(calendarDate: text.trimmingCharacters(in: .whitespaces), in: timeZone)
   }
 
   /// The range that has all dates with this timestamp.

@@ -9,9 +9,9 @@ package enum ItemField {
 }
 
 /// The numbers of a category's fields.
-enum CategoryField {
-  static let name: UInt8 = 0
-  static let color: UInt8 = 1
+package enum CategoryField {
+  package static let name: UInt8 = 0
+  package static let color: UInt8 = 1
 }
 
 /// The numbers of an image's fields.

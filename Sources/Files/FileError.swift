@@ -38,8 +38,11 @@ package struct FileError: Error, Sendable {
   /// The error for an error number of the system, which is interpreted only here.
   package init(_ number: Int32, _ action: String, path: String) {
     let (reason, words) = Self.meaning(of: number)
-    let explanation = unsafe words ?? String(cString: strerror(number))
-    self.init(reason, "\(action): \(explanation)", path: path)
+    let systemWords = unsafe String(cString: strerror(number))
+    // LevelDB's messages end with them.
+    let ending = ": \(systemWords)"
+    let action = action.hasSuffix(ending) ? String(action.dropLast(ending.count)) : action
+    self.init(reason, "\(action): \(words ?? systemWords)", path: path)
   }
 
   private static func meaning(of number: Int32) -> (Reason, String?) {

@@ -16,6 +16,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
   package let path: String
   package let hook: FileHook?
   package let readHook: ReadHook?
+  private let process = System.process
 
   /// Opens a folder that a user named.
   package init(
@@ -142,13 +143,15 @@ package final class Folder<Failure: FileFailure>: Sendable {
   }
 
   /// Renames a file or folder, replacing the target.
-  package func rename(_ name: String, to newName: String) throws(Failure) {
+  /// - Parameter other: the folder of the new name; if nil, this one.
+  package func rename(_ name: String, to newName: String, in other: Folder? = nil) throws(Failure) {
     try checkName(name)
     try checkName(newName)
-    let newPath = path(of: newName)
+    let other = other ?? self
+    let newPath = other.path(of: newName)
     try hook.check(.rename(path(of: name), to: newPath), Failure.self)
     try Failure.check("can't rename it", newPath) {
-      unsafe cfiles_rename(descriptor, name, descriptor, newName)
+      unsafe cfiles_rename(descriptor, name, other.descriptor, newName)
     }
   }
 
@@ -166,7 +169,33 @@ package final class Folder<Failure: FileFailure>: Sendable {
           "this file system can't exchange two folders in one step; move the journal to one that can, such as ext4, "
             + "XFS, Btrfs or APFS", path: path))
     }
+    if result == -EXDEV { throw Failure(Self.isFixed(path)) }
     guard result == 0 else { throw Failure(FileError(-result, "can't exchange it", path: path)) }
+  }
+
+  /// Fails if a folder in this one can't be moved, and so not exchanged either.
+  ///
+  /// Nothing changes, because the system moves no folder over one that has something in it. A file system that
+  /// can't move the folder says that first.
+  /// - Parameter occupied: a folder in the other one that has something in it.
+  package func checkMoves(_ name: String, over occupied: String, in other: Folder) throws(Failure) {
+    try checkName(name)
+    try checkName(occupied)
+    let result = unsafe cfiles_rename(descriptor, name, other.descriptor, occupied)
+    switch result {
+    case -EXDEV: throw Failure(Self.isFixed(path(of: name)))
+    case -EBUSY, -EPERM, -EACCES:
+      throw Failure(FileError(-result, "can't move the folder", path: path(of: name)))
+    case 0: _ = unsafe cfiles_rename(other.descriptor, occupied, descriptor, name)
+    default: break
+    }
+  }
+
+  private static func isFixed(_ path: String) -> FileError {
+    FileError(
+      .io,
+      "the folder can't be moved, because it is in a lower layer of an overlay file system; copy the journal with "
+        + "cp -a, remove it, and give the copy its name", path: path)
   }
 
   /// Gives a file of this folder a second name in another folder.
@@ -275,8 +304,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
   }
 
   /// Releases the lock. Closing alone is not enough: a child process that is just being started could hold the lock for
-  /// a moment.
-  package func unlock() { cfiles_unlock(descriptor) }
+  /// a moment. A forked child does nothing, because it has the lock of its parent.
+  package func unlock() { if System.process == process { cfiles_unlock(descriptor) } }
 
   private func checkName(_ name: String) throws(Failure) {
     let isSingle =

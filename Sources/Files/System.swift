@@ -10,6 +10,9 @@ package enum System {
     }
   }
 
+  /// The id of this process. A forked child has another one.
+  package static var process: Int32 { cfiles_process() }
+
   /// Makes a write beyond the process's limit of file sizes an error, instead of the end of the process. A handler that
   /// the program has set is kept.
   package static func ignoreFileSizeSignal() { cfiles_ignore_file_size_signal() }

@@ -40,6 +40,22 @@ extension FieldValue {
     self = try result.get()
   }
 
+  /// Reads a text whose grammar is known to be right, and notes what of it can't be kept: with `inexactValue` if
+  /// something is lost, and with another code if a part is beyond a limit, or one of two equivalent keys is missing.
+  static func read(checked bytes: ArraySlice<UInt8>, noting loss: inout JSONError?) -> Value {
+    let builder = ValueBuilder(decodingWrappers: false, isExact: true, isLenient: true)
+    return unsafe bytes.withUnsafeBytes { buffer in
+      var parser = unsafe JSONParser(JSONCursor(buffer), handler: builder)
+      do throws(JSONError) {
+        try parser.parse()
+      } catch {
+        preconditionFailure("the text was valid before: \(error)")
+      }
+      loss = parser.handler.loss
+      return parser.handler.result
+    }
+  }
+
   private static func read(_ cursor: JSONCursor, _ builder: ValueBuilder) -> Result<Value, JSONError> {
     var parser = JSONParser(cursor, handler: builder)
     do throws(JSONError) {
@@ -64,15 +80,32 @@ private struct ValueBuilder: JSONHandler {
 
   private let decodingWrappers: Bool
   private let isExact: Bool
-  /// The first part that could not be kept exactly, if ``isExact``.
+  /// Whether reading goes on after a loss, which is then only noted.
+  private let isLenient: Bool
+  /// The first part that could not be kept exactly, if ``isExact``; or the first one that could not be kept at all.
   private(set) var loss: JSONError?
   private var values: [FieldValue] = []
   private var keys: [String] = []
   private var openings: [Opening] = []
 
-  init(decodingWrappers: Bool, isExact: Bool) {
+  init(decodingWrappers: Bool, isExact: Bool, isLenient: Bool = false) {
     self.decodingWrappers = decodingWrappers
     self.isExact = isExact
+    self.isLenient = isLenient
+  }
+
+  /// Notes a loss, or throws it.
+  private mutating func lose(_ error: JSONError) throws(JSONError) {
+    guard isLenient else { throw error }
+    if loss.map({ $0.code == .inexactValue && error.code != .inexactValue }) ?? true { loss = error }
+  }
+
+  mutating func exceedsLimit(
+    _ code: JSONError.Code, at offset: Int, in cursor: JSONCursor
+  ) throws(JSONError) {
+    // Finding the line of an error takes time.
+    if let loss, loss.code != .inexactValue { return }
+    try lose(cursor.error(code, at: offset, JSONLimits.explanation(of: code)))
   }
 
   var result: FieldValue { values[0] }
@@ -138,7 +171,11 @@ private struct ValueBuilder: JSONHandler {
       dictionary[keys[keys.count - count + index]] = values[opening.waiting + index]
     }
     if dictionary.count < count {
-      try cursor.checkKeys(keys.suffix(count), at: opening.offset, mayRepeat: !isExact)
+      do throws(JSONError) {
+        try cursor.checkKeys(keys.suffix(count), at: opening.offset, mayRepeat: !isExact)
+      } catch {
+        try lose(error)
+      }
     }
     keys.removeLast(count)
     values.removeLast(count)

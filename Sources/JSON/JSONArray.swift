@@ -10,18 +10,20 @@ package struct JSONArray: Sendable {
 
   /// Checks a whole text and finds its elements.
   ///
+  /// - Parameter isLenient: whether elements may have what JSON allows but a value can't have: numbers beyond `Double`,
+  ///   more than 512 nested containers, and two equivalent keys.
   /// - Throws: ``JSONError``; `notAnArray` if the text is valid but has another value.
   /// - Complexity: O(*n*) time in the number of bytes, and 16 bytes of memory for each element.
-  package init(_ text: [UInt8]) throws(JSONError) {
+  package init(_ text: [UInt8], isLenient: Bool = false) throws(JSONError) {
     let result = unsafe text.withUnsafeBytes { buffer in
-      unsafe Self.split(JSONCursor(buffer))
+      unsafe Self.split(JSONCursor(buffer), isLenient)
     }
     ranges = try result.get()
     self.text = text
   }
 
-  private static func split(_ cursor: JSONCursor) -> Result<[Range<Int>], JSONError> {
-    var parser = JSONParser(cursor, handler: ElementFinder())
+  private static func split(_ cursor: JSONCursor, _ isLenient: Bool) -> Result<[Range<Int>], JSONError> {
+    var parser = JSONParser(cursor, handler: ElementFinder(isLenient: isLenient))
     do throws(JSONError) {
       try parser.parse()
       let start = parser.handler.start
@@ -34,24 +36,16 @@ package struct JSONArray: Sendable {
     }
   }
 
-  /// Reads one element, and notes if it can't be kept exactly.
+  /// Reads one element, and notes what of it can't be kept: with `inexactValue` if something is lost, and with another
+  /// code if the element has what a value can't have.
   package func value(at index: Int, noting loss: inout JSONError?) -> FieldValue {
-    do {
-      return try FieldValue(json: self[index], exactly: true)
-    } catch {
-      loss = error
-      return value(at: index)
-    }
+    FieldValue.read(checked: self[index], noting: &loss)
   }
 
   /// Reads one element.
   package func value(at index: Int) -> FieldValue {
-    do {
-      return try FieldValue(json: self[index])
-    } catch {
-      // Every element was checked by the same parser.
-      preconditionFailure("element \(index) was valid before: \(error)")
-    }
+    var loss: JSONError?
+    return value(at: index, noting: &loss)
   }
 }
 
@@ -74,12 +68,21 @@ private struct ElementFinder: JSONHandler {
     var isChecked = false
   }
 
+  let isLenient: Bool
   /// Where the outermost value begins.
   private(set) var start = 0
   private(set) var ranges: [Range<Int>] = []
   private var elementStart = 0
   private var openings: [Opening] = []
   private var keys: [StringToken] = []
+
+  init(isLenient: Bool) { self.isLenient = isLenient }
+
+  mutating func exceedsLimit(
+    _ code: JSONError.Code, at offset: Int, in cursor: JSONCursor
+  ) throws(JSONError) {
+    if !isLenient { throw cursor.error(code, at: offset, JSONLimits.explanation(of: code)) }
+  }
 
   mutating func willRead(at offset: Int, depth: Int) {
     switch depth {
@@ -106,7 +109,7 @@ private struct ElementFinder: JSONHandler {
 
   mutating func endObject(in cursor: JSONCursor) throws(JSONError) {
     let opening = openings.removeLast()
-    if opening.isChecked {
+    if opening.isChecked, !isLenient {
       try cursor.checkKeys(keys[opening.keyCount...].map { cursor.text(of: $0) }, at: opening.offset)
     }
     keys.removeLast(keys.count - opening.keyCount)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A valid number in the text, which is finite as a `Double`. Its first digits are already converted.
+/// A valid number in the text. Its first digits are already converted.
 struct NumberToken {
   let range: Range<Int>
   let isNegative: Bool
@@ -12,6 +12,8 @@ struct NumberToken {
   let isExact: Bool
   /// The exponent of the power of ten by which an exact mantissa is to be multiplied.
   let exponent: Int
+  /// Whether it is finite as a `Double`.
+  var isFinite = true
 }
 
 extension JSONCursor {
@@ -48,13 +50,11 @@ extension JSONCursor {
       exponent = try readExponent()
     }
 
-    let token = NumberToken(
+    var token = NumberToken(
       range: start..<position, isNegative: isNegative, isInteger: isInteger, mantissa: digits.mantissa,
       isExact: digits.dropped == 0, exponent: exponent - fractionCount)
     // A number below 10^308 is finite. Only larger ones need the expensive conversion to find out.
-    if integerCount + exponent > 308, !double(of: token).isFinite {
-      throw error(.numberOutOfRange, at: start, "a number beyond the largest Double, about 1.8e308")
-    }
+    if integerCount + exponent > 308 { token.isFinite = double(of: token).isFinite }
     return token
   }
 

@@ -14,6 +14,11 @@ protocol JSONHandler {
   mutating func beginContainer(at offset: Int)
   mutating func endArray(in cursor: JSONCursor) throws(JSONError)
   mutating func endObject(in cursor: JSONCursor) throws(JSONError)
+  /// The value at `offset` is valid, but beyond a limit. By default this is an error; a handler that doesn't throw gets
+  /// `null` instead of the value.
+  mutating func exceedsLimit(
+    _ code: JSONError.Code, at offset: Int, in cursor: JSONCursor
+  ) throws(JSONError)
 }
 
 extension JSONHandler {
@@ -27,6 +32,11 @@ extension JSONHandler {
   mutating func beginContainer(at offset: Int) {}
   mutating func endArray(in cursor: JSONCursor) throws(JSONError) {}
   mutating func endObject(in cursor: JSONCursor) throws(JSONError) {}
+  mutating func exceedsLimit(
+    _ code: JSONError.Code, at offset: Int, in cursor: JSONCursor
+  ) throws(JSONError) {
+    throw cursor.error(code, at: offset, JSONLimits.explanation(of: code))
+  }
 }
 
 /// Reads one JSON text strictly by RFC 8259, and passes its parts to a handler.
@@ -71,10 +81,16 @@ struct JSONParser<Handler: JSONHandler> {
       switch byte {
       case UInt8(ascii: "\""):
         let token = try cursor.readString()
-        handler.string(token, in: cursor)
+        if isWithinDepth { handler.string(token, in: cursor) }
       case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
         let token = try cursor.readNumber()
-        handler.number(token, in: cursor)
+        if !isWithinDepth { break }
+        if token.isFinite {
+          handler.number(token, in: cursor)
+        } else {
+          try handler.exceedsLimit(.numberOutOfRange, at: token.range.lowerBound, in: cursor)
+          handler.null()
+        }
       case UInt8(ascii: "{"):
         try begin(.object)
         if cursor.byte == UInt8(ascii: "}") { return }
@@ -86,13 +102,13 @@ struct JSONParser<Handler: JSONHandler> {
         continue
       case UInt8(ascii: "t"):
         try cursor.readLiteral("true")
-        handler.bool(true)
+        if isWithinDepth { handler.bool(true) }
       case UInt8(ascii: "f"):
         try cursor.readLiteral("false")
-        handler.bool(false)
+        if isWithinDepth { handler.bool(false) }
       case UInt8(ascii: "n"):
         try cursor.readLiteral("null")
-        handler.null()
+        if isWithinDepth { handler.null() }
       default:
         throw cursor.unexpected(expecting: "a value")
       }
@@ -121,11 +137,11 @@ struct JSONParser<Handler: JSONHandler> {
       case (UInt8(ascii: "]"), .array):
         cursor.position += 1
         open.removeLast()
-        try handler.endArray(in: cursor)
+        if !endsTooDeep() { try handler.endArray(in: cursor) }
       case (UInt8(ascii: "}"), .object):
         cursor.position += 1
         open.removeLast()
-        try handler.endObject(in: cursor)
+        if !endsTooDeep() { try handler.endObject(in: cursor) }
       case (_, .array):
         throw cursor.unexpected(expecting: "',' or ']'")
       case (_, .object):
@@ -136,21 +152,29 @@ struct JSONParser<Handler: JSONHandler> {
   }
 
   private mutating func begin(_ container: Container) throws(JSONError) {
-    guard open.count < JSONLimits.depth else {
-      throw cursor.error(
-        .tooDeep, at: cursor.position,
-        "more than \(JSONLimits.depth) nested arrays and objects")
+    if open.count < JSONLimits.depth {
+      handler.beginContainer(at: cursor.position)
+    } else if open.count == JSONLimits.depth {
+      try handler.exceedsLimit(.tooDeep, at: cursor.position, in: cursor)
     }
-    handler.beginContainer(at: cursor.position)
     open.append(container)
     cursor.position += 1
     cursor.skipWhitespace()
   }
 
+  /// Whether the container that ended was too deep. A handler knows nothing of it, and gets `null` for the outermost one.
+  private mutating func endsTooDeep() -> Bool {
+    if open.count == JSONLimits.depth { handler.null() }
+    return open.count >= JSONLimits.depth
+  }
+
+  /// Whether the handler has been told of all open containers.
+  private var isWithinDepth: Bool { open.count <= JSONLimits.depth }
+
   private mutating func readKey(orElse expected: String) throws(JSONError) {
     guard cursor.byte == UInt8(ascii: "\"") else { throw cursor.unexpected(expecting: expected) }
     let token = try cursor.readString()
-    handler.key(token, in: cursor)
+    if isWithinDepth { handler.key(token, in: cursor) }
     cursor.skipWhitespace()
     guard cursor.byte == UInt8(ascii: ":") else { throw cursor.unexpected(expecting: "':'") }
     cursor.position += 1
@@ -162,4 +186,9 @@ struct JSONParser<Handler: JSONHandler> {
 enum JSONLimits {
   /// How deeply arrays and objects may be nested.
   static let depth = 512
+
+  static func explanation(of code: JSONError.Code) -> String {
+    code == .tooDeep
+      ? "more than \(depth) nested arrays and objects" : "a number beyond the largest Double, about 1.8e308"
+  }
 }

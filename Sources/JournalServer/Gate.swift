@@ -2,7 +2,6 @@ import CatalogModel
 import Foundation
 import HTTPServer
 import JSON
-import ViewerPage
 
 /// The parts of the server that do not depend on the journal: access control, sessions, the page's files and errors.
 ///

@@ -6,12 +6,12 @@ import JSON
 // Routes of the history: entries, histories, blame, differences, the timeline, and the stream of new entries.
 
 extension JournalAPI {
-  /// `GET /api/entries`: entries after `since` up to `until`, by default the newest first.
+  /// `GET /api/entries`: entries from `since` to `until`, by default the newest first.
   func entries(_ request: HTTPRequest) throws -> HTTPResponse {
     let parameters = try Parameters(
       request, allowing: ["since", "until", "order", "author", "note", "limit", "events"])
-    let since = try parameters.revision("since", else: .start, in: journal)
-    let until = try parameters.revision("until", else: .head(), in: journal)
+    let window = try journal.window(
+      since: try parameters.selector("since") ?? .start, until: try parameters.selector("until") ?? .head())
     let limit = try parameters.count("limit", else: 50, in: 1...500)
     let eventLimit = try parameters.count("events", else: Entry.listedEventCount, in: 0...1000)
     let author = parameters.text("author")?.lowercased()
@@ -27,9 +27,8 @@ extension JournalAPI {
     writer.key("entries")
     writer.beginArray()
     var unreadable: [(revision: Revision, error: JournalError)] = []
-    if since < until {
+    if var rest = window.revisions {
       let isNewestFirst = order == "newest"
-      var rest = since + 1...until
       var cursor = journal.entries(rest, newestFirst: isNewestFirst)
       while true {
         let revision = isNewestFirst ? rest.upperBound : rest.lowerBound

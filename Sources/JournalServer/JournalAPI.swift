@@ -4,7 +4,6 @@ import Foundation
 import HTTPServer
 import JSON
 import Locks
-import ViewerPage
 
 /// Handles requests about one journal. `openapi.json` describes them.
 ///

@@ -45,10 +45,16 @@ struct Parameters {
     return number
   }
 
+  /// A point in time.
+  func selector(_ name: String) throws(JournalError) -> RevisionSelector? {
+    guard let text = text(name) else { return nil }
+    return try RevisionSelector(text)
+  }
+
   /// The revision of a selector.
   func revision(_ name: String, else standard: RevisionSelector, in journal: CatalogJournal) throws
     -> Revision
   {
-    try journal.revision(at: try text(name).map { try RevisionSelector($0) } ?? standard)
+    try journal.revision(at: try selector(name) ?? standard)
   }
 }

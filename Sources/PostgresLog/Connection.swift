@@ -40,6 +40,10 @@ final class Connection: Sendable {
     var pending: Answer?
   }
 
+  /// The process of the server that has this connection's session, as whatever accepted the connection says.
+  let processID: Int
+  /// What marks this connection's session (``ServerAddress/connect()``).
+  let marker = String(UInt64.random(in: 0 ... .max), radix: 16)
   // Used only while the lock is held, and valid until `deinit`.
   private nonisolated(unsafe) let handle: OpaquePointer
   private let state = Lock(State())
@@ -83,6 +87,7 @@ final class Connection: Sendable {
       throw ServerFailure(.lost, "this process has too many open files")
     }
     self.socket = socket
+    processID = Int(unsafe PQbackendPID(handle))
     unsafe PQsetnonblocking(handle, 1)
   }
 

@@ -13,7 +13,7 @@ final class Listener: Sendable {
   private let known: Lock<Revision>
 
   init(_ address: ServerAddress, _ journal: [UInt8]) throws(ServerFailure) {
-    connection = try address.connect()
+    connection = try address.connect(isFirst: false)
     self.journal = journal
     do throws(ServerFailure) {
       try connection.run("LISTEN \(ServerLog.channel(journal))", within: ServerAddress.patience)

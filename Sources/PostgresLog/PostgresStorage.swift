@@ -25,7 +25,7 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
 
   /// Creates the log of a journal, and the tables if they are missing.
   package func create(in place: LogPlace) throws(JournalError) {
-    try changing { connection in
+    try changing { connection, _ in
       try Self.makeTables(connection)
       do {
         try connection.run(
@@ -47,14 +47,13 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
   ) throws(JournalError) -> ServerLog {
     try JournalError.translating {
       let (connection, settings) = try connect(access)
-      return try ServerLog(
-        connection, self, access, of: journal, after: first - 1, settings.durability)
+      return try ServerLog(connection, self, access, of: journal, after: first - 1, settings)
     }
   }
 
   /// Connects. For writing, it checks that the server keeps what it confirms.
-  func connect(_ access: LogAccess) throws -> (Connection, ServerSettings) {
-    let connection = try server.connect()
+  func connect(_ access: LogAccess, isFirst: Bool = true) throws -> (Connection, ServerSettings) {
+    let connection = try server.connect(isFirst: isFirst)
     let settings = try ServerSettings(of: connection)
     if access == .write { try use(settings, on: connection) }
     return (connection, settings)
@@ -64,14 +63,20 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
 
   package func journals() throws(JournalError) -> [JournalID] {
     try JournalError.translating {
-      let rows = try server.connect().run(
-        "SELECT journal FROM journal_logs ORDER BY journal", within: ServerAddress.patience)
+      let connection = try server.connect()
+      let rows = try connection.explaining { () throws(ServerFailure) in
+        try connection.run(
+          "SELECT journal FROM journal_logs ORDER BY journal", within: ServerAddress.patience)
+      }
+      if rows.count == 0, let obstacle = connection.obstacle {
+        throw JournalError(.permission, "this role sees no journal in \(address): \(obstacle)")
+      }
       return (0..<rows.count).compactMap { JournalID(bytes: rows.bytes($0, 0)) }
     }
   }
 
   package func begin(_ journal: JournalID) throws(JournalError) {
-    try changing { connection in
+    try changing { connection, _ in
       try Self.makeTables(connection)
       try connection.run(
         Schema.newLogIfMissing, [.uuid(journal.bytes), .bytes([])], within: ServerAddress.patience)
@@ -79,18 +84,23 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
   }
 
   package func finish(_ journal: JournalID, format: [UInt8]) throws(JournalError) {
-    try changing { connection in
+    // The node that shares has a connection already.
+    try changing(isFirst: false) { connection, settings in
       try connection.run(
-        Schema.finishLog, [.uuid(journal.bytes), .bytes(format)], within: ServerAddress.patience)
+        Schema.finishLog, [.uuid(journal.bytes), .bytes(format), settings.session(of: connection)],
+        within: ServerAddress.patience)
     }
   }
 
   package func format(of journal: JournalID) throws(JournalError) -> [UInt8] {
     try JournalError.translating {
-      let rows = try server.connect().run(
-        Schema.format, [.uuid(journal.bytes)], within: ServerAddress.patience)
+      let connection = try server.connect()
+      let rows = try connection.explaining { () throws(ServerFailure) in
+        try connection.run(Schema.format, [.uuid(journal.bytes)], within: ServerAddress.patience)
+      }
       guard rows.count == 1 else {
-        throw JournalError(.notFound, "there is no journal \(journal) in \(address)")
+        throw JournalError(
+          .notFound, "there is no journal \(journal) in \(address)\(connection.reason)")
       }
       return rows.bytes(0, 0)
     }
@@ -101,11 +111,15 @@ package struct PostgresStorage: LogStorage, SharedLogStorage {
   }
 
   /// Changes the tables. If the server waits for a standby before it confirms that, the error says so.
-  private func changing(_ body: (Connection) throws -> Void) throws(JournalError) {
+  private func changing(isFirst: Bool = true, _ body: (Connection, ServerSettings) throws -> Void)
+    throws(JournalError)
+  {
     try JournalError.translating {
-      let (connection, settings) = try connect(.write)
-      do { try body(connection) } catch let error as ServerFailure where error.kind == .lost {
-        guard let warning = settings.durability.warning else { throw error }
+      let (connection, settings) = try connect(.write, isFirst: isFirst)
+      do { try body(connection, settings) } catch let error as ServerFailure {
+        guard error.kind == .lost, let warning = settings.durability.warning else {
+          throw connection.explained(error)
+        }
         throw JournalError(.unreachable, "the server did not confirm the change; \(warning)")
       }
     }

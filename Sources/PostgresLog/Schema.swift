@@ -47,6 +47,27 @@ enum Schema {
       key: "journal, digest, piece"),
   ]
 
+  // MARK: The session
+
+  /// The setting that marks the session of a connection.
+  static let marker = "journal.session"
+  static let markerValue = "current_setting('\(marker)', true)"
+  /// At this level, the server says when a commit does not wait for its standby.
+  static let messageLevel = "warning"
+
+  /// A condition that fails with state 22P02 unless the session is the one of a parameter
+  /// (``ServerSettings/session(of:)``): a connection's own, with the settings that make its commits durable. Neither a
+  /// pooler nor another client has changed it since it was checked.
+  static func isOwn(_ parameter: String) -> String {
+    let session = """
+      concat_ws(' ', \(markerValue), coalesce(current_setting('synchronous_commit', true), ''),
+        coalesce(current_setting('client_min_messages', true), '\(messageLevel)'))
+      """
+    return "CAST(CASE WHEN \(session) = \(parameter) THEN 'on' ELSE 'session ' || \(session) END AS boolean)"
+  }
+
+  // MARK: Logs
+
   static let newLog = statement(
     "new_log", "INSERT INTO journal_logs (journal, format, revision) VALUES ($1, $2, $3)")
 
@@ -59,7 +80,8 @@ enum Schema {
     ON CONFLICT (journal) DO NOTHING
     """)
 
-  static let finishLog = statement("finish_log", "UPDATE journal_logs SET format = $2 WHERE journal = $1")
+  static let finishLog = statement(
+    "finish_log", "UPDATE journal_logs SET format = $2 WHERE journal = $1 AND \(isOwn("$3"))")
 
   static let format = statement("format", "SELECT format FROM journal_logs WHERE journal = $1")
 
@@ -77,7 +99,8 @@ enum Schema {
   /// Appends entries to a journal ($1) after a revision ($2), up to another ($3): numbers ($4), digests ($5), bytes
   /// ($6). One statement is one transaction and one round trip. No row is returned if the newest entry is not $2 with
   /// the digest $8. That digest is not compared if it is not known, or if $2 comes before the first entry ($9). If the
-  /// table has not taken all entries, the statement divides by zero, so that nothing of it is done.
+  /// table has not taken all entries, the statement divides by zero, so that nothing of it is done. $10 is the session
+  /// (``isOwn(_:)``).
   static let append = statement("append", append(notifying: "pg_notify($7, $3::text)"))
 
   /// The same for engines without notifications.
@@ -92,7 +115,7 @@ enum Schema {
   private static func append(notifying: String) -> String {
     """
     WITH moved AS (
-      UPDATE journal_logs SET revision = $3 WHERE journal = $1 AND revision = $2
+      UPDATE journal_logs SET revision = $3 WHERE \(isOwn("$10")) AND journal = $1 AND revision = $2
         AND ($2 = $9 OR EXISTS (
           SELECT 1 FROM journal_entries WHERE journal = $1 AND revision = $2 AND digest = $8))
       RETURNING journal),
@@ -169,7 +192,8 @@ enum Schema {
   /// Locks a journal's row. In the same transaction, later statements see all entries up to the returned revision.
   static let lock = statement("lock", "SELECT revision FROM journal_logs WHERE journal = $1 FOR UPDATE")
 
-  static let touch = statement("touch", "UPDATE journal_logs SET revision = revision WHERE journal = $1")
+  static let touch = statement(
+    "touch", "UPDATE journal_logs SET revision = revision WHERE journal = $1 AND \(isOwn("$2"))")
 
   static let byteCount = statement(
     "byte_count",

@@ -52,8 +52,8 @@ struct ServerAddress: Sendable, CustomStringConvertible {
     self.settings = settings.map { ($0.name, $0.value) }
   }
 
-  /// Connects.
-  func connect() throws(ServerFailure) -> Connection {
+  /// Connects, without making settings.
+  func open() throws(ServerFailure) -> Connection {
     // These are defaults. Settings of the address, the environment and service files replace them.
     let usual = [
       ("application_name", "journal"),
@@ -66,50 +66,8 @@ struct ServerAddress: Sendable, CustomStringConvertible {
       ("tcp_user_timeout", "20000"),
     ]
     let named = Set(Connection.allSettings(settings).filter { !$0.value.isEmpty }.map(\.name))
-    let connection = try Connection(
-      [("client_encoding", "UTF8")] + usual.filter { !named.contains($0.0) } + settings)
-    try Self.makeSettings(connection)
-    // With a stricter level, transactions that wait for each other would fail instead.
-    try connection.run(
-      "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED", within: Self.patience)
-    return connection
+    return try Connection([("client_encoding", "UTF8")] + usual.filter { !named.contains($0.0) } + settings)
   }
-
-  /// Makes the settings that the server knows. It would report each unknown one in its log.
-  private static func makeSettings(_ connection: Connection) throws(ServerFailure) {
-    let values = sessionSettings.map { "('\($0.name)', '\($0.value)')" }.joined(separator: ", ")
-    do throws(ServerFailure) {
-      try connection.run(
-        "SELECT set_config(known.name, wanted.value, false) FROM (VALUES \(values)) AS wanted (name, value) "
-          + "JOIN pg_settings AS known ON known.name = wanted.name", within: patience)
-    } catch {
-      guard error.kind == .refused else { throw error }
-      // Other engines may not have this view.
-      for setting in sessionSettings {
-        _ = try? connection.run("SET \(setting.name) = \(setting.value)", within: patience)
-      }
-    }
-  }
-
-  private static let sessionSettings: [(name: String, value: String)] = [
-    // Each statement has its own time limit in this module. With a timeout of its own, the server would report a commit
-    // as done that no standby has confirmed.
-    ("statement_timeout", "0"), ("lock_timeout", "0"), ("idle_session_timeout", "0"),
-    ("transaction_timeout", "0"),
-    // A server that was told not to wait for the standby says so in a warning.
-    ("client_min_messages", "warning"),
-    // All reads are by primary key. Without statistics, the server would collect the rows of a piece with a bitmap and
-    // then sort them.
-    ("enable_bitmapscan", "off"),
-    // A node that is paused during its turn must not block the others.
-    ("idle_in_transaction_session_timeout", "5000"),
-    // A session that waits for a lock ends soon after its node has given up. Otherwise such sessions would use up the
-    // server's connections while a standby is away. From PostgreSQL 14 on.
-    ("client_connection_check_interval", "5000"),
-    // The server ends the session of a machine that has disappeared, and gives back its lock, within half a minute.
-    ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "3"),
-    ("tcp_user_timeout", "20000"),
-  ]
 
   /// The time limit for an answer that needs no flush.
   static var patience: Duration { .seconds(10) }

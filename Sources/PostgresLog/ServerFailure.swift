@@ -32,6 +32,14 @@ struct ServerFailure: Error, Sendable {
   /// The failure of a change where transactions may only read.
   static var readOnly: ServerFailure { ServerFailure(.refused, state: "25006", "") }
 
+  /// The failure of a connection whose session other clients use too.
+  static var sharedSession: ServerFailure {
+    ServerFailure(.refused, state: "26000", "another connection can get this one's session")
+  }
+
+  /// The failure of a connection whose statements reach different servers. This state is not PostgreSQL's.
+  static var balanced: ServerFailure { ServerFailure(.refused, state: "balanced", "") }
+
   /// Whether the server has ended the transaction because of another one, so that it may succeed if it is repeated.
   var isTransient: Bool { state == "40001" || state == "40P01" }
 
@@ -44,19 +52,29 @@ struct ServerFailure: Error, Sendable {
     case "25006":
       JournalError(
         .unreachable,
-        "the server allows only reading: it is a standby, or default_transaction_read_only is on for the server, the "
-          + "database or the role; name the primary, or set that to off")
+        "the server allows only reading: it is a standby, perhaps one that a load balancer has chosen, or "
+          + "default_transaction_read_only is on for the server, the database or the role; name the primary, or set that "
+          + "to off")
     case "42P01":
       JournalError(
         .notFound,
         "this role finds no journals in this database; share one first, or check the role's search_path and its USAGE "
           + "on the schema: \(message)")
-    // A prepared statement exists already, or does not exist any more.
-    case "42P05", "26000":
+    case "3F000":
+      JournalError(.notFound, "the role's search_path has no schema for the tables: \(message)")
+    // A prepared statement exists already, or does not exist any more, or the session is not the one that was checked.
+    case "42P05", "26000", "22P02":
       JournalError(
         .unsafeSettings,
-        "the session has changed, as behind a pooler that pools transactions; connect to the server itself, or let the "
-          + "pooler pool sessions: \(message)")
+        "this node does not have a session of the server to itself, as behind a pooler that pools transactions or "
+          + "statements; connect to the server itself, or let the pooler pool sessions (PgBouncer: pool_mode = session): "
+          + message)
+    case Self.balanced.state:
+      JournalError(
+        .unsafeSettings,
+        "a load balancer sends the statements of one session to different servers, and a standby may lack what the "
+          + "primary has confirmed; connect to the primary itself, or turn load balancing off (Pgpool-II: "
+          + "load_balance_mode = off)")
     case _ where isTransient:
       JournalError(
         .outOfResources,

@@ -41,7 +41,7 @@ extension ServerLog: SharedLog {
         ], within: Self.writingPatience)
       guard rows[1].count == 1 else {
         throw ServerFailure(
-          .refused,
+          .refused, state: "42501",
           "this role can't lock the journal's row in journal_logs: row-level security hides it, or it is missing"
         )
       }
@@ -68,7 +68,7 @@ extension ServerLog: SharedLog {
   func confirm() throws(JournalError) {
     try using { connection in
       let count = connection.warningCount
-      try connection.run(Schema.touch, [.uuid(journal)], within: Self.writingPatience)
+      try connection.run(Schema.touch, [.uuid(journal), session], within: Self.writingPatience)
       if connection.warningCount > count {
         throw ServerFailure(.lost, "the server did not wait for its standby")
       }

@@ -17,6 +17,8 @@ final class ServerLog: EntryLog {
   private let storage: PostgresStorage
   private let access: LogAccess
   let durability: Durability
+  /// What statements that commit demand of the session.
+  let session: Connection.Parameter
   private let id: JournalID
   /// The same as the server stores it.
   let journal: [UInt8]
@@ -50,13 +52,14 @@ final class ServerLog: EntryLog {
   ///   each other.
   init(
     _ connection: Connection, _ storage: PostgresStorage, _ access: LogAccess, of journal: JournalID,
-    after start: Revision, _ durability: Durability
+    after start: Revision, _ settings: ServerSettings
   ) throws {
     self.connection = connection
     self.storage = storage
     self.start = start
     self.access = access
-    self.durability = durability
+    durability = settings.durability
+    session = settings.session(of: connection)
     id = journal
     self.journal = journal.bytes
     channel = Self.channel(journal.bytes)
@@ -75,12 +78,12 @@ final class ServerLog: EntryLog {
       throw JournalError(
         .damaged,
         "this role does not find the tables of journals in the server's database; check its search_path and its USAGE "
-          + "on the schema, or whether they were dropped: \(error.message)")
+          + "on the schema, or whether they were dropped: \(error.message)\(connection.reason)")
     }
     guard rows.count == 1 else {
       throw JournalError(
         .damaged,
-        "the server's database has no log of the journal \(journal), or row-level security hides it from this role",
+        "the server's database has no log of the journal \(journal), or row-level security hides it from this role\(connection.reason)",
         revision: 1)
     }
     let (newest, stored) = (rows.integer(0, 0), rows.isNull(0, 1) ? start : rows.integer(0, 1))
@@ -96,12 +99,16 @@ final class ServerLog: EntryLog {
       throw JournalError(
         .damaged,
         "on the server, journal_logs ends with entry \(newest), and this role sees no entry after \(stored) in "
-          + "journal_entries: row-level security hides rows, or they are missing", revision: stored + 1)
+          + "journal_entries: row-level security hides rows, or they are missing\(connection.reason)",
+        revision: stored + 1)
     }
     return newest
   }
 
   deinit { close() }
+
+  /// The error of calls after ``close()``, which a node calls to connect again.
+  private static var closed: JournalError { JournalError(.closed, "the connection was replaced") }
 
   /// In a message and in the server's memory, an entry takes several times its size.
   var limits: LogLimits { LogLimits(appendByteCount: 128 << 20, spareByteCount: 0) }
@@ -116,7 +123,7 @@ final class ServerLog: EntryLog {
     _ range: ClosedRange<Revision>, newestFirst: Bool,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) {
-    guard calls.enter() else { throw JournalError.closed() }
+    guard calls.enter() else { throw Self.closed }
     defer { calls.leave() }
     let last = access == .read ? min(range.upperBound, shown.revision) : range.upperBound
     guard range.lowerBound <= last else { return }
@@ -129,7 +136,7 @@ final class ServerLog: EntryLog {
     var isFirst = true
     while true {
       // Closing waits for this call.
-      if calls.isClosed { throw JournalError.closed() }
+      if calls.isClosed { throw Self.closed }
       let rows = try JournalError.translating {
         if let received { return received }
         return try connection.retrying { () throws(ServerFailure) -> Rows in
@@ -203,7 +210,7 @@ final class ServerLog: EntryLog {
   ) throws(JournalError) -> Revision {
     try entering {
       if access == .read {
-        guard let newest = shown.wait(after: revision, atMost: time) else { throw JournalError.closed() }
+        guard let newest = shown.wait(after: revision, atMost: time) else { throw Self.closed }
         return newest
       }
       if time <= .zero { return try Self.newest(of: journal, connection) }
@@ -212,11 +219,11 @@ final class ServerLog: EntryLog {
         return listener
       }
       // The log may have been closed before there was a listener to interrupt.
-      guard let listener, !calls.isClosed else { throw JournalError.closed() }
+      guard let listener, !calls.isClosed else { throw Self.closed }
       do {
         return try listener.newest(after: revision, waitingAtMost: time) { turn.withLock { $0.newest } }
       } catch {
-        throw calls.isClosed ? JournalError.closed() : error
+        throw calls.isClosed ? Self.closed : error
       }
     }
   }
@@ -244,7 +251,7 @@ final class ServerLog: EntryLog {
   func append(
     _ entries: [SealedEntry], after revision: Revision, meanwhile: () -> Void
   ) throws(AppendFailure) {
-    guard calls.enter() else { throw .refused(.closed()) }
+    guard calls.enter() else { throw .refused(Self.closed) }
     defer { calls.leave() }
     guard isWriting.withLock({ $0 }) else { throw .refused(.logIsReadOnly()) }
     guard let last = entries.last else { return }
@@ -287,7 +294,7 @@ final class ServerLog: EntryLog {
       } catch { return error }
     default: break
     }
-    return failure.journalError
+    return connection.explained(failure).journalError
   }
 
   /// Why an append has changed nothing.
@@ -305,7 +312,7 @@ final class ServerLog: EntryLog {
       JournalError(
         .permission,
         "the server did not change this journal's row in journal_logs, although the entries follow its newest one: "
-          + "row-level security or a trigger prevents it. Nothing was written"))
+          + "row-level security or a trigger prevents it. Nothing was written\(connection.reason)"))
   }
 
   /// - Returns: false if the entries do not follow the newest entry.
@@ -316,7 +323,7 @@ final class ServerLog: EntryLog {
     let values: [Connection.Parameter] = [
       .uuid(journal), .integer(revision), .integer(last), .integers(entries.map(\.revision)),
       .manyBytes(entries.map(\.digest.bytes)), .manyBytes(entries.map(\.bytes)), .text(channel),
-      .bytes(digest?.bytes ?? []), .integer(digest == nil ? revision : start),
+      .bytes(digest?.bytes ?? []), .integer(digest == nil ? revision : start), session,
     ]
     let byteCount = entries.reduce(0) { $0 + $1.bytes.count }
     return try turn.withLock { turn throws(ServerFailure) in
@@ -387,15 +394,15 @@ final class ServerLog: EntryLog {
 
   /// Calls `body` with the connection that stores images. Each of its statements is a transaction.
   func storingImages(_ body: (Connection) throws -> Void) throws(JournalError) {
-    guard calls.enter() else { throw JournalError.closed() }
+    guard calls.enter() else { throw Self.closed }
     defer { calls.leave() }
     try images.withLock { images throws(JournalError) in
       do throws(JournalError) {
         try JournalError.translating {
-          let connection = try images ?? storage.connect(.write).0
+          let connection = try images ?? storage.connect(.write, isFirst: false).0
           images = connection
           let count = connection.warningCount
-          try body(connection)
+          do { try body(connection) } catch let error as ServerFailure { throw connection.explained(error) }
           if connection.warningCount > count {
             throw ServerFailure(.lost, "the server did not wait for its standby")
           }
@@ -408,9 +415,13 @@ final class ServerLog: EntryLog {
   }
 
   private func entering<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
-    guard calls.enter() else { throw JournalError.closed() }
+    guard calls.enter() else { throw Self.closed }
     defer { calls.leave() }
-    do throws(JournalError) { return try JournalError.translating(body) } catch {
+    do throws(JournalError) {
+      return try JournalError.translating {
+        do { return try body() } catch let error as ServerFailure { throw connection.explained(error) }
+      }
+    } catch {
       // An error ends the transaction, and with it the turn.
       giveTurnBack()
       throw error

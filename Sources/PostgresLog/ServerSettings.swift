@@ -130,6 +130,11 @@ struct ServerSettings: Sendable {
     return ["local", "remote_write"].contains(value) ? "on" : value
   }
 
+  /// What the statements that commit demand of a connection's session (``Schema/isOwn(_:)``).
+  func session(of connection: Connection) -> Connection.Parameter {
+    .text("\(connection.marker) \(sessionSynchronousCommit ?? "") \(Schema.messageLevel)")
+  }
+
   /// How commits are made durable.
   var durability: Durability { Durability(summary: summary, warning: warning) }
 

@@ -13,6 +13,10 @@ import Testing
         let date = try #require(Timestamp("2001-01-01T00:00:00Z")?.date)
         try journal.commit(by: "ana", date: date) { try $0.addItem(kind: "find") }
         try journal.close()
+        for name in ["FORMAT", "HEAD"] {
+          try FileManager.default.setAttributes(
+            [.modificationDate: date], ofItemAtPath: "\(path)/\(name)")
+        }
         // The clock is years ahead of the newest entry, but not of the entry that the first verb makes.
         for (name, count) in [("first", 1), ("second", 0)] {
           let result = try run(journalPath, ["tag", path, name] + options)
@@ -24,6 +28,24 @@ import Testing
           if options.isEmpty { #expect(error.split(separator: "\n").count == count, "\(error)") }
         }
       }
+    }
+  }
+
+  /// The next commit warned that its date is years ahead.
+  @Test func anImportOfOldDataSaysNothingOfTheClock() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Old.journal")
+      let journal = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+      let date = try #require(Timestamp("2001-01-01T00:00:00Z")?.date)
+      try journal.commit(by: "ana", date: date) { try $0.addItem(kind: "find") }
+      try journal.close()
+      let result = try run(journalPath, ["tag", path, "imported"])
+      #expect(result.code == 0 && result.error.isEmpty, "\(String(decoding: result.error, as: UTF8.self))")
+      // In the process that imports, too.
+      let memory = try CatalogJournal.inMemory()
+      try memory.commit(date: date) { try $0.addItem(kind: "find") }
+      #expect(try memory.commit { try $0.addItem(kind: "find") }.clockWarning == nil)
+      try memory.close()
     }
   }
 

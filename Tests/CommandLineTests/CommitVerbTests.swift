@@ -3,6 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
+/// A compiler of C, if there is one.
+private let compiler = ["cc", "clang", "gcc"].first { (try? run($0, ["--version"]))?.code == 0 }
+
 /// Entries made on the command line.
 @Suite struct CommitVerbTests {
   private func commit(_ path: String, _ json: String, _ options: String...) throws -> Outcome {
@@ -160,6 +163,75 @@ import Testing
       #expect(try journal("log", path, "--json").output.split(separator: "\n").count == 3)
     }
   }
+
+  #if os(Linux)
+    /// The message named only the failure, so a script made the entry twice.
+    @Test(.enabled(if: compiler != nil, "a compiler makes the library with the failing call"))
+    func anEntryIsPrintedIfClosingFails() throws {
+      try withJournal { folder, path in
+        let source = try write(
+          Data(
+            #"""
+            #define _GNU_SOURCE
+            #include <dlfcn.h>
+            #include <errno.h>
+            #include <string.h>
+            #include <stdio.h>
+            #include <unistd.h>
+            static int count;
+            static int fails(int file) {
+              char link[64], name[4096];
+              snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+              ssize_t length = readlink(link, name, sizeof name - 1);
+              name[length < 0 ? 0 : length] = 0;
+              // The first flush is that of opening, the second that of closing.
+              return strstr(name, "/HEAD") != NULL && ++count > 1;
+            }
+            int fsync(int file) {
+              if (fails(file)) return errno = EIO, -1;
+              return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(file);
+            }
+            int fdatasync(int file) {
+              if (fails(file)) return errno = EIO, -1;
+              return ((int (*)(int))dlsym(RTLD_NEXT, "fdatasync"))(file);
+            }
+            """#.utf8), "fail.c", folder)
+        let library = folder.path("fail.so")
+        let built = try run(
+          try #require(compiler), ["-shared", "-fPIC", "-o", library, source.path, "-ldl"])
+        #expect(built.code == 0, "\(String(decoding: built.error, as: UTF8.self))")
+        let events = try write(
+          Data(#"[{"operation":"add","changes":{"kind":"book"}}]"#.utf8), "events.json", folder)
+        let update = try write(
+          Data(#"[{"operation":"update","entity":"item:1","changes":{"attributes":{"a":1}}}]"#.utf8),
+          "update.json", folder)
+        #expect(try journal("commit", path, events.path).code == 0)
+        #expect(try journal("commit", path, update.path).code == 0)
+        var entry = 2
+        for words in [
+          ["commit", path, events.path], ["commit", path, events.path, "--json"],
+          ["restore", path, "item:1", "--at", "1"], ["revert", path, "3", "--json"],
+          ["undo", path], ["redo", path, "--json"], ["tag", path, "here"], ["tag", path, "there", "--json"],
+          ["tag", path, "here", "--delete"],
+        ] {
+          entry += 1
+          let result = try run(journalPath, words, environment: ["LD_PRELOAD": library])
+          let (output, error) = (
+            String(decoding: result.output, as: UTF8.self), String(decoding: result.error, as: UTF8.self)
+          )
+          #expect(
+            try journal("log", path, "-n1", "--json").output.contains("\"revision\":\(entry),"), "\(words)")
+          #expect(result.code == 3, "\(words): \(error)")
+          #expect(error.contains("entry \(entry) was committed, but "), "\(words): \(error)")
+          #expect(error.contains("HEAD"), "\(words): \(error)")
+          let shown =
+            words[0] == "tag" ? words[2] : words.contains("--json") ? ":\(entry)," : "entry \(entry)"
+          #expect(output.contains(shown), "\(words): \(output)")
+        }
+        #expect(try journal("verify", path).code == 0)
+      }
+    }
+  #endif
 
   /// The exit code said that the journal could not be written, although the entry was in it.
   @Test func anEntryIsNamedIfItsResultCanNotBePrinted() throws {

@@ -305,6 +305,34 @@ import Testing
     }
   }
 
+  /// It said "has 3 entries of 1 that were acknowledged".
+  @Test func salvageNeverHasMoreEntriesThanItCounts() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      #expect(try journal("init", path).code == 0)
+      let events = Data(#"[{"operation":"add","changes":{"kind":"book"}}]"#.utf8)
+      var heads: [Data] = []
+      for _ in 1...3 {
+        #expect(try run(journalPath, ["commit", path], input: events).code == 0)
+        heads.append(try Data(contentsOf: URL(filePath: path + "/HEAD")))
+      }
+      let copy = folder.path("Copy.journal")
+      try FileManager.default.copyItem(atPath: path, toPath: copy)
+      func salvaged(_ name: String, _ sources: String...) throws -> String {
+        let result = try run(journalPath, ["salvage"] + sources + ["--to", folder.path(name)])
+        return String(decoding: result.output, as: UTF8.self).components(separatedBy: "\n")[0]
+      }
+      #expect(
+        try salvaged("A.journal", path).hasSuffix("A.journal has 3 entries of 3 that were acknowledged"))
+      try heads[0].write(to: URL(filePath: path + "/HEAD"))
+      #expect(try salvaged("B.journal", path).hasSuffix("has 3 entries, 1 or more of them acknowledged"))
+      #expect(try salvaged("C.journal", path, copy).hasSuffix("has 3 entries of 3 that were acknowledged"))
+      // Of a pruned history, the entries before its base do not count.
+      #expect(try journal("prune", copy, "--before", "2").code == 0)
+      #expect(try salvaged("D.journal", copy).hasSuffix("has 2 entries of 2 that were acknowledged"))
+    }
+  }
+
   /// The entries of one copy used to be left out without a word, with exit code 0.
   @Test func salvageNamesACopyThatHasAnotherHistory() throws {
     try withTemporaryFolder { folder in

@@ -83,17 +83,19 @@ import Testing
       let opened = try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal")))
       let entry = try #require(try entries(of: opened).first { $0.note == "mode" })
       #expect(entry.events.map(\.change) == [.update(RecordChanges(set: ["mode": .string("100755")]))])
-      #expect(Set(entry.metadata.keys) == ["git.commit", "import.source"])
+      // A later commit is earlier.
+      #expect(Set(entry.metadata.keys) == ["git.authored", "git.commit", "git.date", "import.source"])
     }
   }
 
   @Test func aDateEarlierThanThePreviousOneIsKeptSeparately() throws {
     try withTemporaryFolder { folder in
       let repository = try makeOddRepository(folder.path("repository"))
-      _ = try journal("import", folder.path("J.journal"), "git", repository.path)
+      _ = try journal("import", folder.path("J.journal"), "git", repository.path, "--dates", "author")
       let opened = try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal")))
       let all = try entries(of: opened)
       let index = try #require(all.firstIndex { $0.note == "back in time" })
+      #expect(all[index].metadata["git.committed"] == "2017-07-12T23:09:25.000000Z")
       #expect(all[index].date == all[index - 1].date)
       #expect(all[index].metadata["git.date"] == "2017-07-12T23:09:20.000000Z")
     }

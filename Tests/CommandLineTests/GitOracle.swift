@@ -46,9 +46,9 @@ struct GitOracle {
     return contents
   }
 
-  /// Hash, author, seconds and message of each commit of the first-parent line, oldest first.
+  /// Hash, author, the seconds of both dates and message of each commit of the first-parent line, oldest first.
   func headers() throws -> [[String]] {
-    let format = "--format=format:%H%x00%an%x00%at%x00%B%x01"
+    let format = "--format=format:%H%x00%an%x00%ct%x00%at%x00%B%x01"
     let output = try git(path, "log", "--first-parent", "--reverse", "--encoding=UTF-8", format)
     return output.parts(endingWith: 1).map { part in
       part.split(separator: 0, omittingEmptySubsequences: false)
@@ -68,8 +68,11 @@ func revisions(of journal: CatalogJournal, _ oracle: GitOracle) throws -> [(comm
   for header in try oracle.headers() {
     if let entry = entries[header[0]] {
       revision = entry.revision
-      let date = entry.metadata["git.date"].flatMap { Timestamp($0)?.date } ?? entry.date
-      #expect([entry.author, "\(Int(date.timeIntervalSince1970))", entry.note] == Array(header[1...]))
+      func seconds(_ key: String) -> String? {
+        entry.metadata[key].flatMap { Timestamp($0) }.map { "\($0.microseconds / 1_000_000)" }
+      }
+      let date = seconds("git.date") ?? "\(Int(entry.date.timeIntervalSince1970))"
+      #expect([entry.author, date, seconds("git.authored") ?? "", entry.note] == Array(header[1...]))
     }
     line.append((header[0], revision))
   }

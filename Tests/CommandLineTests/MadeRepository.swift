@@ -28,14 +28,17 @@ struct MadeRepository {
   /// - Parameters:
   ///   - later: the seconds since the previous commit.
   ///   - merging: a branch that becomes the second parent.
+  ///   - authored: the author's date, if not five seconds before the other.
+  ///   - committed: the committer's date.
   mutating func commit(
     _ message: String, on branch: String = "main", from start: String? = nil, merging: String? = nil,
-    by author: String = "Ana", later: Int = 60, _ changes: [Change] = []
+    by author: String = "Ana", later: Int = 60, authored: String? = nil, committed: String? = nil,
+    _ changes: [Change] = []
   ) {
     seconds += later
     line("commit refs/heads/\(branch)")
-    line("author \(author) <ana@example.com> \(seconds) +0200")
-    line("committer Git <git@example.com> \(seconds + 5) +0000")
+    line("author \(author) <ana@example.com> \(authored ?? "\(seconds) +0200")")
+    line("committer Git <git@example.com> \(committed ?? "\(seconds + 5) +0000")")
     data(Data(message.utf8))
     if let start {
       line("from refs/heads/\(start)")
@@ -79,7 +82,7 @@ struct MadeRepository {
 
   /// Writes what was added since the last call.
   mutating func write() throws {
-    try git(path, "fast-import", "--quiet", "--force", input: stream)
+    try git(path, "fast-import", "--quiet", "--force", "--date-format=raw-permissive", input: stream)
     stream = Data()
     written.formUnion(new)
     new = []

@@ -5,7 +5,7 @@ import LogbookModel
 import TestSupport
 
 /// A journal under load: 64 threads move money and write pages, and 8 read states of random revisions, of which each must
-/// have all the money. Layers are written and merged meanwhile.
+/// have all the money. Layers are written and merged, and snapshots taken and dropped meanwhile.
 ///
 /// Each second, or later if little was done by then, it prints
 /// "sample REVISION READS RESIDENT-BYTES LAYER-BYTES LAYERS DESCRIPTORS". The descriptors of LevelDB's tables
@@ -43,6 +43,9 @@ struct LoadedBank: Sendable {
         try read(journal, &random)
         readCount.withLock { $0 += 1 }
       }
+    }
+    start(Self.writerCount + Self.readerCount) { _ in
+      try journal.dropSnapshot(at: journal.takeSnapshot().revision)
     }
     for sample in 1...seconds {
       // On a busy machine, a second may not be enough for a load.

@@ -7,6 +7,7 @@
 // - JOURNAL threads: uses a journal in a process that can create no threads (`ThreadShortage`).
 // - follow JOURNAL REVISION: prints each entry after REVISION as it comes (`EntryPrinter`).
 // - count JOURNAL COUNT: commits COUNT times and prints the system's counters (`CountedCommits`).
+// - fork JOURNAL: forks while the journal is open (`ForkedJournal`).
 // - short JOURNAL: follows the journal without a free file descriptor (`ShortFollower`).
 // - bank NODE NAME THREADS FIRST-TURN SEED: runs a node of a shared journal (`BankNode`).
 // - load JOURNAL SECONDS SEED: writes and reads a journal from many threads (`LoadedBank`).
@@ -55,6 +56,12 @@ if CommandLine.arguments.count == 5, CommandLine.arguments[1] == "load",
   let url = URL(fileURLWithPath: CommandLine.arguments[2], isDirectory: true)
   do {
     try LoadedBank(url: url, seconds: seconds, seed: seed).run()
+    exit(0)
+  } catch { fail("\(error)") }
+}
+if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "fork" {
+  do {
+    try ForkedJournal.run(URL(fileURLWithPath: CommandLine.arguments[2], isDirectory: true))
     exit(0)
   } catch { fail("\(error)") }
 }

@@ -155,6 +155,75 @@ extension Battery {
       }
     }
 
+    /// Where the exchange fails only at the end, as where a program guards the folder.
+    @Test(arguments: [EXDEV, EINVAL, EBUSY], [true, false])
+    func anErasureOrPruningWhoseLastStepFailsLeavesTheSnapshots(_ number: Int32, isErasure: Bool) throws {
+      var random = SeededGenerator()
+      try withFolderInMemory { folder in
+        let pages = try Pages(in: folder, count: 3, &random)
+        let before = try snapshots(of: pages.url)
+        #expect(!before.isEmpty)
+        let hook: FileHook = { operation in
+          operation.kind == .rename && operation.path.hasSuffix("entries.new/entries")
+            ? .fail(number) : .proceed
+        }
+        let error = #expect(throws: JournalError.self) {
+          if isErasure {
+            try erase(at: pages.url, hook: hook)
+          } else {
+            try Journal<Logbook>.prune(
+              before: .head(back: 3), at: pages.url, options: JournalOptions(fileHook: hook))
+          }
+        }
+        #expect(error?.code == .io, "\(String(describing: error))")
+        #expect(try snapshots(of: pages.url) == before)
+        let names = try FileManager.default.contentsOfDirectory(atPath: pages.url.path)
+        #expect(Set(names) == ["FORMAT", "HEAD", "entries", "images", "snapshots"])
+        let again = try Journal<Logbook>.open(at: pages.url)
+        #expect(again.head == pages.head && again.snapshotProblems.isEmpty)
+        #expect(try again.verify(deep: true).isSound)
+        try again.close()
+      }
+    }
+
+    /// A container's image is such a layer. The work was done first, and the snapshots were removed.
+    @Test(.enabled(if: Mount.isOverlayPossible, "only the superuser can mount an overlay"))
+    func aJournalInALowerLayerOfAnOverlayIsErasedOnceItWasCopied() throws {
+      var random = SeededGenerator()
+      try withTemporaryFolder { folder in
+        try Mount.withOverlay(in: folder.path) { lower, merged in
+          let pages = try Pages(in: lower, count: 3, &random)
+          let before = try snapshots(of: pages.url)
+          try Mount.overlay(in: folder.path) {
+            let url = URL(fileURLWithPath: "\(merged)/\(pages.url.lastPathComponent)")
+            for rewrite in [
+              { _ = try Journal<Logbook>.erase([.page(2)], at: url, reason: "by law") },
+              { _ = try Journal<Logbook>.prune(before: .head(back: 3), at: url) },
+            ] {
+              let error = #expect(throws: JournalError.self) { try rewrite() }
+              #expect(error?.code == .io && error?.message.contains("copy the journal with cp -a") == true)
+              #expect(try snapshots(of: url) == before)
+              let names = try FileManager.default.contentsOfDirectory(atPath: url.path)
+              #expect(Set(names) == ["FORMAT", "HEAD", "entries", "images", "snapshots"])
+            }
+            let copy = url.appendingPathExtension("copy")
+            try FileManager.default.copyItem(at: url, to: copy)
+            try FileManager.default.removeItem(at: url)
+            try FileManager.default.moveItem(at: copy, to: url)
+            try Journal<Logbook>.erase([.page(2)], at: url, reason: "by law")
+            try check(pages, [2], false, at: url, "the copy")
+            let again = try Journal<Logbook>.open(at: url)
+            #expect(try again.verify(deep: true).isSound)
+            try again.close()
+          }
+        }
+      }
+    }
+
+    private func snapshots(of url: URL) throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: url.appending(path: "snapshots").path).sorted()
+    }
+
     @Test(arguments: ["erasing 1 -5", "erasing 1 0", "erasing 1 9223372036854775807", "erasing 0 1", ""])
     func aRecordOfAnErasureThatCanNotBeReadIsNamed(_ start: String) throws {
       var random = SeededGenerator()
@@ -230,6 +299,7 @@ extension Battery {
         for word in pages.words[2]! where !word.hasPrefix("image") {
           #expect(found.range(of: Data(word.utf8)) != nil, "\(place): \(word) is gone")
         }
+        #expect(try snapshots(of: url) == snapshots(of: pages.url), "\(place)")
         return false
       }
       #expect(head.revision == pages.head.revision + 1, "\(place)")

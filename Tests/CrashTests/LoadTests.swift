@@ -6,7 +6,8 @@ import Testing
 @testable import Journaling
 
 extension Battery {
-  /// Many threads write and read the past in one process (`CrashChild`), while layers are written and merged.
+  /// Many threads write and read the past in one process (`CrashChild`), while layers are written and merged, and
+  /// snapshots taken and dropped.
   @Suite struct LoadTests {
     private struct Sample {
       let revision, readCount, residentByteCount, layerByteCount, layerCount, descriptorCount: Int
@@ -57,6 +58,11 @@ extension Battery {
         let journal = try Journal<Logbook>.open(at: url, mode: .readOnly)
         #expect(try journal.verify(deep: true).problems.map(\.description) == [])
         #expect(Bank.balances(in: journal.state).reduce(0, +) == Bank.accountCount * Bank.balance)
+        // Dropped snapshots used to take the checkpoints of all layers before them.
+        let distances = stride(from: 1, through: journal.head.revision, by: 97).map {
+          $0 - journal.chain.start(atOrBefore: $0).revision
+        }
+        #expect(try #require(distances.max()) < 2_048)
         try journal.close()
       }
     }

@@ -54,12 +54,15 @@ import Testing
   }
 
   @Test func aClockIsComparedWithTheDatesOfOtherEntries() {
-    func warning(_ given: Int64?, after previous: Int64?, now: Int64) -> ClockWarning? {
+    func warning(
+      _ given: Int64?, after previous: Int64?, written: Int64? = nil, now: Int64
+    ) -> ClockWarning? {
       let head = Head(
         revision: previous == nil ? 0 : 1, timestamp: Timestamp(microseconds: (previous ?? 0) * 1_000_000),
         digest: .zero)
       return CommitClock(
         given.map { Timestamp(microseconds: $0 * 1_000_000) }, after: head,
+        lastWrite: { written.map { Timestamp(microseconds: $0 * 1_000_000) } },
         now: Timestamp(microseconds: now * 1_000_000)
       ).warning
     }
@@ -72,6 +75,12 @@ import Testing
     #expect(warning(nil, after: 5 * year, now: 5 * year - 2) == .behind(seconds: 2))
     #expect(warning(6 * day, after: nil, now: 5 * day) == nil)
     #expect(warning(6 * day + 1, after: nil, now: 5 * day) == .ahead(seconds: Double(day + 1)))
+    // The journal is old, and not the clock wrong.
+    #expect(warning(nil, after: 2 * year, written: 5 * year, now: 6 * year) == nil)
+    #expect(
+      warning(nil, after: 2 * year, written: 5 * year, now: 7 * year) == .ahead(seconds: Double(2 * year)))
+    #expect(
+      warning(6 * day + 1, after: nil, written: 6 * day, now: 5 * day) == .ahead(seconds: Double(day + 1)))
     // Imported entries may have any earlier date.
     #expect(warning(5 * year, after: 2 * year, now: 50 * year) == nil)
     #expect(warning(-5 * year, after: nil, now: 50 * year) == nil)

@@ -91,6 +91,28 @@ import Testing
     #expect(error.cause is CBORError, "\(what)")
   }
 
+  /// Opening does not read the contents of checkpoints. Only `verify(deep:)` used to read them.
+  @Test func verificationReadsTheContentsOfCheckpoints() throws {
+    var entries = Documented.entries
+    // A digest of 31 bytes.
+    entries[3][110] = 0x2F
+    entries[3].removeLast()
+    try withDocumentedJournal(entries: entries) { url in
+      // HEAD has not seen that entry.
+      let file = url.appending(path: "HEAD")
+      var head = try Data(contentsOf: file)
+      head.replaceSubrange(0..<68, with: Data(count: 68))
+      try head.write(to: file)
+      let journal = try Journal<Ledger>.open(at: url, mode: .readOnly)
+      #expect(journal.head.revision == 4)
+      for deep in [false, true] {
+        let problems = try journal.verify(deep: deep).problems
+        #expect(problems.first?.code == .damaged && problems.first?.revision == 4, "\(problems)")
+      }
+      try journal.close()
+    }
+  }
+
   @Test func aNumberThatIsNoOperationIsRefused() throws {
     var entries = Documented.entries
     // 256, whose low byte is the operation of an add.

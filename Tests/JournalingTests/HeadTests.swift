@@ -43,6 +43,28 @@ import Testing
     #expect(writes == 21 && flushes >= (flushesAlways ? 21 : 3))
   }
 
+  /// A HEAD that was cut stayed short, and a slot beyond its end did not count.
+  @Test(arguments: [68, 1_000, 4_096 + 30, 8_192 + 68, 12_287, 20_000])
+  func aHEADOfAnotherSizeIsWrittenWholeByTheNextWriter(_ byteCount: Int) throws {
+    try withLedger { journal, url in
+      try journal.commit { try $0.open(owner: "Ana") }
+      try journal.close()
+      let file = url.appending(path: "HEAD")
+      var bytes = try Data(contentsOf: file)
+      #expect(bytes.count == 12_288)
+      bytes = bytes.prefix(byteCount) + Data(count: max(byteCount - bytes.count, 0))
+      try bytes.write(to: file)
+      let again = try Journal<Ledger>.open(at: url)
+      #expect(try Data(contentsOf: file).count == 12_288)
+      try again.commit { try $0.open(owner: "Bob") }
+      try again.close()
+      let whole = try Data(contentsOf: file)
+      #expect(whole.count == 12_288)
+      let mark = try HeadFile.read(JournalFolder(url, hook: nil), id: again.id)
+      #expect(mark.revision == 2)
+    }
+  }
+
   /// The control: with two slots, a mark during a flush goes to the confirmed slot.
   @Test(arguments: [3, 2]) func onlyWithThreeSlotsAPowerLossDuringAFlushLeavesTheConfirmedMark(
     _ slotCount: Int

@@ -302,9 +302,9 @@ import Testing
     }
   }
 
-  @Test func unknownFilesAreRefused() throws {
+  @Test func conflictedCopiesAreRefused() throws {
     try withFilledLedger { url in
-      for name in ["notes.txt", "entries/notes.txt"] {
+      for name in ["HEAD (1)", "entries/CURRENT (1)"] {
         let file = url.appendingPathComponent(name)
         try Data().write(to: file)
         let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url) }

@@ -90,19 +90,146 @@ import Testing
   }
 
   /// It also said to restore the journal from a backup, although nothing was missing.
-  @Test func aForeignFileInTheLogsFolderIsOnlyToBeMoved() throws {
+  @Test func aConflictedCopyInTheLogsFolderIsOnlyToBeMoved() throws {
     try withClosedJournal { url, _ in
-      let foreign = url.appending(path: "entries/foo")
+      let foreign = url.appending(path: "entries/000006 (conflicted copy 2026-11-28).log")
       try Data().write(to: foreign)
       let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url, mode: .readOnly) }
       #expect(error?.code == .notAJournal && error?.message.contains("move it elsewhere") == true)
       let diagnosis = try Journal<Ledger>.diagnose(url)
       #expect(!diagnosis.opens && diagnosis.provenRevision == 2)
       #expect(diagnosis.findings.count == 1)
-      #expect(diagnosis.findings.first?.path?.hasSuffix("/entries/foo") == true)
+      #expect(diagnosis.findings.first?.path == foreign.path)
       #expect(diagnosis.findings.allSatisfy { $0.advice.hasPrefix("Move foreign files elsewhere") })
       try FileManager.default.removeItem(at: foreign)
       try expectWhole(url)
+    }
+  }
+
+  private static let conflictedCopies = [
+    "HEAD (Ana's conflicted copy 2026-11-28)", "HEAD-DESKTOP-7", "FORMAT (1)", "entries 2",
+    "images.sync-conflict-20261128-101500-ABCDEFG", "entries/CURRENT (conflicted copy 2026-11-28 101500)",
+    "entries/000005.sync-conflict-20261128-101500-ABCDEFG.ldb", "entries/MANIFEST-000004_conflict-20261128",
+    "entries/000006 (SFConflict ana@example.com 2026-11-28-10-15-00).log",
+    "images/\(String(repeating: "a0", count: 32)) (1)", "snapshots/0000000000000001-DESKTOP-7.plist",
+  ]
+
+  /// Two machines may have written to the journal, so which copy is the right one is not known.
+  @Test(arguments: conflictedCopies)
+  func aConflictedCopyOfTheJournalsFilesStopsItAndIsNamed(_ name: String) throws {
+    try withClosedJournal { url, _ in
+      let place = url.appending(path: name)
+      try Data("HEAD".utf8).write(to: place)
+      for mode in [Journal<Ledger>.Mode.readOnly, .follow, .readWrite] {
+        let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url, mode: mode) }
+        #expect(error?.code == .notAJournal && error?.path == place.path)
+        #expect(error?.message.contains("move it elsewhere") == true)
+      }
+      #expect(try Data(contentsOf: place) == Data("HEAD".utf8))
+      try FileManager.default.removeItem(at: place)
+      try expectWhole(url)
+    }
+  }
+
+  private static let foreign = [
+    ".directory", ".nfs000000000012a4b500000001", ".fuse_hidden0000000300000002", ".HEAD.swp", "4913",
+    "HEAD~",
+    "README.txt", ".stfolder/", "lost+found/", ".goutputstream-1A2B3C", ".syncthing.HEAD.tmp", "notes.new",
+    "CURRENT.bak",
+  ]
+
+  /// The journal used not to open.
+  @Test func filesOfOtherProgramsAreReportedAndStayThroughEverythingThatRemovesFiles() throws {
+    let notices = Lock<[JournalNotice]>([])
+    let options = JournalOptions { notice in notices.withLock { $0.append(notice) } }
+    try withClosedJournal { url, folder in
+      var names = ["", "entries/", "images/", "snapshots/"].flatMap { part in Self.foreign.map { part + $0 } }
+      names.removeAll { $0 == "notes.new" }
+      for name in names {
+        let place = url.appending(path: name)
+        if name.hasSuffix("/") {
+          try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
+          try Data("inside".utf8).write(to: place.appending(path: "inside"))
+        } else {
+          try Data(name.utf8).write(to: place)
+        }
+      }
+      func expectForeignFiles() throws {
+        for name in names {
+          let place = url.appending(path: name)
+          let file = name.hasSuffix("/") ? place.appending(path: "inside") : place
+          let expected = name.hasSuffix("/") ? "inside" : name
+          #expect(try String(contentsOf: file, encoding: .utf8) == expected)
+        }
+      }
+      for mode in [Journal<Ledger>.Mode.readOnly, .follow] {
+        let reader = try Journal<Ledger>.open(at: url, mode: mode, options: options)
+        #expect(reader.state.accounts.map(\.row.owner) == ["Ana", "Bob"])
+        let verified = try reader.verify(deep: true)
+        #expect(verified.isSound && verified.problems.count == names.count)
+        try reader.close()
+      }
+      let found = notices.withLock { $0 }.filter { $0.cause?.code == .notAJournal }
+      #expect(
+        found.count == 2 && found.allSatisfy { $0.level == .warning && $0.message.contains(".HEAD.swp") })
+      let writer = try Journal<Ledger>.open(at: url)
+      try writer.commit { try $0.open(owner: "Eve") }
+      try writer.takeSnapshot()
+      try writer.close()
+      try expectForeignFiles()
+      try Journal<Ledger>.prune(before: .revision(2), at: url)
+      try expectForeignFiles()
+      let again = try Journal<Ledger>.open(at: url)
+      try again.commit { try $0.open(owner: "Fay") }
+      try again.takeSnapshot()
+      #expect(try again.verify(deep: true).isSound)
+      let backup = folder.appending(path: "Backup.journal")
+      try again.backup(to: backup)
+      try again.close()
+      try expectForeignFiles()
+      let copied = try listing(backup).map { ($0 as NSString).lastPathComponent }
+      #expect(Set(copied).isDisjoint(with: Self.foreign.map { $0.replacing("/", with: "") }))
+      let diagnosis = try Journal<Ledger>.diagnose(url)
+      #expect(diagnosis.isSound && diagnosis.findings.count == names.count)
+      let named = diagnosis.findings.first { $0.path?.hasSuffix("entries/CURRENT.bak") == true }
+      #expect(named?.message.contains("written by another LevelDB, goleveldb") == true)
+    }
+  }
+
+  /// Opening a database moves its log into a table, which is compressed. Nothing was missing, but the journal was called
+  /// damaged, and salvage found no entry.
+  @Test(arguments: PlainLevelDB.all)
+  func aJournalThatAnotherLevelDBHasOpenedIsWhole(_ other: PlainLevelDB) throws {
+    try withClosedJournal { url, folder in
+      #expect(try other.look(at: url.appending(path: "entries").path) == 3)
+      let salvaged = folder.appending(path: "Salvaged.journal")
+      #expect(try Journal<Ledger>.salvage([url], to: salvaged).isWhole)
+      let reader = try Journal<Ledger>.open(at: url, mode: .follow)
+      try reader.backup(to: folder.appending(path: "Backup.journal"))
+      try reader.close()
+      try expectWhole(folder.appending(path: "Backup.journal"))
+      try expectWhole(url)
+      #expect(try other.look(at: url.appending(path: "entries").path) == 4)
+      #expect(try Journal<Ledger>.open(at: url, mode: .readOnly).verify(deep: true).isSound)
+    }
+  }
+
+  @Test(.enabled(if: plyvelIsInstalled, "python3-plyvel is missing"), arguments: ["", "db.compact_range()"])
+  func aJournalThatPlyvelHasOpenedIsWhole(_ command: String) throws {
+    try withClosedJournal { url, _ in
+      for count in [3, 4] {
+        try run(
+          "python3", "-c",
+          """
+          import plyvel, sys
+          db = plyvel.DB(sys.argv[1])
+          assert len(list(db)) == \(count)
+          \(command)
+          db.close()
+          """, url.appending(path: "entries").path)
+        if count == 3 { try expectWhole(url) }
+      }
+      #expect(try Journal<Ledger>.open(at: url, mode: .readOnly).verify(deep: true).isSound)
     }
   }
 
@@ -336,15 +463,20 @@ import Testing
 
   private func copyByLinks(_ url: URL, to copy: URL) throws { try run("cp", "-al", url.path, copy.path) }
 
-  private func run(_ words: String...) throws {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = words
-    process.environment = [
-      "PATH": "/usr/bin:/bin", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1",
-    ]
-    try process.run()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "\(words)")
-  }
+  private func run(_ words: String...) throws { #expect(try succeeds(words), "\(words)") }
+}
+
+private let plyvelIsInstalled: Bool = (try? succeeds(["python3", "-c", "import plyvel"])) == true
+
+/// Runs a program, and returns whether it succeeds.
+private func succeeds(_ words: [String]) throws -> Bool {
+  let process = Process()
+  process.executableURL = URL(filePath: "/usr/bin/env")
+  process.arguments = words
+  process.environment = [
+    "PATH": "/usr/bin:/bin", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1",
+  ]
+  try process.run()
+  process.waitUntilExit()
+  return process.terminationStatus == 0
 }

@@ -66,6 +66,13 @@ extension [UInt8] {
     seal(block)
   }
 
+  /// Changes the bytes of the second block, and corrects its checksum.
+  mutating func forgeBytes(_ change: (inout ArraySlice<UInt8>) -> Void) {
+    let block = dataBlocks()[1]
+    change(&self[block])
+    seal(block)
+  }
+
   /// The ranges of the data blocks, as the index gives them, without the type and the checksum behind each.
   private func dataBlocks() -> [Range<Int>] {
     var position = count - 48

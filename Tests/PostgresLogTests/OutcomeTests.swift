@@ -1,5 +1,6 @@
 import Foundation
 import Journaling
+import Locks
 import LogbookModel
 import PostgresLog
 import TestSupport
@@ -43,6 +44,37 @@ struct OutcomeTests: SharedLogbook {
       // The server rolled the first attempt back only if it had got the append without its commit.
       let tried = try pair.sql("SELECT last_value FROM tried WHERE is_called")
       #expect(tried == (isInTurn && !isStored ? "2\n" : "1\n"))
+    }
+  }
+
+  /// A commit that connects again ends the wait for new entries, which used to be reported as that of a closed journal.
+  @Test func aNodeWhoseConnectionIsReplacedDoesNotSayThatItsJournalIsClosed() throws {
+    try withProxy { proxy, through, server, folder in
+      try share(at: through, in: folder)
+      let notices = Lock<[String]>([])
+      let options = JournalOptions { notice in notices.withLock { $0.append(notice.description) } }
+      let node = try nodes(1, at: through, in: folder, options: Self.trying(for: .zero, options))[0]
+      try node.commit { try $0.write(2, "second") }
+      // The listener.
+      try ask(atMost: 3000) {
+        try server.sql(
+          "SELECT count(*) > 1 FROM pg_stat_activity WHERE datname = '\(database(at: through))'") == "t\n"
+      }
+      let lost = #expect(throws: JournalError.self) {
+        try node.commit { draft in
+          proxy.cut(before: message("append"))
+          // The next connections are refused.
+          proxy.redirect(to: 1)
+          try draft.write(2, "third")
+        }
+      }
+      #expect(lost?.code == .outcomeUnknown, "\(String(describing: lost))")
+      ask(atMost: 3000) { notices.withLock { $0.contains { $0.contains("can't be followed") } } }
+      let found = notices.withLock { $0 }
+      #expect(found.contains { $0.contains("can't be followed") }, "\(found)")
+      #expect(
+        !found.contains { $0.contains("has been closed") }, "\(found)")
+      try node.close()
     }
   }
 

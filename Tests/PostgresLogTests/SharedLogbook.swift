@@ -27,11 +27,13 @@ struct NearAndFar {
   }
 }
 
-/// Tries appends again for as long as a killed server takes to come back on a busy machine.
-private struct PatientSharing: LogSharing {
+/// Tries appends again for a while.
+private struct TimedSharing: LogSharing {
+  let retryTime: Duration
+
   func storage(at address: String) throws(JournalError) -> any SharedLogStorage {
     var storage = try PostgresStorage(address)
-    storage.retryTime = .seconds(600)
+    storage.retryTime = retryTime
     return storage
   }
 }
@@ -39,9 +41,12 @@ private struct PatientSharing: LogSharing {
 extension SharedLogbook {
   static var options: JournalOptions { JournalOptions().sharingThroughPostgres() }
 
-  static var patientOptions: JournalOptions {
-    var options = JournalOptions()
-    options.sharing = PatientSharing()
+  /// Tries appends again for as long as a killed server takes to come back on a busy machine.
+  static var patientOptions: JournalOptions { trying(for: .seconds(600)) }
+
+  static func trying(for time: Duration, _ options: JournalOptions = JournalOptions()) -> JournalOptions {
+    var options = options
+    options.sharing = TimedSharing(retryTime: time)
     return options
   }
 

@@ -225,6 +225,110 @@ struct TableTests: SharedLogbook {
     }
   }
 
+  /// The command in an error, which an administrator can run.
+  private func remedy(in error: JournalError?) throws -> String {
+    let message = error?.message ?? ""
+    return String(try #require(message.firstMatch(of: /; run (.*)$/), "\(message)").output.1)
+  }
+
+  /// The database is named `DB`, and the role `APP`.
+  @Test(arguments: [
+    "ALTER ROLE APP SET search_path = ''", "ALTER ROLE APP SET search_path = nowhere, \"$user\"",
+    "ALTER DATABASE DB SET search_path = ''", "ALTER ROLE APP IN DATABASE DB SET search_path = pg_catalog",
+    "REVOKE USAGE ON SCHEMA public FROM PUBLIC", "ALTER TABLE journal_logs ENABLE ROW LEVEL SECURITY",
+    "ALTER TABLE journal_entries ENABLE ROW LEVEL SECURITY",
+    "ALTER TABLE journal_logs ENABLE ROW LEVEL SECURITY; ALTER TABLE journal_images ENABLE ROW LEVEL SECURITY;"
+      + "CREATE POLICY reading ON journal_logs FOR SELECT USING (true)",
+  ])
+  func whatHidesTheTablesIsNamedWithTheCommandThatHelps(_ obstacle: String) throws {
+    try withShared { server, address, folder in
+      let (name, own) = try makeRole(on: server, for: address)
+      try server.sql(
+        """
+        GRANT SELECT, INSERT, UPDATE ON journal_logs TO \(name);
+        GRANT SELECT, INSERT ON journal_entries, journal_images, journal_image_pieces TO \(name);
+        \(obstacle.replacing("APP", with: name).replacing("DB", with: database(at: address)))
+        """, at: address)
+      let url = folder.url.appending(path: "Own.journal")
+      func use() throws {
+        if !FileManager.default.fileExists(atPath: url.path) { try Journal<Logbook>.join(own, at: url) }
+        let journal = try Journal<Logbook>.open(at: url, options: Self.options)
+        defer { try? journal.close() }
+        try journal.commit { try $0.write(2, "second") }
+      }
+      let found = error(of: use)
+      try server.sql(try remedy(in: found), at: address)
+      try use()
+    }
+  }
+
+  /// A schema that comes first and lacks the tables matters to none of this.
+  @Test func withoutASchemaForTheTablesSharingSaysHowToNameOne() throws {
+    let server = try PostgresServer.shared.get()
+    let address = try server.makeDatabase()
+    try withTemporaryFolder { folder in
+      try server.sql("ALTER DATABASE \(database(at: address)) SET search_path = ''")
+      let found = error { try share(at: address, in: folder) }
+      #expect(found?.code == .notFound, "\(String(describing: found))")
+      try server.sql(try remedy(in: found))
+      let url = folder.url.appending(path: "Node0.journal")
+      try Journal<Logbook>.share(at: url, on: address)
+      try server.sql(
+        "CREATE SCHEMA first; ALTER ROLE journal IN DATABASE \(database(at: address)) SET search_path = first, public",
+        at: address)
+      defer { _ = try? server.sql("ALTER ROLE journal IN DATABASE \(database(at: address)) RESET ALL") }
+      let journals = try nodes(2, at: address, in: folder)
+      try journals[1].commit { try $0.write(2, "second") }
+      for journal in journals { try journal.close() }
+      #expect(
+        try server.sql("SELECT count(*) FROM pg_class WHERE relname = 'journal_logs'", at: address) == "1\n")
+    }
+  }
+
+  /// Each of them would matter to statements that rely on the server's defaults.
+  @Test func theSettingsOfARoleChangeNothing() throws {
+    try withShared { server, address, folder in
+      let (name, own) = try makeRole(on: server, for: address)
+      try server.sql(
+        """
+        GRANT SELECT, INSERT, UPDATE ON journal_logs TO \(name);
+        GRANT SELECT, INSERT ON journal_entries, journal_images, journal_image_pieces TO \(name);
+        ALTER TABLE journal_entries ENABLE ROW LEVEL SECURITY;
+        CREATE POLICY everything ON journal_entries USING (true);
+        DO $$ DECLARE setting record; BEGIN
+          FOR setting IN SELECT known.name, wanted.value FROM (VALUES
+            ('statement_timeout', '200'), ('lock_timeout', '1'), ('idle_in_transaction_session_timeout', '1'),
+            ('idle_session_timeout', '200'), ('transaction_timeout', '200'), ('synchronous_commit', 'local'),
+            ('default_transaction_isolation', 'serializable'), ('default_transaction_deferrable', 'on'),
+            ('client_min_messages', 'error'), ('client_encoding', 'LATIN1'), ('datestyle', 'German'),
+            ('intervalstyle', 'iso_8601'), ('timezone', 'Asia/Kathmandu'), ('bytea_output', 'escape'),
+            ('standard_conforming_strings', 'off'), ('backslash_quote', 'off'), ('array_nulls', 'off'),
+            ('row_security', 'off'), ('exit_on_error', 'on'), ('extra_float_digits', '-15'),
+            ('quote_all_identifiers', 'on'), ('transform_null_equals', 'on'), ('enable_indexscan', 'off'),
+            ('plan_cache_mode', 'force_custom_plan'), ('force_parallel_mode', 'on'), ('debug_parallel_query', 'on'))
+            AS wanted (name, value) JOIN pg_settings AS known ON lower(known.name) = wanted.name
+          LOOP EXECUTE format('ALTER ROLE \(name) SET %I = %L', setting.name, setting.value); END LOOP;
+        END $$
+        """, at: address)
+      let url = folder.url.appending(path: "Own.journal")
+      try Journal<Logbook>.join(own, at: url)
+      let journal = try Journal<Logbook>.open(at: url, options: Self.options)
+      let near = try nodes(1, at: address, in: folder)[0]
+      let bytes = Data((0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+      let image = try journal.blobs.add(bytes)
+      var runs = 0
+      try journal.commit { draft in
+        runs += 1
+        if runs == 1 { try near.commit { try $0.write(3, "near") } }
+        try draft.write(2, "zwölf", blob: image)
+      }
+      try near.catchUp()
+      #expect(runs == 2 && near.head == journal.head && near.head.revision == 3)
+      #expect(try near.blobs.data(of: image) == bytes)
+      for node in [near, journal] { try node.close() }
+    }
+  }
+
   /// The reason used to be that a SELECT can't be executed.
   @Test func aDatabaseThatAllowsOnlyReadingIsRefusedWithTheSettingThatSaysSo() throws {
     try withShared { server, address, folder in

@@ -20,6 +20,36 @@ package enum Mount {
     return made ?? false
   }
 
+  /// Whether an overlay file system can be mounted.
+  package static let isOverlayPossible: Bool = {
+    let made = try? withTemporaryFolder { folder in
+      try withOverlay(in: folder.path) { _, _ in try overlay(in: folder.path) { true } }
+    }
+    return made ?? false
+  }()
+
+  /// Makes the layers of an overlay in memory while `body` runs: the lower one can be filled before ``overlay(in:_:)``.
+  package static func withOverlay<Result>(
+    in folder: String, _ body: (_ lower: String, _ merged: String) throws -> Result
+  ) throws -> Result {
+    let layers = "\(folder)/layers"
+    try FileManager.default.createDirectory(atPath: layers, withIntermediateDirectories: true)
+    return try with(["-t", "tmpfs", "-o", "size=64m", "none"], at: layers) {
+      for name in ["lower", "upper", "work"] {
+        try FileManager.default.createDirectory(
+          atPath: "\(layers)/\(name)", withIntermediateDirectories: true)
+      }
+      return try body("\(layers)/lower", try point(in: folder))
+    }
+  }
+
+  /// Mounts the overlay while `body` runs.
+  package static func overlay<Result>(in folder: String, _ body: () throws -> Result) throws -> Result {
+    let layers = "\(folder)/layers"
+    let options = "lowerdir=\(layers)/lower,upperdir=\(layers)/upper,workdir=\(layers)/work"
+    return try with(["-t", "overlay", "-o", options, "none"], at: try point(in: folder), body)
+  }
+
   /// Makes an empty file system in a file, and returns the file's path.
   package static func make(_ kind: String, in folder: String) throws -> String {
     let image = "\(folder)/image"

@@ -245,7 +245,7 @@ package final class PostgresServer: Sendable {
   }
 
   /// The system gives none of these to outgoing connections, so that a server that was killed can start there again.
-  private static func freePort() throws -> Int {
+  package static func freePort() throws -> Int {
     for _ in 0..<1000 {
       let port = UInt16.random(in: 10_000..<20_000)
       let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

@@ -14,6 +14,7 @@ enum RowName: String, CaseIterable, Codable {
   case replay
   case replayUpdates = "replay-updates"
   case asOf = "as-of"
+  case asOfDrop = "as-of-drop"
   case history
   case historyPart = "history-part"
   case snapshotWrite = "snapshot-write"

@@ -95,10 +95,18 @@ final class HeadFile: Sendable {
   /// Opens HEAD for marking.
   /// - Parameter slotCount: fewer in a test that shows that fewer are not enough.
   init(_ folder: JournalFolder, id: JournalID, slotCount: Int = Slot.count) throws(JournalError) {
-    let file = try folder.root.file(Self.name, .updating)
-    let (mark, slot) = try Self.readSlots(file, id: id)
-    // A killed process may have left marks that are not flushed yet.
-    try file.flush()
+    var file = try folder.root.file(Self.name, .updating)
+    var (mark, slot) = try Self.readSlots(file, id: id)
+    if try file.byteCount() == Slot.count * Slot.stride {
+      // A killed process may have left marks that are not flushed yet.
+      try file.flush()
+    } else {
+      // The file was cut. A mark in place would not bring back its zeros.
+      try folder.root.write(Self.name, Self.contents(mark, id: id))
+      try folder.root.flush()
+      file = try folder.root.file(Self.name, .updating)
+      slot = 0
+    }
     self.id = id
     self.folder = folder.root
     found = mark

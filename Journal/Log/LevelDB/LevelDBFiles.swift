@@ -2,14 +2,11 @@ import Files
 
 /// The files of LevelDB in the folder of a journal.
 enum LevelDBFiles {
-  /// Fails if a required file is missing, or if there is a file that is not LevelDB's.
+  /// Fails if a required file is missing.
   static func check(_ place: LogPlace) throws(JournalError) {
     let root = place.folder.root
     for name in ["HEAD", "entries"] where try root.status(of: name) == nil {
       throw JournalError(.damaged, "\(name) is missing; restore it from a backup", path: root.path(of: name))
-    }
-    try JournalFolder.checkNames(in: place.entries()) { name, kind in
-      kind == .file && (isKnown(name) || name == HistoryBase.fileName)
     }
   }
 
@@ -33,7 +30,7 @@ enum LevelDBFiles {
   }
 
   /// Whether a name is that of a LevelDB file.
-  private static func isKnown(_ name: String) -> Bool {
+  static func isKnown(_ name: String) -> Bool {
     if ["CURRENT", "LOCK", "LOG", "LOG.old"].contains(name) { return true }
     if name.hasPrefix("MANIFEST-") { return isNumber(name.dropFirst(9)) }
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)

@@ -13,6 +13,8 @@ package struct LevelDBStorage: LogStorage {
 
   package func create(in place: LogPlace) throws(JournalError) { try LevelDBLog.create(in: place) }
 
+  package func isFile(_ name: String) -> Bool { LevelDBFiles.isKnown(name) }
+
   package func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog {
     try LevelDBFiles.check(place)
     switch access {

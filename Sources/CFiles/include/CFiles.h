@@ -41,6 +41,9 @@ typedef struct {
   uint64_t link_count;
 } cfiles_status;
 
+/// The id of this process, without a system call except the first after a fork.
+int cfiles_process(void);
+
 /// The folder argument that makes a name relative to the process's current folder.
 int cfiles_current_folder(void);
 

@@ -42,6 +42,9 @@ extension ArchiveNode {
   /// An `NSData`.
   public static func data(_ data: Data) -> ArchiveNode { ArchiveNode(content: .bare(.bytes([UInt8](data)))) }
 
+  /// An `NSData`.
+  package static func data(_ bytes: [UInt8]) -> ArchiveNode { ArchiveNode(content: .bare(.bytes(bytes))) }
+
   /// An `NSMutableData`.
   public static func mutableData(_ data: Data) -> ArchiveNode {
     ArchiveNode(.mutableData, ["NS.data": .bytes([UInt8](data))])

@@ -5,6 +5,9 @@ struct GraphWriter {
   /// All nodes met so far. This keeps them alive, so their identifiers stay unique.
   private var nodes: [ArchiveNode] = []
   private var writtenCount = 0
+  /// The numbers of long bytes in fields, by their place in memory. Fields with the same array share one object of the
+  /// property list.
+  private var dataNumbers: [UInt: Int] = [:]
   /// The current depth of nested lists.
   private var depth = 0
   /// How many more nodes and list elements may be written. After that, nodes become nil and lists end.
@@ -49,7 +52,14 @@ struct GraphWriter {
     case .unsigned(let integer): return try Int(writer.value(integer).number)
     case .float(let float): return try writer.list.float(float)
     case .real(let real): return try writer.list.real(real)
-    case .bytes(let bytes): return try writer.list.data(bytes)
+    case .bytes(let bytes):
+      guard bytes.count > 64 else { return try writer.list.data(bytes) }
+      // The nodes keep the array alive, so no other one has its place.
+      let place = unsafe bytes.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+      if let number = dataNumbers[place] { return number }
+      let number = try writer.list.data(bytes)
+      dataNumbers[place] = number
+      return number
     case .text(let text): return try writer.list.string(text)
     case .list(let elements):
       // This is the only recursion here: plain lists are not nested deeply.

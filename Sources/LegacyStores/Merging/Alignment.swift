@@ -5,13 +5,15 @@ import Foundation
 ///
 /// Elements of most files have no identity, so they are matched by contents and position:
 /// 1. by key, if they have one;
-/// 2. by equal contents; equal elements are matched in order;
+/// 2. by equal contents; equal elements are matched in order, first with those of their own list and class;
 /// 3. with items that were added in the journal and exported; see ``ExportedElements``;
 /// 4. by an identifier or a name that is unique on both sides;
 /// 5. by position between two matched elements, if they share some content or there is only one on each side;
 /// 6. by similarity among the rest.
 ///
-/// So inserting, moving or removing an element does not change others, and an edited element stays the same item.
+/// So inserting, moving or removing an element does not change others, and an edited element stays the same item. The
+/// class of an edited element may only differ if it was renamed, split or joined: if the files no longer have the old
+/// class, or have not had the new one before.
 struct Alignment {
   /// The index of the row for each item of the store, or nil for a new item.
   private(set) var rows: [Int?]
@@ -25,6 +27,8 @@ struct Alignment {
   private let store: LegacyStore
   private let memory: ImportMemory
   private var taken: [Bool]
+  /// The classes of the earlier elements, and of those of the store.
+  private let (oldClasses, newClasses): (Set<String>, Set<String>)
 
   /// - Parameters:
   ///   - blobs: the blobs of each item's images.
@@ -38,8 +42,17 @@ struct Alignment {
     self.memory = memory
     rows = Array(repeating: nil, count: store.items.count)
     taken = Array(repeating: false, count: memory.rows.count)
+    oldClasses = Set(memory.rows.map(\.className))
+    newClasses = Set(store.items.map(\.className))
     matchKeys()
-    matchContents(fingerprints)
+    matchContents(memory.rows.map(\.fingerprint), fingerprints)
+    var known: [Int: [String: FieldValue]] = [:]
+    if rows.contains(where: { $0 == nil }), taken.contains(false) {
+      for (index, row) in memory.rows.enumerated() where !taken[index] && row.key == nil {
+        known[index] = try attributes(row)
+      }
+      matchReclassified(known, catalog)
+    }
     // An export may give a new item the key of a deleted one.
     let unknown = store.items.indices.filter { index in
       guard let row = rows[index].map({ memory.rows[$0] }) else { return true }
@@ -48,10 +61,6 @@ struct Alignment {
     exported = ExportedElements.items(of: unknown, in: store, blobs, catalog, memory)
     for index in exported.keys { rows[index] = nil }
     if rows.contains(where: { $0 == nil }), taken.contains(false) {
-      var known: [Int: [String: FieldValue]] = [:]
-      for (index, row) in memory.rows.enumerated() where !taken[index] && row.key == nil {
-        known[index] = try attributes(row)
-      }
       matchNames(known)
       matchPlaces(known)
       matchLikeness(known)
@@ -92,25 +101,61 @@ struct Alignment {
     }
   }
 
-  private mutating func matchContents(_ fingerprints: [Data]) {
-    // First in the element's own list, then in any list.
-    for inOwnList in [true, false] {
+  /// Whether an element may have had the class of a row.
+  private func mayHaveClass(_ item: Int, of row: Int) -> Bool {
+    let (new, old) = (store.items[item].className, memory.rows[row].className)
+    return new == old || !oldClasses.contains(new) || !newClasses.contains(old)
+  }
+
+  /// - Parameters:
+  ///   - old: the fingerprint of each row; nil for those that are not to be matched.
+  ///   - new: the same for the items.
+  private mutating func matchContents(_ old: [Data?], _ new: [Data]) {
+    // First in the element's own list and class, then in any.
+    for (inOwnList, inOwnClass) in [(true, true), (false, true), (true, false), (false, false)] {
       var waiting: [Data: [Int]] = [:]
       for (index, row) in memory.rows.enumerated().reversed() where !taken[index] && row.key == nil {
-        waiting[row.fingerprint, default: []].append(index)
+        if let print = old[index] { waiting[print, default: []].append(index) }
       }
       if waiting.isEmpty { return }
       for index in unmatchedItems() {
         let item = store.items[index]
         guard
-          let place = waiting[fingerprints[index]]?.lastIndex(where: {
+          let place = waiting[new[index]]?.lastIndex(where: {
             (inOwnList ? memory.rows[$0].list == item.list : mayBe(index, $0))
-              && memory.rows[$0].className == item.className
-          }), let row = waiting[fingerprints[index]]?.remove(at: place)
+              && (!inOwnClass || memory.rows[$0].className == item.className)
+          }), let row = waiting[new[index]]?.remove(at: place)
         else { continue }
         match(index, row)
       }
     }
+  }
+
+  /// Matches elements with equal contents whose class, or the classes of whose parts, have other names now.
+  private mutating func matchReclassified(_ known: [Int: [String: FieldValue]], _ catalog: Catalog) {
+    func print(_ attributes: [String: FieldValue], label: (_ key: String, _ target: Int) -> String) -> Data {
+      // The list and the position of a to-do are attributes of its item only.
+      let contents = attributes.filter { $0.key != "done" && $0.key != "order" }
+      return LegacyItem.fingerprint("", contents.mapValues(\.withoutClasses), name: label)
+    }
+    let old = memory.rows.indices.map { row in
+      known[row].map { attributes in
+        print(attributes) { key, target in
+          key == Reference.category
+            ? catalog.name(ofTarget: target, key)
+            : catalog.item(Catalog.Item.ID(target)).flatMap { LegacyItem.label(of: $0.attributes) } ?? ""
+        }
+      }
+    }
+    let open = Set(unmatchedItems())
+    matchContents(
+      old,
+      store.items.indices.map { index in
+        guard open.contains(index) else { return Data() }
+        return print(store.items[index].attributes) { key, target in
+          key == Reference.category ? store.categories[target].name : store.items[target].label ?? ""
+        }
+      })
   }
 
   private mutating func matchNames(_ known: [Int: [String: FieldValue]]) {
@@ -144,14 +189,16 @@ struct Alignment {
     let itemsByList = Dictionary(grouping: others) { store.items[$0].list }
     let rowsByList = Dictionary(grouping: memory.rows.indices) { memory.rows[$0].list }
     for (list, items) in itemsByList.sorted(by: { $0.key < $1.key }) {
-      // The rows that an item may still be: all of them, and by class and part.
+      // The rows that an item may still be: all of them, and by class and part. An item of a new class may be of any.
       var open = WaitingRows()
-      var saying: [String: [[UInt8]: WaitingRows]] = [:]
+      var saying: [ClassGroup: [[UInt8]: WaitingRows]] = [:]
       for row in rowsByList[list] ?? [] {
         guard !taken[row], memory.rows[row].key == nil else { continue }
         open.append(row)
+        let name = memory.rows[row].className
+        let groups = [.any, newClasses.contains(name) ? .named(name) : ClassGroup.gone]
         for part in Self.parts(of: known[row] ?? [:]) {
-          saying[memory.rows[row].className, default: [:]][part, default: WaitingRows()].append(row)
+          for group in groups { saying[group, default: [:]][part, default: WaitingRows()].append(row) }
         }
       }
       var start = 0
@@ -168,12 +215,13 @@ struct Alignment {
           open.first(after: row, before: high, taken) == nil
         {
           // One on each side.
-          if memory.rows[row].className == store.items[items[start]].className { match(items[start], row) }
+          if mayHaveClass(items[start], of: row) { match(items[start], row) }
         } else {
           for item in items[start..<end] {
-            let className = store.items[item].className
-            let found = Self.parts(of: store.items[item].attributes).compactMap { part in
-              saying[className]?[part]?.first(after: low, before: high, taken)
+            let name = store.items[item].className
+            let groups: [ClassGroup] = oldClasses.contains(name) ? [.named(name), .gone] : [.any]
+            let found = Self.parts(of: store.items[item].attributes).flatMap { part in
+              groups.compactMap { saying[$0]?[part]?.first(after: low, before: high, taken) }
             }
             if let row = found.min() { match(item, row) }
           }
@@ -198,7 +246,7 @@ struct Alignment {
       var likeness: [Int: Int] = [:]
       for part in Self.parts(of: item.attributes) {
         for row in saying[part] ?? [] where !taken[row] && mayBe(index, row) {
-          if memory.rows[row].className == item.className { likeness[row, default: 0] += 1 }
+          if mayHaveClass(index, of: row) { likeness[row, default: 0] += 1 }
         }
       }
       // If several are equally similar, the first one is taken.
@@ -211,9 +259,17 @@ struct Alignment {
     attributes.compactMap { name, value in
       switch value {
       case .string(""), .integer(0), .double(0), .bool, .null, .array([]): nil
-      default: EntityRecord([name: value]).bytes
+      default: EntityRecord([name: value.withoutClasses]).bytes
       }
     }
+  }
+
+  /// The classes of rows that an item may have been.
+  private enum ClassGroup: Hashable {
+    case any
+    /// Those that no item has any more.
+    case gone
+    case named(String)
   }
 }
 

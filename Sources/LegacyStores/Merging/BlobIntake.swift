@@ -4,7 +4,7 @@ import Foundation
 import Locks
 import SHA256
 
-/// Adds the images of a store to a journal's blob store. Each image is read once and in pieces.
+/// Adds the images of a store to a journal's blob store. Each image is read once and, if it is a file, in pieces.
 ///
 /// Images that are unchanged since an earlier import are only read, not written.
 struct BlobIntake {
@@ -24,17 +24,31 @@ struct BlobIntake {
   /// - Returns: a failure for an image that has become unreadable.
   /// - Throws: ``JournalError`` if the journal can't store them.
   func take(_ images: [LegacyImage], progress: (Int) -> Void) throws -> [Result<Blob?, LegacyError>] {
-    let results = Lock([Result<Blob?, any Error>](repeating: .success(nil), count: images.count))
-    for start in stride(from: 0, to: images.count, by: Self.chunkSize) {
-      let end = min(start + Self.chunkSize, images.count)
+    // Images with the same bytes are read once.
+    var indexes: [UInt: Int] = [:]
+    var read: [LegacyImage] = []
+    let places = images.map { image in
+      let next = read.count
+      if case .data(let data) = image.content, let place = data.place {
+        if let known = indexes[place] { return known }
+        indexes[place] = next
+      }
+      read.append(image)
+      return next
+    }
+    let unique = read
+    let results = Lock([Result<Blob?, any Error>](repeating: .success(nil), count: unique.count))
+    for start in stride(from: 0, to: unique.count, by: Self.chunkSize) {
+      let end = min(start + Self.chunkSize, unique.count)
       Threads.forEach(below: end - start, width: ProcessInfo.processInfo.activeProcessorCount) { index in
-        let result = Result { try take(images[start + index]) }
+        let result = Result { try take(unique[start + index]) }
         results.withLock { $0[start + index] = result }
       }
-      progress(end)
+      progress(images.count - unique.count + end)
     }
-    return try results.withLock { $0 }.map { result in
-      do { return .success(try result.get()) } catch let error as LegacyError { return .failure(error) }
+    let taken = results.withLock { $0 }
+    return try places.map { place in
+      do { return .success(try taken[place].get()) } catch let error as LegacyError { return .failure(error) }
     }
   }
 

@@ -84,7 +84,7 @@ struct ExportedElements {
     // The objects of an export have no field of that name.
     for (attribute, value) in attributes
     where !placing.contains(attribute) && attribute != Reference.objectClass {
-      let named = value.resolvingReferences { .dictionary([$0: .string(name($0, $1))]) }
+      let named = value.resolvingReferences { .dictionary([$0: .string(name($0, $1))]) }.sortingSets
       let content = named.content(images)
       if content != .null { values[attribute] = content }
     }

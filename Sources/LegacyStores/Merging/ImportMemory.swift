@@ -1,4 +1,4 @@
-import CatalogModel
+package import CatalogModel
 import Foundation
 
 /// The record of earlier imports of a store: the item for each element of the files, and the contents of the files at
@@ -54,6 +54,8 @@ struct ImportMemory {
     var name: String
     var color: Catalog.Color?
     var fields: [String: FieldValue]
+    /// Whether it was in the journal before the files had it.
+    var isAdopted = false
 
     static func == (left: Group, right: Group) -> Bool { left.value.isIdentical(to: right.value) }
   }
@@ -161,6 +163,16 @@ struct ImportMemory {
   var firstPart: Catalog.Item.ID? { parts.first }
 }
 
+extension Catalog {
+  /// The items in which imports remember what the files had of some entities.
+  package func importMemories(of entities: [EntityKey]) -> [Catalog.Item.ID] {
+    let numbers = Set(entities.filter { $0.kind == .item }.map(\.number))
+    return items(ofKind: ImportMemory.kind).filter { memory in
+      memory["rows"]?.array?.contains { row in row[0]?.integer.map(numbers.contains) ?? false } ?? false
+    }.map(\.id)
+  }
+}
+
 extension ImportMemory.Element {
   var value: FieldValue {
     var parts: [FieldValue] = [
@@ -213,18 +225,19 @@ extension ImportMemory.Picture {
 }
 
 extension ImportMemory.Group {
-  init(_ found: LegacyCategory, number: CategoryID, list: String) {
+  init(_ found: LegacyCategory, number: CategoryID, list: String, isAdopted: Bool) {
     self.init(
       category: number, list: list, className: found.className, name: found.name, color: found.color,
-      fields: found.fields)
+      fields: found.fields, isAdopted: isAdopted)
   }
 
   var value: FieldValue {
     let components = color.map { [$0.red, $0.green, $0.blue, $0.alpha] }
-    return [
-      category.value, .string(list), .string(className), .string(name),
-      components.map { .array($0.map { .double($0) }) } ?? .null, .dictionary(fields),
-    ]
+    return .array(
+      [
+        category.value, .string(list), .string(className), .string(name),
+        components.map { .array($0.map { .double($0) }) } ?? .null, .dictionary(fields),
+      ] + (isAdopted ? [true] : []))
   }
 
   init?(_ value: FieldValue) {
@@ -236,6 +249,7 @@ extension ImportMemory.Group {
     self.className = className
     self.name = name
     self.fields = fields
+    isAdopted = value[6] == true
     if let color = value[4]?.array?.compactMap(\.double), color.count == 4 {
       self.color = Catalog.Color(red: color[0], green: color[1], blue: color[2], alpha: color[3])
     }

@@ -19,6 +19,12 @@ extension StoreMerge {
         try draft.updateImage(there.id, mediaType: image.mediaType, blob: blob)
         row.images[image.name] = ImportMemory.Picture(image: there.id, blob: blob)
       } else {
+        if known != nil {
+          report.note(
+            place(of: item),
+            "\(image.name) was deleted in the journal but has changed in the file since, so it is added again"
+          )
+        }
         let number = try draft.addImage(
           to: row.item, name: image.name, mediaType: image.mediaType, blob: blob)
         row.images[image.name] = ImportMemory.Picture(image: number, blob: blob)

@@ -30,12 +30,14 @@ struct StoreMerge {
   var budget = Budget()
   /// The paths of files with elements that the catalog's rules reject.
   var rejected: Set<String> = []
-  /// The number of each category of the store, or nil if it was deleted in the journal.
-  var categories: [CategoryID?] = []
+  /// The number of each category of the store, which may be deleted in the journal.
+  var categories: [CategoryID] = []
   /// The index in the memory of each category of the store.
   var groupIndexes: [Int] = []
   /// The number of each existing item.
   var numbers: [Catalog.Item.ID?] = []
+  /// The classes that elements and their parts had, each with those that they have now.
+  var newClasses: [String: Set<String>] = [:]
 
   /// What an entry may still change.
   struct Budget {
@@ -68,6 +70,10 @@ struct StoreMerge {
       return before.item(row.item).map { contents(of: $0, row) } ?? row.kept.compactMapValues(\.self)
     }
     noteReplacement(alignment, before)
+    for (item, row) in zip(store.items, alignment.rows) {
+      guard let old = row.map({ memory.rows[$0].className }), old != item.className else { continue }
+      newClasses[old, default: []].insert(item.className)
+    }
     try mergeCategories(&draft)
     var rows = memory.rows.indices.filter { !alignment.areCovered[$0] }.map { memory.rows[$0] }
     let untouched = Dictionary(rows.enumerated().map { ($1.item, $0) }) { first, _ in first }
@@ -118,8 +124,21 @@ struct StoreMerge {
     // Sorted by list, so that the same state always has the same memory.
     memory.rows = rows.enumerated().sorted { ($0.element.list, $0.offset) < ($1.element.list, $1.offset) }
       .map(\.element)
+    noteClasses()
     try finish(&draft, isComplete: isComplete)
     return isComplete
+  }
+
+  /// Says which classes have other names now. Values that are not objects have names in braces, or none.
+  private mutating func noteClasses() {
+    for (old, names) in newClasses.sorted(by: { $0.key < $1.key }) {
+      let names = names.filter { !$0.isEmpty && !$0.hasPrefix("{") }.sorted()
+      if old.isEmpty || old.hasPrefix("{") || names.isEmpty { continue }
+      report.note(
+        store.source.rawValue,
+        "objects of the class \(old) now have the class \(names.joined(separator: " or ")); their items stay the same"
+      )
+    }
   }
 
   /// Says so if no element is one of the previous import. The files are then probably those of another app or device.
@@ -176,7 +195,22 @@ struct StoreMerge {
       || !Set(old.images.keys).isSubset(of: item.images.map(\.name))
   }
 
-  func categoryNumber(of item: LegacyItem) -> CategoryID? { item.category.flatMap { categories[$0] } }
+  /// Whether an element has changed in more than the names of classes.
+  private func hasNewContents(
+    _ index: Int, _ old: ImportMemory.Element, _ catalog: Catalog
+  ) throws -> Bool {
+    var same = old
+    (same.className, same.fingerprint) = (store.items[index].className, fingerprints[index])
+    if isChanged(index, same) { return true }
+    if old.fingerprint == fingerprints[index] { return false }
+    guard let base = try baseAttributes(old, catalog) else { return true }
+    let wanted = resolved(store.items[index].attributes)
+    return Set(wanted.keys).union(base.keys).subtracting(ownAttributes(index)).contains { name in
+      !(wanted[name]?.withoutClasses).isIdentical(to: base[name]?.withoutClasses)
+    }
+  }
+
+  func categoryNumber(of item: LegacyItem) -> CategoryID? { item.category.map { categories[$0] } }
 
   // MARK: One item
 
@@ -197,6 +231,14 @@ struct StoreMerge {
       return row
     }
     guard let current = draft.state.item(old.item) else {
+      if try !hasNewContents(index, old, draft.state) {
+        report.unchanged += 1
+        var row = old
+        row.fingerprint = fingerprints[index]
+        row.className = item.className
+        row.sources = item.sources
+        return row
+      }
       report.note(
         place(of: item),
         "it was deleted in the journal but has changed in the file since, so it is added again")
@@ -258,7 +300,8 @@ struct StoreMerge {
     let category = categoryNumber(of: item)
     let number: Catalog.Item.ID
     do throws(JournalError) {
-      number = try draft.addItem(kind: item.kind, category: category, attributes: attributes)
+      let present = category.flatMap { draft.state.category($0)?.id }
+      number = try draft.addItem(kind: item.kind, category: present, attributes: attributes)
     } catch {
       guard error.code == .rejected else { throw error }
       noteRejection(of: item, error)
@@ -283,7 +326,9 @@ struct StoreMerge {
     let item = store.items[index]
     let category = categoryNumber(of: item)
     let before = draft.state.item(number)
-    if let category { try draft.setCategory(ofItem: number, to: category) }
+    if let present = category.flatMap({ draft.state.category($0)?.id }) {
+      try draft.setCategory(ofItem: number, to: present)
+    }
     if let isDone = item.isDone, isDone != before?.isDone {
       try draft.updateItem(number, set: ["done": .bool(isDone)])
     }
@@ -314,12 +359,14 @@ struct StoreMerge {
     }
     let category = categoryNumber(of: item)
     if category != row.category {
-      if current.category != row.category, current.category != category {
-        report.note(
-          place(of: item),
-          "its category was changed both in the journal and in the file; the file's category is used")
+      let present = category.flatMap { draft.state.category($0)?.id }
+      // One that was deleted in the journal replaces no other.
+      if category == present || current.category == row.category {
+        if current.category != row.category, current.category != present {
+          noteConflict("its category", index, row)
+        }
+        try draft.setCategory(ofItem: row.item, to: present)
       }
-      try draft.setCategory(ofItem: row.item, to: category)
       row.category = category
     }
     if item.list != row.list, !item.list.isEmpty {
@@ -335,11 +382,23 @@ struct StoreMerge {
     _ draft: inout Draft<Catalog>
   ) throws {
     let base = try baseAttributes(row, draft.state)
-    let old = base ?? row.kept.compactMapValues(\.self)
-    let now = current.attributes
+    var old = base ?? row.kept.compactMapValues(\.self)
+    var now = current.attributes
     var set: [String: FieldValue] = [:]
     var removed: [String] = []
     var undecided: [String] = []
+    // The name of an attribute may begin with that of the class.
+    let prefixes = [row.className, store.items[index].className].map { ClassSurvey.shortName($0) + "." }
+    for name in old.keys where prefixes[0] != prefixes[1] && name.hasPrefix(prefixes[0]) {
+      let newName = prefixes[1] + name.dropFirst(prefixes[0].count)
+      guard wanted[name] == nil, wanted[newName] != nil, old[newName] == nil, now[newName] == nil else {
+        continue
+      }
+      old[newName] = old.removeValue(forKey: name)
+      guard let value = now.removeValue(forKey: name) else { continue }
+      (now[newName], set[newName]) = (value, value)
+      removed.append(name)
+    }
     let unreadable = store.items[index].unreadable
     for name in Set(wanted.keys).union(old.keys).subtracting(ownAttributes(index)).subtracting(unreadable) {
       if base == nil, !row.kept.keys.contains(name) {
@@ -348,19 +407,34 @@ struct StoreMerge {
         continue
       }
       if wanted[name].isIdentical(to: old[name]) { continue }
+      if let before = old[name], let new = wanted[name],
+        before.withoutClasses.isIdentical(to: new.withoutClasses)
+      {
+        // Only classes have other names, so a change in the journal stays.
+        var names: [String: String] = [:]
+        before.addClasses(in: new, to: &names)
+        for (old, new) in names { newClasses[old, default: []].insert(new) }
+        if let value = now[name] { set[name] = value.renamingClasses(names) }
+        continue
+      }
       if !now[name].isIdentical(to: old[name]), !now[name].isIdentical(to: wanted[name]) {
-        report.note(
-          place(of: store.items[index]),
-          "\(name) was changed both in the journal and in the file; the file's value is used, and the "
-            + "history of item:\(row.item) has the other one")
+        noteConflict(name, index, row)
       }
       if let value = wanted[name] { set[name] = value } else { removed.append(name) }
     }
     try draft.updateItem(row.item, set: set, remove: removed)
     let kind = store.items[index].kind
     if current.kind != kind {
-      if let base {
-        if !wasInFile(kind, base, row, draft.state) { try draft.setKind(ofItem: row.item, to: kind) }
+      let fileKind = memory.classes[row.className]?.kind ?? ""
+      if fileKind == kind {
+        // The journal has changed it.
+      } else if let base {
+        if !wasInFile(kind, base, row, draft.state) {
+          if !fileKind.isEmpty, fileKind != current.kind {
+            noteConflict("the kind", index, row)
+          }
+          try draft.setKind(ofItem: row.item, to: kind)
+        }
       } else {
         undecided.append("the kind")
       }
@@ -372,6 +446,13 @@ struct StoreMerge {
           + "longer has the history that tells which of them was changed; the journal's value stays")
     }
     row.fingerprint = fingerprints[index]
+  }
+
+  private mutating func noteConflict(_ part: String, _ index: Int, _ row: ImportMemory.Element) {
+    report.note(
+      place(of: store.items[index]),
+      "\(part) was changed both in the journal and in the file; the file's value is used, and the "
+        + "history of item:\(row.item) has the other one")
   }
 
   /// The second pass over new items with references, after all items have numbers.
@@ -390,9 +471,9 @@ struct StoreMerge {
   func resolved(_ attributes: [String: FieldValue]) -> [String: FieldValue] {
     attributes.mapValues { value in
       value.resolvingReferences { key, target in
-        let number = key == Reference.item ? numbers[target]?.number : categories[target]?.number
+        let number = key == Reference.item ? numbers[target]?.number : categories[target].number
         return number.map { Reference.make(key, $0) } ?? .null
-      }
+      }.sortingSets
     }
   }
 
@@ -404,7 +485,7 @@ struct StoreMerge {
     }
     let isEdited = row.revision > 0 ? isModified(row, catalog) : !isProvenUnchanged(item, row, catalog)
     let isOurs =
-      isEdited || differs || item.category != row.category
+      isEdited || differs || item.category != row.category.flatMap { catalog.category($0)?.id }
       || catalog.images(of: item.id).contains { image in
         !row.images.values.contains { $0.image == image.id && $0.blob == image.blob }
       }
@@ -428,7 +509,7 @@ struct StoreMerge {
     return "\(item.list.isEmpty ? item.kind : item.list)\(label)"
   }
 
-  func order(
+  mutating func order(
     _ rows: inout [ImportMemory.Element?], _ alignment: Alignment, _ draft: inout Draft<Catalog>
   ) throws {
     let ordered = store.items.indices.filter { store.items[$0].isDone != nil }
@@ -445,6 +526,12 @@ struct StoreMerge {
       let changes = Dictionary(ItemOrder.changes(elements)) { first, _ in first }
       for index in indexes {
         guard var row = rows[index], let order = changes[row.item] else { continue }
+        if let old = alignment.rows[index].map({ memory.rows[$0] }),
+          let base = try baseAttributes(old, draft.state)?["order"],
+          !base.isIdentical(to: draft.state.item(row.item)?["order"])
+        {
+          noteConflict("its position", index, row)
+        }
         try draft.updateItem(row.item, set: ["order": .integer(order)])
         agree(&row, index, draft.state, at: draft.revision)
         rows[index] = row

@@ -163,7 +163,9 @@ enum Layout {
 
   /// Whether the members of two dictionaries have the same meaning.
   private static func isLike(_ old: FieldValue, _ new: FieldValue) -> Bool {
-    gap(old) == nil && gap(new) == nil && !new.isReference && old.objectClass == new.objectClass
+    gap(old) == nil && gap(new) == nil && !new.isReference
+      // The class of an object that contains lists may have another name now.
+      && (old.objectClass == new.objectClass || old[object] != nil && new[object] != nil)
       && (old[archive] == nil) == (new[archive] == nil)
       // The values of a dictionary in the explicit form are found by their positions.
       && old["NS.keys"].isIdentical(to: new["NS.keys"])

@@ -37,7 +37,7 @@ struct LegacyItem: Sendable {
     _ kind: String, _ attributes: [String: FieldValue], name: (_ key: String, _ target: Int) -> String
   ) -> Data {
     let named = attributes.mapValues { value in
-      value.resolvingReferences { .dictionary([$0: .string(name($0, $1))]) }
+      value.resolvingReferences { .dictionary([$0: .string(name($0, $1))]) }.sortingSets
     }
     return named.merging(["": .string(kind)]) { first, _ in first }.fingerprint
   }
@@ -87,6 +87,14 @@ struct LegacyImage: Sendable {
   var content = Content.unreadable
 }
 
+extension Data {
+  /// The place of the bytes in memory. As long as they are kept, other data with the same place are the same, so what
+  /// many items share is read and stored once. Nil for short data, which may have no place.
+  var place: UInt? {
+    count > 64 ? unsafe withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } : nil
+  }
+}
+
 /// References in attributes to something that is stored elsewhere.
 ///
 /// Only this module makes dictionaries whose keys begin with `$`. If an app's dictionary has such a key, it is stored
@@ -130,6 +138,37 @@ extension FieldValue {
 
   /// The class of an object that is stored as a dictionary.
   var objectClass: String? { self[Reference.objectClass]?.string }
+
+  /// The value without the classes of its objects.
+  var withoutClasses: FieldValue {
+    switch self {
+    case .array(let elements): .array(elements.map(\.withoutClasses))
+    case .dictionary(let members):
+      .dictionary(members.filter { $0.key != Reference.objectClass }.mapValues(\.withoutClasses))
+    default: self
+    }
+  }
+
+  /// Records the class that each object of an equal value has there.
+  func addClasses(in other: FieldValue, to names: inout [String: String]) {
+    if let old = objectClass, let new = other.objectClass, old != new, names[old] == nil { names[old] = new }
+    for (element, new) in zip(array ?? [], other.array ?? []) { element.addClasses(in: new, to: &names) }
+    for (key, member) in dictionary ?? [:] {
+      if let new = other[key] { member.addClasses(in: new, to: &names) }
+    }
+  }
+
+  /// The value with other names of classes.
+  func renamingClasses(_ names: [String: String]) -> FieldValue {
+    switch self {
+    case .array(let elements): return .array(elements.map { $0.renamingClasses(names) })
+    case .dictionary(let members):
+      var renamed = members.mapValues { $0.renamingClasses(names) }
+      if let name = objectClass.flatMap({ names[$0] }) { renamed[Reference.objectClass] = .string(name) }
+      return .dictionary(renamed)
+    default: return self
+    }
+  }
 
   /// Replaces this value, and each value inside it, for which `replacement` returns another value.
   func replacing(_ replacement: (FieldValue) -> FieldValue?) -> FieldValue {

@@ -25,10 +25,15 @@ extension UniqueNames {
 
   /// The image for data at a path of keys. Nil for small data that is no picture.
   mutating func image(of data: Data, at path: String) -> LegacyImage? {
-    let type = ImageType.of(data.prefix(64))
-    guard type != nil || data.count > Self.inlineByteLimit else { return nil }
+    guard Self.isImage(data) else { return nil }
     let name = unused(path.isEmpty ? "data" : path.usableName)
-    return LegacyImage(name: name, mediaType: type ?? ImageType.unknown, content: .data(data))
+    let type = ImageType.of(data.prefix(64)) ?? ImageType.unknown
+    return LegacyImage(name: name, mediaType: type, content: .data(data))
+  }
+
+  /// Whether data become an image.
+  static func isImage(_ data: Data) -> Bool {
+    data.count > inlineByteLimit || ImageType.of(data.prefix(64)) != nil
   }
 
   /// A value of a property list, with references in place of its pictures and large data.

@@ -38,14 +38,7 @@ struct ClassSurvey {
 
   /// Whether a class of this name belongs to one of Apple's frameworks.
   static func isSystem(_ name: String) -> Bool {
-    let bare = name.drop { $0 == "_" }
-    for prefix in ["NS", "UI", "CL", "CG", "MK", "CK", "WK", "SK", "GK", "AV", "CA", "MP", "PH", "CF"] {
-      guard bare.hasPrefix(prefix), let next = bare.dropFirst(prefix.count).unicodeScalars.first else {
-        continue
-      }
-      if ("A"..."Z").contains(next) { return true }
-    }
-    return false
+    SystemClasses.names.contains(String(name.drop { $0 == "_" }))
   }
 
   /// The first of these keys that a class has.

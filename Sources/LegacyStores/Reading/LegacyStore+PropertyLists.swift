@@ -140,13 +140,16 @@ struct PropertyListReader {
 }
 
 extension PropertyListValue {
-  /// The bytes of its texts and data. Shared ones count each time they occur.
-  fileprivate var byteCount: Int {
+  /// The bytes of its texts and data. Shared ones count each time they occur, except images, which are stored once.
+  /// - Parameter images: the places of the images that were counted.
+  fileprivate func byteCount(_ images: inout Set<UInt>) -> Int {
     switch self {
     case .string(let text): text.utf8.count
-    case .data(let data): data.count
-    case .array(let elements), .set(let elements): elements.reduce(0) { $0 + $1.byteCount }
-    case .dictionary(let pairs): pairs.reduce(0) { $0 + $1.key.byteCount + $1.value.byteCount }
+    case .data(let data):
+      UniqueNames.isImage(data) && data.place.map { !images.insert($0).inserted } ?? false ? 0 : data.count
+    case .array(let elements), .set(let elements): elements.reduce(0) { $0 + $1.byteCount(&images) }
+    case .dictionary(let pairs):
+      pairs.reduce(0) { $0 + $1.key.byteCount(&images) + $1.value.byteCount(&images) }
     default: 0
     }
   }
@@ -157,7 +160,8 @@ extension FieldValue {
   init(contentsOf list: PropertyList) throws {
     let tree = try list.value()
     // Items that share a text in the file each get a separate copy of it.
-    guard tree.byteCount <= 32 * list.bytes.count + 4 << 20 else {
+    var images: Set<UInt> = []
+    guard tree.byteCount(&images) <= ObjectReader.byteLimit(fileByteCount: list.bytes.count) else {
       throw LegacyError(
         .unreadable, "its texts and data are shared so often that they would grow too large",
         path: list.bytes.path)
@@ -213,8 +217,9 @@ extension FieldValue {
     of className: String, _ members: [String: FieldValue], keys: [FieldValue], values: [FieldValue]
   ) -> FieldValue {
     if members.count == keys.count { return .dictionary(members) }
-    return [
+    let explicit: FieldValue = [
       Reference.objectClass: .string(className), "NS.keys": .array(keys), "NS.objects": .array(values),
     ]
+    return explicit.sortingSets
   }
 }

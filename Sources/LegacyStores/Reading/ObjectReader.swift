@@ -24,8 +24,9 @@ struct ObjectReader {
   /// The maximum number of values in all items of an archive: some for each byte of the archive, and a constant. Each
   /// value of an archive takes at least one byte, but each item has its own copy of shared values.
   private static let valuesInAll = (perByte: 2, beyond: 65_536)
-  /// The maximum bytes of text and data in all items. Each item has its own copy of shared values.
-  private static let bytesInAll = (perByte: 32, beyond: 4 << 20)
+  /// The maximum bytes of text and data in all items of a file. Each item has its own copy of shared values, except
+  /// images.
+  static func byteLimit(fileByteCount count: Int) -> Int { min(32 * count, 4 * count + 64 << 20) + 4 << 20 }
   /// Foundation's collections, which have contents instead of fields.
   static let collections: [String: ArchivedClass] = Dictionary(
     uniqueKeysWithValues: [
@@ -46,6 +47,8 @@ struct ObjectReader {
   private(set) var unreadable: Set<String> = []
 
   private var contents: SharedContents
+  /// The places of the data of images, which are stored once, however many items have them.
+  private var pictures: Set<UInt> = []
   private var valueCount = 0
   private var valuesLeft: Int
   private var bytesLeft: Int
@@ -63,7 +66,7 @@ struct ObjectReader {
     contents = SharedContents(archive)
     let byteCount = archive.propertyList.bytes.count
     valuesLeft = Self.valuesInAll.perByte * byteCount + Self.valuesInAll.beyond
-    bytesLeft = Self.bytesInAll.perByte * byteCount + Self.bytesInAll.beyond
+    bytesLeft = Self.byteLimit(fileByteCount: byteCount)
   }
 
   /// Begins another item, or another value of a layout, whose values have no numbers in common.
@@ -83,13 +86,27 @@ struct ObjectReader {
     let number = number(of: object.uid)
     var attributes = try fields(of: object, skipping: skipped, path: "", depth: 0)
     if isReferredTo.contains(number) { attributes[Reference.id] = .integer(Int64(number)) }
-    return attributes.mapValues(tidied)
+    return ordered(attributes.mapValues(tidied))
   }
 
   /// Converts a value that is not a separate item.
   mutating func attribute(_ name: String, _ value: ArchivedValue) throws -> FieldValue {
     let converted = try convert(value, path: name, depth: 0, isField: false)
-    return tidied(converted)
+    return ordered([name: tidied(converted)])[name] ?? .null
+  }
+
+  /// The attributes of the item in an order that does not depend on that of sets in the file.
+  private mutating func ordered(_ attributes: [String: FieldValue]) -> [String: FieldValue] {
+    let pictures = Dictionary(images.map { ($0.name, $0) }) { first, _ in first }
+    let ordered = CanonicalOrder.apply(to: attributes, firstNumber: firstNumber) { name in
+      guard case .data(let data)? = pictures[name]?.content else { return Data() }
+      return ["": .data(data)].fingerprint
+    }
+    guard let ordered else { return attributes }
+    for index in images.indices {
+      if let name = ordered.names[images[index].name] { images[index].name = name }
+    }
+    return ordered.attributes
   }
 
   private mutating func number(of uid: Int) -> Int {
@@ -222,8 +239,10 @@ struct ObjectReader {
     // An object of one of these classes that has other fields, as in archives of other systems, is kept as an object.
     switch object.className {
     case "NSString", "NSMutableString":
+      if case .string(let text)? = try leaf(object, "NS.string") { return try keep(text) }
       if let text = try view({ try value.string }) { return try keep(text) }
     case "NSData", "NSMutableData":
+      if case .data(let data)? = try leaf(object, "NS.data") { return try keep(data, path: path) }
       if let data = try view({ try value.data }) { return try keep(data, path: path) }
     case "NSDate":
       if let seconds = try view({ try value.secondsSince2001 }) {
@@ -316,16 +335,10 @@ struct ObjectReader {
     var result: FieldValue
     if let pairs {
       result = try members(of: pairs, className: name, path, depth)
-    } else if let elements, name.hasSuffix("Set") {
-      var members = try list(elements, path, depth).array ?? []
-      // The members of a set have no order.
-      if !name.contains("Ordered") {
-        members = members.map { (EntityRecord(["": $0]).bytes, $0) }
-          .sorted { $0.0.lexicographicallyPrecedes($1.0) }.map(\.1)
-      }
-      result = [Reference.objectClass: .string(name), "NS.objects": .array(members)]
     } else if let elements {
-      result = try list(elements, path, depth)
+      let members = try list(elements, path, depth)
+      result =
+        name.hasSuffix("Set") ? [Reference.objectClass: .string(name), "NS.objects": members] : members
     } else {
       return nil
     }
@@ -376,7 +389,7 @@ struct ObjectReader {
     var members: [String: FieldValue] = [:]
     var keys: [FieldValue] = []
     var values: [FieldValue] = []
-    for index in 0..<dictionary.count {
+    for index in try sortedIndexes(of: dictionary) {
       var text: String?
       let pair = try readable("\(path)[\(index)]") { reader in
         let key = try dictionary.key(at: index, &reader.contents)
@@ -397,16 +410,39 @@ struct ObjectReader {
     return .contents(of: className, members, keys: keys, values: values)
   }
 
+  /// The positions of a dictionary's pairs in the order of their keys, because that in the file has no meaning. Pairs
+  /// whose key is not a text come last.
+  private mutating func sortedIndexes(of dictionary: ArchivedDictionary) throws -> [Int] {
+    var keys: [(text: String?, index: Int)] = []
+    for index in 0..<dictionary.count {
+      keys.append(((try? dictionary.key(at: index, &contents))?.textOrNil, index))
+    }
+    return keys.sorted { left, right in
+      guard let first = left.text, let second = right.text, first != second else {
+        return (left.text == nil ? 1 : 0, left.index) < (right.text == nil ? 1 : 0, right.index)
+      }
+      return first < second
+    }.map(\.index)
+  }
+
   private mutating func keep(_ text: String) throws(LegacyError) -> FieldValue {
     try charge(bytes: text.utf8.count)
     return .string(text)
   }
 
   private mutating func keep(_ data: Data, path: String) throws(LegacyError) -> FieldValue {
-    try charge(bytes: data.count)
-    guard let image = imageNames.image(of: data, at: path) else { return .data(data) }
+    guard let image = imageNames.image(of: data, at: path) else {
+      try charge(bytes: data.count)
+      return .data(data)
+    }
+    if data.place.map({ pictures.insert($0).inserted }) ?? true { try charge(bytes: data.count) }
     images.append(image)
     return [Reference.image: .string(image.name)]
+  }
+
+  /// The contents of an object that is a text or data, which share the memory of others in the same place of the file.
+  private mutating func leaf(_ object: ArchivedObject, _ name: String) throws -> ArchivedValue? {
+    try object.allFields().first { $0.name == name }?.value(&contents)
   }
 
   /// Removes the numbers that nothing refers to.
@@ -446,6 +482,7 @@ extension ArchivedValue {
     case .dictionary: "NSDictionary"
     }
   }
+  fileprivate var textOrNil: String? { (try? string) ?? nil }
 }
 
 extension FieldValue {

@@ -230,6 +230,8 @@ final class ExportContents {
   /// The items that were written.
   var items: Set<Catalog.Item.ID> = []
   private var failures: [Blob: any Error] = [:]
+  /// The image that was read last. Neighbouring items often have the same one.
+  private var latest: (blob: Blob, data: Data)?
   private var missing: [Catalog.Item.ID: Set<String>] = [:]
 
   init(_ store: ExportedItems, _ blobs: BlobStore) { (self.store, self.blobs) = (store, blobs) }
@@ -237,14 +239,23 @@ final class ExportContents {
   /// The bytes of an image that a field refers to. Nil, and a problem, if there is no such image or its blob can't be
   /// read.
   /// - Parameter item: the item that has the image. Nil if the store has no item of its own.
-  func image(_ name: String, of item: Catalog.Item.ID?) -> Data? {
+  func image(_ name: String, of item: Catalog.Item.ID?) -> Data? { blob(name, of: item).flatMap(data) }
+
+  /// The blob of an image that a field refers to. Nil, and a problem, if there is no such image.
+  func blob(_ name: String, of item: Catalog.Item.ID?) -> Blob? {
     guard let item else { return nil }
-    guard let blob = store.image(name, of: item)?.blob else {
-      missing[item, default: []].insert(name)
-      return nil
-    }
+    if let blob = store.image(name, of: item)?.blob { return blob }
+    missing[item, default: []].insert(name)
+    return nil
+  }
+
+  /// The bytes of a blob. Nil, and a problem, if they can't be read.
+  func data(of blob: Blob) -> Data? {
+    if let latest, latest.blob == blob { return latest.data }
     do {
-      return try blobs.data(of: blob)
+      let data = try blobs.data(of: blob)
+      latest = (blob, data)
+      return data
     } catch {
       failures[blob] = error
       return nil

@@ -10,6 +10,10 @@ final class ObjectWriter {
   private var itemNodes: [Catalog.Item.ID: ArchiveNode] = [:]
   private var plainValues: [Catalog.Item.ID: ArchiveNode.Value] = [:]
   private var categoryNodes: [CategoryID: ArchiveNode] = [:]
+  /// The `NSData` of each image and the `NSString` of each long text. They can't be changed, so all items share them.
+  private var pictureNodes: [Blob: ArchiveNode] = [:]
+  private var pictures: [Blob: [UInt8]] = [:]
+  private var textNodes: [[UInt8]: ArchiveNode] = [:]
   /// Closures that fill the nodes that have no fields yet.
   private var waiting: [() -> Void] = []
   /// All nodes with fields, whose cycles are broken at the end so that they are freed.
@@ -60,6 +64,8 @@ final class ObjectWriter {
       itemNodes = [:]
       plainValues = [:]
       categoryNodes = [:]
+      (pictureNodes, pictures) = ([:], [:])
+      textNodes = [:]
     }
     return try ArchiveNode.archive(members, unkeyed: unkeyed ?? [], archiver: archiver)
   }
@@ -337,7 +343,7 @@ final class ObjectWriter {
       case "NSUUID"?: return UUID(uuidString: text).map { .uuid($0) } ?? .string(text)
       case "NSMutableString"?: return .node(.mutableString(text))
       case LegacyClass.Form.text?: return .text(text)
-      default: return .string(text)
+      default: return self.text(text)
       }
     case .data(let data): return self.data(data, form)
     case .date(let date): return .date(date)
@@ -365,6 +371,15 @@ final class ObjectWriter {
     var context = Context(item: nil)
     fill(node, className, decimal.archivedFields, &context)
     return node
+  }
+
+  private func text(_ text: String) -> ArchiveNode.Value {
+    guard text.utf8.count > 64 else { return .string(text) }
+    let bytes = Array(text.utf8)
+    if let node = textNodes[bytes] { return .node(node) }
+    let node = ArchiveNode.string(text)
+    textNodes[bytes] = node
+    return .node(node)
   }
 
   private func data(_ data: Data, _ form: String?) -> ArchiveNode.Value {
@@ -417,7 +432,19 @@ final class ObjectWriter {
     let number = members[Reference.id]?.integer
     if let number, let node = context.objects[number] { return .node(node) }
     if let name = value.imageName {
-      return contents.image(name, of: context.item).map { data($0, form) } ?? .null
+      guard let blob = contents.blob(name, of: context.item) else { return .null }
+      let isShared = form != LegacyClass.Form.bytes && form != "NSMutableData"
+      if isShared, let node = pictureNodes[blob] { return .node(node) }
+      if pictures[blob] == nil { pictures[blob] = contents.data(of: blob).map { [UInt8]($0) } }
+      guard let bytes = pictures[blob] else { return .null }
+      switch form {
+      case LegacyClass.Form.bytes?: return .bytes(bytes)
+      case "NSMutableData"?: return .node(ArchiveNode(.mutableData, ["NS.data": .bytes(bytes)]))
+      default:
+        let node = ArchiveNode.data(bytes)
+        pictureNodes[blob] = node
+        return .node(node)
+      }
     }
     if let plain = members[Reference.value], let className = value.objectClass {
       // The fields of a decimal number are there if it had another encoding than an export would choose.

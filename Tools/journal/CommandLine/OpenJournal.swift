@@ -43,8 +43,9 @@ extension Arguments {
   }
 
   /// The options of a verb's journal. With `--verbose`, all notices are printed at once. Otherwise only these are: a
-  /// warning that the clock is far ahead, once, because no later entry can have an earlier date; and one that the commits
-  /// of a shared journal wait, because the verb seems to hang then.
+  /// warning that the clock is far ahead, once, because no later entry can have an earlier date; one of files of other
+  /// programs in the journal's folder, once; and one that the commits of a shared journal wait, because the verb seems to
+  /// hang then.
   /// - Parameter isServing: whether the verb runs until it is interrupted. It then also prints errors, which a server's
   ///   clients can't see, and when the server of a shared journal gets out of reach and is back.
   /// - Throws: ``Failure`` if `--shared-images` names a folder in a journal.
@@ -53,10 +54,13 @@ extension Arguments {
   ) throws(Failure) -> JournalOptions {
     let isVerbose = has("--verbose")
     let hasWarned = Lock(false)
+    let hasListed = Lock(false)
     let options = JournalOptions(snapshots: snapshots) { notice in
       let concernsServer = notice.sharedLog.map { isServing || $0 == .waits } ?? false
       let isShown = isVerbose || isServing && notice.level == .error || concernsServer
-      guard isShown || notice.isFirstOfClockAhead(hasWarned) else { return }
+      guard isShown || notice.isFirstOfClockAhead(hasWarned) || notice.isFirstOfForeignFiles(hasListed) else {
+        return
+      }
       StandardError.write("journal: \(notice.description.printable)\n")
     }
     return options.sharingThroughPostgres(
@@ -104,6 +108,15 @@ extension JournalNotice {
     return hasWarned.withLock { hasWarned in
       defer { hasWarned = true }
       return !hasWarned
+    }
+  }
+
+  /// Whether this is the first warning of files of other programs.
+  fileprivate func isFirstOfForeignFiles(_ hasListed: borrowing Lock<Bool>) -> Bool {
+    guard level == .warning, cause?.code == .notAJournal else { return false }
+    return hasListed.withLock { hasListed in
+      defer { hasListed = true }
+      return !hasListed
     }
   }
 }

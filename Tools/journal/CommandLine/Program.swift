@@ -27,7 +27,8 @@ enum Program {
       try? terminal.output.flush()
       terminal.sayRemarks()
       let failure = Failure(describing: error)
-      terminal.warn("journal: \(failure.description.printable)")
+      let done = terminal.output.doneText.map { "\($0), but " } ?? ""
+      terminal.warn("journal: \(done)\(failure.description.printable)")
       return failure.code
     }
   }

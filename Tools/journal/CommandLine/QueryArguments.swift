@@ -29,6 +29,13 @@ extension Syntax {
       help: help + "; a date is compared with the dates that order entries, not with the clock's dates")
   }
 
+  static let since = Option(
+    name: "--since", value: "SELECTOR",
+    help: "only entries since this date, or after this revision, tag or change of an entity")
+  static let until = Option(
+    name: "--until", value: "SELECTOR",
+    help: "only entries before this date, or up to and including this revision, tag or change of an entity")
+
   static let full = Option(name: "--full", help: "print long values and all lines in full")
   static let author = Option(
     name: "--by", value: "AUTHOR", help: "the author of the new entry; by default your login name")

@@ -1,3 +1,5 @@
+import SHA256
+
 /// Contents of files from one running `git cat-file --batch`, in the order of the requests.
 ///
 /// Requests are sent ahead, so that git never waits for the next one. A pipe holds at least 4,096 bytes, and unanswered
@@ -68,5 +70,30 @@ final class GitBlobs {
       "git has no content \(hash) in \(repository.path); git fsck there may tell more, "
         + "and a partial clone must be cloned again without --filter"
         + (reason.isEmpty ? "" : ": \(reason)"))
+  }
+}
+
+/// Contents of earlier versions, which are read one at a time, and only if a change needs them.
+final class PastContents {
+  private let repository: GitRepository
+  private var contents: GitBlobs?
+
+  init(_ repository: GitRepository) { self.repository = repository }
+
+  /// - Returns: the content if the import keeps it as a text, and its digest.
+  func read(_ hash: String) throws -> (text: String?, digest: ContentDigest) {
+    let contents = try contents ?? GitBlobs(repository)
+    self.contents = contents
+    try contents.ask(for: hash)
+    var bytes: [UInt8] = []
+    var isLong = false
+    var digest = SHA256Hash()
+    try contents.read {
+      isLong = $0 > FileContent.textByteLimit
+    } _: { piece in
+      digest.update(Array(piece))
+      if !isLong { bytes += piece }
+    }
+    return (isLong ? nil : String(validating: bytes, as: UTF8.self), digest.finish())
   }
 }

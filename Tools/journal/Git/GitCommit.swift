@@ -2,9 +2,10 @@
 struct GitCommit {
   /// In hexadecimal digits.
   let hash: String
+  /// The author's name, or the address if there is no name.
   let author: String
-  /// Seconds since 1970; nil if the commit has no date that git can read.
-  let seconds: Int64?
+  let authored: GitDate
+  let committed: GitDate
   /// The whole message, without the line breaks at its end.
   let message: String
   let changes: [GitChange]
@@ -13,6 +14,8 @@ struct GitCommit {
 /// What a commit did to one file.
 struct GitChange {
   let path: String
+  /// The file before; nil if it was added.
+  let old: GitFile?
   /// The new file; nil if it was deleted.
   let file: GitFile?
 }
@@ -23,6 +26,11 @@ struct GitFile: Equatable {
   let mode: String
   /// The name of the content, in hexadecimal digits.
   let hash: String
+
+  init(mode: some Collection<UInt8>, hash: some Collection<UInt8>) {
+    self.mode = String(decoding: mode, as: UTF8.self)
+    self.hash = String(decoding: hash, as: UTF8.self)
+  }
 
   /// A submodule's content is in another repository.
   var hasContent: Bool { mode != "160000" }

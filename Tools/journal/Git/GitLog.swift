@@ -16,7 +16,8 @@ final class GitLog {
         "-c", "log.showSignature=false", "log", "-O/dev/null", "--first-parent", "--reverse",
         "--diff-merges=first-parent", "--raw", "-z", "--no-renames", "--no-abbrev", "--root",
         "--no-color", "--no-notes", "--no-mailmap", "--no-relative",
-        "--ignore-submodules=none", "--encoding=UTF-8", "--format=format:%x01%H%x00%at%x00%an%x00%B%x00",
+        "--ignore-submodules=none", "--encoding=UTF-8",
+        "--format=format:%x01%H%x00%at%x00%ct%x00%an%x00%ae%x00%B%x00",
         tip,
       ] + (start.map { ["^" + $0] } ?? []) + ["--"])
     reader = PipeReader(process)
@@ -25,8 +26,9 @@ final class GitLog {
   /// The next commit; nil after the last.
   func next() throws -> GitCommit? {
     guard let hash = try takeHash() else { return nil }
-    let seconds = try field()
-    let author = try field()
+    let authored = try repository.date(field(), "author", of: hash)
+    let committed = try repository.date(field(), "committer", of: hash)
+    let (name, address) = (try field(), try field())
     var message = try field()
     while message.utf8.last == UInt8(ascii: "\n") { message.unicodeScalars.removeLast() }
     var changes: [GitChange] = []
@@ -40,7 +42,9 @@ final class GitLog {
         changes.append(try change(text))
       }
     }
-    return GitCommit(hash: hash, author: author, seconds: Int64(seconds), message: message, changes: changes)
+    return GitCommit(
+      hash: hash, author: name.isEmpty ? address : name, authored: authored, committed: committed,
+      message: message, changes: changes)
   }
 
   private func takeHash() throws -> String? {
@@ -61,10 +65,10 @@ final class GitLog {
   private func change(_ line: ArraySlice<UInt8>) throws -> GitChange {
     let words = line.split(separator: UInt8(ascii: " "))
     guard words.count == 5, let path = try reader.read(upTo: 0) else { throw broken }
-    if words[4].first == UInt8(ascii: "D") { return GitChange(path: GitPath.text(path), file: nil) }
-    let file = GitFile(
-      mode: String(decoding: words[1], as: UTF8.self), hash: String(decoding: words[3], as: UTF8.self))
-    return GitChange(path: GitPath.text(path), file: file)
+    return GitChange(
+      path: GitPath.text(path),
+      old: words[4].first == UInt8(ascii: "A") ? nil : GitFile(mode: words[0].dropFirst(), hash: words[2]),
+      file: words[4].first == UInt8(ascii: "D") ? nil : GitFile(mode: words[1], hash: words[3]))
   }
 
   private func field() throws -> String {

@@ -16,18 +16,19 @@ struct GitRepository {
     }
   }
 
-  /// Starts git in the repository. Its messages are in English, and environment variables that name another repository
-  /// (as in a hook) are removed.
+  /// Starts git in the repository. Its messages are in English. Variables of git's may name another repository (as in a
+  /// hook), change what paths or commits mean, or do what a later version invents; so only those are passed on that say
+  /// where git's programs, its configuration and repositories are found.
   func start(_ arguments: [String]) throws -> ChildProcess {
-    var environment = ProcessInfo.processInfo.environment
-    for name in Self.misleading { environment[name] = nil }
+    var environment = ProcessInfo.processInfo.environment.filter { name, _ in
+      !name.hasPrefix("GIT_") || Self.passedOn.contains { name.hasPrefix($0) }
+    }
     environment.merge(Self.safe) { $1 }
     return try ChildProcess("git", ["-C", path] + arguments, environment: environment)
   }
 
-  private static let misleading = [
-    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX",
+  private static let passedOn = [
+    "GIT_CONFIG", "GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM",
   ]
 
   /// A repository's configuration may come from anyone. If an object is missing, git would run the commands that the
@@ -69,43 +70,81 @@ struct GitRepository {
     throw Failure(.wrongUse, "the repository \(path) has no branch or commit \"\(branch)\"")
   }
 
-  /// Whether any commit on the first-parent line of a tip has a file.
-  func has(_ file: String, upTo tip: String) throws -> Bool {
-    let answer = try run(["rev-list", "--first-parent", "-n", "1", tip, "--", ":(top,literal)" + file])
-    guard answer.code == 0 else {
-      throw Failure(
-        .unreadable, "git can't read the repository \(path) (exit \(answer.code)): \(answer.complaint)")
-    }
-    return !answer.text.isEmpty
-  }
-
-  /// How many commits the first-parent line of a tip has after a given commit, or in all; nil if that commit is not on
-  /// the line.
-  func count(to tip: String, after start: String?) throws -> Int? {
-    let process = try self.start(["rev-list", "--first-parent", tip])
+  /// The commits on the first-parent line of a tip that change a file, newest first.
+  func commits(changing file: String, upTo tip: String, limit: Int? = nil) throws -> [String] {
+    let process = try start(
+      ["rev-list", "--first-parent"] + (limit.map { ["-n", "\($0)"] } ?? []) + [tip, "--", Self.only(file)])
     let reader = PipeReader(process)
-    var count = 0
-    let wanted = start.map { Array($0.utf8) }
+    var commits: [String] = []
     while let line = try reader.read(upTo: UInt8(ascii: "\n")) {
-      if let wanted, line.elementsEqual(wanted) { return count }
-      count += 1
+      commits.append(String(decoding: line, as: UTF8.self))
     }
     try checkEnd(process)
-    return start == nil ? count : nil
+    return commits
   }
 
-  /// All files of a commit's tree, in git's order.
-  func files(at commit: String, _ body: (_ path: String, _ file: GitFile) -> Void) throws {
-    let process = try start(["ls-tree", "-r", "-z", "--full-tree", commit])
+  /// The pattern that only a file with this path matches.
+  private static func only(_ file: String) -> String { ":(top,literal)" + file }
+
+  /// A commit's date, which git has printed without its zone, or not at all if it can't print it.
+  func date(_ printed: String, _ role: String, of commit: String) throws -> GitDate {
+    if !printed.isEmpty { return GitDate(printed) }
+    // "committer Ana <ana@example.com> -86400 +0100"
+    let header = try run(["cat-file", "commit", commit]).text.utf8.split(
+      separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false
+    ).prefix { !$0.isEmpty }
+    guard let line = header.first(where: { $0.starts(with: "\(role) ".utf8) }),
+      let end = line.lastIndex(of: UInt8(ascii: ">"))
+    else { return GitDate("") }
+    return GitDate(
+      String(decoding: line[end...].dropFirst(), as: UTF8.self).trimmingCharacters(in: .whitespaces))
+  }
+
+  /// The committers' dates on the first-parent line of a tip, newest first, down to a given commit or to the end; nil if
+  /// that commit is not on the line.
+  func committerDates(to tip: String, after start: String?) throws -> [GitDate]? {
+    let process = try self.start(["rev-list", "--first-parent", "--format=:%ct", tip])
+    let reader = PipeReader(process)
+    var dates: [GitDate] = []
+    var hash = ""
+    while let line = try reader.read(upTo: UInt8(ascii: "\n")) {
+      // "commit 9e21128d…", then ":1600000000"
+      let text = String(decoding: line, as: UTF8.self)
+      if text.hasPrefix(":") {
+        dates.append(try date(String(text.dropFirst()), "committer", of: hash))
+      } else {
+        hash = String(text.dropFirst("commit ".count))
+        if hash == start { return dates }
+      }
+    }
+    try checkEnd(process)
+    return start == nil ? dates : nil
+  }
+
+  /// How many objects and parents git would replace, in a sentence without a period; nil if there are none.
+  func replacements() throws -> String? {
+    let objects = try run(["for-each-ref", "--format=:", "refs/replace/"]).text.utf8.count { $0 == 58 }
+    let folder = try run(["rev-parse", "--git-common-dir"]).text
+    let url = URL(filePath: folder, relativeTo: URL(filePath: path, directoryHint: .isDirectory))
+    let grafts = (try? Data(contentsOf: url.appending(path: "info/grafts"))) ?? Data()
+    let lines = grafts.split(separator: UInt8(ascii: "\n")).count { $0.first != UInt8(ascii: "#") }
+    let parts = [(objects, "replacement"), (lines, "graft")].filter { $0.0 > 0 }
+    return parts.isEmpty ? nil : parts.map { $0.0.counted($0.1) }.joined(separator: " and ") + " not applied"
+  }
+
+  /// All files of a commit's tree, in git's order, or only one of them.
+  func files(
+    at commit: String, only file: String? = nil, _ body: (_ path: String, _ file: GitFile) -> Void
+  ) throws {
+    let process = try start(
+      ["ls-tree", "-r", "-z", "--full-tree", commit] + (file.map { ["--", Self.only($0)] } ?? []))
     let reader = PipeReader(process)
     while let line = try reader.read(upTo: 0) {
       // "100644 blob 9e21128d…\tREADME.md"
       guard let tab = line.firstIndex(of: UInt8(ascii: "\t")) else { continue }
       let words = line[..<tab].split(separator: UInt8(ascii: " "))
       guard words.count == 3 else { continue }
-      let file = GitFile(
-        mode: String(decoding: words[0], as: UTF8.self), hash: String(decoding: words[2], as: UTF8.self))
-      body(GitPath.text(line[(tab + 1)...]), file)
+      body(GitPath.text(line[(tab + 1)...]), GitFile(mode: words[0], hash: words[2]))
     }
     try checkEnd(process)
   }

@@ -1,32 +1,50 @@
 import CatalogModel
 
-/// The categories of a catalog by name, created when first needed and deleted with their last item.
+/// The categories of a catalog by their names in the source. They are created when first needed. Those that an import has
+/// created, and that people have not changed, are deleted with their last item.
 struct CategoryNames {
+  private let journal: CatalogJournal
   private var ids: [ExactText: CategoryID] = [:]
-  /// Categories that lost an item in this entry.
+  /// Categories that may have lost an item in this entry.
   private var left: Set<CategoryID> = []
 
-  init() {}
-
-  init(_ catalog: Catalog) {
-    for category in catalog.categories where ids[ExactText(category.name)] == nil {
-      ids[ExactText(category.name)] = category.id
+  init(_ journal: CatalogJournal, _ catalog: Catalog) throws {
+    self.journal = journal
+    var renamed: [(name: String, category: CategoryID)] = []
+    for category in catalog.categories {
+      let name = category.modified > category.created ? try Self.sourceName(of: category, journal) : nil
+      if let name { renamed.append((name, category.id)) } else { add(category.name, category.id) }
     }
+    for (name, category) in renamed { add(name, category) }
   }
+
+  private mutating func add(_ name: String, _ category: CategoryID) {
+    if ids[ExactText(name)] == nil { ids[ExactText(name)] = category }
+  }
+
+  /// The name that a category had when it was imported; nil if people added it, or if that can't be told any more.
+  private static func sourceName(of category: Catalog.Category, _ journal: CatalogJournal) throws -> String? {
+    guard try journal.isImported(category.created) else { return nil }
+    let row = try journal.entity(category.id.entity, asOf: .revision(category.created))
+    return row?.record[field: CategoryField.name]?.string
+  }
+
+  /// The category of that name, if there is one.
+  func known(_ name: String?) -> CategoryID? { name.flatMap { ids[ExactText(EntityName.usable($0))] } }
 
   /// The category of that name.
   mutating func category(
     of name: String, _ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>
   ) throws -> CategoryID {
+    if let id = known(name), draft.state.category(id) != nil { return id }
     let name = ExactText(EntityName.usable(name))
-    if let id = ids[name] { return id }
     let id = try draft.addCategory(name: name.text)
     ids[name] = id
     touched.insert(.category(id))
     return id
   }
 
-  /// Notes that an item left a category.
+  /// Notes that an item may have left a category.
   mutating func leave(_ id: CategoryID?) {
     if let id { left.insert(id) }
   }
@@ -34,11 +52,12 @@ struct CategoryNames {
   /// Deletes the categories that have lost their last item; called at the end of an entry.
   mutating func deleteUnused(_ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>) throws {
     for id in left.sorted() {
-      guard let name = draft.state.category(id)?.name,
-        draft.state.items(in: id).first(where: { _ in true }) == nil
+      guard let category = draft.state.category(id),
+        draft.state.items(in: id).first(where: { _ in true }) == nil,
+        category.modified == category.created, try journal.isImported(category.created)
       else { continue }
       try draft.deleteCategory(id)
-      if ids[ExactText(name)] == id { ids[ExactText(name)] = nil }
+      if known(category.name) == id { ids[ExactText(category.name)] = nil }
       touched.insert(.category(id))
     }
     left = []

@@ -9,8 +9,8 @@ protocol CommitImporter {
   /// previous one.
   var preparedLimit: Int { get }
 
-  /// Looks up in the journal what earlier commits have made. Called again if others have changed the journal.
-  mutating func start(from catalog: Catalog)
+  /// Looks up in the journal what earlier commits have made. Called if others have changed the journal.
+  mutating func start(from catalog: Catalog) throws
 
   /// Requests the contents that this commit will need. Called for commits in order.
   func willImport(_ commit: GitCommit) throws

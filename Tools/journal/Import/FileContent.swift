@@ -10,6 +10,9 @@ enum FileContent {
   /// A text of more bytes is stored as an image.
   static let textByteLimit = 65_536
 
+  /// The text, if it is one.
+  var text: String? { if case .text(let text) = self { text } else { nil } }
+
   /// Reads the next content that was requested from git.
   init(next contents: GitBlobs, name: String, _ blobs: BlobQueue) throws {
     var text: String?

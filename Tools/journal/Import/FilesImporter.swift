@@ -7,33 +7,20 @@ struct FilesImporter: CommitImporter {
   static let source = "files"
   let preparedLimit = 16
 
-  /// A file in the journal.
-  private struct File {
-    var item: Catalog.Item.ID
-    var image: ImageID?
-  }
-
   private let contents: GitBlobs
+  private let past: PastContents
   private let blobs: BlobQueue
-  private var files: [ExactText: File] = [:]
-  private var folders = CategoryNames()
+  private var items: SourceItems
 
   /// Starts from the state of earlier commits.
-  init(_ repository: GitRepository, _ journal: CatalogJournal) throws {
+  init(_ repository: GitRepository, _ journal: CatalogJournal, _ report: ImportReport) throws {
     contents = try GitBlobs(repository)
+    past = PastContents(repository)
     blobs = BlobQueue(journal.blobs)
-    start(from: journal.state)
+    items = try SourceItems(journal, kind: Self.kind, keyedBy: "path", restoresItems: false, report)
   }
 
-  mutating func start(from catalog: Catalog) {
-    folders = CategoryNames(catalog)
-    files = [:]
-    for item in catalog.items(ofKind: Self.kind) {
-      guard case .string(let path) = item["path"] else { continue }
-      let image = catalog.images(of: item.id).first { _ in true }?.id
-      files[ExactText(path)] = File(item: item.id, image: image)
-    }
-  }
+  mutating func start(from catalog: Catalog) throws { try items.start(from: catalog) }
 
   func willImport(_ commit: GitCommit) throws {
     for change in commit.changes {
@@ -53,68 +40,47 @@ struct FilesImporter: CommitImporter {
     _ changes: [(GitChange, FileContent)], of commit: GitCommit, to draft: inout Draft<Catalog>,
     _ report: ImportReport
   ) throws -> Set<EntityKey> {
-    var touched: Set<EntityKey> = []
-    for (change, content) in changes {
-      if let file = change.file {
-        try set(change.path, file, content, &draft, &touched)
-      } else {
-        try delete(change.path, &draft, &touched)
+    items.begin(commit)
+    for (change, content) in changes { try apply(change, content, &draft) }
+    return try items.end(&draft)
+  }
+
+  private mutating func apply(
+    _ change: GitChange, _ content: FileContent, _ draft: inout Draft<Catalog>
+  ) throws {
+    let key = ItemKey(path: change.path)
+    let name = EntityName.usable(GitPath.baseName(of: change.path))
+    // A text that this import has read is not read again.
+    let isCurrent = items.isCurrent(key)
+    let isOldRead = !isCurrent && change.old?.hash != change.file?.hash
+    let old = try isOldRead ? change.old.flatMap { try $0.hasContent ? past.read($0.hash) : nil } : nil
+    func version(_ file: GitFile, _ text: String?) -> SourceItems.Version {
+      var attributes = ["path": change.path, "mode": file.mode, "blob": file.hash]
+      attributes["text"] = text
+      return SourceItems.Version(
+        attributes: attributes.mapValues { .string($0) }, category: GitPath.folder(of: change.path))
+    }
+    func text(of item: Catalog.Item) -> String? {
+      isOldRead ? old?.text : isCurrent ? item["text"]?.string : content.text
+    }
+    var oldImage: SourceItems.OldImage?
+    if let hash = change.old?.hash, change.old?.hasContent == true, old?.text == nil {
+      oldImage = SourceItems.OldImage(name: name) { [past] in try old?.digest ?? past.read(hash).digest }
+    }
+    guard let file = change.file else {
+      if let file = change.old {
+        _ = try items.delete(key, { version(file, text(of: $0)) }, image: oldImage, in: &draft)
       }
+      return
     }
-    try folders.deleteUnused(&draft, &touched)
-    return touched
-  }
-
-  private mutating func delete(_ path: String, _ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>)
-    throws
-  {
-    guard let file = files.removeValue(forKey: ExactText(path)) else { return }
-    folders.leave(draft.state.item(file.item)?.category)
-    if let image = file.image { touched.insert(.image(image)) }
-    touched.insert(.item(file.item))
-    try draft.deleteItem(file.item)
-  }
-
-  private mutating func set(
-    _ path: String, _ gitFile: GitFile, _ content: FileContent, _ draft: inout Draft<Catalog>,
-    _ touched: inout Set<EntityKey>
-  ) throws {
-    var attributes: [String: FieldValue] = [
-      "path": .string(path), "mode": .string(gitFile.mode), "blob": .string(gitFile.hash),
-    ]
-    if case .text(let text) = content { attributes["text"] = .string(text) }
-    var file: File
-    if let known = files[ExactText(path)] {
-      file = known
-      try draft.replaceAttributes(ofItem: file.item, with: attributes)
-    } else {
-      let folder = try GitPath.folder(of: path).map { try folders.category(of: $0, &draft, &touched) }
-      let item = try draft.addItem(kind: Self.kind, category: folder, attributes: attributes)
-      file = File(item: item, image: nil)
+    let isAdded = try items.set(
+      key, wasThere: change.old != nil, from: { item in change.old.map { version($0, text(of: item)) } },
+      to: version(file, content.text), in: &draft)
+    guard isAdded || change.old?.hash != file.hash else { return }
+    var image: SourceItems.NewImage?
+    if case .image(let blob, let mediaType) = content {
+      image = SourceItems.NewImage(name: name, mediaType: mediaType, blob: blob)
     }
-    touched.insert(.item(file.item))
-    try setImage(of: &file, named: GitPath.baseName(of: path), content, &draft, &touched)
-    files[ExactText(path)] = file
-  }
-
-  private func setImage(
-    of file: inout File, named name: String, _ content: FileContent, _ draft: inout Draft<Catalog>,
-    _ touched: inout Set<EntityKey>
-  ) throws {
-    if let image = file.image { touched.insert(.image(image)) }
-    switch (content, file.image) {
-    case (.image(let blob, let mediaType), let image?):
-      try draft.updateImage(image, mediaType: mediaType, blob: blob.wait())
-    case (.image(let blob, let mediaType), nil):
-      let image = try draft.addImage(
-        to: file.item, name: EntityName.usable(name), mediaType: mediaType, blob: blob.wait())
-      file.image = image
-      touched.insert(.image(image))
-    case (_, let image?):
-      try draft.deleteImage(image)
-      file.image = nil
-    case (_, nil):
-      break
-    }
+    try items.setImage(key, from: oldImage, to: image, in: &draft)
   }
 }

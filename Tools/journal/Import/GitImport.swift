@@ -8,7 +8,13 @@ struct GitImport {
   /// The name of the form in an entry's metadata.
   let source: String
   let journal: CatalogJournal
+  let dates: Dates
   let terminal: Terminal
+
+  /// Which date of a commit orders its entry.
+  enum Dates: String, CaseIterable {
+    case commit, author
+  }
 
   /// The newest commit that an earlier run has imported, and its entry.
   struct ImportedCommit {
@@ -24,7 +30,10 @@ struct GitImport {
 
   enum Key {
     static let commit = "git.commit"
+    /// The date that orders the entry, if an earlier or a later commit gave the entry another one.
     static let date = "git.date"
+    static let authored = "git.authored"
+    static let committed = "git.committed"
     static let source = "import.source"
     /// In the first entry of a journal that was copied without its history.
     static let copy = "journal.copyOf"
@@ -70,9 +79,9 @@ struct GitImport {
         + "--after COMMIT, or import into a new journal")
   }
 
-  /// How many commits are left to import after the newest imported one.
+  /// The committers' dates of the commits after the newest imported one, newest first.
   /// - Throws: ``Failure`` if an import can't continue from there in this form.
-  private func remaining(after newest: ImportedCommit?) throws -> Int {
+  private func remaining(after newest: ImportedCommit?) throws -> [GitDate] {
     if let newest, newest.source != source {
       throw Failure(
         .wrongUse,
@@ -81,7 +90,7 @@ struct GitImport {
     }
     // A shallow clone that has the newest commit has all later ones.
     if newest == nil { try repository.checkIsWhole() }
-    guard let count = try repository.count(to: tip, after: newest?.commit) else {
+    guard let dates = try repository.committerDates(to: tip, after: newest?.commit) else {
       try repository.checkIsWhole()
       let place = newest?.revision.map { " (revision \($0))" } ?? ""
       throw Failure(
@@ -90,7 +99,7 @@ struct GitImport {
           + "not on this branch's first-parent line; name its branch with --branch, or import into a new journal"
       )
     }
-    return count
+    return dates
   }
 
   /// Another node has imported commits meanwhile.
@@ -111,11 +120,11 @@ struct GitImport {
       let head = journal.head
       let newest = try newestImportedCommit(given: given)
       let remaining = try remaining(after: newest)
-      let all = total ?? remaining
+      let all = total ?? remaining.count
       total = all
-      report.restart(commits: all - remaining)
+      report.restart(commits: all - remaining.count)
       do {
-        try run(after: newest?.commit, on: head, try makeImporter(newest?.commit), report) {
+        try run(after: newest?.commit, remaining, on: head, try makeImporter(newest?.commit), report) {
           let seconds = max(0.001, (clock.now - start) / .seconds(1))
           return "importing: \(report.commits.grouped) of \(all.grouped) commits, "
             + "\(Int(Double(report.commits) / seconds).grouped)/s"
@@ -127,23 +136,36 @@ struct GitImport {
     }
   }
 
-  /// - Parameter head: the state that the importer knows, or an earlier one.
+  /// - Parameters:
+  ///   - committed: the committers' dates of the commits, newest first.
+  ///   - head: the state that the importer knows, or an earlier one.
   private func run(
-    after newest: String?, on head: Head, _ importer: consuming some CommitImporter, _ report: ImportReport,
-    _ progress: () -> String
+    after newest: String?, _ committed: [GitDate], on head: Head, _ importer: consuming some CommitImporter,
+    _ report: ImportReport, _ progress: () -> String
   ) throws {
     var reading = GitImportReading(
       log: try GitLog(repository, to: tip, after: newest), importer: importer)
-    var newestDate = head.date
+    var latest = head.revision == 0 ? nil : head.date
     var newestRevision = head.revision
+    // A date that no later commit precedes: the state as of any date is then the newest commit that is not later, which is
+    // what git rev-list --first-parent --before finds.
+    var earliest: Timestamp?
+    var order = committed.map { date in
+      earliest = [earliest, date.timestamp].compactMap(\.self).min()
+      return earliest
+    }
     try journal.withPipeline { pipeline in
       while let (commit, change) = try reading.next(report) {
+        let ordered = order.popLast() ?? nil
         if let change {
+          let date =
+            (dates == .author ? commit.authored.timestamp : ordered)?.date ?? latest
+            ?? Date(timeIntervalSince1970: 0)
           let made = try make(
-            commit, change, &reading.importer, report, newestDate, after: newestRevision, in: &pipeline)
+            commit, change, &reading.importer, report, date, latest, after: newestRevision, in: &pipeline)
           newestRevision = made.revision
           if !made.isEmpty {
-            newestDate = max(newestDate, commit.date ?? newestDate)
+            latest = max(latest ?? date, date)
             report.count(made.value)
           }
         }
@@ -153,14 +175,28 @@ struct GitImport {
     }
   }
 
+  /// - Parameters:
+  ///   - date: the date for the entry.
+  ///   - latest: the date of the entry before, which this one's can't precede.
   private func make<Importer: CommitImporter>(
     _ commit: GitCommit, _ change: Importer.Change, _ importer: inout Importer, _ report: ImportReport,
-    _ newestDate: Date, after newestRevision: Revision, in pipeline: inout CommitPipeline<Catalog>
+    _ date: Date, _ latest: Date?, after newestRevision: Revision,
+    in pipeline: inout CommitPipeline<Catalog>
   ) throws -> Commit<Set<EntityKey>> {
+    let (own, other) =
+      dates == .author ? (commit.authored, commit.committed) : (commit.committed, commit.authored)
     var metadata = [Key.commit: commit.hash, Key.source: source]
-    let date = commit.date ?? newestDate
-    // Dates in a journal never decrease, but those in git can.
-    if date < newestDate { metadata[Key.date] = Timestamp(date)?.description }
+    metadata[dates == .author ? Key.committed : Key.authored] = other.description
+    if own.timestamp?.date != max(latest ?? date, date) { metadata[Key.date] = own.description }
+    for (name, date) in [("author", commit.authored), ("commit", commit.committed)]
+    where date.timestamp == nil {
+      report.note(
+        commit.hash,
+        date.text.isEmpty
+          ? "it has no \(name) date"
+          : "its \(name) date is \"\(date.text)\", and a journal has dates of the years 1 to 9999; the metadata keep "
+            + "it as it is", isLoss: false)
+    }
     let author = commit.author.prefix(byteCount: Self.authorByteLimit)
     let note = commit.message.prefix(byteCount: Self.noteByteLimit)
     for (name, text, kept) in [("author", commit.author, author), ("message", commit.message, note)]
@@ -176,7 +212,7 @@ struct GitImport {
       // If another node took the revision of this commit, this runs again, and the importer knows what the first run made.
       if hasRun || draft.revision > newestRevision + 1 {
         try checkHaveNotImported(newestRevision + 1..<draft.revision)
-        importer.start(from: draft.state)
+        try importer.start(from: draft.state)
       }
       hasRun = true
       let touched = try importer.apply(change, of: commit, to: &draft, report)
@@ -234,16 +270,5 @@ extension String {
     var end = utf8.index(startIndex, offsetBy: byteCount)
     while end.samePosition(in: unicodeScalars) == nil { utf8.formIndex(before: &end) }
     return String(self[..<end])
-  }
-}
-
-extension GitCommit {
-  /// The author date, or the nearest date that a journal can store.
-  fileprivate var date: Date? {
-    guard let seconds else { return nil }
-    let (product, isTooLarge) = seconds.multipliedReportingOverflow(by: 1_000_000)
-    let limits = Timestamp.fourDigitYears
-    let stamp = Timestamp(microseconds: isTooLarge ? (seconds < 0 ? .min : .max) : product)
-    return min(max(stamp, limits.lowerBound), limits.upperBound).date
   }
 }

@@ -5,7 +5,7 @@ import JSON
 /// `journal import JOURNAL git REPO`
 enum GitSource: ImportSource {
   static let name = "git"
-  static let options = ["--branch", "--after", "--records", "--key", "--category", "--images"]
+  static let options = ["--branch", "--after", "--dates", "--records", "--key", "--category", "--images"]
   static let takesSeveral = false
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -14,7 +14,11 @@ enum GitSource: ImportSource {
     let repository = try GitRepository(path)
     let tip = try repository.tip(of: arguments.value("--branch") ?? "HEAD")
     let given = try arguments.value("--after").map { try repository.tip(of: $0) }
-    if let form, try !repository.has(form.file, upTo: tip) {
+    let dates = arguments.value("--dates") ?? GitImport.Dates.commit.rawValue
+    guard let dates = GitImport.Dates(rawValue: dates) else {
+      throw Failure(.wrongUse, "--dates is commit or author, not \"\(dates.printable)\"")
+    }
+    if let form, try repository.commits(changing: form.file, upTo: tip, limit: 1).isEmpty {
       throw Failure(.wrongUse, "no commit of \(path.printable) has a file \(form.file.printable)")
     }
     let clock = ContinuousClock()
@@ -26,20 +30,27 @@ enum GitSource: ImportSource {
       at: url, options: arguments.journalOptions(snapshots: .automatic))
     let git = GitImport(
       repository: repository, tip: tip, source: form?.source ?? FilesImporter.source, journal: journal,
-      terminal: terminal)
+      dates: dates, terminal: terminal)
     let report = ImportReport(terminal)
     try Import.storing(in: journal) {
       // Otherwise a node would import again what other nodes have imported.
       try journal.catchUp()
       try git.run(given: given, report) { commit in
-        if let form { return try RecordsImporter(form, repository, journal, after: commit) }
-        return try FilesImporter(repository, journal)
+        if let form { return try RecordsImporter(form, repository, journal, after: commit, report) }
+        return try FilesImporter(repository, journal, report)
       }
     }
-    try journal.close()
+    if report.entries > 0 { terminal.output.noteDone(entry: journal.head.revision) }
+    if let replacements = try repository.replacements() {
+      terminal.warn(
+        "\(replacements): the commits are imported as they are stored. To import what git log shows, write that to a "
+          + "new repository, and import it: git init NEW && git -C \(path.printable) fast-export "
+          + "\((arguments.value("--branch") ?? "HEAD").printable) | git -C NEW fast-import")
+    }
     try printSummary(report, (clock.now - start) / .seconds(1), path, arguments.has("--json"), terminal)
+    try journal.close()
     // For example, no object has the key.
-    return report.entries == 0 && report.notes > 0 ? .no : .done
+    return report.entries == 0 && report.losses > 0 ? .no : .done
   }
 
   private static func recordsForm(_ arguments: Arguments) throws(Failure) -> RecordsImporter.Form? {

@@ -68,7 +68,7 @@ struct ImageTemplate {
 }
 
 extension FieldValue {
-  /// The text that identifies an object: a text, or a number as written; nil for anything else.
+  /// The text of a field in a path: a text, or a number as written; nil for anything else.
   var keyText: String? {
     switch self {
     case .string(let text): text

@@ -10,8 +10,10 @@ final class ImportReport {
   private(set) var events = 0
   private(set) var images = 0
   private(set) var notes = 0
+  /// How many of the notes say that something was not imported.
+  private(set) var losses = 0
   /// The notes about commits that are not finished.
-  private var pending: [(commit: String, message: String)] = []
+  private var pending: [(commit: String, message: String, isLoss: Bool)] = []
 
   init(_ terminal: Terminal) { self.terminal = terminal }
 
@@ -24,12 +26,18 @@ final class ImportReport {
   /// Counts a finished commit, and prints the notes about it.
   func finish(_ commit: String) {
     commits += 1
-    for note in pending where note.commit == commit { print(note.commit, note.message) }
+    for note in pending where note.commit == commit {
+      if note.isLoss { losses += 1 }
+      print(note.commit, note.message)
+    }
     pending.removeAll { $0.commit == commit }
   }
 
-  /// Notes a part of a commit that was not imported.
-  func note(_ commit: String, _ message: String) { pending.append((commit, message)) }
+  /// Notes a part of a commit that was not imported, or a conflict. Changes that are made again are noted once.
+  func note(_ commit: String, _ message: String, isLoss: Bool = true) {
+    if pending.contains(where: { $0 == (commit, message, isLoss) }) { return }
+    pending.append((commit, message, isLoss))
+  }
 
   private func print(_ commit: String, _ message: String) {
     notes += 1

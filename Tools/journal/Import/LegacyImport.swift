@@ -33,7 +33,7 @@ enum LegacyImport {
         terminal.progress.show { "importing: \(done.grouped) of \(total.grouped) images" }
       }
     }
-    try journal.close()
+    if let last = report.revisions.last { terminal.output.noteDone(entry: last) }
     terminal.progress.clear()
     printProblems(report.problems, terminal)
     let seconds = (clock.now - start) / .seconds(1)
@@ -42,6 +42,7 @@ enum LegacyImport {
     } else {
       try printSummary(report, of: store, seconds, terminal)
     }
+    try journal.close()
     return report.isComplete ? .done : .no
   }
 

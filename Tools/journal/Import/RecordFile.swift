@@ -7,34 +7,48 @@ import JSON
 /// Only objects that may differ from the previous version are parsed: those between the longest equal runs at the start
 /// and at the end.
 struct RecordFile {
-  private struct Element {
-    /// The text that identifies it; nil if it has none.
-    let key: ExactText?
-    /// Whether it is the last element with its key. As with equal names in a JSON object, the last one wins.
-    let counts: Bool
-  }
-
   /// An object that is new, or that may differ from the previous one with its key.
   struct Record {
-    let key: ExactText
+    let key: ItemKey
     let attributes: [String: FieldValue]
   }
 
   private let array: JSONArray?
-  private let elements: [Element]
+  /// What identifies each element; nil if it has no key.
+  private let keyOfElement: [ItemKey?]
+  /// The last element with each key. As with equal names in a JSON object, the last one wins.
+  private let elementOfKey: [ItemKey: Int]
   /// The keys, in the order of the file.
-  var keys: [ExactText] { elements.lazy.filter(\.counts).compactMap(\.key) }
+  var keys: [ItemKey] {
+    keyOfElement.indices.compactMap { index in
+      keyOfElement[index].flatMap { elementOfKey[$0] == index ? $0 : nil }
+    }
+  }
+  /// The changed objects that have what an attribute can't have, and so change nothing.
+  let unreadable: [ItemKey]
   /// The elements that are skipped, in a sentence without a period; nil if there are none.
   let skipped: String?
-  /// The changed records that are not kept exactly, in the same form.
+  /// The changed records that are not kept, or not exactly, in the same form.
   let inexact: String?
 
   /// No version yet.
   init() {
     array = nil
-    elements = []
+    (keyOfElement, elementOfKey, unreadable) = ([], [:], [])
     skipped = nil
     inexact = nil
+  }
+
+  /// Whether an object has that key.
+  func has(_ key: ItemKey) -> Bool { elementOfKey[key] != nil }
+
+  /// The fields of the object with that key; nil if there is none, or if it can't be read.
+  func attributes(of key: ItemKey) -> [String: FieldValue]? {
+    var loss: JSONError?
+    guard let array, let index = elementOfKey[key],
+      case .dictionary(let attributes) = array.value(at: index, noting: &loss), !loss.isLimit
+    else { return nil }
+    return attributes
   }
 
   /// Reads a version and finds its changes since the previous one.
@@ -42,48 +56,50 @@ struct RecordFile {
   init(_ text: [UInt8], after old: RecordFile, keyedBy field: String, changed: inout [Record])
     throws(JSONError)
   {
-    let array = try JSONArray(text)
+    let array = try JSONArray(text, isLenient: true)
     let (start, end) = Self.equalRuns(array, old.array)
-    let shift = old.elements.count - array.count
-    var elements: [Element] = []
-    elements.reserveCapacity(array.count)
-    var seen = Set<ExactText>(minimumCapacity: array.count)
+    let shift = old.keyOfElement.count - array.count
+    var keys: [ItemKey?] = []
+    keys.reserveCapacity(array.count)
+    var elements = [ItemKey: Int](minimumCapacity: array.count)
     var tally = RecordLosses(field: field)
     var found: [Record] = []
+    var unreadable: [ItemKey] = []
     for index in array.indices.reversed() {
-      let before: Element? =
-        index < start ? old.elements[index] : index >= end ? old.elements[index + shift] : nil
-      if let before {
-        let counts = before.key.map { seen.insert($0).inserted } ?? false
-        elements.append(Element(key: before.key, counts: counts))
-        if let key = before.key, !counts { tally.duplicates.append(key) }
-        if before.key == nil { tally.note(array.value(at: index)) }
-        if !counts || before.counts { continue }
-      }
+      let before: Int? = index < start ? index : index >= end ? index + shift : nil
       var loss: JSONError?
-      guard case .dictionary(let attributes) = array.value(at: index, noting: &loss),
-        let key = attributes[field]?.keyText.map({ ExactText($0) })
-      else {
-        if before == nil {
-          tally.note(array.value(at: index))
-          elements.append(Element(key: nil, counts: false))
-        }
+      var value: FieldValue?
+      let key: ItemKey?
+      if let before {
+        key = old.keyOfElement[before]
+      } else {
+        value = array.value(at: index, noting: &loss)
+        if case .dictionary(let attributes) = value { key = ItemKey(attributes[field]) } else { key = nil }
+      }
+      keys.append(key)
+      guard let key else {
+        tally.note(value ?? array.value(at: index))
         continue
       }
-      if before == nil {
-        let counts = seen.insert(key).inserted
-        elements.append(Element(key: key, counts: counts))
-        if !counts {
-          tally.duplicates.append(key)
-          continue
-        }
+      guard elements[key] == nil else {
+        tally.duplicates.append(key)
+        continue
       }
-      if let loss { tally.note(loss) }
-      found.append(Record(key: key, attributes: attributes))
+      elements[key] = index
+      // An equal object changes nothing, unless a later one had its key.
+      if let before, old.elementOfKey[key] == before { continue }
+      if case .dictionary(let attributes) = value ?? array.value(at: index, noting: &loss), !loss.isLimit {
+        found.append(Record(key: key, attributes: attributes))
+      } else {
+        unreadable.append(key)
+      }
+      if let loss { tally.note(loss, key) }
     }
     changed += found.reversed()
     self.array = array
-    self.elements = elements.reversed()
+    keyOfElement = keys.reversed()
+    elementOfKey = elements
+    self.unreadable = unreadable.reversed()
     skipped = tally.skipped
     inexact = tally.inexact
   }
@@ -117,9 +133,11 @@ private struct RecordLosses {
   let field: String
   var withoutKey = 0
   var others = 0
-  var duplicates: [ExactText] = []
+  var duplicates: [ItemKey] = []
   /// How many objects are not kept exactly, and why the first of them is not.
   private var losses: (count: Int, first: JSONError)?
+  /// The same for those that can't be read.
+  private var unreadable: (count: Int, first: JSONError, key: ItemKey)?
 
   init(field: String) { self.field = field }
 
@@ -128,10 +146,23 @@ private struct RecordLosses {
   }
 
   /// Called for the last record first.
-  mutating func note(_ loss: JSONError) { losses = ((losses?.count ?? 0) + 1, loss) }
+  mutating func note(_ loss: JSONError, _ key: ItemKey) {
+    if Optional(loss).isLimit {
+      unreadable = ((unreadable?.count ?? 0) + 1, loss, key)
+    } else {
+      losses = ((losses?.count ?? 0) + 1, loss)
+    }
+  }
 
   var inexact: String? {
-    losses.map { "\($0.count.counted("object")) can't be kept exactly (\($0.first.message))" }
+    let parts = [
+      losses.map { "\($0.count.counted("object")) can't be kept exactly (\($0.first.message))" },
+      unreadable.map {
+        "\($0.count.counted("object")) can't be kept at all, and \($0.count == 1 ? "changes" : "change") nothing "
+          + "(\($0.key.text.shortened(to: 40)): \($0.first.message))"
+      },
+    ].compactMap(\.self)
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 
   var skipped: String? {
@@ -147,4 +178,9 @@ private struct RecordLosses {
     }
     return parts.isEmpty ? nil : "skipped " + parts.joined(separator: ", ")
   }
+}
+
+extension JSONError? {
+  /// Whether a value has what an attribute can't have, so that it is not kept at all.
+  fileprivate var isLimit: Bool { map { $0.code != .inexactValue } ?? false }
 }

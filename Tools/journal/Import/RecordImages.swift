@@ -3,21 +3,16 @@ import CatalogModel
 /// Follows the files that a template names, and finds the records whose image changes.
 struct RecordImages {
   struct Change {
-    struct Content {
-      let name: String
-      let mediaType: String
-      let blob: PendingBlob
-    }
-
-    let key: ExactText
+    let key: ItemKey
+    let old: SourceItems.OldImage?
     /// The new image; nil if the record no longer has one.
-    let content: Content?
+    let new: SourceItems.NewImage?
   }
 
   /// The path of a record's image, and its version in the journal.
   private struct Place {
     var path: ExactText?
-    /// The path and the git hash of the imported image; nil if there is none.
+    /// The path and the git hash of the image that the source had before; nil if it had none.
     var imported: Source?
   }
 
@@ -27,22 +22,27 @@ struct RecordImages {
   }
 
   private let template: ImageTemplate
+  /// The field that identifies a record.
+  private let field: String
   private let contents: GitBlobs
+  private let past: PastContents
   private let blobs: BlobQueue
   /// The git hash of each file that a record could name.
   private var tree: [ExactText: String] = [:]
-  private var places: [ExactText: Place] = [:]
-  private var keysByPath: [ExactText: Set<ExactText>] = [:]
+  private var places: [ItemKey: Place] = [:]
+  private var keysByPath: [ExactText: Set<ItemKey>] = [:]
   /// The records to check when the commit is read.
-  private var affected: Set<ExactText> = []
+  private var affected: Set<ItemKey> = []
 
-  /// Starts with the tree of the last commit that was imported, if there was one.
+  /// Starts with the records and the tree of the last commit that was imported, if there was one.
   init(
-    _ template: ImageTemplate, _ repository: GitRepository, _ journal: CatalogJournal, _ items: RecordItems,
-    after commit: String?
+    _ template: ImageTemplate, keyedBy field: String, _ repository: GitRepository, _ journal: CatalogJournal,
+    _ records: RecordFile, after commit: String?
   ) throws {
     self.template = template
+    self.field = field
     contents = try GitBlobs(repository)
+    past = PastContents(repository)
     blobs = BlobQueue(journal.blobs)
     guard let commit else { return }
     var tree: [ExactText: String] = [:]
@@ -50,14 +50,17 @@ struct RecordImages {
       if file.hasContent, template.mayName(path) { tree[ExactText(path)] = file.hash }
     }
     self.tree = tree
-    for key in items.keys {
-      guard let known = items[key], let item = journal.state.item(known.item) else { continue }
-      place(key, item.attributes)
-      if known.image != nil, let path = places[key]?.path, let hash = tree[path] {
-        places[key]?.imported = Source(path: path, hash: hash)
-      }
+    for key in records.keys {
+      guard let attributes = records.attributes(of: key) else { continue }
+      place(key, attributes)
+      let imported = source(of: key)
+      places[key]?.imported = imported
     }
     affected = []
+  }
+
+  private func source(of key: ItemKey) -> Source? {
+    places[key]?.path.flatMap { path in tree[path].map { Source(path: path, hash: $0) } }
   }
 
   /// Notes what a commit did to a file.
@@ -69,8 +72,8 @@ struct RecordImages {
   }
 
   /// Notes the new path of a record's image.
-  mutating func place(_ key: ExactText, _ attributes: [String: FieldValue]) {
-    let path = template.path(key: key.text, attributes).map { ExactText($0) }
+  mutating func place(_ key: ItemKey, _ attributes: [String: FieldValue]) {
+    let path = template.path(key: attributes[field]?.keyText ?? key.text, attributes).map { ExactText($0) }
     var place = places[key] ?? Place()
     affected.insert(key)
     if place.path != path {
@@ -82,40 +85,46 @@ struct RecordImages {
   }
 
   /// Notes that a record was deleted; its image is deleted with its item.
-  mutating func forget(_ key: ExactText) {
+  mutating func forget(_ key: ItemKey) {
     if let path = places.removeValue(forKey: key)?.path { remove(key, from: path) }
     affected.remove(key)
   }
 
-  private mutating func remove(_ key: ExactText, from path: ExactText) {
+  private mutating func remove(_ key: ItemKey, from path: ExactText) {
     keysByPath[path]?.remove(key)
     if keysByPath[path]?.isEmpty == true { keysByPath[path] = nil }
+  }
+
+  /// The image that the source had of a record before the commit.
+  func old(_ key: ItemKey) -> SourceItems.OldImage? {
+    places[key]?.imported.map { source in
+      SourceItems.OldImage(name: EntityName.usable(GitPath.baseName(of: source.path.text))) { [past] in
+        try past.read(source.hash).digest
+      }
+    }
   }
 
   /// The changes of the commit, with the bytes being stored; in the order of the keys, so that an interrupted run makes
   /// the same images as an uninterrupted one.
   mutating func changes() throws -> [Change] {
-    var wanted: [(key: ExactText, source: Source?)] = []
-    for key in affected.sorted() {
-      let path = places[key]?.path
-      let source = path.flatMap { path in tree[path].map { Source(path: path, hash: $0) } }
-      if source != places[key]?.imported { wanted.append((key, source)) }
-    }
+    let wanted = affected.sorted().map { (key: $0, source: source(of: $0)) }
+      .filter { $0.source != places[$0.key]?.imported }
     affected = []
     for (_, source) in wanted {
       if let source { try contents.ask(for: source.hash) }
     }
     return try wanted.map { key, source in
+      let old = old(key)
       places[key]?.imported = source
-      guard let source else { return Change(key: key, content: nil) }
+      guard let source else { return Change(key: key, old: old, new: nil) }
       let name = GitPath.baseName(of: source.path.text)
       var head: [UInt8] = []
       guard let blob = try blobs.add(next: contents, head: &head) else {
-        return Change(key: key, content: nil)
+        return Change(key: key, old: old, new: nil)
       }
-      let content = Change.Content(
+      let image = SourceItems.NewImage(
         name: EntityName.usable(name), mediaType: MediaType.of(name: name, head: head), blob: blob)
-      return Change(key: key, content: content)
+      return Change(key: key, old: old, new: image)
     }
   }
 }

@@ -1,3 +1,4 @@
+import CBOR
 import CatalogModel
 import JSON
 
@@ -24,6 +25,12 @@ struct RecordsImporter: CommitImporter {
       let stem = name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name
       return EntityName.usable(stem.isEmpty ? name : stem)
     }
+
+    fileprivate func version(_ attributes: [String: FieldValue]) -> SourceItems.Version {
+      let name = category.flatMap { attributes[$0]?.string }
+      return SourceItems.Version(
+        attributes: attributes, category: name.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 })
+    }
   }
 
   /// A longer file is reported and not read, because it must fit into memory twice.
@@ -33,28 +40,86 @@ struct RecordsImporter: CommitImporter {
   private let form: Form
   private let texts: GitBlobs
   private var records = RecordFile()
-  private var items: RecordItems
+  /// What the source last had of records whose newest version was not imported: it can't be kept, or it is gone but
+  /// people have changed the item. Nil if there was nothing.
+  private var bases: [ItemKey: [String: FieldValue]?] = [:]
+  private var items: SourceItems
   private var images: RecordImages?
 
   /// What one commit does.
   struct Change {
-    fileprivate var deleted: [ExactText] = []
-    fileprivate var changed: [RecordFile.Record] = []
+    fileprivate struct Deletion {
+      let key: ItemKey
+      let old: [String: FieldValue]
+      let image: SourceItems.OldImage?
+    }
+
+    fileprivate var deleted: [Deletion] = []
+    fileprivate var changed: [(old: [String: FieldValue]?, new: RecordFile.Record)] = []
     fileprivate var images: [RecordImages.Change] = []
     fileprivate var isEmpty: Bool { deleted.isEmpty && changed.isEmpty && images.isEmpty }
   }
 
   /// Starts from the state of earlier commits, the last of which is `commit`.
-  init(_ form: Form, _ repository: GitRepository, _ journal: CatalogJournal, after commit: String?) throws {
+  init(
+    _ form: Form, _ repository: GitRepository, _ journal: CatalogJournal, after commit: String?,
+    _ report: ImportReport
+  ) throws {
     self.form = form
     texts = try GitBlobs(repository)
-    items = RecordItems(form, journal.state)
+    items = try SourceItems(journal, kind: form.kind, keyedBy: form.key, restoresItems: true, report)
+    if let commit { try readLastVersions(repository, upTo: commit) }
     if let template = form.images {
-      images = try RecordImages(template, repository, journal, items, after: commit)
+      images = try RecordImages(template, keyedBy: form.key, repository, journal, records, after: commit)
     }
   }
 
-  mutating func start(from catalog: Catalog) { items = RecordItems(form, catalog) }
+  /// Reads the newest version of the file that is valid, and older ones for the objects that could not be imported.
+  private mutating func readLastVersions(_ repository: GitRepository, upTo commit: String) throws {
+    var missing: Set<ItemKey>?
+    for commit in try repository.commits(changing: form.file, upTo: commit) where missing?.isEmpty != true {
+      var file: GitFile?
+      try repository.files(at: commit, only: form.file) { file = $1 }
+      var version = RecordFile()
+      var found: [RecordFile.Record] = []
+      if let file {
+        guard file.hasContent else { continue }
+        try texts.ask(for: file.hash)
+        guard let text = try readText(),
+          let read = try? RecordFile(text, after: version, keyedBy: form.key, changed: &found)
+        else { continue }
+        version = read
+      }
+      let kept = Dictionary(
+        found.filter { EntityRecord($0.attributes).canBeKept }.map { ($0.key, $0.attributes) }
+      ) { $1 }
+      if missing == nil {
+        records = version
+        missing = Set(version.keys).subtracting(kept.keys)
+      } else {
+        for key in missing ?? [] where !version.has(key) || kept[key] != nil {
+          bases[key] = .some(kept[key])
+          missing?.remove(key)
+        }
+      }
+    }
+    for key in missing ?? [] { bases[key] = .some(nil) }
+  }
+
+  /// Reads the next version that was requested from git; nil if it is too long.
+  private func readText() throws -> [UInt8]? {
+    var text: [UInt8] = []
+    var isTooLong = false
+    try texts.read {
+      isTooLong = $0 > Self.fileByteLimit
+      if !isTooLong { text.reserveCapacity($0) }
+    } _: {
+      if !isTooLong { text += $0 }
+    }
+    return isTooLong ? nil : text
+  }
+
+  mutating func start(from catalog: Catalog) throws { try items.start(from: catalog) }
 
   func willImport(_ commit: GitCommit) throws {
     for change in commit.changes where ExactText(change.path) == ExactText(form.file) {
@@ -70,8 +135,12 @@ struct RecordsImporter: CommitImporter {
         try read(fileChange.file, commit, report, &change)
       }
     }
-    for key in change.deleted { images?.forget(key) }
-    for record in change.changed { images?.place(record.key, record.attributes) }
+    for deletion in change.deleted { images?.forget(deletion.key) }
+    for (old, record) in change.changed {
+      // An item that comes back has no image.
+      if old != nil, !items.has(record.key) { images?.forget(record.key) }
+      images?.place(record.key, record.attributes)
+    }
     change.images = try images?.changes() ?? []
     return change.isEmpty ? nil : change
   }
@@ -80,59 +149,77 @@ struct RecordsImporter: CommitImporter {
   private mutating func read(
     _ file: GitFile?, _ commit: GitCommit, _ report: ImportReport, _ change: inout Change
   ) throws {
-    guard let file else {
-      records = RecordFile()
-      change.deleted = items.keys.sorted()
-      return
-    }
-    guard file.hasContent else {
-      report.note(commit.hash, "\(form.file) is a submodule; nothing of it is imported")
-      return
-    }
-    var text: [UInt8] = []
-    var isTooLong = false
-    try texts.read {
-      isTooLong = $0 > Self.fileByteLimit
-      if !isTooLong { text.reserveCapacity($0) }
-    } _: {
-      if !isTooLong { text += $0 }
-    }
-    if isTooLong {
-      report.note(commit.hash, "\(form.file) has more than \(Self.fileByteLimit) bytes; it changes nothing")
-      return
-    }
     let old = records
-    do {
-      records = try RecordFile(text, after: old, keyedBy: form.key, changed: &change.changed)
-    } catch {
-      report.note(commit.hash, "\(form.file) is not a valid JSON array, so it changes nothing: \(error)")
-      return
+    var changed: [RecordFile.Record] = []
+    if let file {
+      guard file.hasContent else {
+        report.note(commit.hash, "\(form.file) is a submodule; nothing of it is imported")
+        return
+      }
+      guard let text = try readText() else {
+        report.note(commit.hash, "\(form.file) has more than \(Self.fileByteLimit) bytes; it changes nothing")
+        return
+      }
+      do {
+        records = try RecordFile(text, after: old, keyedBy: form.key, changed: &changed)
+      } catch {
+        report.note(commit.hash, "\(form.file) is not a valid JSON array, so it changes nothing: \(error)")
+        return
+      }
+    } else {
+      records = RecordFile()
     }
     if let skipped = records.skipped, skipped != old.skipped {
       report.note(commit.hash, "\(form.file): \(skipped)")
     }
     if let inexact = records.inexact { report.note(commit.hash, "\(form.file): \(inexact)") }
-    let present = Set(records.keys)
-    change.deleted = items.keys.filter { !present.contains($0) }.sorted()
+    func base(of key: ItemKey) -> [String: FieldValue]? { bases[key] ?? old.attributes(of: key) }
+    for key in records.unreadable { bases[key] = .some(base(of: key)) }
+    for record in changed {
+      let base = base(of: record.key)
+      bases[record.key] = nil
+      // In another place in the file, the object may be the same.
+      if base.map({ EntityRecord($0) }) != EntityRecord(record.attributes) {
+        change.changed.append((base, record))
+      }
+    }
+    for key in old.keys.sorted() where !records.has(key) {
+      if let base = base(of: key) {
+        change.deleted.append(Change.Deletion(key: key, old: base, image: images?.old(key)))
+      }
+      bases[key] = nil
+    }
   }
 
   mutating func apply(
     _ change: Change, of commit: GitCommit, to draft: inout Draft<Catalog>, _ report: ImportReport
   ) throws -> Set<EntityKey> {
-    var touched: Set<EntityKey> = []
-    for key in change.deleted { try items.delete(key, &draft, &touched) }
-    for record in change.changed {
+    items.begin(commit)
+    for deletion in change.deleted
+    where try !items.delete(
+      deletion.key, { [form] _ in form.version(deletion.old) }, image: deletion.image, in: &draft)
+    {
+      bases[deletion.key] = deletion.old
+    }
+    for (old, record) in change.changed {
       do {
-        try items.set(record, &draft, &touched)
+        _ = try items.set(
+          record.key, wasThere: old != nil, from: { [form] _ in old.map { form.version($0) } },
+          to: form.version(record.attributes), in: &draft)
       } catch let error as JournalError where error.code == .rejected {
         let name = record.key.text.shortened(to: 40)
         report.note(commit.hash, "the object \"\(name)\" is skipped: \(error)")
+        bases[record.key] = .some(old)
         // Its image is looked up again when the record is accepted.
-        if items[record.key] == nil { images?.forget(record.key) }
+        if !items.has(record.key) { images?.forget(record.key) }
       }
     }
-    for image in change.images { try items.setImage(image, &draft, &touched) }
-    try items.deleteUnusedCategories(&draft, &touched)
-    return touched
+    for image in change.images { try items.setImage(image.key, from: image.old, to: image.new, in: &draft) }
+    return try items.end(&draft)
   }
+}
+
+extension EntityRecord {
+  /// Whether an item can have these attributes.
+  fileprivate var canBeKept: Bool { bytes.count <= Self.byteLimit && (try? checkEncoding()) != nil }
 }

@@ -18,11 +18,10 @@ extension Attributed {
 }
 
 extension Terminal {
-  /// The first line of the note, followed by the clock's date in brackets if it differs from the entry's.
+  /// The first line of the note that is not blank, followed by the clock's date in brackets if it differs from the entry's.
   func note(of entry: some Attributed) -> String {
     let clock = entry.differingClockDate.map { "[clock: \(text(of: $0))]" }
-    let subject = entry.note.prefix { !$0.isNewline }.description.printable
-    return [subject, clock ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
+    return [entry.subject.printable, clock ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
   }
 
   /// `bob: spelling`, or only the author if there is no note.

@@ -12,12 +12,14 @@ struct EntryFilter {
   private let labels: Labels
   private let memberships: Memberships
 
-  init(_ arguments: Arguments, entities: [EntityKey], _ labels: Labels) throws {
+  /// - Parameter until: the point at which a category has its name.
+  init(
+    _ arguments: Arguments, entities: [EntityKey], _ labels: Labels, until: RevisionSelector = .head()
+  ) throws {
     author = arguments.value("--author")?.lowercased()
     note = arguments.value("--note")?.lowercased()
     self.entities = Set(entities)
     kind = arguments.value("--kind")
-    let until = try arguments.selector(of: "--until", else: .head())
     categories = try arguments.value("--category").map {
       try labels.journal().categories(named: $0, asOf: until)
     }

@@ -10,8 +10,8 @@ final class Output {
   private var buffer: [UInt8] = []
   /// Whether a failed write ends the verb. Otherwise the verb continues, and what it prints is discarded.
   var isEssential = true
-  /// What the verb has done, if that is durable whatever happens to its results.
-  private var done: String?
+  /// The entries that the verb has committed, which are durable whatever happens later.
+  private var done: [Int] = []
   /// The first error of a write, if that did not end the verb.
   private var failure: (any Error)?
 
@@ -20,8 +20,16 @@ final class Output {
     buffer.reserveCapacity(2 * Self.pieceSize)
   }
 
-  /// Notes the entry that the verb has committed, for a message that its results can't be written.
-  func noteDone(entry revision: Int) { done = "entry \(revision) was committed" }
+  /// Notes an entry that the verb has committed. If anything fails later, the message names it first, so that a script
+  /// does not make it twice.
+  func noteDone(entry revision: Int) { done.append(revision) }
+
+  /// `entry 7 was committed`; nil if the verb has committed nothing.
+  var doneText: String? {
+    guard let last = done.last else { return nil }
+    if done.count == 1 { return "entry \(last) was committed" }
+    return "entries \(done.dropLast().map { "\($0)" }.joined(separator: ", ")) and \(last) were committed"
+  }
 
   /// Writes to another descriptor from now on.
   func redirect(to descriptor: Int32) { self.descriptor = descriptor }
@@ -74,8 +82,8 @@ final class Output {
       } else if errno == EPIPE {
         throw OutputClosed()
       } else if errno != EINTR {
-        let message = "the results can't be written to standard output: \(systemMessage(errno))"
-        throw Failure(.unreadable, done.map { "\($0), but \(message)" } ?? message)
+        throw Failure(
+          .unreadable, "the results can't be written to standard output: \(systemMessage(errno))")
       }
     }
   }

@@ -48,44 +48,40 @@ final class Terminal {
 
   /// `2026-08-01 10:00:00`, in UTC or the zone of this machine. In the hour that a clock repeats, the zone always follows.
   func text(of date: Date, withZone: Bool = false) -> String {
-    let text = shifted(date).printable
-    if isLocal { return withZone || isRepeated(date) ? "\(text) \(zone(at: date))" : text }
-    return withZone ? text + " UTC" : text
+    isLocal ? localText(of: date, withZone) { $0.printable } : date.printable + (withZone ? " UTC" : "")
   }
 
   /// The same of a date in a record, and with the fraction of a second if there is one and it is wanted.
   func text(ofValue date: Date, withFraction: Bool = false) -> String {
     guard withFraction else { return text(of: date) }
-    return shifted(date).printableWithFraction + (isLocal && isRepeated(date) ? " \(zone(at: date))" : "")
+    return isLocal ? localText(of: date) { $0.printableWithFraction } : date.printableWithFraction
   }
 
   /// RFC 3339 with microseconds, in UTC or the zone of this machine.
   func preciseText(of date: Date) -> String {
-    isLocal ? String(shifted(date).precise.dropLast()) + zone(at: date) : date.precise
+    guard isLocal else { return date.precise }
+    let minutes = offset(at: date) / 60
+    return String(date.addingTimeInterval(Double(minutes * 60)).precise.dropLast()) + Self.zone(minutes)
   }
 
-  /// The date that has in UTC the text that a date has in the zone of this machine, if dates are printed in that.
-  private func shifted(_ date: Date) -> Date {
-    isLocal ? date.addingTimeInterval(Double(TimeZone.current.secondsFromGMT(for: date))) : date
+  /// A date as the clock of this machine shows it. If it shows the same at another time, the zone follows.
+  private func localText(of date: Date, _ withZone: Bool = false, _ text: (Date) -> String) -> String {
+    let clock = LocalClock(.current)
+    let seconds = offset(at: date)
+    let isRepeated = Timestamp(date).map { clock.repeats(clock.reading(at: $0)) } ?? false
+    guard withZone || isRepeated else { return text(date.addingTimeInterval(Double(seconds))) }
+    let minutes = seconds / 60
+    return "\(text(date.addingTimeInterval(Double(minutes * 60)))) \(Self.zone(minutes))"
   }
 
-  /// Whether another date has the same text in the zone of this machine, because the clock was set back.
-  private func isRepeated(_ date: Date) -> Bool {
-    let zone = TimeZone.current
-    let offset = zone.secondsFromGMT(for: date)
-    return [-3, 3].contains { hours in
-      let other = zone.secondsFromGMT(for: date.addingTimeInterval(hours * 3_600))
-      return other != offset
-        && zone.secondsFromGMT(for: date.addingTimeInterval(Double(offset - other))) == other
-    }
-  }
+  /// How far the clock of this machine is ahead of UTC, in seconds. Until 1972, there were zones without whole minutes;
+  /// the text of a date that names its zone is that of a zone that has them.
+  private func offset(at date: Date) -> Int { TimeZone.current.secondsFromGMT(for: date) }
 
-  /// The offset of the zone of this machine: `+02:00`.
-  private func zone(at date: Date) -> String {
-    let offset = TimeZone.current.secondsFromGMT(for: date)
-    let minutes = abs(offset) / 60
-    let text = [minutes / 60, minutes % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
-    return (offset < 0 ? "-" : "+") + text
+  /// An offset: `+02:00`.
+  private static func zone(_ minutes: Int) -> String {
+    let parts = [abs(minutes) / 60, abs(minutes) % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
+    return (minutes < 0 ? "-" : "+") + parts.joined(separator: ":")
   }
 
   /// The title of a column of dates.

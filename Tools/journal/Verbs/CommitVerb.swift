@@ -70,9 +70,8 @@ enum CommitVerb: Verb {
       expecting: document.expectations.map { .entity($0.entity, at: $0.revision) }
     ) { try document.apply(to: &$0) }
     if !commit.isEmpty { terminal.output.noteDone(entry: commit.revision) }
-    let entry = commit.isEmpty ? nil : try journal.entry(at: commit.revision)
+    try print(commit.isEmpty ? nil : try journal.entry(at: commit.revision), arguments, terminal)
     try journal.close()
-    try print(entry, arguments, terminal)
     return .done
   }
 

@@ -59,16 +59,26 @@ enum Help: Verb {
 
   static let points = """
     A point in time is 120 (a revision), HEAD, HEAD~3, 2026-08-01, "2026-08-01 10:00", 2026-08-01T10:00:00Z, today,
-    yesterday, "last monday", "5 minutes ago", a tag, or item:42@120 (the last change of item 42 up to revision 120). A
-    day means its first moment, in UTC or with --local in the time zone of this machine. Dates are compared with the dates
-    that order entries, which never decrease, and not with the clock's dates. Revision 0 is the empty journal. An entity
-    is item:42, category:3, image:7 or tag:1.
+    yesterday, "last monday", "5 minutes ago", "1 month ago", a tag, or item:42@120 (the last change of item 42 up to
+    revision 120). Revision 0 is the empty journal. An entity is item:42, category:3, image:7 or tag:1.
+
+    Dates are in UTC, or with --local in the time zone of this machine. A day, a month and a year mean their first moment.
+    Days, weeks, months and years ago keep the time of day; from the 31st, a month ago is the last day of a shorter month.
+    With --local, a time that clocks show twice is the later one, one that they skip is the first after the gap, and a
+    day that did not exist is an error.
+
+    A state as of a date has the entries up to and including that moment. --since and --until select the entries from the
+    one date on and before the other, so that --until 2026-08-02 ends with 1 August, and prune --before keeps the entries
+    from its date on. A revision, a tag or an entity names an entry: --since selects what is after it, --until what is
+    up to and including it. Dates are compared with the dates that order entries, which never decrease, and not with the
+    clock's dates.
     """
   static let exitCodes = """
-    Exit codes: 0 done, 1 the answer is no, 2 wrong use, 3 the journal can't be opened, read or written. As with grep, find
-    and bisect exit with 1 if they find nothing. So does each verb if something that the command names is not in the
-    journal, such as an entity, a category or a revision. As with git log and git diff, an empty list is an answer: log,
-    diff and the lists of tags and snapshots exit with 0.
+    Exit codes: 0 done, 1 the answer is no, 2 wrong use, 3 the journal can't be opened, read or written. If something fails
+    after an entry was stored, the result is printed nevertheless, and the message begins with "entry 7 was committed, but":
+    do not make that entry again. As with grep, find and bisect exit with 1 if they find nothing. So does each verb if
+    something that the command names is not in the journal, such as an entity, a category or a revision. As with git log
+    and git diff, an empty list is an answer: log, diff and the lists of tags and snapshots exit with 0.
     """
 
   static func printHelp(of verb: any Verb.Type, _ terminal: Terminal) throws -> ExitCode {

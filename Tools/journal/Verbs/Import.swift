@@ -5,17 +5,25 @@ enum Import: Verb {
   static let name = "import"
   static let summary = "imports a git repository, or the files of an older app"
   static let explanation = """
-    Imports other data into a journal, which is created if it does not exist. A second run continues from the first:
-    unchanged data make no entry.
+    Imports other data into a journal, which is created if it does not exist. A second run continues from the first: what
+    changed in the source since is applied, what people added in the journal stays, and a conflict is reported; the
+    history has both. If both have changed the same attribute, category or image, the source's is used. An item that
+    the source no longer has stays if people have changed it. One that they have deleted comes back if the source
+    changes it. Unchanged data make no entry.
 
     git REPO: each commit on a branch's first-parent line becomes an entry with its author, date and message, and
     the commit's hash as git.commit in its metadata. Each file is an item of kind "file" with the attributes path,
     mode and blob, and text if it is UTF-8 of up to 65,536 bytes; other bytes are the item's image. Its folder is
     its category. With --records, each object of the JSON array in FILE is an item instead, and its fields are the
-    item's attributes. Objects without a key, or with the key of a later object, are skipped and reported.
-    If there are no others, the exit code is 1. The next run continues after the newest git.commit. If that may have
-    been pruned or erased, name the commit with --after. A shallow clone without that commit
-    is refused.
+    item's attributes. An object that comes back is the same item again. Objects without a key, or with the key of a
+    later object, are skipped and reported, as are those that a journal can't keep. If there are no others, the exit
+    code is 1. The next run continues after the newest git.commit. If that may have been pruned or erased, name the
+    commit with --after. A shallow clone without that commit is refused.
+
+    Entries have the commits' dates, and the authors' as git.authored, so --at DATE shows what
+    git rev-list -1 --first-parent --before=DATE names. Dates in a journal never decrease: an entry whose commit is later
+    than one after it has that one's date, and one that a later run adds has at least that of the newest entry; its own is
+    in git.date. With --dates author, entries have the authors' dates, or that of the entry before if it is later.
 
     archive FILE…: files of a keyed archiver (NSKeyedArchiver): objects of the app's classes become items, and their
     category becomes the category of the items. Name files that belong together in one call.
@@ -41,6 +49,9 @@ enum Import: Verb {
       Syntax.Option(
         name: "--after", value: "COMMIT",
         help: "git: the newest commit that was imported, if pruning or erasing has removed its name"),
+      Syntax.Option(
+        name: "--dates", value: "WHICH",
+        help: "git: the dates of the entries: commit, which is the default, or author"),
       Syntax.Option(name: "--records", value: "FILE", help: "git: import the objects of this JSON file"),
       Syntax.Option(
         name: "--key", value: "KEY",

@@ -15,8 +15,8 @@ enum Init: Verb {
     let path = arguments.operand("JOURNAL")
     let journal = try CatalogJournal.create(
       at: URL(fileURLWithPath: path), options: arguments.journalOptions(snapshots: .automatic))
-    try journal.close()
     try terminal.output.line("created the empty journal \(path.printable)")
+    try journal.close()
     return .done
   }
 }

@@ -22,9 +22,7 @@ enum Log: Verb {
       Syntax.Option(name: "-n", value: "N", help: "show at most N entries"),
       Syntax.Option(name: "--reverse", help: "show the oldest first"),
       Syntax.Option(name: "--follow", help: "wait for new entries, and print each as it is committed"),
-      Syntax.Option(name: "--since", value: "SELECTOR", help: "only entries after this point"),
-      Syntax.Option(
-        name: "--until", value: "SELECTOR", help: "only entries up to and including this point"),
+      Syntax.since, Syntax.until,
       Syntax.Option(
         name: "--author", value: "TEXT", help: "only entries whose author contains TEXT; case is ignored"),
       Syntax.Option(
@@ -80,43 +78,45 @@ enum Log: Verb {
   ) throws -> ExitCode {
     let history = try arguments.openHistory()
     defer { history.close() }
-    let since = try Failure.ofAbsence { try history.start(ofEntriesSince: point) }
-    let newest = history.head.revision
-    let entries = since < newest ? NewestEntries(history.entries(since + 1...newest, newestFirst: true)) : nil
+    let window = try Failure.ofAbsence { try history.window(since: point) }
+    let entries = window.revisions.map { NewestEntries(history.entries($0, newestFirst: true)) }
     let labels = Labels(try arguments.openJournal(terminal))
-    let printer = LogPrinter(arguments, labels, widestRevision: newest, terminal) { revision in
+    let printer = LogPrinter(arguments, labels, widestRevision: window.end, terminal) { revision in
       entries?.tags(of: revision) ?? []
     }
     let filter = try EntryFilter(arguments, entities: [], labels)
-    return try print(entries, filter, printer, after: since, of: history.base, arguments, terminal)
+    return try print(entries, filter, printer, of: window, after: history.base, arguments, terminal)
   }
 
   private static func print(
     _ entities: [EntityKey], after point: RevisionSelector, _ arguments: Arguments, _ terminal: Terminal
   ) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal)
-    let since = try Failure.ofAbsence { try journal.start(ofEntriesSince: point) }
-    let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))
+    let until = try arguments.selector(of: "--until", else: .head())
+    let window = try Failure.ofAbsence { try journal.window(since: point, until: until) }
     for entity in entities { try journal.checkEverExisted(entity) }
     let newestFirst = !arguments.has("--reverse")
-    var entries: (any EntrySource)?
-    if since < until {
-      entries =
-        entities.isEmpty
-        ? journal.entries(since + 1...until, newestFirst: newestFirst)
-        : try EntityEntries(journal, entities, since + 1...until, newestFirst: newestFirst)
+    let entries = try window.revisions.map { revisions -> any EntrySource in
+      if entities.isEmpty { return journal.entries(revisions, newestFirst: newestFirst) }
+      return try EntityEntries(journal, entities, revisions, newestFirst: newestFirst)
     }
     let labels = Labels(journal)
     let tags = journal.state.tagNames
-    let printer = LogPrinter(arguments, labels, widestRevision: until, terminal) { tags[$0] ?? [] }
-    let filter = try EntryFilter(arguments, entities: entities, labels)
-    return try print(entries, filter, printer, after: since, of: journal.base, arguments, terminal)
+    let printer = LogPrinter(arguments, labels, widestRevision: window.end, terminal) { tags[$0] ?? [] }
+    // A filter takes entries in one order only.
+    func filter() throws -> EntryFilter {
+      try EntryFilter(arguments, entities: entities, labels, until: .revision(window.end))
+    }
+    return try print(entries, filter(), printer, of: window, after: journal.base, arguments, terminal) {
+      try journal.remark(onClocksIn: window, filter(), newestFirst: newestFirst, terminal)
+    }
   }
 
   /// Prints the entries that the filter selects.
+  /// - Parameter remark: what to say if there are none.
   private static func print(
-    _ entries: (any EntrySource)?, _ filter: EntryFilter, _ printer: LogPrinter, after since: Revision,
-    of base: Head?, _ arguments: Arguments, _ terminal: Terminal
+    _ entries: (any EntrySource)?, _ filter: EntryFilter, _ printer: LogPrinter, of window: EntryWindow,
+    after base: Head?, _ arguments: Arguments, _ terminal: Terminal, remark: () throws -> String = { "" }
   ) throws -> ExitCode {
     let limit = try arguments.count("-n") ?? Int.max
     var count = 0
@@ -132,9 +132,9 @@ enum Log: Verb {
         "no entry matches" + Catalog.hint(forFieldWithoutSign: field)
           + (isPath
             ? "; entries record whole attributes, such as \(String(field.prefix { $0 != "." }).printable)"
-            : ""))
+            : "") + (try remark()))
     }
-    if count < limit, entries != nil, since == base?.revision, !arguments.has("--json") {
+    if count < limit, window.start == base?.revision, !arguments.has("--json") {
       try terminal.print(base: base)
     }
     return .done
@@ -150,7 +150,7 @@ enum Log: Verb {
     let newest = journal.head.revision
     let first = max(newest - (try arguments.count("-n") ?? 0), journal.base?.revision ?? 0)
     let since = try arguments.selector(of: "--since", else: .revision(first))
-    var last = try Failure.ofAbsence { try journal.start(ofEntriesSince: since) }
+    var last = try Failure.ofAbsence { try journal.window(since: since).start }
     let labels = Labels(journal)
     let filter = try EntryFilter(arguments, entities: entities, labels)
     let tags = journal.state.tagNames
@@ -164,6 +164,32 @@ enum Log: Verb {
       try terminal.output.flush()
       while try !journal.waitForEntry(after: last, atMost: .seconds(1)) { try terminal.output.checkReader() }
     }
+  }
+}
+
+extension Journal where State == Catalog {
+  /// What to say of a window without entries: that the clock of some entries said a time in it, but that they have a
+  /// later date, because an earlier entry has it.
+  fileprivate func remark(
+    onClocksIn window: EntryWindow, _ filter: EntryFilter, newestFirst: Bool, _ terminal: Terminal
+  ) throws -> String {
+    let last = max(window.start, window.end)
+    guard window.endsAtDate, last < head.revision else { return "" }
+    let later = entries(last + 1...head.revision, newestFirst: newestFirst)
+    var count = 0
+    var first: Entry?
+    while let entry = try later.next() {
+      guard window.isInside(byClock: entry), try filter.events(of: entry) != nil else { continue }
+      if newestFirst || first == nil { first = entry }
+      count += 1
+    }
+    guard let first else { return "" }
+    let subject =
+      count == 1
+      ? "by its clock, entry \(first.revision) is of that time, but it"
+      : "by their clocks, \(count.grouped) entries are of that time, but the first of them, entry \(first.revision),"
+    return
+      "; \(subject) is ordered as of \(terminal.text(of: first.date, withZone: true)), the date of an earlier entry"
   }
 }
 

@@ -7,9 +7,9 @@ enum Prune: Verb {
   static let name = "prune"
   static let summary = "removes the history up to a point in time"
   static let explanation = """
-    Removes the entries up to and including a point in time, and the bytes of images that nothing else names: --before 2
-    removes the entries 1 and 2. History then begins with the state at the point, here that of revision 2; every later
-    entry and state stays. Digests and receipts of later revisions still hold, and a new entry records what was pruned,
+    Removes the entries before a date, or up to and including a revision, and the bytes of images that nothing else
+    names: --before 2 removes the entries 1 and 2. History then begins with the state after them, here that of revision 2;
+    every later entry and state stays. Digests and receipts of later revisions still hold, and a new entry records what was pruned,
     when, by whom and why. This can't be undone: no file of the folder has the removed bytes afterwards. A backup in a
     folder keeps the history that it has. A backup in one file does not: the next backup --file of that name replaces it
     as a whole, and begins where the journal does. --dry-run only reports what would be removed.
@@ -19,7 +19,7 @@ enum Prune: Verb {
     options: [
       Syntax.Option(
         name: "--before", value: "SELECTOR",
-        help: "the point with whose state history is to begin, such as 2025-01-01 or HEAD~1000",
+        help: "where history is to begin, such as 2025-01-01 or HEAD~1000",
         isRequired: true),
       Syntax.Option(name: "--reason", value: "TEXT", help: "why; the note of the new entry"),
       Syntax.author,

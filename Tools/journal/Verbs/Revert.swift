@@ -24,10 +24,8 @@ enum Revert: Verb {
         help:
           "all entries of this author in the given time; the whole name, unlike log --author; case is ignored"
       ),
-      Syntax.Option(name: "--since", value: "SELECTOR", help: "only entries after this point"),
-      Syntax.Option(
-        name: "--until", value: "SELECTOR", help: "only entries up to and including this point"),
-      Syntax.theirs, Syntax.force, Syntax.dryRun, Syntax.note, Syntax.author, Syntax.full, Syntax.json,
+      Syntax.since, Syntax.until, Syntax.theirs, Syntax.force, Syntax.dryRun, Syntax.note, Syntax.author,
+      Syntax.full, Syntax.json,
     ])
   static let examples = [
     (command: "journal revert Books.journal 12", does: "undoes entry 12, and nothing after it"),
@@ -112,9 +110,12 @@ enum Revert: Verb {
 
   /// The entries that the options select, newest first.
   private static func chosen(_ arguments: Arguments, _ journal: CatalogJournal) throws -> [Revision] {
-    let since = try journal.revision(try arguments.selector(of: "--since", else: .start))
-    let until = try journal.revision(try arguments.selector(of: "--until", else: .head()))
-    guard since < until else { return [] }
+    let (since, until) = (
+      try arguments.selector(of: "--since", else: .start),
+      try arguments.selector(of: "--until", else: .head())
+    )
+    guard let window = try Failure.ofAbsence({ try journal.window(since: since, until: until).revisions })
+    else { return [] }
     let wanted = arguments.value("--author")
     let author = wanted?.lowercased()
     // The authors whose entries log --author finds as well.
@@ -128,7 +129,7 @@ enum Revert: Verb {
       return name == author
     }
     var revisions: [Revision] = []
-    let entries = journal.entries((since + 1)...until, newestFirst: true)
+    let entries = journal.entries(window, newestFirst: true)
     while let entry = try entries.next() {
       if isSelected(entry), entry.isUndoable(Catalog.self) { revisions.append(entry.revision) }
     }

@@ -43,8 +43,7 @@ enum SalvageVerb: Verb {
       try printJSON(report, terminal)
     } else {
       try terminal.output.line(
-        "\(target.printable) has \(report.head.revision.counted("entry", "entries"))"
-          + (report.acknowledgedRevision.map { " of \($0) that were acknowledged" } ?? ""))
+        "\(target.printable) has \(countText(report))")
       if let base = report.base, !report.isBaseProven {
         try terminal.output.line(
           "not proven: history was pruned and begins with the state of revision \(base.revision), but the entry with "
@@ -67,6 +66,19 @@ enum SalvageVerb: Verb {
       try terminal.output.line("digest \(report.head.digest.hex)")
     }
     return report.isWhole ? .done : .no
+  }
+
+  /// `44 entries of 89 that were acknowledged`. Those before the base of a pruned history do not count.
+  private static func countText(_ report: SalvageReport) -> String {
+    let start = report.base?.revision ?? 0
+    let found = report.head.revision - start
+    guard let acknowledged = report.acknowledgedRevision.map({ max($0 - start, 0) }) else {
+      return found.counted("entry", "entries")
+    }
+    // HEAD lags behind the log after a crash, and a copy's HEAD may be older than another copy's entries.
+    return acknowledged < found
+      ? "\(found.counted("entry", "entries")), \(acknowledged) or more of them acknowledged"
+      : "\(found.counted("entry", "entries")) of \(acknowledged) that were acknowledged"
   }
 
   private static func printJSON(_ report: SalvageReport, _ terminal: Terminal) throws {

@@ -62,7 +62,6 @@ enum SnapshotVerb: Verb {
     terminal.progress.show { "writing the snapshot of revision \(revision.grouped)" }
     let snapshot = try journal.takeSnapshot(asOf: .revision(revision))
     terminal.progress.clear()
-    try journal.close()
     if arguments.has("--json") {
       try printJSON(snapshot, problem: nil, terminal)
     } else {
@@ -71,6 +70,7 @@ enum SnapshotVerb: Verb {
           + snapshot.byteCount.counted("byte"))
       try terminal.output.line(snapshot.url.path.printable)
     }
+    try journal.close()
     return .done
   }
 
@@ -132,15 +132,15 @@ enum SnapshotVerb: Verb {
     } catch let error as JournalError where error.code == .notFound {
       throw Failure(.no, "\(error)")
     }
-    try journal.close()
     if arguments.has("--json") {
       try terminal.printJSON { writer in
         writer.member("revision", revision)
         writer.member("dropped", true)
       }
-      return .done
+    } else {
+      try terminal.output.line("dropped the snapshot of revision \(revision)")
     }
-    try terminal.output.line("dropped the snapshot of revision \(revision)")
+    try journal.close()
     return .done
   }
 

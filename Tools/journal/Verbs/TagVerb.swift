@@ -47,15 +47,15 @@ enum TagVerb: Verb {
         try $0.deleteTag(name)
       }
       terminal.output.noteDone(entry: commit.revision)
-      try journal.close()
       if arguments.has("--json") {
         try terminal.printJSON { writer in
           writer.member("name", name)
           writer.member("deleted", commit.revision)
         }
-        return .done
+      } else {
+        try terminal.output.line("deleted the tag \(name.printable)")
       }
-      try terminal.output.line("deleted the tag \(name.printable)")
+      try journal.close()
       return .done
     }
     let point = try arguments.optionalOperand("SELECTOR").map { try arguments.selector($0) } ?? .head()
@@ -63,13 +63,12 @@ enum TagVerb: Verb {
       name, at: .revision(try journal.revision(point)), by: arguments.author,
       note: arguments.value("--note") ?? "")
     terminal.output.noteDone(entry: tag.created)
-    let entry = try journal.entry(at: tag.created)
-    try journal.close()
     if arguments.has("--json") {
-      try printJSON(tag, entry, terminal)
+      try printJSON(tag, try journal.entry(at: tag.created), terminal)
     } else {
       try terminal.output.line("tagged revision \(tag.revision) as \(name.printable)")
     }
+    try journal.close()
     return .done
   }
 

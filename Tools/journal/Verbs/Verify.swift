@@ -9,8 +9,9 @@ enum Verify: Verb {
     Reads the whole journal and checks the chain of digests, the links of every history, the dates, HEAD, the rules of
     the catalog, and the bytes of every image, layer and snapshot. --deep also replays all entries and compares each
     layer, snapshot and checkpoint with the result. Exits with 1 if something is wrong, even if only a layer or a
-    snapshot is: that costs time, but no data. For a shared journal, this reads only the folder: images that this node
-    has not fetched are counted and not read. journal doctor also asks the server.
+    snapshot is: that costs time, but no data. Files of other programs in the folder are listed, and are not wrong. For a
+    shared journal, this reads only the folder: images that this node has not fetched are counted and not read. journal
+    doctor also asks the server.
     """
   static let syntax = Syntax(
     operands: [Syntax.journal],

@@ -51,9 +51,9 @@ export function sentence(text) {
   return (isNamed ? text : text.charAt(0).toUpperCase() + text.slice(1)).replace(/[.!?]?$/, ".");
 }
 
-/** The first line of a note. */
+/** The first line of a note that is not blank. */
 export function subject(note) {
-  return note === null ? "(erased)" : note.split("\n", 1)[0];
+  return note === null ? "(erased)" : note.trimStart().split("\n", 1)[0];
 }
 
 /** A JSON value as text for people. */

@@ -1,0 +1,88 @@
+import Files
+
+/// The file `ERASING`: the images that are to be removed when a new log has replaced the old one. Documentation/Format.md,
+/// "Erasure", describes it.
+///
+/// A program that syncs folders may bring back one of an earlier replacement, so it never decides alone: an image that
+/// an entry names stays.
+struct ReplacementRecord {
+  static let fileName = "ERASING"
+
+  /// The last entry of the new log when it replaced the old one.
+  let revision: Revision
+  let digest: ContentDigest
+  /// The images that only the old log needs.
+  let images: [ContentDigest]
+
+  init(revision: Revision, digest: ContentDigest, images: [ContentDigest]) {
+    self.revision = revision
+    self.digest = digest
+    self.images = images
+  }
+
+  var bytes: [UInt8] {
+    Array("erasing 1 \(revision) \(digest.hex)\n\(images.map { $0.hex + "\n" }.joined())".utf8)
+  }
+
+  /// Reads the file; nil if there is none.
+  /// - Throws: ``JournalError`` with code `damaged` if it is invalid, `newerFormat` if a newer library has written it.
+  init?(in root: Folder) throws(JournalError) {
+    guard try root.status(of: Self.fileName) != nil else { return nil }
+    let path = root.path(of: Self.fileName)
+    let bytes = try root.file(Self.fileName, .reading).contents(limit: 1 << 30)
+    try FileVersion.check(bytes, is: "erasing", path: path)
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    let words = lines.first?.split(separator: " ") ?? []
+    let images = lines.dropFirst().compactMap { ContentDigest(hex: $0) }
+    guard bytes.last == UInt8(ascii: "\n"), words.count == 4, words[0] == "erasing", words[1] == "1",
+      let revision = Revision(words[2]), (1..<NumberLimit.revision).contains(revision),
+      let digest = ContentDigest(hex: words[3]), images.count == lines.count - 1
+    else {
+      throw JournalError(
+        .damaged,
+        "ERASING can't be parsed, so an erasure can't be finished; remove the file and run gc, which removes images that "
+          + "no entry names, or restore the journal from a backup", path: path)
+    }
+    self.init(revision: revision, digest: digest, images: images)
+  }
+
+  /// Whether the log is the new one, or continues it. If its entry was pruned since, everything was removed before.
+  func isCommitted(in log: any EntryLog, _ format: JournalFormat) throws(JournalError) -> Bool {
+    guard revision > format.head.revision, try log.newestRevision() >= revision else { return false }
+    return try log.read(revision) { entry throws(JournalError) in try entry.digest(journal: format.id) }
+      == digest
+  }
+
+  /// Whether another program has brought the file back: while a replacement is unfinished, no entry follows its own.
+  func isStale(in log: any EntryLog, _ format: JournalFormat) throws(JournalError) -> Bool {
+    let newest = try log.newestRevision()
+    if revision == newest { return try !isCommitted(in: log, format) }
+    return revision < newest
+  }
+
+  /// The problem with a record that another program has brought back.
+  static func stale(in root: Folder) -> JournalError {
+    JournalError(
+      .damaged,
+      "another program has brought back the record of an earlier erasure or pruning; the next opening for writing "
+        + "removes it, and no image that an entry names", path: root.path(of: fileName))
+  }
+
+  /// The images that are still there and that neither an entry nor the base names.
+  /// - Complexity: O(n) in the bytes of the entries, if there are any.
+  func images<State: EventSourced>(
+    unnamedIn log: any EntryLog, _ format: JournalFormat, of model: State.Type, _ folder: JournalFolder
+  ) throws(JournalError) -> Set<ContentDigest> {
+    guard let names = try folder.openImages() else { return [] }
+    var unnamed: Set<ContentDigest> = []
+    for image in images where try names.status(of: image.hex) != nil { unnamed.insert(image) }
+    if unnamed.isEmpty { return [] }
+    for blob in try format.base?.blobs(of: model) ?? [] { unnamed.remove(blob.digest) }
+    var named = NamedBlobs<State>(try EventUpcast(model), in: log, format.base)
+    try log.readAll(format.head.revision + 1...(try log.newestRevision())) { entry throws(JournalError) in
+      named.trim()
+      for blob in try named.blobs(in: entry) { unnamed.remove(blob.digest) }
+    }
+    return unnamed
+  }
+}

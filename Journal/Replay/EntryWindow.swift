@@ -1,0 +1,33 @@
+/// The entries between two points in time.
+///
+/// Between dates it is half-open: it has the entries from the one date on, and those before the other. A revision, a
+/// tag or an entity names an entry, and a window has those after the one and up to the other.
+package struct EntryWindow: Sendable {
+  /// The last entry before the window.
+  package let start: Revision
+  /// The last entry of the window, or an earlier one if it has none.
+  package let end: Revision
+  /// The dates, for each border that is one.
+  private let dates: (start: Timestamp?, end: Timestamp?)
+
+  /// The revisions in the window; nil if there are none.
+  package var revisions: ClosedRange<Revision>? { start < end ? start + 1...end : nil }
+
+  init(
+    since: RevisionSelector, until: RevisionSelector,
+    border: (RevisionSelector) throws -> (revision: Revision, date: Timestamp?)
+  ) rethrows {
+    let borders = (try border(since), try border(until))
+    (start, end) = (borders.0.revision, borders.1.revision)
+    dates = (borders.0.date, borders.1.date)
+  }
+
+  /// Whether an entry is outside, because its date is later than that of its clock, which is inside.
+  package func isInside(byClock entry: Entry) -> Bool {
+    guard let last = dates.end, entry.revision > max(start, end) else { return false }
+    return entry.clockDate < last.date && dates.start.map { $0.date <= entry.clockDate } ?? true
+  }
+
+  /// Whether there may be such entries.
+  package var endsAtDate: Bool { dates.end != nil }
+}

@@ -1,0 +1,16 @@
+// Snappy's format (its format_description.txt), which LevelDB compresses blocks with unless it is told not to. The journal
+// writes no such block, but another program that opens its database does. Blocks are uncompressed here only to be checked.
+
+#pragma once
+
+#include <string>
+
+#include "leveldb/slice.h"
+
+namespace cldb {
+
+// Uncompresses the bytes; false if they are not valid. The length that they announce is checked before anything is
+// allocated: it is at most 22 times their number, because three bytes make at most 64.
+bool Uncompress(const leveldb::Slice& compressed, std::string* result);
+
+}  // namespace cldb

@@ -1,0 +1,51 @@
+import CViewerPage
+
+/// The page that shows a journal, and the description of the API: the files of `Sources/CViewerPage/page`, which are
+/// embedded in the program.
+enum ViewerPage {
+  /// A file that the page loads.
+  struct Asset {
+    let mediaType: String
+    let bytes: [UInt8]
+  }
+
+  /// The document of every view.
+  static var index: [UInt8] { file("index.html") }
+  /// The OpenAPI description of the API.
+  static var openAPI: [UInt8] { file("openapi.json") }
+
+  /// The file at a path such as `/assets/app.js`, or nil if there is none.
+  static func asset(_ path: String) -> Asset? {
+    guard path.hasPrefix("/assets/") else { return nil }
+    let name = String(path.dropFirst("/assets/".count))
+    guard let end = name.split(separator: ".").last, let type = mediaTypes[String(end)],
+      let bytes = files[name]
+    else { return nil }
+    return Asset(mediaType: type, bytes: bytes)
+  }
+
+  /// Of the files that the page loads.
+  private static let mediaTypes = [
+    "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml",
+  ]
+
+  private static func file(_ name: String) -> [UInt8] {
+    guard let bytes = files[name] else { preconditionFailure("\(name) is not embedded") }
+    return bytes
+  }
+
+  private static let files: [String: [UInt8]] = {
+    var files: [String: [UInt8]] = [:]
+    // The C arrays are constants of the program.
+    while let file = unsafe CViewerPageFile(files.count)?.pointee {
+      unsafe files[String(cString: file.name)] = Array(
+        UnsafeBufferPointer(start: file.bytes, count: file.byteCount))
+    }
+    return files
+  }()
+
+  /// Whether a path is one of the page's views. `app.js` shows the view.
+  static func isView(_ path: String) -> Bool {
+    path.wholeMatch(of: /\/(items(\/[0-9]+(\/report)?)?|entries(\/[0-9]+)?|compare|proof)?/) != nil
+  }
+}

@@ -1,0 +1,204 @@
+import CatalogModel
+import Foundation
+
+/// Gives an item the same attributes in whatever order a file has the members of sets and dictionaries.
+///
+/// Members of sets, and pairs of dictionaries whose keys are not texts, are sorted by their contents. Then shared objects
+/// are numbered, and pictures in these collections are named, in that order.
+struct CanonicalOrder {
+  /// The digest of each picture, by name.
+  private let digest: (String) -> Data
+  /// The objects with numbers.
+  private var objects: [Int: FieldValue] = [:]
+  /// What tells the objects apart, without their numbers.
+  private var colors: [Int: Data] = [:]
+  private var numbers: [Int: Int] = [:]
+  private var nextNumber: Int
+  private var imageNames = UniqueNames()
+  /// The new names of pictures.
+  private var renamed: [String: String] = [:]
+
+  private init(firstNumber: Int, digest: @escaping (String) -> Data) {
+    (nextNumber, self.digest) = (firstNumber, digest)
+  }
+
+  /// - Parameters:
+  ///   - firstNumber: the lowest number of an object.
+  ///   - digest: the digest of a picture.
+  /// - Returns: the attributes, and the new names of pictures. Nil if there is nothing to sort.
+  static func apply(
+    to attributes: [String: FieldValue], firstNumber: Int, digest: @escaping (String) -> Data
+  ) -> (attributes: [String: FieldValue], names: [String: String])? {
+    guard attributes.values.contains(where: \.hasUnorderedMembers) else { return nil }
+    var order = CanonicalOrder(firstNumber: firstNumber, digest: digest)
+    order.findObjects(attributes)
+    for value in attributes.values { order.reserveNames(value) }
+    var result: [String: FieldValue] = [:]
+    if let root = attributes[Reference.id]?.integer {
+      order.numbers[root] = firstNumber
+      order.nextNumber += 1
+      result[Reference.id] = .integer(Int64(firstNumber))
+    }
+    for (key, value) in attributes.sorted(by: { $0.key < $1.key }) where key != Reference.id {
+      result[key] = order.rewritten(value, key, isFree: false)
+    }
+    return (result, order.renamed)
+  }
+
+  private mutating func findObjects(_ attributes: [String: FieldValue]) {
+    for value in [.dictionary(attributes)] + attributes.values {
+      value.forEachValue { if let number = $0[Reference.id]?.integer { objects[number] = $0 } }
+    }
+    // Objects are told apart by what they refer to, one step further in each round.
+    var count = 0
+    for _ in 0..<16 where !objects.isEmpty {
+      colors = objects.mapValues { object in
+        var members = object.dictionary ?? [:]
+        members[Reference.id] = nil
+        return ["": masked(.dictionary(members))].fingerprint
+      }
+      let distinct = Set(colors.values).count
+      if distinct <= count { break }
+      count = distinct
+    }
+  }
+
+  private mutating func reserveNames(_ value: FieldValue) {
+    if let name = value.imageName { _ = imageNames.unused(name) }
+    if value.unorderedMembers != nil { return }
+    for element in value.array ?? [] { reserveNames(element) }
+    for member in (value.dictionary ?? [:]).values { reserveNames(member) }
+  }
+
+  /// The value without anything that depends on the order in the file.
+  private func masked(_ value: FieldValue) -> FieldValue {
+    if let number = value.target(Reference.ref) ?? value[Reference.id]?.integer {
+      return [Reference.ref: .data(colors[number] ?? Data())]
+    }
+    if let name = value.imageName { return [Reference.image: .data(digest(name))] }
+    for key in [Reference.item, Reference.category] where value.target(key) != nil {
+      return Reference.make(key, 0)
+    }
+    switch value {
+    case .array(let elements): return .array(elements.map(masked))
+    case .dictionary(let members): return FieldValue.dictionary(members.mapValues(masked)).sortingMembers()
+    default: return value
+    }
+  }
+
+  /// - Parameter isFree: whether pictures in the value may get other names.
+  private mutating func rewritten(_ value: FieldValue, _ path: String, isFree: Bool) -> FieldValue {
+    if let name = value.imageName, isFree {
+      renamed[name] = imageNames.unused(path.usableName)
+      return [Reference.image: .string(renamed[name] ?? name)]
+    }
+    var value = value
+    if let number = value.target(Reference.ref) ?? value[Reference.id]?.integer {
+      if let known = numbers[number] { return Reference.make(Reference.ref, known) }
+      guard var members = objects[number]?.dictionary else { return value }
+      numbers[number] = nextNumber
+      members[Reference.id] = .integer(Int64(nextNumber))
+      nextNumber += 1
+      value = .dictionary(members)
+    }
+    if let elements = value.array {
+      var new: [FieldValue] = []
+      for (index, element) in elements.enumerated() {
+        new.append(rewritten(element, "\(path)[\(index)]", isFree: isFree))
+      }
+      return .array(new)
+    }
+    guard var members = value.dictionary else { return value }
+    if let groups = value.unorderedMembers {
+      var new: [[FieldValue]] = []
+      for (index, group) in groups.sorted(by: { .array($0.map(masked)) }).enumerated() {
+        var values: [FieldValue] = []
+        for (part, member) in group.enumerated() {
+          let step = part == 1 ? group[0].string.map { "\(path).\($0)" } : nil
+          values.append(rewritten(member, step ?? "\(path)[\(index)]", isFree: true))
+        }
+        new.append(values)
+      }
+      return FieldValue.dictionary(members).withUnorderedMembers(new)
+    }
+    for (key, member) in members.sorted(by: { $0.key < $1.key })
+    where key != Reference.id && key != Reference.objectClass {
+      members[key] = rewritten(member, "\(path).\(key)", isFree: isFree)
+    }
+    return .dictionary(members)
+  }
+}
+
+extension [[FieldValue]] {
+  /// The groups in the order of what `content` returns: first without classes, whose names may change, then with them.
+  fileprivate func sorted(by content: ([FieldValue]) -> FieldValue) -> [[FieldValue]] {
+    func bytes(_ value: FieldValue) -> [UInt8] { EntityRecord(["": value]).bytes }
+    return enumerated().map { index, group in
+      let content = content(group)
+      return (key: bytes(content.withoutClasses) + bytes(content), index: index, group: group)
+    }
+    .sorted { $0.key == $1.key ? $0.index < $1.index : $0.key.lexicographicallyPrecedes($1.key) }
+    .map(\.group)
+  }
+}
+
+extension FieldValue {
+  /// The members of a set, or the pairs of a dictionary or a counted set, in the explicit form. Nil for other values.
+  fileprivate var unorderedMembers: [[FieldValue]]? {
+    switch objectClass {
+    case "NSSet"?, "NSMutableSet"?: return self["NS.objects"]?.array?.map { [$0] }
+    case "NSDictionary"?, "NSMutableDictionary"?:
+      guard let keys = self["NS.keys"]?.array, let values = self["NS.objects"]?.array,
+        keys.count == values.count
+      else { return nil }
+      return zip(keys, values).map { [$0, $1] }
+    case "NSCountedSet"?:
+      guard let count = self["NS.count"]?.integer, count >= 0, count <= dictionary?.count ?? 0 else {
+        return nil
+      }
+      let pairs = (0..<count).compactMap { index -> [FieldValue]? in
+        guard let object = self["NS.object\(index)"], let count = self["NS.count\(index)"] else { return nil }
+        return [object, count]
+      }
+      return pairs.count == count ? pairs : nil
+    default: return nil
+    }
+  }
+
+  /// The value with other members in place of ``unorderedMembers``.
+  fileprivate func withUnorderedMembers(_ groups: [[FieldValue]]) -> FieldValue {
+    guard var members = dictionary else { return self }
+    switch objectClass {
+    case "NSSet"?, "NSMutableSet"?: members["NS.objects"] = .array(groups.compactMap(\.first))
+    case "NSCountedSet"?:
+      for (index, group) in groups.enumerated() {
+        (members["NS.object\(index)"], members["NS.count\(index)"]) = (group[0], group[1])
+      }
+    default:
+      members["NS.keys"] = .array(groups.map { $0[0] })
+      members["NS.objects"] = .array(groups.map { $0[1] })
+    }
+    return .dictionary(members)
+  }
+
+  fileprivate var hasUnorderedMembers: Bool {
+    if unorderedMembers != nil { return true }
+    return array?.contains(where: \.hasUnorderedMembers)
+      ?? dictionary?.values.contains(where: \.hasUnorderedMembers) ?? false
+  }
+
+  fileprivate func sortingMembers() -> FieldValue {
+    unorderedMembers.map { withUnorderedMembers($0.sorted { .array($0) }) } ?? self
+  }
+
+  /// The value with the members of sets sorted again, after references in them got other numbers or names.
+  var sortingSets: FieldValue {
+    guard hasUnorderedMembers else { return self }
+    switch self {
+    case .array(let elements): return .array(elements.map(\.sortingSets))
+    case .dictionary(let members):
+      return FieldValue.dictionary(members.mapValues(\.sortingSets)).sortingMembers()
+    default: return self
+    }
+  }
+}

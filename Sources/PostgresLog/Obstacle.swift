@@ -1,0 +1,55 @@
+/// What keeps a role from finding or seeing the tables, with the command that changes it.
+extension Connection {
+  /// Calls `body`, and completes an error about tables or privileges.
+  func explaining<Result>(
+    _ body: () throws(ServerFailure) -> Result
+  ) throws(ServerFailure) -> Result {
+    do throws(ServerFailure) { return try body() } catch { throw explained(error) }
+  }
+
+  /// The same failure, with the obstacle if it is one about tables or privileges.
+  func explained(_ failure: ServerFailure) -> ServerFailure {
+    guard ["42P01", "3F000", "42501"].contains(failure.state) else { return failure }
+    return ServerFailure(failure.kind, state: failure.state, failure.message + reason)
+  }
+
+  /// The obstacle after a semicolon; empty if there is none.
+  var reason: String { obstacle.map { "; \($0)" } ?? "" }
+
+  /// The search path if it does not lead to the tables, and row-level security if it applies to this role. Nil if neither
+  /// does, or if the server does not say.
+  var obstacle: String? {
+    let tables = Schema.tables.map { "to_regclass('\($0.name)')" }.joined(separator: ", ")
+    let text = """
+      SELECT quote_ident(current_user), quote_ident(current_database()), current_setting('search_path'),
+        coalesce(current_schema(), ''), quote_ident(nspname), has_schema_privilege(nspname, 'USAGE'),
+        (SELECT string_agg(CAST(relname AS text), ', ') FROM pg_class
+          WHERE oid IN (\(tables)) AND row_security_active(oid)), to_regclass('journal_logs') IS NULL
+      FROM (SELECT 1) AS one LEFT JOIN (SELECT nspname FROM pg_class JOIN pg_namespace AS space
+        ON space.oid = relnamespace WHERE relname = 'journal_logs' AND relkind IN ('r', 'p') ORDER BY 1 LIMIT 1)
+        AS found ON true
+      """
+    guard let rows = try? run(text, within: ServerAddress.patience), rows.count == 1 else { return nil }
+    let (role, schema) = (rows.text(0, 0), rows.text(0, 4))
+    if !rows.isNull(0, 6) {
+      let names = rows.text(0, 6)
+      return "row-level security of \(names) applies to the role \(role) and may hide rows from it; run "
+        + names.split(separator: ", ").map { "ALTER TABLE \($0) DISABLE ROW LEVEL SECURITY" }.joined(
+          separator: "; ")
+    }
+    guard rows.integer(0, 7) != 0 else { return nil }
+    if rows.isNull(0, 4) {
+      guard rows.text(0, 3).isEmpty else { return nil }
+      return
+        "the search_path of the role \(role), \(Self.quoted(rows.text(0, 2))), names no schema that it may use; run "
+        + "ALTER ROLE \(role) IN DATABASE \(rows.text(0, 1)) SET search_path = public"
+    }
+    if rows.integer(0, 5) == 0 {
+      return "the tables are in the schema \(schema); run GRANT USAGE ON SCHEMA \(schema) TO \(role)"
+    }
+    return "the tables are in the schema \(schema), and the search_path of the role \(role) is "
+      + "\(Self.quoted(rows.text(0, 2))); run ALTER ROLE \(role) IN DATABASE \(rows.text(0, 1)) SET search_path = \(schema)"
+  }
+
+  private static func quoted(_ path: String) -> String { path.isEmpty || path == "\"\"" ? "empty" : path }
+}

@@ -1,0 +1,115 @@
+import Journaling
+
+/// Sessions that a connection has to itself.
+///
+/// A pooler can give each transaction another session of the server, and a load balancer can send each statement to
+/// another server. Then the settings of other clients would decide whether commits are durable. So a session is marked
+/// with a random number, and each append demands the mark and the settings that were checked
+/// (``Schema/isOwn(_:)``).
+extension ServerAddress {
+  /// Connects, and makes the settings of the session.
+  /// - Parameter isFirst: whether the node has no connection yet, which was checked for a pooler. The check may take one
+  ///   more connection than the node needs.
+  /// - Throws: ``ServerFailure`` if the connection does not have a session of the server to itself. Nothing was written
+  ///   then.
+  func connect(isFirst: Bool = true) throws(ServerFailure) -> Connection {
+    let connection = try open()
+    let server = try Self.makeSettings(connection)
+    guard try Self.isBehindPooler(connection, at: server) else { return connection }
+    if isFirst { try checkIsOwn(connection) }
+    // What other clients have left in the session.
+    try connection.run("DISCARD ALL", within: Self.patience)
+    _ = try Self.makeSettings(connection)
+    // A pooler that has statements prepared in several sessions gives them names of its own.
+    guard try connection.run(Self.ownStatement, within: Self.patience).integer(0, 0) == 1 else {
+      throw ServerFailure.sharedSession
+    }
+    return connection
+  }
+
+  private static let ownStatement = Connection.Statement(
+    name: "own", text: "SELECT count(*) FROM pg_prepared_statements WHERE name = 'own'")
+
+  /// Makes the settings that the server knows. It would report each unknown one in its log.
+  /// - Returns: what tells the server from others; nil if the engine does not say.
+  private static func makeSettings(_ connection: Connection) throws(ServerFailure) -> String? {
+    let values = settings.map { "('\($0.name)', '\($0.value)')" }.joined(separator: ", ")
+    do throws(ServerFailure) {
+      return try connection.run(
+        """
+        SELECT \(server), set_config('\(Schema.marker)', '\(connection.marker)', false),
+          (SELECT count(set_config(known.name, wanted.value, false))
+          FROM (VALUES \(values)) AS wanted (name, value) JOIN pg_settings AS known ON known.name = wanted.name)
+        """, within: patience
+      ).text(0, 0)
+    } catch {
+      guard error.kind == .refused else { throw error }
+      // Other engines may not have this view.
+      for setting in settings + [(Schema.marker, connection.marker)] {
+        _ = try? connection.run("SET \(setting.name) = '\(setting.value)'", within: patience)
+      }
+      return nil
+    }
+  }
+
+  private static let server = "CAST(pg_postmaster_start_time() AS text)"
+
+  /// Whether the client of the session is another program, which may use it for other connections too.
+  private static func isBehindPooler(
+    _ connection: Connection, at server: String?
+  ) throws(ServerFailure) -> Bool {
+    guard let server else { return false }
+    let rows = try connection.run(
+      "SELECT \(Self.server), pg_backend_pid(), \(Schema.markerValue)", within: patience)
+    guard rows.text(0, 0) == server else { throw ServerFailure.balanced }
+    guard rows.text(0, 2) == connection.marker else { throw ServerFailure.sharedSession }
+    return rows.integer(0, 1) != connection.processID
+  }
+
+  /// Fails if another connection gets the session while this one does not use it.
+  private func checkIsOwn(_ connection: Connection) throws(ServerFailure) {
+    var found: [String] = []
+    do throws(ServerFailure) {
+      let rival = try open()
+      for _ in 0..<4 { found.append(try Self.marker(rival)) }
+    } catch {
+      throw ServerFailure(
+        .refused, state: "53300",
+        "the pooler has no second session for this role and database, and a node needs three: raise its limit "
+          + "(PgBouncer: default_pool_size): \(error.message)")
+    }
+    guard !found.contains(connection.marker), try Self.marker(connection) == connection.marker else {
+      throw ServerFailure.sharedSession
+    }
+  }
+
+  private static func marker(_ connection: Connection) throws(ServerFailure) -> String {
+    try connection.run("SELECT \(Schema.markerValue)", within: patience).text(0, 0)
+  }
+
+  private static let settings: [(name: String, value: String)] = [
+    // Each statement has its own time limit in this module. With a timeout of its own, the server would report a commit
+    // as done that no standby has confirmed.
+    ("statement_timeout", "0"), ("lock_timeout", "0"), ("idle_session_timeout", "0"),
+    ("transaction_timeout", "0"),
+    // A server that was told not to wait for the standby says so in a warning.
+    ("client_min_messages", Schema.messageLevel),
+    // With a stricter level, transactions that wait for each other would fail instead.
+    ("default_transaction_isolation", "read committed"),
+    // All reads are by primary key. Without statistics, the server would collect the rows of a piece with a bitmap and
+    // then sort them.
+    ("enable_bitmapscan", "off"),
+    // A node that is paused during its turn must not block the others.
+    ("idle_in_transaction_session_timeout", "5000"),
+    // A session that waits for a lock ends soon after its node has given up. Otherwise such sessions would use up the
+    // server's connections while a standby is away. From PostgreSQL 14 on.
+    ("client_connection_check_interval", "5000"),
+    // The server ends the session of a machine that has disappeared, and gives back its lock, within half a minute.
+    ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "3"),
+    ("tcp_user_timeout", "20000"),
+    // What a role may have set: refused statements would end the session, and policies that hide nothing would fail.
+    ("exit_on_error", "off"), ("row_security", "on"),
+    // A session that a pooler has used before may have another one.
+    ("client_encoding", "UTF8"),
+  ]
+}

@@ -1,0 +1,4 @@
+// LevelDB's own C interface.
+#pragma once
+
+#include <leveldb/c.h>

@@ -1,0 +1,337 @@
+import CBOR
+import CatalogModel
+import SHA256
+
+/// The items that an import makes of a source, and the rule that it follows: what changed in the source since the last
+/// import is applied, what people added in the journal stays, and a conflict is reported; the history has both.
+///
+/// It is a conflict if both sides have changed the same attribute, category or image, and the source's is then used. An
+/// item that the source no longer has stays if people have changed it, and one that they have deleted comes back if the
+/// source changes it.
+struct SourceItems {
+  /// What the source has of an item at a commit, other than its image.
+  struct Version {
+    var attributes: [String: FieldValue]
+    /// The name of its category.
+    var category: String?
+  }
+
+  /// The image that the source had of an item.
+  struct OldImage {
+    let name: String
+    let digest: () throws -> ContentDigest
+  }
+
+  struct NewImage {
+    let name: String
+    let mediaType: String
+    let blob: PendingBlob
+  }
+
+  private let journal: CatalogJournal
+  private let kind: String
+  /// The attribute with the key.
+  private let field: String
+  private let report: ImportReport
+  private var items: [ItemKey: Catalog.Item.ID] = [:]
+  /// The images that are as the source has them, and nil for items that have none. Those of items that this import has not
+  /// changed yet are not known.
+  private var images: [ItemKey: ImageID?] = [:]
+  private var categories: CategoryNames
+  private var touched: Set<EntityKey> = []
+  private var commit = ""
+  /// The items whose key people have changed, by the key in the source; found when first needed.
+  private var renamed: [ItemKey: Catalog.Item.ID]?
+  /// Whether an item that comes back after the source had lost it is the same item.
+  private let restoresItems: Bool
+  /// The items that this import has deleted.
+  private var deleted: [ItemKey: Catalog.Item.ID] = [:]
+  /// The newest of the items with each key that were deleted before, and whether people deleted it; found when first
+  /// needed.
+  private var deletedBefore: [ItemKey: (item: Catalog.Item.ID, isByPeople: Bool)]?
+
+  init(
+    _ journal: CatalogJournal, kind: String, keyedBy field: String, restoresItems: Bool,
+    _ report: ImportReport
+  ) throws {
+    self.journal = journal
+    self.kind = kind
+    self.field = field
+    self.restoresItems = restoresItems
+    self.report = report
+    categories = try CategoryNames(journal, journal.state)
+    try start(from: journal.state)
+  }
+
+  /// Looks up the items in the journal. Called again if others have changed it.
+  mutating func start(from catalog: Catalog) throws {
+    (items, images, renamed, deleted, deletedBefore) = ([:], [:], nil, [:], nil)
+    categories = try CategoryNames(journal, catalog)
+    for item in catalog.items(ofKind: kind) {
+      guard let key = ItemKey(item[field]) else { continue }
+      // Of two items with one key, one got it from the source.
+      if let other = items[key].flatMap({ catalog.item($0) }), try sourceKey(of: other) == key { continue }
+      items[key] = item.id
+    }
+  }
+
+  /// Begins the changes of a commit.
+  mutating func begin(_ commit: GitCommit) {
+    self.commit = commit.hash
+    touched = []
+  }
+
+  /// Ends the changes of a commit.
+  /// - Returns: the entities that may have changed.
+  mutating func end(_ draft: inout Draft<Catalog>) throws -> Set<EntityKey> {
+    try categories.deleteUnused(&draft, &touched)
+    return touched
+  }
+
+  /// Whether the journal has an item with that key.
+  func has(_ key: ItemKey) -> Bool { items[key] != nil }
+
+  /// Whether the item's text and image are known to be those of the source.
+  func isCurrent(_ key: ItemKey) -> Bool { images[key] != nil }
+
+  /// Changes an item as the source has, or adds it.
+  /// - Parameters:
+  ///   - wasThere: whether the source had it before.
+  ///   - old: what the source had before, for an item of the journal.
+  /// - Returns: whether it was added.
+  mutating func set(
+    _ key: ItemKey, wasThere: Bool, from old: (Catalog.Item) throws -> Version?, to new: Version,
+    in draft: inout Draft<Catalog>
+  ) throws -> Bool {
+    guard let item = try find(key, wasThere: wasThere, in: draft.state) else {
+      try add(key, new, wasThere: wasThere, in: &draft)
+      return true
+    }
+    let old = try old(item)
+    var conflicts: [String] = []
+    var category = item.category
+    if old == nil || old?.category.map({ ExactText($0) }) != new.category.map({ ExactText($0) }) {
+      let wanted = try self.category(named: new.category, in: &draft)
+      if category != wanted, category != categories.known(old?.category) { conflicts.append("category") }
+      category = wanted
+    }
+    var (set, removed): ([String: FieldValue], [String]) = ([:], [])
+    let (before, after) = (EntityRecord(old?.attributes ?? [:]), EntityRecord(new.attributes))
+    // Records that are nested too deeply can't be compared; this says so.
+    if (try? after.checkEncoding()) == nil {
+      try draft.replaceAttributes(ofItem: item.id, with: new.attributes)
+    }
+    before.changes(to: after)?.visit { part, value in
+      guard case .attribute(let name) = part else { return }
+      if let value { set[name] = value } else { removed.append(name) }
+      let current = item.record[name]
+      if !Self.areSame(current, value), !Self.areSame(current, before[name]) {
+        conflicts.append(name)
+      }
+    }
+    try draft.updateItem(item.id, set: set, remove: removed)
+    if category != item.category {
+      categories.leave(item.category)
+      try draft.setCategory(ofItem: item.id, to: category)
+    }
+    touched.insert(item.id.entity)
+    if !conflicts.isEmpty {
+      let isOne = conflicts.count == 1
+      reportConflict(
+        "\(name(item.id, key)): \(conflicts.sorted().joined(separator: " and ")) \(isOne ? "was" : "were") changed in "
+          + "the journal too; the source's \(isOne ? "value is" : "values are") used, and the history has the "
+          + "\(isOne ? "other" : "others")")
+    }
+    return false
+  }
+
+  private mutating func add(
+    _ key: ItemKey, _ new: Version, wasThere: Bool, in draft: inout Draft<Catalog>
+  ) throws {
+    let category = try category(named: new.category, in: &draft)
+    let item: Catalog.Item.ID
+    if restoresItems || wasThere, let (former, isByPeople) = try deletedItem(key, in: draft.state) {
+      item = former
+      var fields = [ItemField.kind: FieldValue.string(kind)]
+      fields[ItemField.category] = category?.value
+      try draft.add(item.entity, EntityRecord(new.attributes, fields: fields))
+      if isByPeople {
+        reportConflict(
+          "\(name(item, key)) was deleted in the journal, and is back, because the source has changed it")
+      }
+    } else {
+      item = try draft.addItem(kind: kind, category: category, attributes: new.attributes)
+    }
+    items[key] = item
+    images[key] = .some(nil)
+    touched.insert(item.entity)
+  }
+
+  /// Deletes an item that the source no longer has, unless people have changed it.
+  /// - Returns: whether the journal no longer has it.
+  mutating func delete(
+    _ key: ItemKey, _ old: (Catalog.Item) throws -> Version, image: OldImage?, in draft: inout Draft<Catalog>
+  ) throws -> Bool {
+    guard let item = try find(key, wasThere: true, in: draft.state) else { return true }
+    let old = try old(item)
+    let (picture, isOurs) = try self.image(of: item.id, key, image, in: draft.state)
+    let pictures = draft.state.images(of: item.id).map(\.id)
+    guard EntityRecord(item.attributes) == EntityRecord(old.attributes),
+      item.category == categories.known(old.category),
+      pictures.allSatisfy({ isOurs && $0 == picture?.id })
+    else {
+      reportConflict(
+        "\(name(item.id, key)) is no longer in the source, but was changed in the journal, so it stays")
+      return false
+    }
+    categories.leave(item.category)
+    touched.formUnion(pictures.map(\.entity) + [item.id.entity])
+    try draft.deleteItem(item.id)
+    (items[key], images[key]) = (nil, nil)
+    deleted[key] = item.id
+    return true
+  }
+
+  /// Changes an item's image as the source has.
+  mutating func setImage(
+    _ key: ItemKey, from old: OldImage?, to new: NewImage?, in draft: inout Draft<Catalog>
+  ) throws {
+    // An item that the catalog's rules rejected is not there, so it has no image.
+    guard let item = items[key], draft.state.item(item) != nil else { return }
+    var (image, isOurs) = try image(of: item, key, old, named: new?.name, in: draft.state)
+    var conflict: String?
+    if let new {
+      let blob = try new.blob.wait()
+      if let image {
+        if !isOurs, image.blob != blob {
+          conflict =
+            "\(Catalog.name(of: image.id.entity)) was changed in the journal too; the source's is used, and the history "
+            + "has the other"
+        }
+        // People may have renamed it.
+        let name = old?.name == new.name ? nil : new.name
+        try draft.updateImage(image.id, name: name, mediaType: new.mediaType, blob: blob)
+      } else {
+        if !isOurs, old != nil {
+          conflict = "the image was deleted in the journal, and is back, because the source has changed it"
+        }
+        let added = try draft.addImage(to: item, name: new.name, mediaType: new.mediaType, blob: blob)
+        image = draft.state.image(added)
+      }
+    } else if let old = image {
+      if isOurs {
+        try draft.deleteImage(old.id)
+        touched.insert(old.id.entity)
+      } else {
+        conflict =
+          "\(Catalog.name(of: old.id.entity)) is no longer in the source, but was changed in the journal, so it stays"
+      }
+      image = nil
+    }
+    if let image { touched.insert(image.id.entity) }
+    images[key] = .some(image?.id)
+    if let conflict { reportConflict("\(name(item, key)): \(conflict)") }
+  }
+
+  /// The image of an item that came from the source, and whether it is as the source had it.
+  private func image(
+    of item: Catalog.Item.ID, _ key: ItemKey, _ old: OldImage?, named name: String? = nil, in catalog: Catalog
+  ) throws -> (Catalog.Image?, isOurs: Bool) {
+    if let known = images[key] { return (known.flatMap { catalog.image($0) }, true) }
+    let images = Array(catalog.images(of: item))
+    if images.isEmpty && old == nil { return (nil, true) }
+    if let digest = try old?.digest(), let image = images.first(where: { $0.blob.digest == digest }) {
+      return (image, true)
+    }
+    return (images.first { ($0.name == old?.name) || $0.name == name }, false)
+  }
+
+  private mutating func category(
+    named name: String?, in draft: inout Draft<Catalog>
+  ) throws -> CategoryID? {
+    let category = try name.map { try categories.category(of: $0, &draft, &touched) }
+    // If the item is rejected, it may have no item.
+    categories.leave(category)
+    return category
+  }
+
+  private func reportConflict(_ message: String) { report.note(commit, message, isLoss: false) }
+
+  /// An item in a message: `item:7 (data/seven)`.
+  private func name(_ item: Catalog.Item.ID, _ key: ItemKey) -> String {
+    "\(Catalog.name(of: item.entity)) (\(key.text.shortened(to: 40)))"
+  }
+
+  private static func areSame(_ left: FieldValue?, _ right: FieldValue?) -> Bool {
+    left.map { EntityRecord(["": $0]) } == right.map { EntityRecord(["": $0]) }
+  }
+}
+
+// What the journal knows about items that are not where they are expected.
+extension SourceItems {
+  private mutating func find(
+    _ key: ItemKey, wasThere: Bool, in catalog: Catalog
+  ) throws -> Catalog.Item? {
+    if let item = items[key].flatMap({ catalog.item($0) }) { return item }
+    guard wasThere else { return nil }
+    let renamed = try renamed ?? renamedItems()
+    self.renamed = renamed
+    guard let item = renamed[key].flatMap({ catalog.item($0) }) else { return nil }
+    items[key] = item.id
+    return item
+  }
+
+  private func renamedItems() throws -> [ItemKey: Catalog.Item.ID] {
+    var found: [ItemKey: Catalog.Item.ID] = [:]
+    for item in journal.state.items where item.modified > item.created {
+      if let key = try sourceKey(of: item), key != ItemKey(item[field]) || item.kind != kind {
+        found[key] = found[key] ?? item.id
+      }
+    }
+    return found
+  }
+
+  /// The key that an item had when it was imported; nil if people added it, or if that can't be told any more.
+  private func sourceKey(of item: Catalog.Item) throws -> ItemKey? {
+    guard try journal.isImported(item.created),
+      let record = try journal.entity(item.id.entity, asOf: .revision(item.created))?.record,
+      record[field: ItemField.kind] == .string(kind)
+    else { return nil }
+    return ItemKey(record[field])
+  }
+
+  private mutating func deletedItem(
+    _ key: ItemKey, in catalog: Catalog
+  ) throws -> (item: Catalog.Item.ID, isByPeople: Bool)? {
+    if let item = deleted[key], catalog.item(item) == nil { return (item, false) }
+    let known = try deletedBefore ?? deletedItems()
+    deletedBefore = known
+    guard let found = known[key], catalog.item(found.item) == nil, !catalog.isErased(found.item.entity) else {
+      return nil
+    }
+    return found
+  }
+
+  private func deletedItems() throws -> [ItemKey: (item: Catalog.Item.ID, isByPeople: Bool)] {
+    var newest: [ItemKey: (item: Catalog.Item.ID, revision: Revision)] = [:]
+    try journal.find(EntityQuery(kind: kind), deleted: true) { found in
+      if found.entity.kind == .item, let key = ItemKey(found.record[field]), let revision = found.deleted,
+        newest[key].map({ $0.revision <= revision }) ?? true
+      {
+        newest[key] = (Catalog.Item.ID(found.entity.number), revision)
+      }
+      return true
+    }
+    return try newest.mapValues { ($0.item, isByPeople: try !journal.isImported($0.revision)) }
+  }
+}
+
+extension Journal where State == Catalog {
+  /// Whether an entry was made of a commit. False if that was pruned or erased.
+  func isImported(_ revision: Revision) throws -> Bool {
+    // An import does not wait until its own entries are stored.
+    if revision > head.revision { return true }
+    if let base, revision <= base.revision { return false }
+    return try entry(at: revision).metadata[GitImport.Key.commit] != nil
+  }
+}
