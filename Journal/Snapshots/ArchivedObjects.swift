@@ -8,6 +8,7 @@ final class ArchivedObjects: LayerVersions {
   let elements: ObjectHeader
   /// The object numbers of the names of all fields, in the order in which entities have them.
   let fieldKeys: [Int]
+  let keyLists: SnapshotKeyLists
   /// For each entity in the array, its number and the revision of the version.
   private let versions: PackedVersions
   let highest: Int
@@ -16,8 +17,9 @@ final class ArchivedObjects: LayerVersions {
 
   init(
     _ reader: SnapshotReader, _ header: ObjectHeader, versions: PackedNumbers, highest: Int,
-    revision: Revision, fieldKeys: [Int]
+    revision: Revision, fieldKeys: [Int], keyLists: SnapshotKeyLists
   ) throws(ArchiveError) {
+    self.keyLists = keyLists
     self.reader = reader
     elements = try reader.elements(of: header)
     self.versions = PackedVersions(versions, highest: highest, revision: revision)

@@ -44,9 +44,10 @@ final class LayerFile: LayerContents {
       Set(try reader.members(ofDictionary: member(key)).keys)
     }
     let version = try reader.count(member(Root.format))
-    guard version == SnapshotLayout.objectsVersion || version == SnapshotLayout.blocksVersion else {
-      throw SnapshotReader.foreign(at: 0)
-    }
+    let known = [
+      SnapshotLayout.unmarkedObjectsVersion, SnapshotLayout.blocksVersion, SnapshotLayout.objectsVersion,
+    ]
+    guard known.contains(version) else { throw SnapshotReader.foreign(at: 0) }
     guard try reader.texts(member(Root.kinds)).elementsEqual(shape.kinds),
       try names(Root.indexes).isSuperset(of: shape.indexes), try names(Root.lists).isSuperset(of: shape.lists)
     else { throw ArchiveError(.unsupportedFormat, StateShape.advice) }
@@ -77,12 +78,14 @@ final class LayerFile: LayerContents {
       let fieldKeys = try reader.fieldKeys(shape.fieldNames.map(SnapshotLayout.fields))
       let entities = try members(Root.entities)
       let versions = try members(Root.versions)
+      let keyLists = SnapshotKeyLists(areMarked: version == SnapshotLayout.objectsVersion)
       for (index, kind) in shape.kinds.enumerated() {
         let highest = try reader.number(try highest(kind))
         let versions = try ArchivedObjects(
           reader, try entities(kind),
           versions: PackedNumbers(reader, try versions(kind), columns: 2, isByEntity: true), highest: highest,
-          revision: revision, fieldKeys: fieldKeys[index])
+          revision: revision, fieldKeys: fieldKeys[index],
+          keyLists: keyLists)
         try append(versions, kind, highest: highest)
       }
     }

@@ -85,7 +85,14 @@ struct KeyLists {
     try unsafe encoded.withUnsafeBytes { bytes in
       var reader = unsafe CBORReader(bytes)
       while reader.offset < bytes.count {
-        references.append(try unsafe texts.reference(to: try reader.readTextBytes(), in: &archive))
+        let key = unsafe try reader.readTextBytes()
+        guard unsafe key.first == UInt8(ascii: "$") else {
+          references.append(try unsafe texts.reference(to: key, in: &archive))
+          continue
+        }
+        let marked = unsafe [UInt8(ascii: "$")] + key
+        references.append(
+          try unsafe marked.withUnsafeBytes { unsafe try texts.reference(to: $0, in: &archive) })
       }
     }
     return try archive.keys(references)

@@ -11,7 +11,8 @@ final class SnapshotKeyList: Sendable {
   /// Where each of them ends.
   private let ends: [Int]
 
-  init(at number: Int, in reader: SnapshotReader) throws(ArchiveError) {
+  /// - Parameter areMarked: whether a key that begins with `$` has one more.
+  init(at number: Int, in reader: SnapshotReader, areMarked: Bool) throws(ArchiveError) {
     self.number = number
     let keys = try reader.list.header(number)
     var writer = CBORWriter()
@@ -20,7 +21,12 @@ final class SnapshotKeyList: Sendable {
       guard writer.count <= EntityRecord.byteLimit else {
         throw SnapshotReader.foreign(at: keys.offset)
       }
-      writer.append(text: try reader.string(try reader.resolve(try reader.list.reference(keys, index))))
+      var key = try reader.string(try reader.resolve(try reader.list.reference(keys, index)))
+      if areMarked, key.utf8.first == UInt8(ascii: "$") {
+        key = String(key.unicodeScalars.dropFirst())
+        guard key.utf8.first == UInt8(ascii: "$") else { throw SnapshotReader.foreign(at: keys.offset) }
+      }
+      writer.append(text: key)
       ends.append(writer.count)
     }
     bytes = writer.finish()
@@ -54,13 +60,17 @@ final class SnapshotKeyLists: Sendable {
   /// A longer list is decoded each time.
   private static let byteLimit = 4_096
 
+  private let areMarked: Bool
   private let slots = Lock([SnapshotKeyList?](repeating: nil, count: slotCount))
+
+  /// - Parameter areMarked: whether a key that begins with `$` has one more.
+  init(areMarked: Bool) { self.areMarked = areMarked }
 
   /// The keys in the array of that object number.
   func list(at number: Int, in reader: SnapshotReader) throws(ArchiveError) -> SnapshotKeyList {
     let slot = number % Self.slotCount
     if let known = slots.withLock({ $0[slot] }), known.number == number { return known }
-    let list = try SnapshotKeyList(at: number, in: reader)
+    let list = try SnapshotKeyList(at: number, in: reader, areMarked: areMarked)
     if list.bytes.count <= Self.byteLimit { slots.withLock { $0[slot] = list } }
     return list
   }

@@ -2,8 +2,12 @@
 ///
 /// Documentation/Format.md, "The archive", describes it, and so does the text under ``Root/about`` in every archive.
 enum SnapshotLayout {
-  /// Of a snapshot, whose entities are objects. Layers were written like this too, before they had blocks.
-  static let objectsVersion = 2
+  /// Of a snapshot as it was written before keys were marked, and of a layer before it had blocks: the entities are
+  /// objects.
+  static let unmarkedObjectsVersion = 2
+  /// Of a snapshot, whose entities are objects. A key of a dictionary that begins with `$` has one more, because readers
+  /// take a dictionary with the key `$class` for an object that is still to be decoded.
+  static let objectsVersion = 4
   /// Of a layer, whose entities are in blocks.
   static let blocksVersion = 3
 
@@ -69,7 +73,7 @@ enum SnapshotLayout {
     A snapshot of a journal: the whole state after one of its entries, as a keyed archive of NSKeyedArchiver.
 
     The root is an NSDictionary:
-    about: this text. format: 2. \(aboutRoot)
+    about: this text. format: 4. \(aboutRoot)
     checkpoints: an NSArray of the revisions whose states are in the snapshot: only revision.
     \(aboutKinds)
     entities: by kind, an NSArray of all entities, in the order of their numbers.
@@ -82,7 +86,7 @@ enum SnapshotLayout {
     all else is an object. attributes: an NSDictionary of what users named; it is left out when there is none.
 
     Values are NSString, NSNumber, NSDate, NSData, NSArray, NSDictionary with texts as keys, and NSNull. A text
-    that is "$null" is an NSMutableString. Whole numbers and real numbers are kept apart. Equal texts may be one
+    that is "$null" is an NSMutableString. A key that begins with "$" has one more "$" here than in the journal. Whole numbers and real numbers are kept apart. Equal texts may be one
     object, and dictionaries with the same keys may share the array NS.keys.
 
     To read it with NSKeyedUnarchiver, give it a class for each name of a class above: setClass(_:forClassName:).

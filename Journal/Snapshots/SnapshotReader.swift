@@ -16,7 +16,6 @@ final class SnapshotReader: Sendable {
   /// texts.
   let keysField: Int
   let valuesField: Int
-  let keyLists = SnapshotKeyLists()
 
   /// The most members of the dictionaries that are read at once: kinds, indexes and lists, by name.
   private static let memberLimit = 4096

@@ -171,7 +171,7 @@ struct SnapshotRows: ~Copyable {
     let number = cursor.reference(header, 4)
     if let keyList, keyList.number == number { return keyList }
     do throws(ArchiveError) {
-      let found = try reader.keyLists.list(at: number, in: reader)
+      let found = try entities.keyLists.list(at: number, in: reader)
       keyList = found
       return found
     } catch {

@@ -91,6 +91,22 @@ import Testing
     }
   }
 
+  @Test func amountsOfAnArchiveAreSearchedAsNumbers() throws {
+    try withTemporaryFolder { folder in
+      let things = ["2.99", "3", "19.9"].map { text in
+        ArchiveNode(ArchivedClass("Thing"), ["price": .node(.decimal(Decimal(string: text) ?? 0))])
+      }
+      let path = folder.path("J.journal")
+      try Data(ArchiveNode.array(things.map { .node($0) }).archived()).write(
+        to: URL(filePath: folder.path("things")))
+      #expect(try journal("import", path, "archive", folder.path("things")).code == 0)
+      let found = try journal("find", path, "--where", "price>=3", "--json").output
+      let entities = found.matches(of: /"entity":"([^"]*)"/).map(\.output.1)
+      #expect(entities == ["item:2", "item:3"], "\(found)")
+      #expect(try journal("show", path, "item:3").output.contains("price         19.9\n"))
+    }
+  }
+
   @Test func inspectingAnArchiveMakesNoJournal() throws {
     try withTemporaryFolder { folder in
       let person = ArchiveNode(

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// The result of running a program.
 struct Outcome: Equatable {
@@ -8,7 +9,7 @@ struct Outcome: Equatable {
 }
 
 /// Whether tests can use Python.
-let isPythonThere = (try? run("python3", ["--version"]))?.code == 0
+let isPythonThere = Programs.python != nil
 
 /// Runs a program to its end. Its outputs go through files, so that neither fills a pipe.
 func run(

@@ -16,7 +16,10 @@ import Testing
         if isinstance(x, bytes): return {"$data": base64.b64encode(x).decode()}
         if not isinstance(x, dict): return x
         name = objects[x["$class"].data]["$classname"]
-        if name == "NSDictionary": return dict(zip(map(value, x["NS.keys"]), map(value, x["NS.objects"])))
+        if name == "NSDictionary":
+            keys = [value(key) for key in x["NS.keys"]]
+            assert not any(key.startswith("$") and key[1:2] != "$" for key in keys), keys
+            return {key.removeprefix("$"): value(member) for key, member in zip(keys, x["NS.objects"])}
         if name == "NSArray": return [value(element) for element in x["NS.objects"]]
         if name == "NSMutableString": return x["NS.string"]
         if name == "NSNull": return None
@@ -199,7 +202,7 @@ import Testing
       let (path, file) = try makeSnapshot(folder)
       let script = folder.path("read.py")
       try Self.script.write(toFile: script, atomically: true, encoding: .utf8)
-      let found = try run("python3", [script, file])
+      let found = try run(#require(Programs.python), [script, file])
       #expect(String(decoding: found.error, as: UTF8.self) == "")
       let expected = try run(journalPath, ["replay", path, "--json", "--from-start"])
       let left = try #require(try JSONSerialization.jsonObject(with: found.output) as? NSDictionary)
@@ -237,7 +240,8 @@ import Testing
       try journal.close()
       let script = folder.path("read.py")
       try Self.script.write(toFile: script, atomically: true, encoding: .utf8)
-      let found = try run("python3", [script, whole] + layers.map { "\(path)/snapshots/\($0)" })
+      let found = try run(
+        #require(Programs.python), [script, whole] + layers.map { "\(path)/snapshots/\($0)" })
       #expect(String(decoding: found.error, as: UTF8.self) == "")
       let expected = try run(journalPath, ["replay", path, "--json", "--from-start", "--at", "\(revision)"])
       let left = try #require(try JSONSerialization.jsonObject(with: found.output) as? NSDictionary)
@@ -246,11 +250,11 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: isPlutilThere, "plutil is missing"))
+  @Test(.enabled(if: Programs.plutil != nil, "plutil is missing"))
   func plutilAcceptsASnapshot() throws {
     try withTemporaryFolder { folder in
       let (_, file) = try makeSnapshot(folder)
-      let result = try run("plutil", ["-lint", file])
+      let result = try run(#require(Programs.plutil), ["-lint", file])
       #expect(result.code == 0)
     }
   }
@@ -296,7 +300,8 @@ import Testing
             "real": .double(Double(number) / 8), "flag": .bool(number % 2 == 0), "none": .null,
             "list": .array([.integer(1), .bool(true), .double(1.5)]), "bytes": .data(Data([1, 2, 255])),
             "when": .date(Date(timeIntervalSinceReferenceDate: Double(number) * 1000)),
-            "inner": .dictionary(["a": .string("$null"), "b": .dictionary([:])]),
+            "inner": .dictionary(["a": .string("$null"), "b": .dictionary([:])]), "$class": .string("own"),
+            "objects": [["$class": "Person", "$$id": 1, "$": 2, "$null": 3]],
           ])
       }
     }
@@ -349,6 +354,3 @@ private final class UnarchivedEntity: NSObject, NSCoding {
 extension FieldValue {
   fileprivate var text: String? { if case .string(let text) = self { text } else { nil } }
 }
-
-// The exit code 127 means that the program is missing.
-private let isPlutilThere = (try? run("plutil", ["-help"]))?.code != 127

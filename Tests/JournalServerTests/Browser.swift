@@ -1,10 +1,19 @@
 import Foundation
+import TestSupport
 
 /// A real browser: headless Chromium, driven by its WebDriver.
 ///
 /// If they are not installed, tests that need them are skipped. `Tools/requirements.bash` installs both on Debian.
 final class Browser {
-  static let isInstalled = path(of: "chromedriver") != nil && path(of: "chromium") != nil
+  static let isInstalled = version(of: "chromedriver").map { $0 == version(of: "chromium") } ?? false
+
+  /// The main version of a program; nil if it is not installed. A driver serves browsers of its own version only.
+  private static func version(of program: String) -> Substring? {
+    guard let path = path(of: program), let said = try? Programs.run(path, ["--version"]).output else {
+      return nil
+    }
+    return String(decoding: said, as: UTF8.self).firstMatch(of: /[0-9]+/)?.output
+  }
 
   private static func path(of program: String) -> String? {
     (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(program)" }

@@ -8,8 +8,6 @@ import Testing
 
 /// Files of real programs, and some that were made to break readers.
 @Suite struct CorpusTests {
-  private static let python = "/usr/bin/python3"
-
   private func read(_ source: LegacyStore.Source, _ file: URL) throws -> LegacyStore {
     switch source {
     case .archive: try .archives([file])
@@ -68,7 +66,7 @@ import Testing
   }
 
   /// The texts and numbers in the fields of all items, compared with those that Python's `plistlib` reads.
-  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: python), "python3 is missing"))
+  @Test(.enabled(if: Programs.python != nil, "python3 is missing"))
   func importedValuesEqualThoseOfPython() throws {
     var compared = 0
     for file in try KeyedCorpus.files().map(\.url) {
@@ -164,7 +162,7 @@ import Testing
     let script = try folder.write("read.py", Data(Self.script.utf8))
     let output = try folder.write("lines.json", Data())
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: Self.python)
+    process.executableURL = URL(fileURLWithPath: try #require(Programs.python))
     process.arguments = [script.path, file.path] + classes
     process.standardOutput = try FileHandle(forWritingTo: output)
     process.standardError = FileHandle.nullDevice

@@ -8,7 +8,8 @@ final class ArchiveGraph: Sendable {
   let version: Int?
   let objects: References
   /// XML has no UIDs; there, a dictionary whose only entry is `CF$UID` represents one. A binary archive may have such a
-  /// dictionary as an ordinary value.
+  /// dictionary as an ordinary value. But if it was converted from XML, as `plutil` of libplist does it, it has no UIDs
+  /// either. Then a value at the top is such a dictionary, because archivers write references there.
   private let hasUIDDictionaries: Bool
   private let topFields: FieldReferences
   private let classes = ClassTable()
@@ -42,7 +43,12 @@ final class ArchiveGraph: Sendable {
     self.archiver = archiver
     self.objects = objects
     self.topFields = topFields
-    hasUIDDictionaries = list.format == .xml
+    hasUIDDictionaries =
+      list.format == .xml
+      || (0..<topFields.count).contains { index in
+        guard let value = try? list.header(topFields.value(at: index)) else { return false }
+        return (try? Self.dictionaryUID(value, in: list)) ?? nil != nil
+      }
     classFields = ClassFieldTable(list)
   }
 
@@ -123,8 +129,16 @@ final class ArchiveGraph: Sendable {
   /// The UID that an object of the property list represents, or nil.
   func reference(_ header: ObjectHeader) throws(ArchiveError) -> UInt64? {
     if header.kind == .uid { return UInt64(try list.uid(header)) }
-    guard hasUIDDictionaries, header.kind == .dictionary, header.count == 1 else { return nil }
-    guard try list.isString(list.header(list.reference(header, 0)), "CF$UID") else { return nil }
+    return hasUIDDictionaries ? try Self.dictionaryUID(header, in: list) : nil
+  }
+
+  /// The UID in a dictionary whose only entry is `CF$UID`.
+  private static func dictionaryUID(_ header: ObjectHeader, in list: PropertyList) throws(ArchiveError)
+    -> UInt64?
+  {
+    guard header.kind == .dictionary, header.count == 1,
+      try list.isString(list.header(list.reference(header, 0)), "CF$UID")
+    else { return nil }
     let value = try list.header(list.reference(header, 1))
     guard value.kind == .integer else { return nil }
     // A UID has 32 bits, so a negative or a larger integer can't name an entry.

@@ -16,6 +16,10 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
   public static let otherBinaryPropertyList = DataFormat(rawValue: "binary property list of another version")
   /// A property list in the text form of OpenStep and GNUstep, or a `.strings` file.
   public static let openStepPropertyList = DataFormat(rawValue: "OpenStep property list")
+  /// A property list in GNUstep's own binary form.
+  public static let gnustepPropertyList = DataFormat(rawValue: "GNUstep binary property list")
+  /// An archive of GNUstep's NSArchiver.
+  public static let gnustepArchive = DataFormat(rawValue: "GNUstep archive")
   /// The `typedstream` of NSArchiver, which preceded keyed archives.
   public static let typedStream = DataFormat(rawValue: "typedstream")
   /// A compiled interface file of iOS 6 and later.
@@ -71,6 +75,12 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
     (Array("bplist0".utf8), .binaryPropertyList),
     (Array("\u{4}\u{B}streamtyped".utf8), .typedStream),
     (Array("\u{4}\u{B}typedstream".utf8), .typedStream),
+    (Array("GNUstep archive".utf8), .gnustepArchive),
+    // A dictionary or an array, mutable or not, of less than 2²⁴ elements: after a 0, its type and its count.
+    ([0, 3, 0], .gnustepPropertyList),
+    ([0, 4, 0], .gnustepPropertyList),
+    ([0, 5, 0], .gnustepPropertyList),
+    ([0, 6, 0], .gnustepPropertyList),
     (Array("NIBArchive".utf8), .nibArchive),
     (Array("SQLite format 3\0".utf8), .sqlite),
     ([0x1F, 0x8B], .gzip),
@@ -80,6 +90,10 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
     (Array("book\0".utf8), .bookmark),
   ]
 
+  /// The command of GNUstep that makes a binary property list. Its XML has escapes in place of some characters.
+  private static let plser =
+    "GNUstep's `plser -Format NSPropertyListBinaryFormat_v1_0 FILE > NEW` (in Debian's gnustep-base-runtime)"
+
   /// The error message for bytes of this format: why they are not read as a property list, and what to do.
   var refusal: String {
     switch self {
@@ -87,14 +101,19 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
       "this is a binary property list of a version other than 0, which only Apple's own services use; save it as "
         + "an XML or binary property list (bplist00) with the program that made it"
     case .openStepPropertyList:
-      "this is a property list in the old OpenStep text form, which is not read; convert it with "
-        + "`plutil -convert xml1 FILE` and read the result"
+      "this is a property list in the old OpenStep text form, which is not read; convert it and read the result: on "
+        + "a Mac with `plutil -convert xml1 FILE`, elsewhere with \(Self.plser)"
+    case .gnustepPropertyList:
+      "this is a property list in GNUstep's own binary form; convert it with \(Self.plser) and read the result"
+    case .gnustepArchive:
+      "this is an archive of GNUstep's NSArchiver; convert it with a GNUstep program that reads it with NSUnarchiver "
+        + "and writes it with NSKeyedArchiver"
     case .typedStream:
       "this is a typedstream, which NSArchiver wrote before there were keyed archives; convert it on a Mac by "
         + "reading it with NSUnarchiver and writing it with NSKeyedArchiver"
     case .nibArchive:
       "this is a compiled interface file (NIBArchive), which holds views and no data of an app"
-    case .json: "this is JSON, not a property list; convert it with `plutil -convert xml1 FILE`"
+    case .json: "this is JSON, not a property list; a Mac converts it with `plutil -convert xml1 FILE`"
     case .gzip, .zip: "this is compressed (\(rawValue)); unpack it first"
     case .sqlite: "this is an SQLite database, perhaps of Core Data, and not a property list"
     case .empty: "there are no bytes, where a property list should be"

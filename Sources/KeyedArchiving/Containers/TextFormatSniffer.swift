@@ -28,8 +28,11 @@ struct TextFormatSniffer {
     guard start < text.count else { return .unknown }
     switch text[start] {
     case UInt8(ascii: "<"):
-      // OpenStep writes data as <0fbd77 1c2735ae>.
+      // OpenStep writes data as <0fbd77 1c2735ae>. GNUstep also writes <[D713]>, and numbers as <*I5>.
       guard start + 1 < text.count else { return .xmlPropertyList }
+      if text[start + 1] == UInt8(ascii: "*") || text[start + 1] == UInt8(ascii: "[") {
+        return .openStepPropertyList
+      }
       return isHexadecimal(text[start + 1]) && closesAsData(start + 1)
         ? .openStepPropertyList : .xmlPropertyList
     case UInt8(ascii: "["): return .json

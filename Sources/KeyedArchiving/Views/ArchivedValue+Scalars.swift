@@ -80,20 +80,14 @@ extension ArchivedValue {
       guard let object = kind(of: "NSDecimalNumber") else { return nil }
       guard let exponent = try object["NS.exponent"]?.integer, let length = try object["NS.length"]?.integer,
         let isNegative = try object["NS.negative"]?.bool, let mantissa = try object["NS.mantissa"]?.data,
-        (-128...127).contains(exponent), (0...8).contains(length), mantissa.count >= 2 * length
+        // 1 means that the lower byte comes first, as on all of Apple's current platforms.
+        let decimal = ArchivedDecimal(
+          exponent: exponent, length: length, isNegative: isNegative, mantissa: [UInt8](mantissa),
+          isLowFirst: try object["NS.mantissa.bo"]?.integer ?? 1 == 1)
       else {
         throw object.malformed("the decimal number has no exponent, length, sign or mantissa, or a wrong one")
       }
-      if length == 0 { return isNegative ? Decimal.nan : 0 }
-      // 1 means that the lower byte comes first, as on all of Apple's current platforms.
-      let isLowFirst = try object["NS.mantissa.bo"]?.integer ?? 1 == 1
-      let bytes = [UInt8](mantissa)
-      var value: Decimal = 0
-      for place in (0..<length).reversed() {
-        let (first, second) = (Int(bytes[2 * place]), Int(bytes[2 * place + 1]))
-        value = value * 65536 + Decimal(isLowFirst ? second << 8 | first : first << 8 | second)
-      }
-      return Decimal(sign: isNegative ? .minus : .plus, exponent: exponent, significand: value)
+      return decimal.decimal
     }
   }
 
@@ -151,7 +145,9 @@ extension ArchivedValue {
   public var uuid: UUID? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSUUID") else { return nil }
-      guard let bytes = try object["NS.uuidbytes"]?.data, bytes.count == 16 else {
+      // GNUstep has another key.
+      let value = if let found = try object["NS.uuidbytes"] { found } else { try object["uuid"] }
+      guard let bytes = try value?.data, bytes.count == 16 else {
         throw object.malformed("the UUID doesn't have 16 bytes")
       }
       let b = [UInt8](bytes)

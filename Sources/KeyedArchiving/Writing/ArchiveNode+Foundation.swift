@@ -28,23 +28,14 @@ extension ArchiveNode {
 
   /// An `NSDecimalNumber`.
   public static func decimal(_ decimal: Decimal) -> ArchiveNode {
-    let digits = UInt128(decimal.significand.magnitude.description) ?? 0
-    var units: [UInt8] = []
-    var rest = digits
-    while rest > 0 {
-      units += [UInt8(truncatingIfNeeded: rest), UInt8(truncatingIfNeeded: rest >> 8)]
-      rest >>= 16
-    }
-    // NaN is encoded as a negative number without digits.
+    let parts = ArchivedDecimal(decimal)
     return ArchiveNode(
       .decimalNumber,
       [
-        "NS.exponent": .integer(decimal.isNaN ? 0 : Int64(decimal.exponent)),
-        "NS.length": .integer(Int64(units.count / 2)),
-        "NS.negative": .bool(decimal.isNaN || decimal.isSignMinus), "NS.compact": .bool(true),
+        "NS.exponent": .integer(Int64(parts.exponent)), "NS.length": .integer(Int64(parts.length)),
+        "NS.negative": .bool(parts.isNegative), "NS.compact": .bool(true),
         // The lower byte comes first.
-        "NS.mantissa.bo": .integer(1),
-        "NS.mantissa": .bytes(units + [UInt8](repeating: 0, count: 16 - units.count)),
+        "NS.mantissa.bo": .integer(1), "NS.mantissa": .bytes(parts.mantissa),
       ])
   }
 

@@ -17,7 +17,7 @@ enum Layout {
   /// The class of an archive's archiver, if it is not Foundation's own.
   static let archiver = "$archiver"
   /// A collection of the items of a list, and of its categories. ``Reference/objectClass`` is the class of the
-  /// collection.
+  /// collection. If several values refer to it, it has a number, ``Reference/id``.
   static let list = "$list"
   /// Elements of a list that are not items.
   static let skipped = "$passedOver"
@@ -25,15 +25,19 @@ enum Layout {
   static let places = "$passedOverAfter"
   /// The first item of a list, or its first category if it has no items.
   static let element = "$element"
+  /// How such an item is encoded, if it is no object: ``LegacyClass/Form``.
+  static let form = "$form"
   /// A collection in which each item of a list has a separate archive.
   static let each = "$each"
   /// The fields of an object that contains lists. If several values refer to it, it has a number, ``Reference/id``.
   static let object = "$object"
 
   static func list(
-    _ name: String, className: String?, skipped elements: [(element: FieldValue, place: Int)] = []
+    _ name: String, className: String?, number: Int? = nil,
+    skipped elements: [(element: FieldValue, place: Int)] = []
   ) -> FieldValue {
     var members: [String: FieldValue] = [list: .string(name)]
+    if let number { members[Reference.id] = .integer(Int64(number)) }
     if !elements.isEmpty {
       members[skipped] = .array(elements.map(\.element))
       members[places] = .array(elements.map { .integer(Int64($0.place)) })
@@ -45,13 +49,19 @@ enum Layout {
   /// The layout without the numbers of objects that nothing else refers to.
   static func tidied(_ layout: FieldValue, keeping numbers: Set<Int>) -> FieldValue {
     guard var members = layout.dictionary else { return layout }
-    if members[object] != nil, let number = members[Reference.id]?.integer, !numbers.contains(number) {
+    if members[object] != nil || members[list] != nil, let number = members[Reference.id]?.integer,
+      !numbers.contains(number)
+    {
       members[Reference.id] = nil
     }
     return .dictionary(members.mapValues { tidied($0, keeping: numbers) })
   }
 
-  static func element(_ list: String) -> FieldValue { [element: .string(list)] }
+  /// - Parameter form: how the item is encoded, if it is stored at the top itself.
+  static func element(_ list: String, form: String? = nil) -> FieldValue {
+    guard let form, LegacyClass.Form.isInline(form) else { return [element: .string(list)] }
+    return [element: .string(list), Self.form: .string(form)]
+  }
 
   static func archive(
     _ top: [String: FieldValue], archiver name: String = KeyedArchiveWriter.standardArchiver

@@ -34,6 +34,25 @@ struct LegacyClass: Sendable, Equatable {
     static let text = "text"
     static let list = "list"
     static let null = "null"
+
+    /// Whether a value of this form is stored in the field itself.
+    static func isInline(_ form: String) -> Bool { [bool, integer, real, bytes, text, list].contains(form) }
+
+    /// Whether the form is the class of exact decimal numbers: `NSDecimalNumber`, or what Apple writes in its place.
+    static func isDecimal(_ form: String) -> Bool { form.hasPrefix("NSDecimalNumber") }
+
+    /// Whether an export would encode a text, a number or data in another form than this one.
+    /// - Parameter known: the form of most values of the field; nil where there is no field.
+    static func isUnusual(_ form: String, for known: String?) -> Bool {
+      switch form {
+      case bool, integer, real: ![nil, bool, integer, real].contains(known)
+      case "NSNumber": known.map { isInline($0) || isDecimal($0) } ?? true
+      case "NSString": known.map { [text, "NSURL", "NSUUID"].contains($0) || isDecimal($0) } ?? false
+      case "NSData": known == bytes
+      case text, bytes, "NSMutableString", "NSMutableData", "NSURL", "NSUUID": form != known
+      default: isDecimal(form) && form != known
+      }
+    }
   }
 
   init() {}

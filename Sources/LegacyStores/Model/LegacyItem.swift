@@ -106,6 +106,11 @@ enum Reference {
   static let id = "$id"
   /// Refers to the object with that number.
   static let ref = "$ref"
+  /// In an object, or an item: by key, the form of each value that is not encoded as those of most objects of the class.
+  /// For a decimal number it can be the object, if another encoding of the same number was in the file.
+  static let forms = "$forms"
+  /// A text, a number or data without a field, with its form under ``objectClass``.
+  static let value = "$value"
   /// Refers to an item of the store, by its index while the store is read, and by its number in a journal.
   static let item = "$item"
   /// The same for a category.

@@ -32,7 +32,7 @@ final class ArchiveReader {
   private var listCategories: [Int: Int?] = [:]
   /// Whether an object has collections of items, by its UID.
   private var haveItems: [Int: Bool] = [:]
-  /// The number of each container, by its UID. Numbers are below zero, because literal values have others.
+  /// The number of each container, and of each list, by its UID. Numbers are below zero, because literal values have others.
   private var containers: [Int: Int] = [:]
   /// The numbers of containers that several values refer to.
   private var sharedContainers: Set<Int> = []
@@ -57,6 +57,8 @@ final class ArchiveReader {
   var isIncomplete: Bool { problems.contains(where: \.isLoss) }
   /// For each of `pendingItems`, its index in `items`, or nil if it could not be converted.
   private(set) var indexes: [Int?] = []
+  /// For each item with fields that are nil: these, and the attribute of each.
+  private var nilFields: [(item: Int, names: [(field: String, attribute: String)])] = []
   /// What the classes become, and the keys of dictionaries.
   private var found: [String: LegacyClass] = [:]
 
@@ -81,6 +83,25 @@ final class ArchiveReader {
     objects.role = { [unowned self] in try role(of: $0) }
     try find(name)
     try convert()
+    let classes = classes
+    layout = layout.withoutUsualNils(classes)
+    for index in items.indices {
+      items[index].attributes = items[index].attributes.mapValues { $0.withoutUsualNils(classes) }
+    }
+    for index in categories.indices {
+      let (name, fields) = (categories[index].className, categories[index].fields)
+      categories[index].fields = fields.filter {
+        $0.value != .null || classes[name]?.isOptional($0.key) ?? false
+      }
+      .mapValues { $0.withoutUsualNils(classes) }
+    }
+    for (index, names) in nilFields {
+      guard let optional = classes[items[index].className] else { continue }
+      for (field, attribute) in names
+      where optional.isOptional(field) && items[index].attributes[attribute] == nil {
+        items[index].attributes[attribute] = .null
+      }
+    }
   }
 
   /// The classes found, each with the meaning of its fields.
@@ -100,13 +121,14 @@ final class ArchiveReader {
       let list = isSingle ? name : "\(name):\(field.name)"
       do {
         let value = try field.value(&contents)
-        top[field.name] = try layout(ofTop: value, list: list)
+        let form = value.form(isReference: try field.isReference)
+        top[field.name] = try layout(ofTop: value, list: list).marked(form)
         if isSingle, lists.isEmpty, !value.isNull {
           // Nothing in it looks like an item, so the whole archive is one.
           let name = listNames.unused(name)
           lists.insert(name)
           pendingItems.append(Pending(value: value, list: name))
-          top[field.name] = Layout.element(name)
+          top[field.name] = Layout.element(name, form: form)
         }
       } catch {
         // If this is the only value, the archive is unreadable.
@@ -188,6 +210,15 @@ final class ArchiveReader {
     let isOfDictionaries =
       !readable.isEmpty && readable.allSatisfy { appObject($0) == nil && (try? $0.dictionary) != nil }
     guard hasAppObjects || isOfDictionaries || isTop else { return try literal(value, path) }
+    var number: Int?
+    if let uid = members.uid {
+      if let known = containers[uid] {
+        sharedContainers.insert(known)
+        return Reference.make(Reference.ref, known)
+      }
+      number = -1 - containers.count
+      containers[uid] = number
+    }
     let list = listNames.unused(path)
     lists.insert(list)
     for (index, element) in elements.enumerated() {
@@ -204,7 +235,7 @@ final class ArchiveReader {
         }
       }
     }
-    return Layout.list(list, className: className)
+    return Layout.list(list, className: className, number: number)
   }
 
   /// An app's object that contains collections of items, such as a singleton that archives itself.
@@ -267,8 +298,11 @@ final class ArchiveReader {
       let place = "\(list):\(field.name)"
       do {
         let value = try field.value(&contents)
-        if value.isNull { continue }
-        fields[field.name] = try layout(of: value, list: place, isTop: false, depth: depth + 1)
+        let form = value.form(isReference: try field.isReference)
+        let known = objects.classes[object.className]?.fields[field.name]
+        fields[field.name] =
+          try value.isNull
+          ? .null : layout(of: value, list: place, isTop: false, depth: depth + 1).marked(form, for: known)
       } catch {
         noteLoss(of: listNames.unused(place), at: place, error)
       }
@@ -475,6 +509,8 @@ final class ArchiveReader {
     let name = object.className
     let plan = plan(name)
     var fields = try objects.attributes(of: object)
+    let nils = fields.filter { $0.value == .null }.keys
+    for key in nils { fields[key] = nil }
     var category: Int?
     if let key = plan.categoryKey, let value = fields[key] {
       if let index = value.target(Reference.category) {
@@ -493,6 +529,7 @@ final class ArchiveReader {
     noteProblems(of: &item, pending, plan)
     found.note(item, mapping)
     if let key = plan.categoryKey { found[name]?.mapping[key] = "$category" }
+    if !nils.isEmpty { nilFields.append((items.count, nils.map { ($0, mapping[$0] ?? $0) })) }
     return item
   }
 

@@ -207,7 +207,7 @@ extension [String: FieldValue] {
   /// Whether a value can be set at the end of a path without replacing another one, except null.
   func hasRoom(at path: String) -> Bool {
     if let value = self[path] { return value == .null }
-    guard let (first, rest) = Self.step(path), let value = self[first] else { return true }
+    guard let (first, rest) = Self.step(path), let value = self[first], value != .null else { return true }
     return !value.isReference && value.dictionary?.hasRoom(at: rest) ?? false
   }
 

@@ -123,8 +123,9 @@ struct ScaryBugReader {
       find: { survey.key($0, in: object.className) })
     let className = ClassSurvey.shortName(object.className)
     var objects = ObjectReader(archive)
+    let fields = try objects.attributes(of: object).filter { $0.value != .null }
     let (attributes, mapping, sources) = plan.attributes(
-      try objects.attributes(of: object), className: className)
+      fields.mapValues { [classes = objects.classes] in $0.withoutUsualNils(classes) }, className: className)
     var item = LegacyItem(
       list: Self.list, kind: plan.kind, className: object.className, attributes: attributes)
     item.sources = sources
@@ -137,7 +138,8 @@ struct ScaryBugReader {
     for other in try archive.allTopFields() where other.name != key {
       do {
         let value = try other.value(&contents)
-        top[other.name] = try objects.attribute(other.name, value)
+        let form = value.form(isReference: try other.isReference)
+        top[other.name] = try objects.attribute(other.name, value).marked(form)
       } catch let error as ArchiveError {
         store.problems.append(LegacyProblem("\(name)/\(Self.dataFile): \(other.name)", "\(error)"))
         item.unreadable.insert("$top")

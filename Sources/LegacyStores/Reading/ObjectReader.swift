@@ -57,6 +57,8 @@ struct ObjectReader {
   /// The number of each object in this item, by its UID.
   private var numbers: [Int: Int] = [:]
   private var isReferredTo: Set<Int> = []
+  /// The encoding of the decimal number that was just converted, if an export would choose another one.
+  private var decimalObject: FieldValue?
   /// The collections on the path from the item to the current value.
   private var openCollections: Set<Int> = []
 
@@ -121,7 +123,7 @@ struct ObjectReader {
       guard let value = try? field.value(&contents), let isReference = try? field.isReference else {
         continue
       }
-      classes[object.className]?.note(field.name, Self.form(of: value, isReference: isReference))
+      classes[object.className]?.note(field.name, value.form(isReference: isReference))
     }
   }
 
@@ -141,6 +143,7 @@ struct ObjectReader {
     let name = object.className
     note(classOf: object)
     var fields: [String: FieldValue] = [:]
+    var forms: [String: FieldValue] = [:]
     // Fields are sorted, so that the numbers of shared objects do not depend on the order in the file.
     for field in try object.allFields().sorted(by: { $0.name < $1.name }) {
       let key = Self.isReserved(field.name) ? "$" + field.name : field.name
@@ -148,10 +151,19 @@ struct ObjectReader {
       let path = path.isEmpty ? key : "\(path).\(key)"
       let converted = try readable(path) { reader -> FieldValue? in
         let value = try field.value(&reader.contents)
-        reader.classes[name]?.note(field.name, Self.form(of: value, isReference: try field.isReference))
-        if case .null = value { return nil }
+        let form = value.form(isReference: try field.isReference)
+        reader.classes[name]?.note(field.name, form)
         if skipped.contains(field.name) { return nil }
-        return try reader.convert(value, path: path, depth: depth + 1, isField: true)
+        let converted = try reader.convert(value, path: path, depth: depth + 1, isField: true)
+        if let object = reader.decimalObject {
+          forms[key] = object
+          reader.decimalObject = nil
+        } else if !converted.isObject,
+          LegacyClass.Form.isUnusual(form, for: reader.classes[name]?.fields[field.name])
+        {
+          forms[key] = .string(form)
+        }
+        return converted
       }
       guard let value = converted ?? nil else { continue }
       guard fields[key] == nil else {
@@ -159,6 +171,7 @@ struct ObjectReader {
       }
       fields[key] = value
     }
+    if !forms.isEmpty { fields[Reference.forms] = .dictionary(forms) }
     return fields
   }
 
@@ -184,21 +197,6 @@ struct ObjectReader {
   /// Whether a name looks like a reserved one. Values without keys have the names `$0`, `$1` and so on, which are not.
   private static func isReserved(_ key: String) -> Bool {
     key.utf8.first == UInt8(ascii: "$") && !key.dropFirst().allSatisfy(\.isNumber)
-  }
-
-  private static func form(of value: ArchivedValue, isReference: Bool) -> String {
-    switch value {
-    case .null: return LegacyClass.Form.null
-    case .object(let object): return object.className
-    case .bool: return isReference ? "NSNumber" : LegacyClass.Form.bool
-    case .integer, .unsigned: return isReference ? "NSNumber" : LegacyClass.Form.integer
-    case .real: return isReference ? "NSNumber" : LegacyClass.Form.real
-    case .string: return isReference ? "NSString" : LegacyClass.Form.text
-    case .data: return isReference ? "NSData" : LegacyClass.Form.bytes
-    case .date: return "NSDate"
-    case .array: return LegacyClass.Form.list
-    case .dictionary: return "NSDictionary"
-    }
   }
 
   private mutating func convert(
@@ -238,26 +236,33 @@ struct ObjectReader {
     _ object: ArchivedObject, path: String, depth: Int, isField: Bool
   ) throws -> FieldValue {
     let value = ArchivedValue.object(object)
+    // An object of one of these classes that has other fields, as in archives of other systems, is kept as an object.
     switch object.className {
     case "NSString", "NSMutableString":
       if case .string(let text)? = try leaf(object, "NS.string") { return try keep(text) }
-      if let text = try value.string { return try keep(text) }
+      if let text = try view({ try value.string }) { return try keep(text) }
     case "NSData", "NSMutableData":
       if case .data(let data)? = try leaf(object, "NS.data") { return try keep(data, path: path) }
-      if let data = try value.data { return try keep(data, path: path) }
+      if let data = try view({ try value.data }) { return try keep(data, path: path) }
     case "NSDate":
-      if let seconds = try value.secondsSince2001 { return FieldValue(secondsSince2001: seconds) }
+      if let seconds = try view({ try value.secondsSince2001 }) {
+        return FieldValue(secondsSince2001: seconds)
+      }
     case "NSNull" where !isField:
       return .null
     case "NSURL" where isField:
       // This is only for a plain URL in a field. Elsewhere it would be exported as a text.
-      if try object["NS.base"]?.isNull ?? true, let text = try object["NS.relative"]?.string {
+      if try object["NS.base"]?.isNull ?? true, let text = try view({ try object["NS.relative"]?.string }) {
         return try keep(text)
       }
     case "NSUUID" where isField:
-      if let uuid = try value.uuid { return .string(uuid.uuidString) }
+      if try object["NS.uuidbytes"] != nil, let uuid = try view({ try value.uuid }) {
+        return .string(uuid.uuidString)
+      }
+    case let name where LegacyClass.Form.isDecimal(name):
+      if let number = try decimal(object, path, depth, isField: isField) { return number }
     case let name where Self.collections[name] != nil:
-      return try collection(object, value, path, depth)
+      if let converted = try collection(object, value, path, depth) { return converted }
     default: break
     }
     let known = numbers[object.uid]
@@ -272,50 +277,97 @@ struct ObjectReader {
     return .dictionary(fields)
   }
 
+  /// A view of an object, or nil if the object does not have the parts of its class.
+  private func view<T>(_ body: () throws -> T?) throws -> T? {
+    do { return try body() } catch let error as ArchiveError where error.code == .malformed { return nil }
+  }
+
+  /// An exact decimal number. Nil if the object is none.
+  private mutating func decimal(
+    _ object: ArchivedObject, _ path: String, _ depth: Int, isField: Bool
+  ) throws -> FieldValue? {
+    guard let decimal = try view({ try ArchivedValue.object(object).decimal }),
+      let number = FieldValue(decimal)
+    else {
+      return nil
+    }
+    var explicit = try fields(of: object, path: path, depth: depth)
+    // The same number can be encoded in several ways.
+    let isStandard = number.decimal.map { explicit == $0.archivedFields } ?? false
+    if isStandard { explicit = [:] }
+    explicit[Reference.objectClass] = .string(object.className)
+    if isField {
+      decimalObject = isStandard ? nil : .dictionary(explicit)
+      return number
+    }
+    explicit[Reference.value] = number
+    return .dictionary(explicit)
+  }
+
+  /// One of Foundation's collections. Nil if it does not have the parts of its class.
+  ///
+  /// A mutable collection has a number, because a second reference to it must lead to the same one.
   private mutating func collection(
     _ object: ArchivedObject, _ value: ArchivedValue, _ path: String, _ depth: Int
-  ) throws -> FieldValue {
+  ) throws -> FieldValue? {
     let name = object.className
-    guard openCollections.insert(object.uid).inserted else {
-      // It contains itself: the cycle is cut here.
+    let isMutable = name.hasPrefix("NSMutable")
+    if openCollections.contains(object.uid) || isMutable && numbers[object.uid] != nil {
       let number = number(of: object.uid)
       isReferredTo.insert(number)
       return Reference.make(Reference.ref, number)
     }
-    defer { openCollections.remove(object.uid) }
-    var result: FieldValue
+    var elements: ArchivedArray?
+    var pairs: ArchivedDictionary?
     if name.hasSuffix("Dictionary") {
-      guard let dictionary = try value.dictionary else { throw Self.notACollection(object) }
-      result = try members(of: dictionary, className: name, path, depth)
-    } else if let array = try value.array {
-      result = try list(array, path, depth)
+      pairs = try view { try value.dictionary }
     } else {
-      guard let set = try value.set, let elements = try list(set, path, depth).array else {
-        throw Self.notACollection(object)
-      }
-      result = [Reference.objectClass: .string(name), "NS.objects": .array(elements)]
+      elements = try view { try value.array ?? value.set }
     }
-    // A collection that contains itself has a number, and only the explicit form has a place for it.
-    guard let number = numbers[object.uid], isReferredTo.contains(number) else { return result }
-    var explicit: [String: FieldValue]
-    if let elements = result.array {
-      explicit = ["NS.objects": .array(elements)]
-    } else if result.objectClass != nil {
-      explicit = result.dictionary ?? [:]
+    if elements == nil, pairs == nil { return nil }
+    // An empty collection has no other fields. One of another system can look empty.
+    if (elements?.count ?? pairs?.count) == 0, try object["NS.objects"] == nil, try !object.keys.isEmpty {
+      return nil
+    }
+    openCollections.insert(object.uid)
+    defer { openCollections.remove(object.uid) }
+    if isMutable { _ = number(of: object.uid) }
+    var result: FieldValue
+    if let pairs {
+      result = try members(of: pairs, className: name, path, depth)
+    } else if let elements {
+      let members = try list(elements, path, depth)
+      result =
+        name.hasSuffix("Set") ? [Reference.objectClass: .string(name), "NS.objects": members] : members
     } else {
-      let sorted = (result.dictionary ?? [:]).sorted { $0.key < $1.key }
+      return nil
+    }
+    guard let number = numbers[object.uid] else { return result }
+    return [
+      Self.numbered: .integer(Int64(number)), Reference.objectClass: .string(name), Self.contents: result,
+    ]
+  }
+
+  /// The keys of a collection with a number, until it is known whether anything refers to it.
+  private static let numbered = "$numbered"
+  private static let contents = "$contents"
+
+  /// The explicit form of a collection, which has a place for its number.
+  private func explicit(_ contents: FieldValue, _ className: FieldValue, _ number: FieldValue) -> FieldValue {
+    var explicit: [String: FieldValue]
+    if let elements = contents.array {
+      explicit = ["NS.objects": .array(elements)]
+    } else if contents.objectClass != nil {
+      explicit = contents.dictionary ?? [:]
+    } else {
+      let sorted = (contents.dictionary ?? [:]).sorted { $0.key < $1.key }
       explicit = [
         "NS.keys": .array(sorted.map { .string($0.key) }), "NS.objects": .array(sorted.map(\.value)),
       ]
     }
-    explicit[Reference.objectClass] = .string(name)
-    explicit[Reference.id] = .integer(Int64(number))
+    explicit[Reference.objectClass] = className
+    explicit[Reference.id] = number
     return .dictionary(explicit)
-  }
-
-  private static func notACollection(_ object: ArchivedObject) -> ArchiveError {
-    ArchiveError(
-      .malformed, "the object of the class \(object.className) has no elements", object: object.uid)
   }
 
   private mutating func list(_ array: ArchivedArray, _ path: String, _ depth: Int) throws -> FieldValue {
@@ -398,6 +450,12 @@ struct ObjectReader {
     switch value {
     case .array(let elements): return .array(elements.map(tidied))
     case .dictionary(var members):
+      if let number = members[Self.numbered], let contents = members[Self.contents].map(tidied),
+        let className = members[Reference.objectClass]
+      {
+        let isShared = number.integer.map(isReferredTo.contains) ?? false
+        return isShared ? explicit(contents, className, number) : contents
+      }
       if let number = members[Reference.id]?.integer, value.objectClass != nil, !isReferredTo.contains(number)
       {
         members[Reference.id] = nil
@@ -409,10 +467,54 @@ struct ObjectReader {
 }
 
 extension ArchivedValue {
+  /// How the value of a field is encoded.
+  func form(isReference: Bool) -> String {
+    switch self {
+    case .null: LegacyClass.Form.null
+    case .object(let object): object.className
+    case .bool: isReference ? "NSNumber" : LegacyClass.Form.bool
+    case .integer, .unsigned: isReference ? "NSNumber" : LegacyClass.Form.integer
+    case .real: isReference ? "NSNumber" : LegacyClass.Form.real
+    case .string: isReference ? "NSString" : LegacyClass.Form.text
+    case .data: isReference ? "NSData" : LegacyClass.Form.bytes
+    case .date: "NSDate"
+    case .array: LegacyClass.Form.list
+    case .dictionary: "NSDictionary"
+    }
+  }
   fileprivate var textOrNil: String? { (try? string) ?? nil }
 }
 
 extension FieldValue {
+  /// Whether the value is an object or a collection, and no text, number, date or data.
+  var isObject: Bool { imageName == nil && (array != nil || dictionary != nil) }
+
+  /// The value with its form, where there is no field that has it.
+  func marked(_ form: String, for known: String? = nil) -> FieldValue {
+    guard !isObject, LegacyClass.Form.isUnusual(form, for: known) else { return self }
+    return [Reference.objectClass: .string(form), Reference.value: self]
+  }
+
+  /// The value without the fields of objects that are nil in each object that has them. An export knows those by the
+  /// class.
+  func withoutUsualNils(_ classes: [String: LegacyClass]) -> FieldValue {
+    switch self {
+    case .array(let elements): return .array(elements.map { $0.withoutUsualNils(classes) })
+    case .dictionary(var members):
+      let found = objectClass.flatMap { classes[$0] }
+      func cleaned(_ fields: [String: FieldValue]) -> [String: FieldValue] {
+        fields.filter { $0.value != .null || found?.isOptional($0.key) ?? true }
+          .mapValues { $0.withoutUsualNils(classes) }
+      }
+      if let fields = members[Layout.object]?.dictionary {
+        members[Layout.object] = .dictionary(cleaned(fields))
+        return .dictionary(members)
+      }
+      return .dictionary(cleaned(members))
+    default: return self
+    }
+  }
+
   /// A date. If Foundation can't represent it, it stays a number.
   init(secondsSince2001 seconds: Double) {
     // The years 1 to 9999, which can be written as a date.

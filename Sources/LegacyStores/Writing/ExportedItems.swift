@@ -319,7 +319,7 @@ enum DefaultLayouts {
       case .scarybugs:
         [
           described(
-            "ScaryBugData", kind: kind, ["Title": null, "Rating": null],
+            "ScaryBugData", kind: kind, ["Title": null, "Rating": real],
             ["Title": "title", "Rating": "rating"])
         ]
       }

@@ -77,24 +77,28 @@ final class ObjectWriter {
     _ layout: FieldValue, _ context: inout Context, only: Catalog.Item.ID?, form: String? = nil
   ) -> ArchiveNode.Value {
     if let target = layout.target(Reference.ref), let container = context.definitions[target],
-      container[Layout.object] != nil
+      container[Layout.object] != nil || container[Layout.list] != nil
     {
       return content(container, &context, only: only, form: form)
     }
     guard let members = layout.dictionary, !layout.isReference else { return value(layout, form, &context) }
     let className = layout.objectClass
     if let list = layout[Layout.element]?.string {
-      if let item = only ?? store.lists[list]?.first { return element(item) }
+      if let item = only ?? store.lists[list]?.first {
+        return element(item, form: layout[Layout.form]?.string)
+      }
       return store.categoryLists[list]?.first.map { .node(node(ofCategory: $0)) } ?? .null
     }
+    let number = layout[Reference.id]?.integer
+    if let number, let node = context.objects[number] { return .node(node) }
     if let list = layout[Layout.list]?.string {
       let items = (store.lists[list] ?? []).map { element($0) }
       let categories = (store.categoryLists[list] ?? []).map { ArchiveNode.Value.node(node(ofCategory: $0)) }
-      return .node(collection(categories + items, className ?? "NSMutableArray"))
+      let elements = collection(categories + items, className ?? "NSMutableArray")
+      if let number { context.objects[number] = elements }
+      return .node(elements)
     }
     if let fields = layout[Layout.object]?.dictionary, let className {
-      let number = layout[Reference.id]?.integer
-      if let number, let node = context.objects[number] { return .node(node) }
       let node = ArchiveNode(archivedClass(className))
       if let number { context.objects[number] = node }
       for key in order(of: className, fields) {
@@ -117,7 +121,8 @@ final class ObjectWriter {
   }
 
   /// An item as an element of a list.
-  private func element(_ id: Catalog.Item.ID) -> ArchiveNode.Value {
+  /// - Parameter form: how an item that is not an object is encoded; nil if it is boxed.
+  private func element(_ id: Catalog.Item.ID, form: String? = nil) -> ArchiveNode.Value {
     guard let item = store.catalog.item(id) else { return .null }
     contents.items.insert(id)
     let className = store.className(of: item)
@@ -126,9 +131,9 @@ final class ObjectWriter {
       // A value that refers to its own item has nil there, because a file can't express that.
       plainValues[id] = .null
       var context = Context(item: id, of: [plain])
-      let value = value(plain, nil, &context)
-      plainValues[id] = value
-      return value
+      let value = value(plain, form, &context)
+      plainValues[id] = form == nil ? value.boxed : value
+      return plainValues[id] ?? .null
     }
     return .node(node(ofItem: id))
   }
@@ -239,17 +244,25 @@ final class ObjectWriter {
     special: (_ key: String, inout Context) -> ArchiveNode.Value? = { _, _ in nil }
   ) {
     let known = store.classes[className]
+    let forms = fields[Reference.forms]?.dictionary ?? [:]
     var seen: Set<String> = []
     var numbered: [Int: ArchiveNode.Value] = [:]
     for key in order(of: className, fields) + extra where seen.insert(key).inserted {
-      let form = known?.fields[key]
+      let form = forms[key]?.string ?? forms[key]?.objectClass ?? known?.fields[key]
       let content: ArchiveNode.Value
       if let value = special(key, &context) {
         content = value
       } else if let field = fields[key] {
         // If a field was nil in every file, an empty text is the default of the models.
         let isStandIn = form == LegacyClass.Form.null && field == ""
-        content = isStandIn ? .null : value(field, form, &context)
+        if isStandIn {
+          content = .null
+        } else if let object = forms[key]?.dictionary, Decimal(archivedFields: object) == field.decimal {
+          // The number is the same, so its encoding is, too.
+          content = value(.dictionary(object), form, &context)
+        } else {
+          content = value(field, form, &context)
+        }
       } else if hasNil(key, of: className) {
         content = .null
       } else {
@@ -290,26 +303,19 @@ final class ObjectWriter {
     return key == "$\(position)" ? position : nil
   }
 
-  /// Whether objects of a class encode nil under a key without a value. An app's decoder may require all keys of its
-  /// class. Foundation's classes have different keys for different kinds of content, so their optional keys are
-  /// omitted.
+  /// Whether objects of a class encode nil under a key without a value. An app's decoder may require the keys that all
+  /// objects had. Other keys are omitted, because an app can ask whether an object has them.
   private func hasNil(_ key: String, of className: String) -> Bool {
-    guard let known = store.classes[className], let form = known.fields[key], !isInline(form) else {
-      return false
-    }
-    return !(ClassSurvey.isSystem(className) && known.isOptional(key))
+    guard let known = store.classes[className], let form = known.fields[key] else { return false }
+    return !LegacyClass.Form.isInline(form) && !known.isOptional(key)
   }
 
   private func order(of className: String, _ fields: [String: FieldValue]) -> [String] {
     let known = store.classes[className]?.order ?? []
     return known
-      + fields.keys.filter { !known.contains($0) && $0 != Reference.objectClass && $0 != Reference.id }
-      .sorted()
-  }
-
-  private func isInline(_ form: String) -> Bool {
-    typealias Form = LegacyClass.Form
-    return [Form.bool, Form.integer, Form.real, Form.bytes, Form.text, Form.list].contains(form)
+      + fields.keys.filter {
+        !known.contains($0) && ![Reference.objectClass, Reference.id, Reference.forms].contains($0)
+      }.sorted()
   }
 
   private func archivedClass(_ name: String) -> ArchivedClass {
@@ -321,16 +327,18 @@ final class ObjectWriter {
   private func value(_ value: FieldValue, _ form: String?, _ context: inout Context) -> ArchiveNode.Value {
     switch value {
     case .null: return form == nil ? .node(.null()) : .null
-    case .bool(let flag): return number(.bool(flag), form)
+    case .bool(let flag): return number(value, .bool(flag), form)
     case .integer(let integer):
-      return form == LegacyClass.Form.real ? .real(Double(integer)) : number(.integer(integer), form)
-    case .unsigned(let integer): return number(.unsigned(integer), form)
+      return form == LegacyClass.Form.real ? .real(Double(integer)) : number(value, .integer(integer), form)
+    case .unsigned(let integer): return number(value, .unsigned(integer), form)
     case .double(let real):
       // The attributes of the models are doubles, also for a class that encodes integers.
       if form == LegacyClass.Form.integer, let integer = Int64(exactly: real) { return .integer(integer) }
-      return number(.real(real), form)
+      return number(value, .real(real), form)
     case .string(let text):
       switch form {
+      case let form? where LegacyClass.Form.isDecimal(form):
+        return value.decimal.map { .node(decimal($0, form)) } ?? .string(text)
       case "NSURL"?: return .node(ArchiveNode(.url, ["NS.base": .null, "NS.relative": .string(text)]))
       case "NSUUID"?: return UUID(uuidString: text).map { .uuid($0) } ?? .string(text)
       case "NSMutableString"?: return .node(.mutableString(text))
@@ -347,8 +355,22 @@ final class ObjectWriter {
     }
   }
 
-  private func number(_ number: ArchiveNode.Value, _ form: String?) -> ArchiveNode.Value {
-    form == "NSNumber" ? number.boxed : number
+  /// A number, as an object if the values of its field are objects.
+  private func number(_ value: FieldValue, _ number: ArchiveNode.Value, _ form: String?) -> ArchiveNode.Value
+  {
+    guard let form, !LegacyClass.Form.isInline(form) else { return number }
+    if LegacyClass.Form.isDecimal(form), let decimal = value.decimal {
+      return .node(self.decimal(decimal, form))
+    }
+    return number.boxed
+  }
+
+  private func decimal(_ decimal: Decimal, _ className: String) -> ArchiveNode {
+    guard store.classes[className] != nil else { return .decimal(decimal) }
+    let node = ArchiveNode(archivedClass(className))
+    var context = Context(item: nil)
+    fill(node, className, decimal.archivedFields, &context)
+    return node
   }
 
   private func text(_ text: String) -> ArchiveNode.Value {
@@ -423,6 +445,15 @@ final class ObjectWriter {
         pictureNodes[blob] = node
         return .node(node)
       }
+    }
+    if let plain = members[Reference.value], let className = value.objectClass {
+      // The fields of a decimal number are there if it had another encoding than an export would choose.
+      guard LegacyClass.Form.isDecimal(className), Decimal(archivedFields: members) == plain.decimal else {
+        return self.value(plain, className, &context)
+      }
+      let node = ArchiveNode(archivedClass(className))
+      fill(node, className, members.filter { $0.key != Reference.value }, &context)
+      return .node(node)
     }
     guard let className = value.objectClass ?? form.flatMap(customClass) else {
       let kind: ArchivedClass = form == "NSDictionary" ? .dictionary : .mutableDictionary

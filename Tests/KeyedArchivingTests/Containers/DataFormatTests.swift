@@ -11,6 +11,10 @@ import Testing
       ("<", .xmlPropertyList), ("<data/>", .xmlPropertyList), ("<dead beef>", .openStepPropertyList),
       ("{ a = b; }", .openStepPropertyList), ("{ \"a\" = b; }", .openStepPropertyList),
       ("( a, b )", .openStepPropertyList),
+      ("<*I5>", .openStepPropertyList), ("<[D713]>", .openStepPropertyList),
+      ("GNUstep archive00002af8:00000003:00000003:00000000:", .gnustepArchive),
+      ("\0\u{5}\0\0\0\u{7}\u{1}\0\0\0\u{2}d\0", .gnustepPropertyList),
+      ("\0\u{3}\0\0\0\u{1}\u{1}\0\0\0\u{2}a\0", .gnustepPropertyList), ("\0\u{1}\0\0", .unknown),
       ("/* a */ \"b\" = \"c\";", .openStepPropertyList), ("\u{FEFF}\"b\" = \"c\";", .openStepPropertyList),
       ("{ \"a\\\"\" : 1 }", .json), ("{}", .json), ("[1]", .json), ("{\"", .openStepPropertyList),
       ("{\"\\", .openStepPropertyList),
@@ -39,7 +43,9 @@ import Testing
 
   @Test func anotherFormatIsRefusedAndNamed() throws {
     for (text, words) in [
-      ("{ a = b; }", "OpenStep"), ("\u{4}\u{B}streamtyped", "typedstream"), ("NIBArchive", "NIBArchive"),
+      ("{ a = b; }", "OpenStep"), ("{ a = b; }", "`plser "), ("\0\u{5}\0\0\0\u{7}", "`plser "),
+      ("GNUstep archive00002af8", "GNUstep's NSArchiver"), ("\u{4}\u{B}streamtyped", "typedstream"),
+      ("NIBArchive", "NIBArchive"),
       ("[]", "JSON"), ("bplist15", "version"), ("SQLite format 3\0", "SQLite"), ("", "no bytes"),
       ("x", "neither"),
     ] {

@@ -140,8 +140,9 @@ import Testing
     #expect(try value("<real>\(text)</real>") == .real(expected))
   }
 
-  @Test func aRealMayBeNoNumber() throws {
-    guard case .real(let real) = try value("<real>nan</real>") else { throw Unexpected() }
+  @Test(arguments: ["nan", "NaN", "-nan", "+nan", "-nan(ind)"]) func aRealMayBeNoNumber(_ text: String) throws
+  {
+    guard case .real(let real) = try value("<real>\(text)</real>") else { throw Unexpected() }
     #expect(real.isNaN)
   }
 

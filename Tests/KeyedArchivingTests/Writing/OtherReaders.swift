@@ -6,28 +6,13 @@ import Testing
 struct OtherReader: Sendable {
   let path: String
 
-  static let python = find("python3")
-  static let plutil = find("plutil")
-
-  private static func find(_ name: String) -> OtherReader? {
-    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-    let path = folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
-    if path == nil { print("There is no \(name) here, so nothing is compared with it.") }
-    return path.map { OtherReader(path: $0) }
-  }
+  static let python = Programs.python.map { OtherReader(path: $0) }
+  static let plutil = Programs.plutil.map { OtherReader(path: $0) }
 
   /// Runs the program. Returns what it prints, and whether it succeeded.
   func run(_ arguments: [String]) throws -> (output: String, succeeded: Bool) {
-    let process = Process()
-    process.executableURL = URL(filePath: path)
-    process.arguments = arguments
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    return (String(decoding: bytes, as: UTF8.self), process.terminationStatus == 0)
+    let (output, succeeded) = try Programs.run(path, arguments, withErrors: true)
+    return (String(decoding: output, as: UTF8.self), succeeded)
   }
 }
 

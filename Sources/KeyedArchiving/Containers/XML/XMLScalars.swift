@@ -35,11 +35,12 @@ enum XMLInteger: Equatable {
   }
 }
 
-/// A decimal number, `nan`, or `inf` or `infinity` with or without a sign.
+/// A decimal number, or `nan`, `inf` or `infinity`, with or without a sign.
 func xmlReal(_ content: [UInt8]) -> Double? {
   let text = String(decoding: trimmed(content), as: UTF8.self).lowercased()
   switch text {
-  case "nan": return .nan
+  // C's `printf` gives NaN a sign, and Microsoft's adds a word.
+  case "nan", "+nan", "-nan", "-nan(ind)": return .nan
   case "inf", "+inf", "infinity", "+infinity": return .infinity
   case "-inf", "-infinity": return -.infinity
   default:

@@ -49,8 +49,9 @@ struct XMLText {
         let name = declared ?? ""
         throw ArchiveError(
           .unsupportedFormat,
-          "the XML is in the encoding \(name), which is not supported; convert it and its declaration to UTF-8, for "
-            + "example with `plutil -convert xml1 FILE`", offset: 0, path: bytes.path)
+          "the XML is in the encoding \(name), which is not supported; convert it and its declaration to UTF-8, with "
+            + "`iconv` and an editor, or on a Mac with `plutil -convert xml1 FILE`", offset: 0,
+          path: bytes.path)
       }
     }
     if let invalid {
