@@ -591,8 +591,9 @@ struct LayerTests {
   }
 
   @Test func withoutAPastOnlyLayersOfTheNewestStateAreKept() throws {
-    try withLayeredGarden { garden, options in
-      var options = options
+    try withGarden { garden in
+      var options = JournalOptions(snapshots: .often(12))
+      options.snapshots.fanout = 3
       options.snapshots.keepsPast = false
       try garden.reopen(options: options)
       try garden.grow(80)

@@ -89,7 +89,7 @@ import Testing
       let left = try FileManager.default.contentsOfDirectory(atPath: url.path + "/images")
       #expect(left.isEmpty)
       // The next process removes what a killed one has left.
-      try Data("half".utf8).write(to: url.appendingPathComponent("images/abcd.new"))
+      try Data("half".utf8).write(to: url.appendingPathComponent("images/0123456789abcdef.new"))
       try journal.close()
       let opened = try Journal<Ledger>.open(at: url)
       let removed = try FileManager.default.contentsOfDirectory(atPath: url.path + "/images")
