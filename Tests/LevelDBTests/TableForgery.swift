@@ -68,9 +68,20 @@ extension [UInt8] {
 
   /// Changes the bytes of the second block, and corrects its checksum.
   mutating func forgeBytes(_ change: (inout ArraySlice<UInt8>) -> Void) {
-    let block = dataBlocks()[1]
+    let block = block(at: block(at: 0).upperBound + 5)
     change(&self[block])
     seal(block)
+  }
+
+  /// The block that begins at an offset. Its checksum tells its end, because the index may be compressed.
+  private func block(at start: Int) -> Range<Int> {
+    var crc: UInt32 = ~0
+    for end in start..<count - 5 {
+      // The checksum includes the type.
+      crc = updated(crc, with: self[end])
+      if masked(~crc).elementsEqual(self[end + 1..<end + 5]) { return start..<end }
+    }
+    preconditionFailure("no block begins at \(start)")
   }
 
   /// The ranges of the data blocks, as the index gives them, without the type and the checksum behind each.
@@ -127,7 +138,10 @@ extension [UInt8] {
   }
 
   private func maskedChecksum(_ bytes: some Sequence<UInt8>) -> [UInt8] {
-    let crc = crc32c(bytes)
+    masked(crc32c(bytes))
+  }
+
+  private func masked(_ crc: UInt32) -> [UInt8] {
     let masked = ((crc >> 15) | (crc << 17)) &+ 0xa282_ead8
     return (0..<4).map { UInt8(truncatingIfNeeded: masked >> ($0 * 8)) }
   }
@@ -155,10 +169,11 @@ extension [UInt8] {
 }
 
 private func crc32c(_ bytes: some Sequence<UInt8>) -> UInt32 {
-  var crc: UInt32 = ~0
-  for byte in bytes {
-    crc ^= UInt32(byte)
-    for _ in 0..<8 { crc = crc & 1 == 1 ? crc >> 1 ^ 0x82f6_3b78 : crc >> 1 }
-  }
-  return ~crc
+  ~bytes.reduce(~0, updated)
+}
+
+private func updated(_ crc: UInt32, with byte: UInt8) -> UInt32 {
+  var crc = crc ^ UInt32(byte)
+  for _ in 0..<8 { crc = crc & 1 == 1 ? crc >> 1 ^ 0x82f6_3b78 : crc >> 1 }
+  return crc
 }
