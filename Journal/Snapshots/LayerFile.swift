@@ -84,8 +84,7 @@ final class LayerFile: LayerContents {
         let versions = try ArchivedObjects(
           reader, try entities(kind),
           versions: PackedNumbers(reader, try versions(kind), columns: 2, isByEntity: true), highest: highest,
-          revision: revision, fieldKeys: fieldKeys[index],
-          keyLists: keyLists)
+          revision: revision, fieldKeys: fieldKeys[index], keyLists: keyLists)
         try append(versions, kind, highest: highest)
       }
     }

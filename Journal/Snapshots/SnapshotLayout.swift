@@ -86,8 +86,9 @@ enum SnapshotLayout {
     all else is an object. attributes: an NSDictionary of what users named; it is left out when there is none.
 
     Values are NSString, NSNumber, NSDate, NSData, NSArray, NSDictionary with texts as keys, and NSNull. A text
-    that is "$null" is an NSMutableString. A key that begins with "$" has one more "$" here than in the journal. Whole numbers and real numbers are kept apart. Equal texts may be one
-    object, and dictionaries with the same keys may share the array NS.keys.
+    that is "$null" is an NSMutableString. A key that begins with "$" has one more "$" here than in the journal.
+    Whole numbers and real numbers are kept apart. Equal texts may be one object, and dictionaries with the same keys
+    may share the array NS.keys.
 
     To read it with NSKeyedUnarchiver, give it a class for each name of a class above: setClass(_:forClassName:).
     """
