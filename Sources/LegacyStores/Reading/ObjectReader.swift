@@ -61,6 +61,8 @@ struct ObjectReader {
   private var decimalObject: FieldValue?
   /// The collections on the path from the item to the current value.
   private var openCollections: Set<Int> = []
+  /// The mutable collections of the item.
+  private var mutableCollections: Set<Int> = []
 
   init(_ archive: KeyedArchive) {
     contents = SharedContents(archive)
@@ -74,7 +76,7 @@ struct ObjectReader {
     firstNumber = countsOn ? firstNumber + numbers.count : 1
     (images, imageNames) = ([], UniqueNames())
     (problems, unreadable) = ([], [])
-    (valueCount, numbers, isReferredTo, openCollections) = (0, [:], [], [])
+    (valueCount, numbers, isReferredTo, openCollections, mutableCollections) = (0, [:], [], [], [])
   }
 
   /// The fields of an object, as attributes with the same names.
@@ -306,13 +308,13 @@ struct ObjectReader {
 
   /// One of Foundation's collections. Nil if it does not have the parts of its class.
   ///
-  /// A mutable collection has a number, because a second reference to it must lead to the same one.
+  /// A mutable collection gets a number if the item refers to it again, because it must stay the same one.
   private mutating func collection(
     _ object: ArchivedObject, _ value: ArchivedValue, _ path: String, _ depth: Int
   ) throws -> FieldValue? {
     let name = object.className
     let isMutable = name.hasPrefix("NSMutable")
-    if openCollections.contains(object.uid) || isMutable && numbers[object.uid] != nil {
+    if openCollections.contains(object.uid) || mutableCollections.contains(object.uid) {
       let number = number(of: object.uid)
       isReferredTo.insert(number)
       return Reference.make(Reference.ref, number)
@@ -331,7 +333,7 @@ struct ObjectReader {
     }
     openCollections.insert(object.uid)
     defer { openCollections.remove(object.uid) }
-    if isMutable { _ = number(of: object.uid) }
+    if isMutable { mutableCollections.insert(object.uid) }
     var result: FieldValue
     if let pairs {
       result = try members(of: pairs, className: name, path, depth)
@@ -342,14 +344,14 @@ struct ObjectReader {
     } else {
       return nil
     }
-    guard let number = numbers[object.uid] else { return result }
+    guard isMutable || numbers[object.uid] != nil else { return result }
     return [
-      Self.numbered: .integer(Int64(number)), Reference.objectClass: .string(name), Self.contents: result,
+      Self.uid: .integer(Int64(object.uid)), Reference.objectClass: .string(name), Self.contents: result,
     ]
   }
 
-  /// The keys of a collection with a number, until it is known whether anything refers to it.
-  private static let numbered = "$numbered"
+  /// The keys of a collection until it is known whether anything refers to it.
+  private static let uid = "$uid"
   private static let contents = "$contents"
 
   /// The explicit form of a collection, which has a place for its number.
@@ -450,11 +452,11 @@ struct ObjectReader {
     switch value {
     case .array(let elements): return .array(elements.map(tidied))
     case .dictionary(var members):
-      if let number = members[Self.numbered], let contents = members[Self.contents].map(tidied),
+      if let uid = members[Self.uid]?.integer, let contents = members[Self.contents].map(tidied),
         let className = members[Reference.objectClass]
       {
-        let isShared = number.integer.map(isReferredTo.contains) ?? false
-        return isShared ? explicit(contents, className, number) : contents
+        guard let number = numbers[uid], isReferredTo.contains(number) else { return contents }
+        return explicit(contents, className, .integer(Int64(number)))
       }
       if let number = members[Reference.id]?.integer, value.objectClass != nil, !isReferredTo.contains(number)
       {
