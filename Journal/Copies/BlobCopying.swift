@@ -48,9 +48,7 @@ struct BlobCopying {
     do throws(JournalError) { file = try BlobFile(blob, in: source, at: sourcePath) } catch { return error }
     let unfinished = BlobNames.unfinished()
     do {
-      if sharesFiles, let source, try source.link(name, in: target, as: unfinished) {
-        // Read by its new name, because the source may have replaced the file.
-        try BlobFile(blob, named: unfinished, in: target, at: sourcePath).read { _, _ in }
+      if try share(blob, as: unfinished) {
         sharedCount += 1
       } else {
         try target.require(blob.byteCount, for: "an image")
@@ -69,6 +67,21 @@ struct BlobCopying {
     }
     isFlushNeeded = true
     return nil
+  }
+
+  /// - Returns: false if the blob must be copied, because its file can't be shared or seems to be altered: the file
+  ///   system may report another size for a link, or the source may have replaced the file.
+  private func share(_ blob: Blob, as name: String) throws -> Bool {
+    guard sharesFiles, let source, try source.link(blob.digest.hex, in: target, as: name) else {
+      return false
+    }
+    do {
+      try BlobFile(blob, named: name, in: target, at: sourcePath).read { _, _ in }
+      return true
+    } catch let error as JournalError where error.code == .damaged {
+      try target.removeFile(name)
+      return false
+    }
   }
 
   private mutating func fetch(_ blob: Blob, from shared: SharedImages) throws {
@@ -180,11 +193,10 @@ extension Files.Folder where Failure == JournalError {
   /// The bytes to leave free on a file system.
   private static var reserve: Int { 1 << 20 }
 
-  /// Fails if the disk has no room for this many bytes.
+  /// Fails if the disk says that it has no room for this many bytes.
   func require(_ byteCount: Int, for what: String) throws(JournalError) {
-    let free = try freeByteCount()
     // A damaged or forged file can name any size, so nothing is added to it.
-    guard free - Self.reserve < byteCount else { return }
+    guard let free = try freeByteCount(), free - Self.reserve < byteCount else { return }
     let needed = Self.reserve + min(byteCount, Int.max - Self.reserve)
     throw JournalError(
       .io,

@@ -229,7 +229,7 @@ private final class SnapshotSink {
   private func appendPart(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
     do throws(JournalError) {
       try checkIsWanted()
-      guard try file.freeByteCount() >= reserve + bytes.count else {
+      if let free = try file.freeByteCount(), free < reserve + bytes.count {
         throw JournalError(
           .io,
           "the disk is nearly full, and the rest is reserved for commits, so no \(noun) was written; free some space",

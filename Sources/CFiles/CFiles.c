@@ -166,13 +166,15 @@ static int KindOf(mode_t mode) {
 }
 
 #if defined(__linux__)
-// Doesn't ask for times. Since Linux 6.13, the next write to a file whose times were asked for gets a precise time, and
+// Asks a file system in user space or on a network for the present size: after a hard link, gocryptfs reports that of
+// the encrypted file for a second. Doesn't ask for times. Since Linux 6.13, the next write to a file whose times were asked for gets a precise time, and
 // so do later writes to all others: their metadata then changes at each write, and each flush of a log would have to
 // write it too.
 static int StatusOf(int folder, const char *name, int flags, cfiles_status *status) {
   struct statx info;
   int result;
-  CALL(result, statx(folder, name, flags, STATX_TYPE | STATX_UID | STATX_SIZE | STATX_INO | STATX_NLINK, &info));
+  CALL(result, statx(folder, name, flags | AT_STATX_FORCE_SYNC,
+                     STATX_TYPE | STATX_UID | STATX_SIZE | STATX_INO | STATX_NLINK, &info));
   if (result < 0) return result;
   status->kind = KindOf(info.stx_mode);
   status->owner = info.stx_uid;
@@ -222,6 +224,8 @@ int64_t cfiles_free_byte_count(int descriptor) {
   int result;
   CALL(result, fstatvfs(descriptor, &info));
   if (result < 0) return result;
+  // Such as ramfs, a tmpfs without a limit, and many file systems in user space.
+  if (info.f_blocks == 0) return -ENOSYS;
   uint64_t blocks = info.f_bavail, size = info.f_frsize;
   return size != 0 && blocks > INT64_MAX / size ? INT64_MAX : (int64_t)(blocks * size);
 }

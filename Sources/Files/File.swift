@@ -89,14 +89,8 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
   /// The file's size in bytes.
   package func byteCount() throws(Failure) -> Int { try status().byteCount }
 
-  /// How many bytes the file system has left for this user.
-  package func freeByteCount() throws(Failure) -> Int {
-    let count = cfiles_free_byte_count(descriptor)
-    guard count >= 0 else {
-      throw Failure(FileError(Int32(-count), "can't examine the file system", path: path))
-    }
-    return Int(count)
-  }
+  /// How many bytes the file system has left for this user; nil if it does not say.
+  package func freeByteCount() throws(Failure) -> Int? { try Failure.freeByteCount(descriptor, path) }
 
   /// Writes all bytes at an offset.
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(Failure) {
@@ -229,5 +223,14 @@ extension FileFailure {
     let result = call()
     guard result >= 0 else { throw Self(FileError(-result, action, path: path)) }
     return result
+  }
+
+  static func freeByteCount(_ descriptor: Int32, _ path: String) throws(Self) -> Int? {
+    let count = cfiles_free_byte_count(descriptor)
+    if count == -Int64(ENOSYS) { return nil }
+    guard count >= 0 else {
+      throw Self(FileError(Int32(-count), "can't examine the file system", path: path))
+    }
+    return Int(count)
   }
 }

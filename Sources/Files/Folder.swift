@@ -199,26 +199,28 @@ package final class Folder<Failure: FileFailure>: Sendable {
   }
 
   /// Gives a file of this folder a second name in another folder.
-  /// - Returns: false if the two folders can't share a file, for example because they are on different drives.
+  /// - Returns: false if the two folders can't share a file, for example because they are on different drives. File
+  ///   systems without links give all kinds of errors, so only those that would concern a copy too are thrown.
   package func link(_ name: String, in other: Folder, as newName: String) throws(Failure) -> Bool {
     try checkName(name)
     try checkName(newName)
     let newPath = other.path(of: newName)
-    try other.hook.check(.create(newPath), Failure.self)
-    let result = unsafe cfiles_link(descriptor, name, other.descriptor, newName)
-    if [-EXDEV, -EPERM, -EMLINK, -ENOTSUP, -ENOSYS].contains(result) { return false }
-    guard result == 0 else { throw Failure(FileError(-result, "can't link the file", path: newPath)) }
-    return true
+    let number: Int32
+    if case .fail(let given)? = other.hook?(.create(newPath)) {
+      number = given
+    } else {
+      number = unsafe -cfiles_link(descriptor, name, other.descriptor, newName)
+    }
+    if number == 0 { return true }
+    let error = FileError(number, "can't link the file", path: newPath)
+    let concernsCopies =
+      [.noSpace, .outOfResources].contains(error.reason) || [EIO, EROFS, EACCES].contains(number)
+    if concernsCopies { throw Failure(error) }
+    return false
   }
 
-  /// How many bytes the file system of the folder has left for this user.
-  package func freeByteCount() throws(Failure) -> Int {
-    let count = cfiles_free_byte_count(descriptor)
-    guard count >= 0 else {
-      throw Failure(FileError(Int32(-count), "can't examine the file system", path: path))
-    }
-    return Int(count)
-  }
+  /// How many bytes the file system has left for this user; nil if it does not say.
+  package func freeByteCount() throws(Failure) -> Int? { try Failure.freeByteCount(descriptor, path) }
 
   /// Removes a file, or a link itself; a missing one is not an error.
   package func removeFile(_ name: String) throws(Failure) {

@@ -120,11 +120,11 @@ final class LevelDBLog: EntryLog {
     for name in try entries.names() where name.hasSuffix(".log") {
       byteCount += try entries.status(of: name)?.byteCount ?? 0
     }
-    let free = try entries.freeByteCount()
+    let left = try entries.freeByteCount().map { ", and the disk has \($0) left" } ?? ""
     return JournalError(
       .io,
       "there is no room to open the journal for writing, which writes its newest entries again: about \(byteCount) "
-        + "bytes must be free, and the disk has \(free) left; free some space, or open it for reading only",
+        + "bytes must be free\(left); free some space, or open it for reading only",
       path: place.path)
   }
 

@@ -72,7 +72,7 @@ int cfiles_write_out(int descriptor, uint64_t written, uint64_t offset, uint64_t
 int cfiles_status_of(int descriptor, cfiles_status *status);
 /// Does not follow a link.
 int cfiles_status_of_name(int folder, const char *name, cfiles_status *status);
-/// How many bytes the file system has left for this user.
+/// How many bytes the file system has left for this user; `-ENOSYS` if it does not say.
 int64_t cfiles_free_byte_count(int descriptor);
 
 /// Calls `body` with each name in a folder except "." and "..", in no particular order, until it returns false.
