@@ -247,12 +247,12 @@ extension Diagnosis {
     for problem in verification.problems {
       let path = problem.path ?? ""
       let place: Place =
-        if problem.isForeign {
+        if path.hasSuffix(ReplacementRecord.fileName) {
+          .replacement
+        } else if problem.isForeign {
           .foreign
         } else if path.hasSuffix(HistoryBase.fileName) {
           .base
-        } else if path.hasSuffix(ReplacementRecord.fileName) {
-          .replacement
         } else if path.hasPrefix(journal.folder.images) {
           .image
         } else if !problem.isDamage {

@@ -41,7 +41,7 @@ struct ReplacementRecord {
       throw JournalError(
         .damaged,
         "ERASING can't be parsed, so an erasure can't be finished; remove the file and run gc, which removes images that "
-          + "no entry names, or restore the journal from a backup", path: path)
+          + "no entry names", path: path)
     }
     self.init(revision: revision, digest: digest, images: images)
   }
@@ -63,7 +63,7 @@ struct ReplacementRecord {
   /// The problem with a record that another program has brought back.
   static func stale(in root: Folder) -> JournalError {
     JournalError(
-      .damaged,
+      .notAJournal,
       "another program has brought back the record of an earlier erasure or pruning; the next opening for writing "
         + "removes it, and no image that an entry names", path: root.path(of: fileName))
   }

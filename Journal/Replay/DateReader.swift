@@ -80,17 +80,25 @@ struct DateReader {
   /// `2026-08-01 10:00`, `yesterday`, `last monday 9:30`, `14:00:00+02:00`.
   private func dayAndTime(_ text: String) throws(JournalError) -> Timestamp? {
     if !text.contains(":") {
-      guard let days = days(text) else { return nil }
+      guard let days = try calendarDays(text) else { return nil }
       return try start(of: days)
     }
     let (rest, offset) = Self.splitZone(text)
     let gap = rest.lastIndex { $0 == " " || $0 == "t" }
     let dayText = gap.map { String(rest[..<$0]) } ?? ""
     guard let time = Self.timeOfDay(gap.map { rest[rest.index(after: $0)...] } ?? rest),
-      let day = dayText.isEmpty ? today : days(dayText)?.lowerBound
+      let day = try dayText.isEmpty ? today : calendarDays(dayText)?.lowerBound
     else { return nil }
     if let offset { return Timestamp(microseconds: day * Self.day + time - offset) }
     return try self.time(showing: time, on: day)
+  }
+
+  /// The days that a text means. A date that no calendar has, such as 30 February, is an error.
+  private func calendarDays(_ text: String) throws(JournalError) -> Range<Int64>? {
+    if let days = days(text) { return days }
+    let form = text.utf8.map { (48...57).contains($0) ? 48 : $0 }
+    guard form == Array("0000-00-00".utf8) || form == Array("0000-00".utf8) else { return nil }
+    throw JournalError(.invalidSelector, "there is no date \(text) in the calendar")
   }
 
   /// The days that a text means: one, or those of a month.

@@ -261,7 +261,7 @@ extension Journal {
       guard let record = try ReplacementRecord(in: folder.root), try record.isStale(in: log, format) else {
         return
       }
-      verifier.note(ReplacementRecord.stale(in: folder.root), isDamage: false)
+      verifier.note(ReplacementRecord.stale(in: folder.root), isForeign: true)
     } catch {
       // Unreadable entries were noted before.
       if error.path == folder.root.path(of: ReplacementRecord.fileName) { verifier.note(error) }
@@ -390,12 +390,12 @@ private struct Verifier<State: EventSourced> {
     }
   }
 
-  mutating func note(_ error: JournalError, isDamage: Bool = true, isForeign: Bool = false) {
+  mutating func note(_ error: JournalError, isForeign: Bool = false) {
     result.problems.append(
       Verification.Problem(
         code: error.code, revision: error.revision, path: error.path,
         message: JournalError(error.code, error.message, cause: error.cause).description,
-        isDamage: isDamage && !isForeign && error.path?.hasPrefix(snapshots) != true))
+        isDamage: !isForeign && error.path?.hasPrefix(snapshots) != true))
   }
 
   /// - Throws: ``JournalError`` if nothing after this entry can be checked.

@@ -9,6 +9,13 @@ import Testing
 /// Days and times of day around every change of the clocks of every zone from 1970 to 2037, compared with a slow search
 /// and with Python.
 @Suite struct LocalDateTests {
+  @Test(arguments: ["2026-02-30", "2026-06-31 10:00", "2026-13", "2026-13-01"])
+  func aDateThatNoCalendarHasIsAnErrorThatSaysSo(_ text: String) {
+    let error = #expect(throws: JournalError.self) { try RevisionSelector(text) }
+    #expect(error?.code == .invalidSelector)
+    #expect(error?.message.contains("there is no date 2026-") == true, "\(text)")
+  }
+
   @Test func daysAndTimesAroundEveryChangeOfClocksAreThoseOfASlowSearch() throws {
     let changes = Change.all
     // There are about 18,000, and all zones of a machine without a database have about as many.
