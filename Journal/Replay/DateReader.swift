@@ -98,7 +98,7 @@ struct DateReader {
     if let days = days(text) { return days }
     let form = text.utf8.map { (48...57).contains($0) ? 48 : $0 }
     guard form == Array("0000-00-00".utf8) || form == Array("0000-00".utf8) else { return nil }
-    throw JournalError(.invalidSelector, "there is no date \(text) in the calendar")
+    throw RevisionSelector.invalid("there is no date \(text) in the calendar")
   }
 
   /// The days that a text means: one, or those of a month.

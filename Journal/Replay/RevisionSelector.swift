@@ -113,9 +113,13 @@ public struct RevisionSelector: Hashable, Sendable {
   }
 
   static func unknown(_ text: String) -> JournalError {
+    invalid("\"\(text)\" names no point in time")
+  }
+
+  static func invalid(_ problem: String) -> JournalError {
     JournalError(
       .invalidSelector,
-      "\"\(text)\" names no point in time; write a revision (120), HEAD, HEAD~3, a date (2026-08-01, "
+      "\(problem); write a revision (120), HEAD, HEAD~3, a date (2026-08-01, "
         + "\"2026-08-01 10:00\", 2026-08-01T10:00:00Z), today, yesterday, \"last monday\", \"5 minutes ago\", a tag, "
         + "or item:42@120")
   }

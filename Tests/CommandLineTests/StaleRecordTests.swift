@@ -24,7 +24,9 @@ import Testing
       #expect(doctor.code == 0 && doctor.output.contains("Open the journal for writing"), "\(doctor)")
       #expect(doctor.output.contains("note: another program has brought back the record"), "\(doctor)")
       let verify = try journal("verify", path)
-      #expect(verify.code == 0 && (verify.output + verify.error).contains("the next opening for writing removes it"))
+      #expect(
+        verify.code == 0 && (verify.output + verify.error).contains("the next opening for writing removes it")
+      )
       #expect(try journal("gc", path).output == "removed 0 images of 0 bytes\n")
       #expect(!FileManager.default.fileExists(atPath: record))
       #expect(try journal("verify", path, "--deep").output.contains("all is well"))
