@@ -333,4 +333,22 @@ import Testing
       #expect(was == isNow)
     }
   }
+
+  /// A megabyte can refer to a value a million times, and each would become an item.
+  @Test func aFileWithTooManyItemsIsRefusedAndOthersAreImported() throws {
+    try withTemporaryFolder { folder in
+      func list(_ count: Int) throws -> [UInt8] {
+        try BinaryPropertyListWriter.bytes(maximumObjectCount: 2) { (writer) throws(ArchiveError) in
+          try writer.array(Array(repeating: try writer.bool(true), count: count))
+        }
+      }
+      let large = try folder.write("large.plist", list(LegacyStore.itemLimit + 1))
+      let small = try folder.write("small.plist", list(2))
+      let error = #expect(throws: LegacyError.self) { try LegacyStore.propertyLists([large]) }
+      #expect(error?.description.contains("split it into several files") == true)
+      let store = try LegacyStore.propertyLists([large, small])
+      #expect(store.items.map(\.list) == ["small.plist", "small.plist"])
+      #expect(store.incompleteFiles == ["large.plist"])
+    }
+  }
 }

@@ -7,7 +7,7 @@ public struct ArchiveLimits: Hashable, Sendable {
   /// How many bytes an input may have. By default 4 GiB.
   ///
   /// A file is read page by page, as it is used. Only XML is kept in memory as a whole, together with a binary form of
-  /// about the same size.
+  /// at most one and a half times its size.
   public var byteCount = 1 << 32
   /// How many objects a container may have. By default 2³².
   public var objectCount = 1 << 32

@@ -34,7 +34,7 @@ struct StoreMerge {
   var categories: [CategoryID] = []
   /// The index in the memory of each category of the store.
   var groupIndexes: [Int] = []
-  /// The number of each existing item.
+  /// The number of each item. If anything refers to items, it is nil for deleted ones.
   var numbers: [Catalog.Item.ID?] = []
   /// The classes that elements and their parts had, each with those that they have now.
   var newClasses: [String: Set<String>] = [:]
@@ -77,8 +77,12 @@ struct StoreMerge {
     try mergeCategories(&draft)
     var rows = memory.rows.indices.filter { !alignment.areCovered[$0] }.map { memory.rows[$0] }
     let untouched = Dictionary(rows.enumerated().map { ($1.item, $0) }) { first, _ in first }
+    // If nothing refers to items, it does not matter which of them were deleted.
+    let areReferredTo =
+      hasReferences || store.files.values.contains(where: \.refersToItems)
+      || store.categories.contains { $0.fields.values.contains(where: \.refersToItems) }
     numbers = alignment.rows.map { row in
-      row.map { memory.rows[$0].item }.flatMap { before.item($0) == nil ? nil : $0 }
+      row.map { memory.rows[$0].item }.flatMap { areReferredTo && before.item($0) == nil ? nil : $0 }
     }
     for (index, item) in alignment.exported { numbers[index] = item }
     var isComplete = true
@@ -160,10 +164,14 @@ struct StoreMerge {
       memory.groups[group].fields = resolved(category.fields)
     }
     if isComplete { try deleteUnusedCategories(&draft) }
-    let unread = Set(
-      memory.rows.filter { draft.state.item($0.item) != nil }.map(\.list)
-        + memory.groups.filter { draft.state.category($0.category) != nil }.map(\.list)
-    ).subtracting(store.lists)
+    var unread: Set<String> = []
+    // One item of a list is enough: to look up all would take longer with each entry of the import.
+    for row in memory.rows where !store.lists.contains(row.list) && !unread.contains(row.list) {
+      if draft.state.item(row.item) != nil { unread.insert(row.list) }
+    }
+    for group in memory.groups where !store.lists.contains(group.list) {
+      if draft.state.category(group.category) != nil { unread.insert(group.list) }
+    }
     memory.files.merge(resolved(store.files)) { old, new in
       Layout.keeping(old, in: new, unread.contains)
     }

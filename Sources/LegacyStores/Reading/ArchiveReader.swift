@@ -377,6 +377,7 @@ final class ArchiveReader {
     }
     // Items and categories may refer to further ones.
     while indexes.count < pendingItems.count || categories.count < pendingCategories.count {
+      try LegacyStore.checkItemCount(pendingItems.count)
       if categories.count < pendingCategories.count {
         categories.append(try category(categories.count))
       } else {

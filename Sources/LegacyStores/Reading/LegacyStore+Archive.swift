@@ -80,6 +80,17 @@ extension LegacyStore {
 }
 
 extension LegacyStore {
+  /// How many items a file may have. Each takes up to a few kilobytes of memory while it is imported.
+  static let itemLimit = 1_000_000
+
+  /// Throws if a file has too many items, before they are made.
+  static func checkItemCount(_ count: Int) throws(LegacyError) {
+    guard count > itemLimit else { return }
+    throw LegacyError(
+      .unreadable,
+      "it has \(count) items or more; the limit for a file is \(itemLimit): split it into several files")
+  }
+
   /// Throws if there are no files to read.
   static func checkAreGiven(_ files: [URL]) throws(LegacyError) {
     if files.isEmpty { throw LegacyError(.wrongUse, "no files were given; name at least one") }

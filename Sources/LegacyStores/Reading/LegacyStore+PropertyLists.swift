@@ -87,23 +87,30 @@ struct PropertyListReader {
   private var imageNames = UniqueNames()
   /// Different keys can lead to one name of a list, because a key may contain the separator.
   private var listNames = UniqueNames()
+  /// How many items earlier files have.
+  private let earlierCount: Int
 
-  init(store: LegacyStore, mapping: FieldMapping) { (self.store, self.mapping) = (store, mapping) }
+  init(store: LegacyStore, mapping: FieldMapping) {
+    (self.store, self.mapping) = (store, mapping)
+    earlierCount = store.items.count
+  }
 
-  mutating func layout(of value: FieldValue, list: String, isTop: Bool) -> FieldValue {
+  mutating func layout(
+    of value: FieldValue, list: String, isTop: Bool
+  ) throws(LegacyError) -> FieldValue {
     switch value {
     case .array(let elements):
       guard isTop || elements.contains(where: { $0.dictionary != nil }) else { return literal(value, list) }
-      return add(elements, list)
+      return try add(elements, list)
     default:
       let (itemCount, imageCount) = (store.items.count, store.images.count)
-      let content = value.mappingMembers { key, member in
-        layout(of: member, list: "\(list):\(key)", isTop: false)
+      let content = try value.mappingMembers { (key, member) throws(LegacyError) in
+        try layout(of: member, list: "\(list):\(key)", isTop: false)
       }
       guard isTop, store.items.count == itemCount else { return content ?? literal(value, list) }
       // A dictionary without lists is one item.
       store.images.removeLast(store.images.count - imageCount)
-      return Layout.element(add([value], list)[Layout.list]?.string ?? list)
+      return Layout.element(try add([value], list)[Layout.list]?.string ?? list)
     }
   }
 
@@ -113,7 +120,8 @@ struct PropertyListReader {
   }
 
   /// - Returns: the layout of the list.
-  private mutating func add(_ elements: [FieldValue], _ path: String) -> FieldValue {
+  private mutating func add(_ elements: [FieldValue], _ path: String) throws(LegacyError) -> FieldValue {
+    try LegacyStore.checkItemCount(store.items.count - earlierCount + elements.count)
     let list = listNames.unused(path)
     store.lists.insert(list)
     // The kind is a key in the file or, for the top, the file's name.
@@ -194,19 +202,22 @@ extension FieldValue {
   }
 
   /// A dictionary of a property list with other values under its keys. Nil for any other value.
-  func mappingMembers(_ body: (_ key: String, _ value: FieldValue) -> FieldValue) -> FieldValue? {
+  func mappingMembers<Failure: Error>(
+    _ body: (_ key: String, _ value: FieldValue) throws(Failure) -> FieldValue
+  ) throws(Failure) -> FieldValue? {
     guard case .dictionary(let members) = self else { return nil }
     guard let className = objectClass else {
       var mapped: [String: FieldValue] = [:]
       // The order is deterministic.
-      for (key, member) in members.sorted(by: { $0.key < $1.key }) { mapped[key] = body(key, member) }
+      for (key, member) in members.sorted(by: { $0.key < $1.key }) { mapped[key] = try body(key, member) }
       return .dictionary(mapped)
     }
     guard let keys = members["NS.keys"]?.array, let values = members["NS.objects"]?.array else { return nil }
     var names: Set<String> = []
-    let mapped = zip(keys, values).enumerated().map { index, pair in
-      let name = pair.0.string ?? ""
-      return body(names.insert(name).inserted ? name : "\(name)[\(index)]", pair.1)
+    var mapped: [FieldValue] = []
+    for (index, (key, value)) in zip(keys, values).enumerated() {
+      let name = key.string ?? ""
+      mapped.append(try body(names.insert(name).inserted ? name : "\(name)[\(index)]", value))
     }
     return .contents(of: className, [:], keys: keys, values: mapped)
   }

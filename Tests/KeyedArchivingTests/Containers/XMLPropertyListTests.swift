@@ -292,6 +292,21 @@ import Testing
     #expect(value["CF$UID"] == .integer(5))
   }
 
+  /// Memory for XML is bounded by the size of the binary form.
+  @Test func theBinaryFormOfXMLIsAtMostOneAndAHalfTimesAsLarge() throws {
+    let nested = String(repeating: "<array>", count: 100) + String(repeating: "</array>", count: 100)
+    let parts = [
+      "<true/>", "<dict/>", "<data/>", "<string/>", "<integer>1</integer>", "<real>1</real>",
+      "<string>ä</string>", "<string>&amp;&#228;</string>", "<dict><key/><true/></dict>",
+      "<dict><key>a</key><string>b</string></dict>", nested,
+    ]
+    for part in parts {
+      let xml = "<array>" + String(repeating: part, count: 100_000 / part.utf8.count) + "</array>"
+      let binary = try PropertyList(ArchiveBytes(Array(xml.utf8))).bytes.count
+      #expect(2 * binary <= 3 * xml.utf8.count, "\(part.prefix(30)): \(binary) of \(xml.utf8.count) bytes")
+    }
+  }
+
   @Test func eachKeyOfALongDictionaryTakesTheSameTime() throws {
     func time(_ count: Int) throws -> Double {
       let members = (0..<count).map { "<key>\($0)</key><true/>" }.joined()
