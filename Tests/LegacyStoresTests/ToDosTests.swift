@@ -335,20 +335,21 @@ import Testing
   }
 
   /// A megabyte can refer to a value a million times, and each would become an item.
-  @Test func aFileWithTooManyItemsIsRefusedAndOthersAreImported() throws {
-    try withTemporaryFolder { folder in
-      func list(_ count: Int) throws -> [UInt8] {
-        try BinaryPropertyListWriter.bytes(maximumObjectCount: 2) { (writer) throws(ArchiveError) in
-          try writer.array(Array(repeating: try writer.bool(true), count: count))
-        }
+  @Test func aFileWithTooManyItemsIsRefusedBeforeTheyAreMade() throws {
+    for (count, isRefused) in [(LegacyStore.itemLimit + 1, true), (2, false)] {
+      var reader = PropertyListReader(store: LegacyStore(.plist), mapping: FieldMapping())
+      let value = FieldValue.dictionary([
+        "few": [["a": 1]], "list": .array(Array(repeating: ["a": 1], count: count - 1)),
+      ])
+      let result = Result { () throws(LegacyError) in
+        try reader.layout(of: value, list: "x", isTop: true)
       }
-      let large = try folder.write("large.plist", list(LegacyStore.itemLimit + 1))
-      let small = try folder.write("small.plist", list(2))
-      let error = #expect(throws: LegacyError.self) { try LegacyStore.propertyLists([large]) }
-      #expect(error?.description.contains("split it into several files") == true)
-      let store = try LegacyStore.propertyLists([large, small])
-      #expect(store.items.map(\.list) == ["small.plist", "small.plist"])
-      #expect(store.incompleteFiles == ["large.plist"])
+      switch result {
+      case .success: #expect(!isRefused)
+      case .failure(let error):
+        #expect(isRefused && error.description.contains("split it into several files"))
+      }
+      #expect(reader.store.items.count == (isRefused ? 1 : 2))
     }
   }
 }
