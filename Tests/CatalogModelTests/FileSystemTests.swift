@@ -115,22 +115,6 @@ import Testing
     }
   }
 
-  /// Right after a hard link, gocryptfs reports the size of the encrypted file, for the image as well.
-  @Test(.enabled(if: Mount.isGocryptfsPossible, "gocryptfs is not installed, or can't be mounted here"))
-  func aBackupOnGocryptfsIsWholeAndLeavesTheImagesReadable() throws {
-    try withTemporaryFolder { folder in
-      try Mount.withGocryptfs(in: folder.path) { point in
-        try withJournal(in: URL(fileURLWithPath: point)) { journal, _, backup in
-          try journal.backup(to: backup)
-          let image = try #require(journal.state.image(1))
-          #expect(try journal.blobs.data(of: image.blob) == Self.picture)
-          #expect(try journal.verify(deep: true).problems.map(\.description) == [])
-          try check(backup)
-        }
-      }
-    }
-  }
-
   /// They were taken for full ones.
   @Test(
     .enabled(if: Mount.isPossible, "only the superuser can mount a disk"),

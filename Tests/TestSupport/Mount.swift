@@ -50,28 +50,6 @@ package enum Mount {
     return try with(["-t", "overlay", "-o", options, "none"], at: try point(in: folder), body)
   }
 
-  /// Whether gocryptfs is installed and can be mounted.
-  package static let isGocryptfsPossible: Bool = {
-    let made = try? withTemporaryFolder { folder in try withGocryptfs(in: folder.path) { _ in true } }
-    return made ?? false
-  }()
-
-  /// Mounts an encrypted folder while `body` runs.
-  package static func withGocryptfs<Result>(
-    in folder: String, _ body: (_ point: String) throws -> Result
-  ) throws -> Result {
-    let encrypted = "\(folder)/encrypted"
-    try FileManager.default.createDirectory(atPath: encrypted, withIntermediateDirectories: false)
-    let password = "\(folder)/password"
-    try Data("secret".utf8).write(to: URL(fileURLWithPath: password))
-    try run("gocryptfs", ["-init", "-q", "-scryptn", "10", "-passfile", password, encrypted])
-    let point = try point(in: folder)
-    try run("gocryptfs", ["-q", "-passfile", password, encrypted, point])
-    let result = Swift.Result { try body(point) }
-    try unmount(point)
-    return try result.get()
-  }
-
   /// Makes an empty file system in a file, and returns the file's path.
   package static func make(_ kind: String, in folder: String) throws -> String {
     let image = "\(folder)/image"
