@@ -16,7 +16,7 @@ struct ConflictTests: SharedLogbook {
     let server = try PostgresServer()
     let proxy = try CuttingProxy(to: server.port)
     defer { proxy.close() }
-    if isForced { proxy.replace("LEVEL READ COMMITTED", with: "LEVEL SERIALIZABLE  ") }
+    if isForced { proxy.replace("'read committed')", with: "'serializable')  ") }
     try server.sql("ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'")
     let through = server.address.replacing(":\(server.port)/", with: ":\(proxy.port)/")
     try withTemporaryFolder { folder in
