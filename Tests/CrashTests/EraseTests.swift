@@ -233,7 +233,7 @@ extension Battery {
         try Data(line.utf8).write(to: pages.url.appending(path: "ERASING"))
         let error = #expect(throws: JournalError.self) { try Journal<Logbook>.open(at: pages.url) }
         #expect(error?.code == .damaged && error?.path?.hasSuffix("/ERASING") == true)
-        #expect(error?.message.contains("restore the journal from a backup") == true)
+        #expect(error?.message.contains("remove the file and run gc") == true)
         // Reading needs nothing of it.
         let reader = try Journal<Logbook>.open(at: pages.url, mode: .readOnly)
         #expect(reader.head == pages.head)
