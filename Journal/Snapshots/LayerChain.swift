@@ -448,7 +448,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   ) throws(JournalError) -> [MemoryLayer] {
     var state = base.state
     try replay.apply(base.revision + 1, through: start.revision, to: &state)
-    // The layer may stand on a snapshot inside its range, and then must say what was removed from an index since. Only an
+    // The layer may begin at a snapshot inside its range, and then must say what was removed from an index since. Only an
     // index with a base notes removals.
     if base.revision == 0, start.revision > 0, let parts = state.parts {
       guard let based = state.replacing(parts: parts.withBasedIndexes) else {
@@ -523,7 +523,7 @@ struct Replayed<State: EventSourced>: Sendable {
   let version: Version<State>
   /// How many events the entries up to it have.
   let eventCount: Int
-  /// Those of them that were replayed.
+  /// The replayed ones among these events.
   var tally = EventTally()
   /// Earlier states since the layers.
   var moments: [LayerMoment] = []

@@ -43,7 +43,7 @@ void ManifestWriter::LowerSequence() {
   const char* limit = &pending_[0] + pending_.size();
   uint64_t tag, log = 0, number;
   Slice name;
-  // These parts come first, and in this order; only a log number is needed.
+  // A record begins with these parts, in this order. Only the number of the log is needed.
   while (ReadShortVarint(bytes, limit, &tag) && tag != kLastSequence) {
     if (tag == kComparator) {
       if (!ReadBytes(bytes, limit, &name)) return;

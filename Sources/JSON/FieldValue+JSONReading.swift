@@ -80,7 +80,7 @@ private struct ValueBuilder: JSONHandler {
 
   private let decodingWrappers: Bool
   private let isExact: Bool
-  /// Whether reading goes on after a loss, which is then only noted.
+  /// Whether reading continues after a loss, and only records it.
   private let isLenient: Bool
   /// The first part that could not be kept exactly, if ``isExact``; or the first one that could not be kept at all.
   private(set) var loss: JSONError?

@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  /// They were taken for full ones.
+  /// File systems without sizes were taken for full ones.
   @Test(
     .enabled(if: Mount.isPossible, "only the superuser can mount a disk"),
     arguments: [["-t", "ramfs"], ["-t", "tmpfs", "-o", "size=0"]])

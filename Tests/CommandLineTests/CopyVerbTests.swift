@@ -305,7 +305,7 @@ import Testing
     }
   }
 
-  /// It said "has 3 entries of 1 that were acknowledged".
+  /// Salvage said "has 3 entries of 1 that were acknowledged".
   @Test func salvageNeverHasMoreEntriesThanItCounts() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("Books.journal")

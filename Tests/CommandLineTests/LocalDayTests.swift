@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  /// It only said that no entry matches, though a day of the clock has entries.
+  /// The log only said that no entry matches, though a day of the clock has entries.
   @Test func aWindowWithoutEntriesSaysWhichTheClockSetThere() throws {
     try withEntries(
       "2026-08-05T00:00:00Z", "2026-08-02T10:00:00Z", "2026-08-02T11:00:00Z", "2026-08-06T00:00:00Z"

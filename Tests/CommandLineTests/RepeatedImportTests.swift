@@ -87,7 +87,7 @@ import Testing
       #expect(state.images.map(\.name) == ["1.svg", "2.svg", "photo"])
       let categories = state.items.map { $0.category.flatMap { state.category($0)?.name } }
       #expect(categories == ["mine", "mine", "z", nil])
-      // It was made for the import, and lost its last item to the person.
+      // The category was made for the import, and lost its last item to the person.
       #expect(state.categories.map(\.name) == ["x", "mine", "z"])
     }
   }
