@@ -80,54 +80,59 @@ def changes(old, new):
     return changes
 
 
-# A life goes from the entry that adds a record to the one that deletes it. Each life is a separate item.
-lives, alive = [], {}
+# Each key is one item, also if its record was away for a while.
+records_by_key = {}
 for revision in range(1, newest + 1):
     before, after = states[revision - 1], states[revision]
-    for name in before.keys() - after.keys():
-        alive.pop(name)["end"] = revision
-    for name in after.keys():
-        if name not in before:
-            alive[name] = {"key": name, "events": [], "end": None}
-            lives.append(alive[name])
-        changed = changes(before.get(name), after[name])
+    for name in before.keys() | after.keys():
+        record = records_by_key.setdefault(name, {"key": name, "events": [], "last": None})
+        if name in after:
+            record["last"] = revision
+        operation = "update" if name in before and name in after else "add" if name in after else "delete"
+        changed = changes(before.get(name), after.get(name))
         if changed:
-            alive[name]["events"].append((revision, "update" if name in before else "add", changed))
-    for life in lives:
-        if life["end"] == revision:
-            life["events"].append((revision, "delete", changes(before[life["key"]], None)))
+            record["events"].append((revision, operation, changed))
+everything = list(records_by_key.values())
 
 
 def attributes(changed):
     return {name: change for name, change in changed.items() if not name.startswith("@")}
 
 
-# Find the item of each life by the entry that added it.
+# Find the item of each record by the entries that added it.
 added = {}
 for entry in lines("log", "--operation", "add", "--patch"):
     for event in entry["events"]:
         if event["operation"] == "add" and event["entity"].startswith("item:"):
-            added[(entry["revision"], event["changes"][key]["new"])] = event["entity"]
-for life in lives:
-    life["item"] = added.get((life["events"][0][0], life["key"]))
-note("items", sorted(map(str, added.values())), sorted(str(life["item"]) for life in lives))
+            added.setdefault(event["changes"][key]["new"], []).append((entry["revision"], event["entity"]))
+for record in everything:
+    adds = [revision for revision, operation, _ in record["events"] if operation == "add"]
+    found = sorted(added.pop(record["key"], []))
+    note("adds of %s" % record["key"], [revision for revision, _ in found], adds)
+    note("items of %s" % record["key"], len({item for _, item in found}), 1)
+    record["item"] = found[0][1] if found else None
+note("added besides", sorted(added), [])
 
-ended = [life for life in lives if life["end"]]
-sample = random.sample(lives, min(len(lives), 25)) + random.sample(ended, min(len(ended), 5))
-for life in sample:
-    item = life["item"]
+ended = [record for record in everything if record["last"] < newest]
+returned = [record for record in everything if sum(operation == "add" for _, operation, _ in record["events"]) > 1]
+sample = random.sample(everything, min(len(everything), 25))
+sample += random.sample(ended, min(len(ended), 5)) + random.sample(returned, min(len(returned), 5))
+for record in sample:
+    item = record["item"]
     found = [
         [line["revision"], line["event"]["operation"], attributes(line["changes"])]
         for line in lines("history", item)
         if attributes(line["changes"]) or line["event"]["operation"] != "update"
     ]
-    note("history of %s" % item, found, [list(event) for event in reversed(life["events"])])
+    note("history of %s" % item, found, [list(event) for event in reversed(record["events"])])
     compared["history"] += len(found)
     # A deleted item is blamed as of its last revision.
-    point = life["end"] - 1 if life["end"] else newest
+    point = record["last"]
     expected = {}
-    for revision, _, changed in life["events"]:
+    for revision, operation, changed in record["events"]:
         if revision <= point:
+            if operation == "add":
+                expected = {}
             for name, change in changed.items():
                 expected.pop(name, None)
                 if "new" in change:
@@ -141,26 +146,16 @@ for life in sample:
     note("blame of %s" % item, found, expected)
     compared["blame"] += len(found)
 
-items = {}
-for life in lives:
-    for revision in range(life["events"][0][0], life["end"] or newest + 1):
-        items[(revision, life["key"])] = life["item"]
 pairs = [(revision, revision + 1) for revision in random.sample(range(1, newest), 4)]
 pairs += [tuple(random.sample(range(1, newest + 1), 2)) for _ in range(6)]
 for old, new in pairs:
     expected = {}
     for name in states[old].keys() | states[new].keys():
-        before, after = items.get((old, name)), items.get((new, name))
-        if before == after:
-            changed = changes(states[old][name], states[new][name])
-            if changed:
-                expected[before] = ["update", changed]
-            continue
-        # The record was deleted and added again, so it is another item now.
-        if before:
-            expected[before] = ["delete", changes(states[old][name], None)]
-        if after:
-            expected[after] = ["add", changes(None, states[new][name])]
+        before, after = states[old].get(name), states[new].get(name)
+        changed = changes(before, after)
+        if changed:
+            operation = "add" if before is None else "delete" if after is None else "update"
+            expected[records_by_key[name]["item"]] = [operation, changed]
     found = {
         line["entity"]: [line["operation"], attributes(line["changes"])]
         for line in lines("diff", str(old), str(new))
@@ -171,7 +166,9 @@ for old, new in pairs:
     compared["diff"] += len(found)
 
 for point in random.sample(range(1, newest + 1), min(5, newest)) + [newest]:
-    expected = sorted(life["item"] for life in lives if life["end"] and life["end"] <= point)
+    expected = sorted(
+        record["item"] for record in everything if record["events"][0][0] <= point and record["key"] not in states[point]
+    )
     found = [line["entity"] for line in lines("find", "--deleted", "--at", str(point)) if line["entity"].startswith("item:")]
     note("deleted by %d" % point, sorted(found), expected)
     compared["deleted"] += len(found)
