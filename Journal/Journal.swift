@@ -58,7 +58,7 @@ public final class Journal<State: EventSourced>: Sendable {
   let folder: JournalFolder
   let log: any EntryLog
   let published: Published<State>
-  let chain: LayerChain<State>
+  let chain: LayerChain
   /// The large entries that histories of entities have read.
   let recentEntries = RecentEntries()
   /// How many events opening replayed.
@@ -106,7 +106,7 @@ public final class Journal<State: EventSourced>: Sendable {
     }
     let keeper = LayerKeeper(
       folder, format: format, chain: chain, reserve: log.limits.spareByteCount, options: options,
-      version: recovery.replayed.version, eventCount: recovery.replayed.eventCount)
+      published: published, eventCount: recovery.replayed.eventCount)
     // If layers were missing, opening may have replayed many events: freeze them into one layer.
     var tally = recovery.replayed.tally
     // The keeper knows how many events there are.
@@ -118,10 +118,8 @@ public final class Journal<State: EventSourced>: Sendable {
       lastWrite: { [folder] in folder.lastWrite }, published: published, keeper: keeper, options: options)
     self.keeper = keeper
     self.committer = committer
-    // Not weak: each commit retains the committer, which takes longer after a weak reference to it was made.
-    keeper.whenIdle.withLock { $0 = { committer.freezeRest() } }
-    keeper.note(version, eventCount: 0)
-    keeper.mergeEarlierLayers()
+    keeper.store(version, eventCount: 0, freezing: committer.freezeRest)
+    keeper.mergeEarlierLayers(freezing: committer.freezeRest)
   }
 
   // Deinitializing a journal closes it. Everything acknowledged is durable already.
@@ -244,8 +242,7 @@ public final class Journal<State: EventSourced>: Sendable {
     var failure: (any Error)?
     keeper?.close()
     do { try committer?.close() } catch { failure = error }
-    if !removesFolder { keeper?.writeOverdueLayers() }
-    keeper?.whenIdle.withLock { $0 = nil }
+    if !removesFolder, let committer { keeper?.writeOverdueLayers(freezing: committer.freezeRest) }
     blobs.close()
     chain.close()
     do { try log.close() } catch { failure = failure ?? error }

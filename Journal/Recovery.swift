@@ -12,7 +12,7 @@ struct Recovery<State: EventSourced> {
   let lock: FolderLock?
   let log: any EntryLog
   let blobs: BlobStore
-  let chain: LayerChain<State>
+  let chain: LayerChain
   let replayed: Replayed<State>
   /// What is missing from a journal that was opened up to its damage.
   let damage: JournalError?
@@ -81,7 +81,7 @@ struct Recovery<State: EventSourced> {
         "history was pruned, and its base is missing; restore the file from a backup",
         path: folder.base, cause: error)
     }
-    let chain = LayerChain<State>(folder, format: format, log: log, options: options)
+    let chain = LayerChain(folder, format: format, State.self, log: log, options: options)
     var mark: LogMark?
     do throws(JournalError) {
       mark = try log.acknowledged()
@@ -154,7 +154,7 @@ struct Recovery<State: EventSourced> {
     let source = try SalvageSource(url, options.logStorage, readHook: options.readHook)
     let log = try SalvagedLog(source, State.self)
     format = log.foundFormat
-    chain = LayerChain<State>(folder, format: format, log: log, options: options)
+    chain = LayerChain(folder, format: format, State.self, log: log, options: options)
     do throws(JournalError) {
       replayed = try Self.replay(log, chain, folder, format, nil, isInUse: false)
     } catch {
@@ -171,7 +171,7 @@ struct Recovery<State: EventSourced> {
   }
 
   private static func replay(
-    _ log: any EntryLog, _ chain: LayerChain<State>, _ folder: JournalFolder, _ format: JournalFormat,
+    _ log: any EntryLog, _ chain: LayerChain, _ folder: JournalFolder, _ format: JournalFormat,
     _ mark: LogMark?, isInUse: Bool, makesState: Bool = true, momentLimit: Int = 0
   ) throws(JournalError) -> Replayed<State> {
     let newest = try log.newestRevision()

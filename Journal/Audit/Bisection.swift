@@ -68,7 +68,7 @@ extension Journal {
   private func version(at revision: Revision, from known: ReplayStart<State>) throws -> Version<State> {
     let newest = version
     if revision == newest.revision { return newest }
-    let base = chain.start(atOrBefore: revision)
+    let base: ReplayStart<State> = chain.start(atOrBefore: revision)
     let nearest = known.revision > base.revision && known.revision <= revision ? known : base
     return try replayed(through: revision, from: nearest).version
   }

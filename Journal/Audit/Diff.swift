@@ -57,7 +57,7 @@ extension Journal {
   ) throws -> (_ entity: EntityKey, _ event: Revision) throws -> EntityRecord? {
     let count = touched.values.count { $0.previous > 0 }
     if count >= 64 {
-      let base = chain.start(atOrBefore: revision)
+      let base: ReplayStart<State> = chain.start(atOrBefore: revision)
       // An estimate, not measured: looking up one entity takes as long as replaying ten entries.
       if (revision - base.revision) / 10 <= count {
         let state = try replayed(through: revision, from: base).version.state

@@ -254,7 +254,7 @@ extension Journal {
     of entity: EntityKey, atCheckpointAfter revision: Revision
   ) throws(JournalError) -> Revision? {
     guard let checkpoint = chain.checkpoint(atOrAfter: revision) else { return nil }
-    let start = chain.start(atOrBefore: checkpoint)
+    let start: ReplayStart<State> = chain.start(atOrBefore: checkpoint)
     guard start.revision == checkpoint else { return nil }
     let newest = start.state.revision(of: entity)
     try chain.faults.check()

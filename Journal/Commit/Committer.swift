@@ -246,7 +246,7 @@ final class Committer<State: EventSourced>: Sendable {
         let frozen = keeper.freezeRest(of: accepted.version)
       else { return }
       accepted.version = frozen
-      keeper.note(frozen, eventCount: 0)
+      keeper.store(frozen, eventCount: 0, freezing: freezeRest)
       published.publish(frozen)
     }
   }
@@ -532,7 +532,7 @@ final class Committer<State: EventSourced>: Sendable {
       try log.append(work.entries, after: first.revision - 1)
     }
     // The commits of a node do not wait for this drive.
-    if node == nil { keeper.pace.noteCommit() }
+    if node == nil { keeper.rateLimiter.noteCommit() }
     let duration = clock.now - start
     if duration > Self.slowAppend {
       options.note(
@@ -556,7 +556,7 @@ final class Committer<State: EventSourced>: Sendable {
   /// Shows readers a version that is durable.
   private func publish(_ version: Version<State>, eventCount: Int) {
     // The keeper first, because versions of other nodes may follow as soon as it is published.
-    keeper.note(version, eventCount: eventCount)
+    keeper.store(version, eventCount: eventCount, freezing: freezeRest)
     published.publish(version)
   }
 

@@ -18,7 +18,7 @@ struct SalvageSource: Sendable {
   /// The newest entry of a backup, from its receipt; nil without a readable receipt.
   let receiptRevision: Revision?
   /// The newest entry that a layer or snapshot includes, which is only written after the entry is durable; nil if none
-  /// has a readable record.
+  /// has a readable footer.
   let recordedRevision: Revision?
   let images: Folder?
   /// The remains of the log.
@@ -93,8 +93,8 @@ struct SalvageSource: Sendable {
   }
 
   private static func recordedRevision(in folder: JournalFolder) -> Revision? {
-    let records = LayerFooters(folder: folder)
-    return (try? records.names())?.last { (try? records.record($0))?.footer != nil }?.to
+    let footers = LayerFooters(folder: folder)
+    return (try? footers.names())?.last { (try? footers.footer($0))?.footer != nil }?.to
   }
 
   /// Keeps writers out, because they move entries from one file to another.

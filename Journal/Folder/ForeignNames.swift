@@ -33,7 +33,7 @@ extension JournalFolder {
       case .entries: return storage.isFile(name) || name == HistoryBase.fileName ? .file : nil
       case .images: return BlobNames.isDigest(name) || BlobNames.isUnfinished(name) ? .file : nil
       case .snapshots:
-        return (LayerName(fileName: finished) ?? LayerName(recordName: finished)) == nil ? nil : .file
+        return (LayerName(fileName: finished) ?? LayerName(footerName: finished)) == nil ? nil : .file
       }
     }
 

@@ -1,7 +1,6 @@
 import Foundation
 import KeyedArchiving
 import Locks
-import Synchronization
 
 /// The changes between two revisions: in memory until the file is written, then in the file; if the file can't be read,
 /// rebuilt from the log. The contents are always the same. All states above it share it.
@@ -14,24 +13,13 @@ final class Layer: Sendable {
   let name: LayerName
   let start: LayerCheckpoint
   let top: LayerCheckpoint
-  /// The entries whose changes it has, as people read it.
-  var revisions: String { "\(start.revision + 1) to \(top.revision)" }
   /// The digest of its newest entry.
   let entryDigest: ContentDigest
-  /// What it adds to the backlog as long as there is no file.
-  let backlog: Backlog
   private let faults: ReadFaults
   private let rebuild: Rebuild
-
   private let current: Lock<Current>
-  private let hasFile: Atomic<Bool>
-  private let wasWithdrawn = Atomic<Bool>(false)
-  /// The footer of the file, once it is written.
-  private let knownFooter: Lock<LayerFooter?>
   /// Held while the contents are rebuilt, so that it happens once for all readers.
   private let rebuilding = NSLock()
-  /// When rebuilding last failed. It is not retried at once, because each reader would take as long as the first.
-  private let failedAt = Lock<ContinuousClock.Instant?>(nil)
 
   private static let retryInterval = Duration.seconds(1)
 
@@ -40,30 +28,30 @@ final class Layer: Sendable {
     var contents: any LayerContents
     /// The states at its checkpoints, from which the file is written; empty once there is one.
     var moments: [LayerMoment] = []
+    /// Of its file, once that is written.
+    var footer: LayerFooter?
     /// The declared indexes that its file has.
     var indexes: [IndexDefinition] = []
     var isRebuilt = false
+    var isWithdrawn = false
+    /// When rebuilding last failed. It is not retried at once, because each reader would take as long as the first.
+    var failedAt: ContinuousClock.Instant?
   }
 
   /// A layer in memory.
-  /// - Parameters:
-  ///   - moments: the changes of its states above `start`, in the order of time, at least one.
-  ///   - backlog: how much they are.
+  /// - Parameter moments: the changes of its earlier states above `start`, in the order of time.
   init(
-    _ moments: [LayerMoment], top: LayerMoment, _ backlog: Backlog, from start: LayerCheckpoint,
-    entryDigest: ContentDigest, faults: ReadFaults, rebuild: @escaping Rebuild
+    _ moments: [LayerMoment], top: LayerMoment, from start: LayerCheckpoint, entryDigest: ContentDigest,
+    faults: ReadFaults, rebuild: @escaping Rebuild
   ) {
     name = LayerName(from: start.revision, to: top.checkpoint.revision)
     self.start = start
     self.top = top.checkpoint
     self.entryDigest = entryDigest
-    self.backlog = backlog
     self.faults = faults
     self.rebuild = rebuild
     let contents = Memtable(top.parts, at: top.checkpoint, after: start)
     current = Lock(Current(contents: contents, moments: moments + [top]))
-    hasFile = Atomic(false)
-    knownFooter = Lock(nil)
   }
 
   /// A layer in a file.
@@ -75,28 +63,27 @@ final class Layer: Sendable {
     start = footer.start
     top = footer.top
     entryDigest = footer.entryDigest
-    backlog = Backlog()
     self.faults = faults
     self.rebuild = rebuild
-    current = Lock(Current(contents: file, indexes: file.definitions))
-    hasFile = Atomic(true)
-    knownFooter = Lock(footer)
+    current = Lock(Current(contents: file, footer: footer, indexes: file.definitions))
   }
 
+  /// The entries whose changes it has, as people read it.
+  var revisions: String { "\(start.revision + 1) to \(top.revision)" }
   /// Where its states can be opened; without a file, only at its top.
   var checkpoints: [LayerCheckpoint] { footer?.checkpoints ?? [top] }
   var eventCount: Int { top.eventCount - start.eventCount }
   /// Whether it is a requested snapshot: a whole state.
   var isWhole: Bool { name.from == nil }
   /// The footer of its file; nil as long as there is none.
-  var footer: LayerFooter? { knownFooter.withLock { $0 } }
-  /// Whether it is in memory and has no file yet. Called in each commit.
-  var isPending: Bool { !hasFile.load(ordering: .acquiring) }
-  /// Whether the file failed and its contents were rebuilt in memory. The keeper then writes the file again.
-  var isRebuilt: Bool { current.withLock { $0.isRebuilt } }
-
+  var footer: LayerFooter? { current.withLock { $0.footer } }
   /// The declared indexes that its file has.
   var indexes: [IndexDefinition] { current.withLock { $0.indexes } }
+  /// Whether the file failed and its contents were rebuilt in memory. The keeper then writes the file again.
+  var isRebuilt: Bool { current.withLock { $0.isRebuilt } }
+  /// Whether its entries were withdrawn, so that other entries may have its revisions.
+  var isWithdrawn: Bool { current.withLock { $0.isWithdrawn } }
+  func withdraw() { current.withLock { $0.isWithdrawn = true } }
 
   /// The newest checkpoint at or before a revision.
   func checkpoint(atOrBefore revision: Revision) -> LayerCheckpoint? {
@@ -115,19 +102,22 @@ final class Layer: Sendable {
 
   /// Reads from the file from now on, and frees the memory.
   func use(_ written: LayerFile, _ footer: LayerFooter) {
-    // In this order, because only the file has the states at all of its checkpoints.
-    replace { _ in Current(contents: written, indexes: written.definitions) }
-    hasFile.store(true, ordering: .releasing)
-    knownFooter.withLock { $0 = footer }
+    replace { current in
+      current.moments = []
+      current.footer = footer
+      current.indexes = written.definitions
+      return written
+    }
   }
 
   /// - Parameter change: returns what readers use next; nil to change nothing.
-  private func replace(_ change: (Current) -> Current?) {
+  private func replace(_ change: (inout Current) -> (any LayerContents)?) {
     // What is replaced is released without the lock, because it may take much memory.
-    _ = current.withLock { current -> Current? in
-      guard let next = change(current) else { return nil }
-      defer { current = next }
-      return current
+    _ = current.withLock { current -> (any LayerContents, [LayerMoment])? in
+      let moments = current.moments
+      guard let contents = change(&current) else { return nil }
+      defer { current.contents = contents }
+      return (current.contents, moments)
     }
   }
 
@@ -144,47 +134,44 @@ final class Layer: Sendable {
     return (sources, moments.map(\.checkpoint))
   }
 
-  /// Whether its entries were withdrawn, so that other entries may have its revisions.
-  var isWithdrawn: Bool { wasWithdrawn.load(ordering: .acquiring) }
-  func withdraw() { wasWithdrawn.store(true, ordering: .releasing) }
-
   // MARK: Reading
 
   var contents: any LayerContents { current.withLock { $0.contents } }
 
-  /// The result of `body`; nil, and noted as a fault, if neither the file nor the log can be read.
+  /// The result of `body`; nil, and a read failure, if neither the file nor the log can be read.
   func read<Result>(_ body: (any LayerContents) throws(ArchiveError) -> Result) -> Result? {
     let contents = contents
     do throws(ArchiveError) { return try body(contents) } catch {
       guard let replacement = replacement(of: contents, because: error) else { return nil }
       do throws(ArchiveError) { return try body(replacement) } catch {
-        faults.note(JournalError(.io, "a rebuilt layer can't be read: \(error.message)"))
+        faults.fail(JournalError(.io, "a rebuilt layer can't be read: \(error.message)"))
         return nil
       }
     }
   }
 
   /// The replacement of contents that failed; nil if there is none.
-  /// - Parameter isForAnswer: whether the answer of a state needs it. Then it is noted as a fault if there is none.
+  /// - Parameter isForAnswer: whether the answer of a state needs it. Then it is a read failure if there is none.
   func replacement(
     of failed: any LayerContents, because error: ArchiveError, isForAnswer: Bool = true
   ) -> (any LayerContents)? {
     rebuilding.lock()
     defer { rebuilding.unlock() }
-    let (known, isRebuilt) = current.withLock { ($0.contents, $0.isRebuilt) }
+    let (known, isRebuilt, failedAt) = current.withLock { ($0.contents, $0.isRebuilt, $0.failedAt) }
     if isRebuilt { return known === failed ? nil : known }
-    if let failedAt = failedAt.withLock({ $0 }), failedAt.duration(to: .now) < Self.retryInterval {
-      return nil
-    }
-    faults.found(error, in: self)
+    if let failedAt, failedAt.duration(to: .now) < Self.retryInterval { return nil }
+    faults.report(error, in: self)
     do throws(JournalError) {
       let rebuilt = try rebuild(self)
-      replace { Current(contents: rebuilt, indexes: $0.indexes, isRebuilt: true) }
+      replace { current in
+        current.isRebuilt = true
+        return rebuilt
+      }
       return rebuilt
     } catch {
       if isForAnswer {
-        failedAt.withLock { $0 = .now }
-        faults.note(error)
+        current.withLock { $0.failedAt = .now }
+        faults.fail(error)
       }
       return nil
     }
@@ -201,10 +188,34 @@ final class Layer: Sendable {
     guard let file = contents as? LayerFile, let reopened = try? file.reopened(), reopened !== file else {
       return
     }
-    replace { current in
-      guard current.contents === file else { return nil }
-      return Current(contents: reopened, indexes: current.indexes)
-    }
+    replace { $0.contents === file ? reopened : nil }
     file.retire()
+  }
+
+  /// Reads the whole layer from its file, and has it rebuilt if that fails. If it can't be rebuilt either, it is left to
+  /// readers: they may never need what can't be read, and the fault may pass.
+  func readWhole(_ shape: StateShape?, isCancelled: () -> Bool) {
+    let contents = contents
+    do throws(ArchiveError) {
+      let source = try contents.sequential()
+      for kind in top.tables.indices {
+        let next = try source.versions(kind)
+        let row = source.rows(kind)
+        while let version = try next() {
+          if isCancelled() { return }
+          _ = try row(version)
+        }
+      }
+      for index in shape?.indexes.indices ?? 0..<0 {
+        let next = try source.lines(index)
+        while try next() != nil {}
+      }
+      for definition in indexes {
+        let lines = try source.knownOrScannedLines(definition)
+        for position in 0..<lines.count { _ = try lines.line(at: position) }
+      }
+    } catch {
+      _ = replacement(of: contents, because: error, isForAnswer: false)
+    }
   }
 }

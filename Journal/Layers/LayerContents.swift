@@ -80,11 +80,15 @@ protocol LayerContents: LayerSource, AnyObject, Sendable {
   ) throws(ArchiveError) -> LineCursor
   /// Whether a query can use a declared index. A layer in memory is small, and makes any index on demand.
   func hasIndex(_ definition: IndexDefinition) -> Bool
+  /// The contents for one thread that reads them from the start to the end, as a merge does.
+  /// - Throws: ``ArchiveError`` if the start or the end of the file can't be read.
+  func sequential() throws(ArchiveError) -> any LayerSource
   /// Whether a long read should continue with the layer's current contents, which are the same, so that the memory of
   /// these is freed.
   var isRetired: Bool { get }
 }
 
 extension LayerContents {
+  func sequential() throws(ArchiveError) -> any LayerSource { self }
   var isRetired: Bool { false }
 }

@@ -15,11 +15,17 @@ final class LayerFile: LayerContents {
   private let revision: Revision
   private let shape: StateShape
   private let hasBeenRetired = Atomic<Bool>(false)
+  /// The most bytes of pages in memory, for one thread that reads from the start to the end; nil for readers that share
+  /// the file.
+  private let pageLimit: Int?
 
   /// - Parameters:
   ///   - revision: the newest revision of the layer.
   ///   - shape: the shape of the model's states.
-  init(_ bytes: ArchiveBytes, revision: Revision, shape: StateShape) throws(ArchiveError) {
+  init(
+    _ bytes: ArchiveBytes, revision: Revision, shape: StateShape, pageLimit: Int? = nil
+  ) throws(ArchiveError) {
+    self.pageLimit = pageLimit
     typealias Root = LayerLayout.Root
     // An XML archive would have to be read as a whole.
     guard try DataFormat(of: bytes) == .binaryPropertyList else { throw LayerReader.foreign(at: 0) }
@@ -143,16 +149,27 @@ final class LayerFile: LayerContents {
 
   /// The same file without its pages, which are read again. Itself if it is in memory, or if the system lacks the
   /// resources, because that is no fault of the file.
-  func reopened() throws(ArchiveError) -> LayerFile {
+  /// - Parameter pageLimit: the most bytes of pages in memory, if one thread reads it from the start to the end, as a
+  ///   merge does. An archive refers back to up to 1,024 shared texts (``ShortTexts``), each of which can be in another
+  ///   page.
+  func reopened(pageLimit: Int? = nil) throws(ArchiveError) -> LayerFile {
     guard let reopened = try? bytes.reopened(), reopened !== bytes else { return self }
-    return try LayerFile(reopened, revision: revision, shape: shape)
+    return try LayerFile(reopened, revision: revision, shape: shape, pageLimit: pageLimit)
   }
+
+  /// Opens the file once more: the pages of this one are kept for readers.
+  func sequential() throws(ArchiveError) -> any LayerSource { try reopened(pageLimit: 8 << 20) }
 
   /// How many bytes of its pages are in memory; 0 if all of it is.
   var pageByteCount: Int { bytes.pageByteCount }
+  /// How many of its bytes are in memory.
+  var loadedByteCount: Int { bytes.loadedByteCount }
 
-  /// Frees the memory of its pages. Unsafe unless no other thread reads.
-  @unsafe func unload() { unsafe bytes.unload() }
+  /// Called between reads of a sequential reader.
+  fileprivate func freePages() {
+    // Safe because no other thread has the file, and nothing that was read refers to pages.
+    if let pageLimit, pageByteCount > pageLimit { unsafe bytes.unload() }
+  }
 
   var isRetired: Bool { hasBeenRetired.load(ordering: .relaxed) }
   /// Called when the layer uses the same file, opened once more.
@@ -164,22 +181,35 @@ final class LayerFile: LayerContents {
   func hasIndex(_ definition: IndexDefinition) -> Bool { definitions.contains(definition) }
 
   func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? {
-    valueIndexes.first { $0.definition == definition }?.lines
+    guard let lines = valueIndexes.first(where: { $0.definition == definition })?.lines else { return nil }
+    return pageLimit == nil ? lines : SequentialLines(lines: lines, file: self)
   }
 
   // MARK: Writing
 
   func versions(_ kind: Int) throws(ArchiveError) -> VersionCursor {
-    try tables[kind].cursor(from: 0, asOf: nil)
+    let next = try tables[kind].cursor(from: 0, asOf: nil)
+    return { () throws(ArchiveError) in
+      self.freePages()
+      return try next()
+    }
   }
 
-  func rows(_ kind: Int) -> RowReader { tables[kind].rows() }
+  func rows(_ kind: Int) -> RowReader {
+    let read = tables[kind].rows()
+    guard pageLimit != nil else { return read }
+    return { (version) throws(ArchiveError) in
+      self.freePages()
+      return try read(version)
+    }
+  }
 
   func lines(_ index: Int) throws(ArchiveError) -> LineCursor {
     var position = 0
     let list = indexes[index]
     return { () throws(ArchiveError) in
       guard position < list.count else { return nil }
+      self.freePages()
       position += 1
       return try self.line(list, at: position - 1)
     }
@@ -218,13 +248,18 @@ final class LayerFile: LayerContents {
   ) throws(ArchiveError) -> LineCursor {
     let list = indexes[index]
     var position = try list.position(of: (key.words.0, key.words.1, 0))
+    var ahead: LineVersion?
     return { () throws(ArchiveError) in
+      var newest: LineVersion?
       while position < list.count {
-        let (newest, end) = try list.newest(at: position, notAfter: Self.time(behind: revision) - 1)
-        position = end
-        if let newest { return try self.line(list, at: newest) }
+        let line = if let ahead { ahead } else { try self.line(list, at: position) }
+        ahead = line
+        if let newest, newest.key != line.key { break }
+        ahead = nil
+        position += 1
+        if line.revision <= revision { newest = line }
       }
-      return nil
+      return newest
     }
   }
 
@@ -240,6 +275,19 @@ final class LayerFile: LayerContents {
     return LineVersion(
       key: IndexKey(group: Int(truncatingIfNeeded: row.0), member: Int(truncatingIfNeeded: row.1)),
       revision: Int(revision), isThere: row.2 & 1 == 1)
+  }
+}
+
+/// The lines of a declared index, for a sequential reader.
+private struct SequentialLines: LayerValueLines {
+  let lines: any LayerValueLines
+  let file: LayerFile
+
+  var count: Int { lines.count }
+
+  func line(at position: Int) throws(ArchiveError) -> LayerValueLine {
+    file.freePages()
+    return try lines.line(at: position)
   }
 }
 

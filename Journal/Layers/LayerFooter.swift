@@ -1,63 +1,4 @@
 import CBOR
-import Files
-
-/// The file of a footer, next to that of the layer or snapshot.
-struct FooterFile: Sendable, Equatable {
-  let name: LayerName
-  /// The footer; nil if it can't be read, and then the layer or snapshot is not used.
-  let footer: LayerFooter?
-  /// Why the record can't be read, and where it is.
-  private let reason: String
-  private let path: String?
-
-  init(_ name: LayerName, _ footer: LayerFooter) {
-    self.name = name
-    self.footer = footer
-    reason = ""
-    path = nil
-  }
-
-  private init(unreadable name: LayerName, because reason: String, path: String) {
-    self.name = name
-    footer = nil
-    self.reason = reason
-    self.path = path
-  }
-
-  /// Reads the file of a record.
-  /// - Throws: ``JournalError`` if it is missing or temporarily unreadable. A damaged one has no footer.
-  init(_ name: LayerName, in folder: Folder) throws(JournalError) {
-    let path = folder.path(of: name.recordName)
-    let bytes: [UInt8]
-    do throws(JournalError) {
-      bytes = try folder.file(name.recordName, .reading).contents(limit: Self.byteLimit)
-    } catch {
-      guard error.code == .damaged else { throw error }
-      self.init(unreadable: name, because: error.message, path: path)
-      return
-    }
-    do throws(CBORError) {
-      let footer = try LayerFooter(encoded: bytes)
-      guard footer.top.revision == name.to, footer.start.revision == name.from ?? 0 else {
-        self.init(unreadable: name, because: "it is that of another file", path: path)
-        return
-      }
-      self.init(name, footer)
-    } catch {
-      self.init(unreadable: name, because: "\(error)", path: path)
-    }
-  }
-
-  /// No record is larger: this is enough for a layer of 1 TiB.
-  private static let byteLimit = 1 << 30 + 1 << 20
-
-  /// The problem of the record itself, nil if there is none.
-  var problem: JournalError? {
-    guard footer == nil else { return nil }
-    return JournalError(
-      .damaged, "the record of the \(name.noun) can't be read: \(reason)", revision: name.to, path: path)
-  }
-}
 
 /// Facts about a layer or snapshot, the checksums of its file, and its checkpoints.
 struct LayerFooter: Sendable, Equatable {
@@ -85,20 +26,26 @@ struct LayerFooter: Sendable, Equatable {
 
   var top: LayerCheckpoint { checkpoints.last ?? start }
 
-  /// How many pages a file of that size has; the last may be shorter.
+  /// Where a page is in the file; the last may be shorter.
+  func range(ofPage index: Int) -> Range<Int> {
+    let start = index * Self.pageByteCount
+    return start..<min(start + Self.pageByteCount, byteCount)
+  }
+
+  /// How many pages a file of that size has.
   static func pageCount(of byteCount: Int) -> Int {
     byteCount / pageByteCount + (byteCount % pageByteCount == 0 ? 0 : 1)
   }
 }
 
-// Documentation/Format.md, "The record of a layer".
+// Documentation/Format.md, "The footer of a layer".
 extension LayerFooter {
   private static let version: UInt64 = 4
   private static let checksumByteCount = 4
   /// Keeps sums of counts from overflowing; no valid count comes near this limit.
   private static let countLimit = 1 << 56
 
-  /// The bytes of a record's file: an item of CBOR and its checksum.
+  /// The bytes of its file: an item of CBOR and its checksum.
   func encoded() -> [UInt8] {
     var writer = CBORWriter(reserving: 256 + 4 * pageChecksums.count + 64 * checkpoints.count)
     writer.appendArrayHead(count: 10)
@@ -125,8 +72,8 @@ extension LayerFooter {
     return bytes
   }
 
-  /// Reads the bytes of a record's file.
-  fileprivate init(encoded bytes: [UInt8]) throws(CBORError) {
+  /// Reads the bytes of its file.
+  init(encoded bytes: [UInt8]) throws(CBORError) {
     let count = bytes.count - Self.checksumByteCount
     guard count > 0, bytes[count...].elementsEqual(Self.checksum(of: bytes[..<count])) else {
       throw CBORError(.unexpectedItem, at: 0)

@@ -1,18 +1,18 @@
 import Files
 
-/// The records of all layers and snapshots of a journal.
+/// The footers of all layers and snapshots of a journal.
 struct LayerFooters: Sendable {
   let folder: JournalFolder
 
-  /// The names of all records, oldest first.
+  /// The names of all footers, oldest first.
   func names() throws(JournalError) -> [LayerName] {
     guard let snapshots = try folder.openSnapshots() else { return [] }
-    return try snapshots.names().compactMap(LayerName.init(recordName:)).sorted()
+    return try snapshots.names().compactMap(LayerName.init(footerName:)).sorted()
   }
 
-  /// The record of that name, nil if there is none.
+  /// The footer of that name, nil if there is none.
   /// - Throws: ``JournalError`` if it is temporarily unreadable. A damaged one is returned without a footer.
-  func record(_ name: LayerName) throws(JournalError) -> FooterFile? {
+  func footer(_ name: LayerName) throws(JournalError) -> FooterFile? {
     guard let snapshots = try folder.openSnapshots() else { return nil }
     do throws(JournalError) {
       return try FooterFile(name, in: snapshots)
@@ -22,28 +22,77 @@ struct LayerFooters: Sendable {
     }
   }
 
-  /// All records, oldest first.
+  /// All footers, oldest first.
   func all() throws(JournalError) -> [FooterFile] {
-    var records: [FooterFile] = []
+    var footers: [FooterFile] = []
     for name in try names() {
-      if let record = try record(name) { records.append(record) }
+      if let footer = try footer(name) { footers.append(footer) }
     }
-    return records
+    return footers
   }
 
-  /// Writes a record durably; its file must be durable already.
+  /// Writes a footer durably; its file must be durable already.
   func write(_ name: LayerName, _ footer: LayerFooter) throws(JournalError) {
     let snapshots = try folder.makeSnapshots()
-    try snapshots.write(name.recordName, footer.encoded())
+    try snapshots.write(name.footerName, footer.encoded())
     try snapshots.flush()
   }
 
-  /// Removes records and their files.
+  /// Removes footers and their files.
   func remove(_ names: [LayerName]) throws(JournalError) {
     guard !names.isEmpty, let snapshots = try folder.openSnapshots() else { return }
-    for name in names { try snapshots.removeFile(name.recordName) }
-    // Otherwise a power loss could leave a record without its file.
+    for name in names { try snapshots.removeFile(name.footerName) }
+    // Otherwise a power loss could leave a footer without its file.
     try snapshots.flush()
     for name in names { try snapshots.removeFile(name.fileName) }
+  }
+}
+
+/// The file of a footer, next to that of the layer or snapshot.
+struct FooterFile: Sendable, Equatable {
+  let name: LayerName
+  /// Nil if it can't be read; then the layer or snapshot is not used.
+  let footer: LayerFooter?
+  /// Why it can't be read; nil if it can.
+  let problem: JournalError?
+
+  init(_ name: LayerName, _ footer: LayerFooter) {
+    self.name = name
+    self.footer = footer
+    problem = nil
+  }
+
+  /// Reads the file.
+  /// - Throws: ``JournalError`` if it is missing or temporarily unreadable. A damaged one has no footer.
+  init(_ name: LayerName, in folder: Folder) throws(JournalError) {
+    self.name = name
+    func problem(_ reason: String) -> JournalError {
+      JournalError(
+        .damaged, "the footer of the \(name.noun) can't be read: \(reason)", revision: name.to,
+        path: folder.path(of: name.footerName))
+    }
+    do throws(JournalError) {
+      let bytes = try folder.file(name.footerName, .reading).contents(limit: Self.byteLimit)
+      guard let footer = try? LayerFooter(encoded: bytes) else {
+        throw JournalError(.damaged, "it is altered")
+      }
+      guard footer.top.revision == name.to, footer.start.revision == name.from ?? 0 else {
+        throw JournalError(.damaged, "it is that of another file")
+      }
+      self.footer = footer
+      self.problem = nil
+    } catch {
+      guard error.code == .damaged else { throw error }
+      footer = nil
+      self.problem = problem(error.message)
+    }
+  }
+
+  /// No footer is larger: this is enough for a layer of 1 TiB.
+  private static let byteLimit = 1 << 30 + 1 << 20
+
+  static func == (left: FooterFile, right: FooterFile) -> Bool {
+    left.name == right.name && left.footer == right.footer
+      && left.problem?.description == right.problem?.description
   }
 }

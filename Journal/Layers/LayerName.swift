@@ -13,7 +13,7 @@ struct LayerName: Hashable, Sendable, Comparable {
   var noun: String { from == nil ? "snapshot" : "layer" }
 
   private static let fileSuffix = ".plist"
-  private static let recordSuffix = ".record"
+  private static let footerSuffix = ".record"
 
   private var text: String {
     let to = Self.digits(to)
@@ -21,12 +21,12 @@ struct LayerName: Hashable, Sendable, Comparable {
   }
 
   var fileName: String { text + Self.fileSuffix }
-  var recordName: String { text + Self.recordSuffix }
+  var footerName: String { text + Self.footerSuffix }
 
   /// The name of the file of a snapshot or layer, nil for any other file.
   init?(fileName: String) { self.init(fileName, Self.fileSuffix) }
-  /// The name of the record of a snapshot or layer, nil for any other file.
-  init?(recordName: String) { self.init(recordName, Self.recordSuffix) }
+  /// The name of the footer of a snapshot or layer, nil for any other file.
+  init?(footerName: String) { self.init(footerName, Self.footerSuffix) }
 
   init(from: Revision?, to: Revision) {
     self.from = from

@@ -23,10 +23,10 @@ public struct LayerPolicy: Hashable, Sendable {
   package var additionsPerEvent = 8
   /// How many bytes of events, or of changed records, make a layer due even after fewer events.
   package var byteCount = 16 << 20
-  /// The most events that are in no file of a layer; beyond that, commits wait. Additions count less.
+  /// The most events that are in no file of a layer; beyond that, commits stall. Additions count less.
   package var backlogCount = 65_536
   /// How many seconds a commit waits at most. A slow drive must not stop commits for longer.
-  package var patience = 10
+  package var stallTimeout = 10
   /// How many bytes of changed records may be added to those of layers that wait for their files; beyond that, commits
   /// wait.
   package var backlogByteCount = 64 << 20

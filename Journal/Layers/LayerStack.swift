@@ -85,53 +85,44 @@ private final class StackedEntities: EntityBase {
 
   func row(_ number: Int) -> EntityRow? {
     if let row = latestRow(number) { return row }
-    for layer in stack.layers {
-      guard let found = row(number, layer) else { return nil }
-      if !found.isKnown { continue }
-      if let row = found.row, row.record.bytes.count <= Self.latestByteLimit, failure == nil {
-        latest.withLock { $0 = (number, row) }
-      }
-      return found.row
+    let found: EntityRow?? = newest(number) { (contents, version) throws(ArchiveError) in
+      try contents.row(kind, version)
     }
-    return nil
+    guard let row = found ?? nil else { return nil }
+    if row.record.bytes.count <= Self.latestByteLimit, failure == nil {
+      latest.withLock { $0 = (number, row) }
+    }
+    return row
   }
 
   private func latestRow(_ number: Int) -> EntityRow? {
     latest.withLock { $0?.number == number ? $0?.row : nil }
   }
 
-  /// - Returns: nil if the layer can't be read.
-  private func row(_ number: Int, _ layer: Layer) -> (isKnown: Bool, row: EntityRow?)? {
-    layer.read { (contents) throws(ArchiveError) in
-      guard let version = try contents.version(kind, number, asOf: revision) else { return (false, nil) }
-      return (true, try contents.row(kind, version))
+  /// What `body` returns for the newest version of an entity; nil if there is none, or if a layer can't be read.
+  private func newest<Value>(
+    _ number: Int, in layers: [Layer]? = nil,
+    _ body: (any LayerContents, EntityVersion) throws(ArchiveError) -> Value
+  ) -> Value? {
+    for layer in layers ?? stack.layers {
+      let found: Value?? = layer.read { (contents) throws(ArchiveError) in
+        guard let version = try contents.version(kind, number, asOf: revision) else { return nil }
+        return try body(contents, version)
+      }
+      // An older layer never answers instead of one that can't be read.
+      guard let found else { return nil }
+      if let found { return found }
     }
+    return nil
   }
 
   func revision(of number: Int) -> Revision {
-    if let row = latestRow(number) { return row.modified }
-    for layer in stack.layers {
-      let found: Revision?? = layer.read { (contents) throws(ArchiveError) in
-        try contents.version(kind, number, asOf: revision)?.revision
-      }
-      guard let found else { return 0 }
-      if let found { return found }
-    }
-    return 0
+    latestRow(number)?.modified ?? newest(number) { $1.revision } ?? 0
   }
 
   func isErased(_ number: Int) -> Bool {
     if erasedCount == 0 || latestRow(number) != nil { return false }
-    for layer in stack.layers {
-      let found: EntityVersion.Content?? = layer.read { (contents) throws(ArchiveError) in
-        try contents.version(kind, number, asOf: revision)?.content
-      }
-      guard let found else { return false }
-      guard let found else { continue }
-      if case .deleted(isErased: true) = found { return true }
-      return false
-    }
-    return false
+    return newest(number) { $1.isErased } ?? false
   }
 
   func rows(from number: Int) -> BaseIterator<Int, EntityRow> {
@@ -187,7 +178,9 @@ private final class StackedEntities: EntityBase {
     } catch {
       let layer = layer()
       _ = layer.replacement(of: contents(), because: error)
-      return row(version.number, layer)?.row
+      return newest(version.number, in: [layer]) { (contents, version) throws(ArchiveError) in
+        try contents.row(kind, version)
+      } ?? nil
     }
   }
 
@@ -430,25 +423,13 @@ private final class StackedValueLines: ValueLinesBase {
 
 // MARK: Merging several layers
 
-/// An element of layers: the version of an entity, or a line of an index.
-private protocol LayerElement {
-  associatedtype Key: Comparable & Sendable
-  /// Elements are in the order of their keys.
-  var key: Key { get }
-}
-
-extension EntityVersion: LayerElement {
-  fileprivate var key: Int { number }
-}
-
-extension LineVersion: LayerElement {}
-
 /// A line of a declared index, in the order of the iteration. Equal lines of overlapping layers are of the same version.
 private struct DirectedLine: LayerElement, Comparable {
   let line: LayerValueLine
   let isReversed: Bool
 
   var key: DirectedLine { self }
+  var revision: Revision { line.revision }
 
   static func < (left: DirectedLine, right: DirectedLine) -> Bool {
     left.isReversed ? right.line < left.line : left.line < right.line

@@ -93,39 +93,31 @@ struct LayerWriter: ~Copyable {
     typealias Root = LayerLayout.Root
     let shape = header.shape
     try archive.beginDictionary()
-    try archive.append(string: Root.about)
-    try archive.append(
-      string: (isWhole ? LayerLayout.aboutSnapshot : LayerLayout.aboutLayer)
+    try append(
+      Root.about,
+      (isWhole ? LayerLayout.aboutSnapshot : LayerLayout.aboutLayer)
         + (header.indexes.isEmpty ? "" : LayerLayout.aboutValueIndexes))
-    try archive.append(string: Root.format)
-    try archive.append(integer: Int64(isWhole ? LayerLayout.objectsVersion : LayerLayout.blocksVersion))
-    try archive.append(string: Root.journal)
-    try archive.append(string: header.journal.description)
-    try archive.append(string: Root.schema)
-    try archive.append(string: shape.schema)
-    try archive.append(string: Root.from)
-    try archive.append(integer: Int64(header.start.revision))
-    try archive.append(string: Root.revision)
-    try archive.append(integer: Int64(header.head.revision))
+    try append(Root.format, isWhole ? LayerLayout.objectsVersion : LayerLayout.blocksVersion)
+    try append(Root.journal, header.journal.description)
+    try append(Root.schema, shape.schema)
+    try append(Root.from, header.start.revision)
+    try append(Root.revision, header.head.revision)
     try archive.append(string: Root.date)
     try archive.append(date: header.head.date)
-    try archive.append(string: Root.digest)
-    try archive.append(string: header.head.digest.hex)
+    try append(Root.digest, header.head.digest.hex)
     try archive.append(string: Root.checkpoints)
     try archive.beginArray()
     for checkpoint in header.checkpoints { try archive.append(integer: Int64(checkpoint.revision)) }
     try archive.append(try archive.end())
     try archive.append(string: Root.kinds)
     try append(texts: shape.kinds)
-    try archive.append(string: Root.fields)
-    try appendDictionary(shape.kinds, shape.fieldNames) { writer, names throws in
+    try appendDictionary(Root.fields, shape.kinds, shape.fieldNames) { writer, names throws in
       try writer.append(texts: names)
     }
     let kept = header.checkpoints.map(\.revision)
     var tables: [WrittenTable] = []
-    try archive.append(string: Root.entities)
     if isWhole {
-      try appendDictionary(shape.kinds, shapes) { writer, shapes throws in
+      try appendDictionary(Root.entities, shape.kinds, shapes) { writer, shapes throws in
         var shapes = shapes
         let totals = header.top.tables[tables.count]
         writer.digest.begin(highest: totals.highest, count: totals.count)
@@ -133,35 +125,27 @@ struct LayerWriter: ~Copyable {
         writer.digest.end(deletions: table.deletions, erased: table.erased)
         tables.append(table)
       }
-      try archive.append(string: Root.versions)
-      try appendData(shape.kinds, tables.map(\.versions))
+      try appendData(Root.versions, shape.kinds, tables.map(\.versions))
     } else {
-      try appendDictionary(shape.kinds, Array(shape.kinds.indices)) { writer, kind throws in
+      try appendDictionary(Root.entities, shape.kinds, Array(shape.kinds.indices)) { writer, kind throws in
         tables.append(try writer.blocks(sources, kind, kept))
       }
-      try archive.append(string: Root.keys)
-      try appendDictionary(shape.kinds, tables.map(\.keyLists)) { writer, lists throws in
+      try appendDictionary(Root.keys, shape.kinds, tables.map(\.keyLists)) { writer, lists throws in
         try writer.append(lists)
       }
-      try archive.append(string: Root.blocks)
-      try appendData(shape.kinds, tables.map(\.blocks))
+      try appendData(Root.blocks, shape.kinds, tables.map(\.blocks))
     }
-    try archive.append(string: Root.deleted)
-    try appendData(shape.kinds, tables.map(\.deletions))
-    try archive.append(string: Root.erased)
-    try appendData(shape.kinds, tables.map(\.erased))
-    try archive.append(string: Root.highest)
-    try appendDictionary(shape.kinds, header.top.tables) { writer, totals throws in
+    try appendData(Root.deleted, shape.kinds, tables.map(\.deletions))
+    try appendData(Root.erased, shape.kinds, tables.map(\.erased))
+    try appendDictionary(Root.highest, shape.kinds, header.top.tables) { writer, totals throws in
       try writer.archive.append(integer: Int64(totals.highest))
     }
-    try archive.append(string: Root.indexes)
     var lines: [PackedNumbersBuilder] = []
     for index in shape.indexes.indices {
       lines.append(try Self.lines(sources, index, kept, isLowest: header.start.revision == 0))
     }
-    try appendData(shape.indexes, lines)
-    try archive.append(string: Root.lists)
-    try appendDictionary(shape.lists, Array(shape.lists.indices)) { writer, list throws in
+    try appendData(Root.indexes, shape.indexes, lines)
+    try appendDictionary(Root.lists, shape.lists, Array(shape.lists.indices)) { writer, list throws in
       try writer.append(texts: try sources.flatMap { try $0.texts(list) })
     }
     if !header.indexes.isEmpty {
@@ -277,10 +261,14 @@ struct LayerWriter: ~Copyable {
     _ sources: [any LayerSource], _ index: Int, _ kept: [Revision], isLowest: Bool
   ) throws -> PackedNumbersBuilder {
     var lines = PackedNumbersBuilder(columns: 3)
-    var merge = try LineMerge(
-      try sources.map { try $0.lines(index) }, keeping: kept, isLowest: isLowest)
+    var merge = try VersionMerge(try sources.map { try $0.lines(index) }, keeping: kept)
     while try merge.next() {
-      for line in merge.group { lines.append((line.key.words.0, line.key.words.1, LayerFile.time(line))) }
+      // A line that did not change in effect is dropped, and a removal if there is nothing below.
+      var wasThere = isLowest ? false : nil
+      for (_, line) in merge.group where line.isThere != wasThere {
+        lines.append((line.key.words.0, line.key.words.1, LayerFile.time(line)))
+        wasThere = line.isThere
+      }
     }
     return lines
   }
@@ -303,12 +291,9 @@ struct LayerWriter: ~Copyable {
       lines.append(next)
     }
     try archive.beginDictionary()
-    try archive.append(string: Member.kind)
-    try archive.append(string: header.shape.kinds[scope.table])
-    try archive.append(string: Member.field)
-    try archive.append(integer: Int64(scope.field))
-    try archive.append(string: Member.text)
-    try archive.append(string: scope.text)
+    try append(Member.kind, header.shape.kinds[scope.table])
+    try append(Member.field, scope.field)
+    try append(Member.text, scope.text)
     try archive.append(string: Member.path)
     try append(texts: definition.path.names)
     try archive.append(string: Member.lines)
@@ -318,19 +303,33 @@ struct LayerWriter: ~Copyable {
     try archive.append(try archive.end())
   }
 
-  private mutating func appendData(_ keys: [String], _ rows: [PackedNumbersBuilder]) throws {
-    try appendDictionary(keys, rows) { writer, rows throws in
+  private mutating func append(_ key: String, _ text: String) throws {
+    try archive.append(string: key)
+    try archive.append(string: text)
+  }
+
+  private mutating func append(_ key: String, _ number: Int) throws {
+    try archive.append(string: key)
+    try archive.append(integer: Int64(number))
+  }
+
+  private mutating func appendData(
+    _ key: String, _ names: [String], _ rows: [PackedNumbersBuilder]
+  ) throws {
+    try appendDictionary(key, names, rows) { writer, rows throws in
       try writer.archive.append(try writer.archive.data(rows.bytes))
     }
   }
 
+  /// Appends an `NSDictionary` by name.
   private mutating func appendDictionary<Value>(
-    _ keys: [String], _ values: [Value],
+    _ key: String, _ names: [String], _ values: [Value],
     _ append: (inout LayerWriter, Value) throws -> Void
   ) throws {
+    try archive.append(string: key)
     try archive.beginDictionary()
-    for (key, value) in zip(keys, values) {
-      try archive.append(string: key)
+    for (name, value) in zip(names, values) {
+      try archive.append(string: name)
       try append(&self, value)
     }
     try archive.append(try archive.end())

@@ -93,32 +93,6 @@ struct PackedNumbers: Sendable {
 
   /// So many rows are within a page or two.
   private static let nearCount = 64
-
-  /// The position of the newest row as of a time among those with the same first number, or the same first two, and
-  /// that of the first row after all of them.
-  ///
-  /// The last column is a time. Mostly there is one such row, so the next row is checked before a search.
-  func newest(at first: Int, notAfter time: UInt64) throws(ArchiveError) -> (newest: Int?, end: Int) {
-    let row = try row(at: first)
-    var end = first + 1
-    if end < count, try isAlike(self.row(at: end), row) {
-      end = try position(of: columns == 3 ? (row.0, row.1, .max) : (row.0, .max, 0), from: end)
-      // The greatest time may occur itself.
-      while end < count, try isAlike(self.row(at: end), row) { end += 1 }
-    }
-    var (low, high) = (first, end)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if try self.time(self.row(at: middle)) <= time { low = middle + 1 } else { high = middle }
-    }
-    return (low > first ? low - 1 : nil, end)
-  }
-
-  func time(_ row: Row) -> UInt64 { columns == 3 ? row.2 : row.1 }
-
-  private func isAlike(_ left: Row, _ right: Row) -> Bool {
-    left.0 == right.0 && (columns == 2 || left.1 == right.1)
-  }
 }
 
 /// Makes the bytes of packed numbers. They are as narrow as the largest number allows.

@@ -43,15 +43,15 @@ struct PackedVersions: Sendable {
   }
 }
 
-/// Iterates over versions. It reads each row once, except where an entity has several.
+/// Iterates over versions, and reads each row once.
 ///
 /// A value: variables that a closure captures are checked for exclusive access at each use.
 private struct PackedVersionsCursor {
   private let versions: PackedVersions
   private let revision: Revision?
   private var position: Int
-  /// The row at the position, if it was read already.
-  private var row: PackedNumbers.Row?
+  /// The version at the position, if it was read already.
+  private var ahead: LayerVersions.Found?
   private var last = (number: 0, revision: 0)
 
   /// - Parameter revision: if not nil, only the newest version of each entity as of it counts.
@@ -62,31 +62,26 @@ private struct PackedVersionsCursor {
   }
 
   mutating func next() throws(ArchiveError) -> LayerVersions.Found? {
-    let rows = versions.rows
-    while position < rows.count {
-      var row = if let row = self.row { row } else { try rows.row(at: position) }
-      var place = position
+    var newest: LayerVersions.Found?
+    while let found = try peek() {
+      if let newest, newest.number != found.number { break }
+      ahead = nil
       position += 1
-      self.row = position < rows.count ? try rows.row(at: position) : nil
-      if let revision {
-        if self.row?.0 == row.0 {
-          let (newest, end) = try rows.newest(at: place, notAfter: UInt64(revision))
-          position = end
-          self.row = nil
-          guard let newest else { continue }
-          place = newest
-          row = try rows.row(at: newest)
-        } else if row.1 > UInt64(revision) {
-          continue
-        }
-      }
-      let next = try versions.found(row, place)
-      // Readers rely on the order.
-      guard (next.number, next.revision) > last else { throw versions.foreign }
-      last = (next.number, next.revision)
-      return next
+      guard let revision else { return found }
+      if found.revision <= revision { newest = found }
     }
-    return nil
+    return newest
+  }
+
+  private mutating func peek() throws(ArchiveError) -> LayerVersions.Found? {
+    if let ahead { return ahead }
+    guard position < versions.count else { return nil }
+    let next = try versions.found(versions.rows.row(at: position), position)
+    // Readers rely on the order.
+    guard (next.number, next.revision) > last else { throw versions.foreign }
+    last = (next.number, next.revision)
+    ahead = next
+    return next
   }
 }
 

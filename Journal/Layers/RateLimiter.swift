@@ -22,17 +22,17 @@ final class RateLimiter: Sendable {
 
   /// How many bytes the drive is given at a time, and how many of those before it may still have to write.
   func piece(
-    _ backlog: LayerBacklog, at milliseconds: Int = RateLimiter.now
+    _ pressure: WritePressure, at milliseconds: Int = RateLimiter.now
   ) -> (byteCount: Int, unwrittenByteCount: Int) {
-    if backlog == .large { return (256 << 10, 8 << 20) }
+    if pressure == .high { return (256 << 10, 8 << 20) }
     return (isIdle(at: milliseconds) ? 64 << 10 : 16 << 10, 0)
   }
 
   /// Pauses after a piece, unless there are no commits or another layer waits.
   func pause(
-    _ backlog: LayerBacklog, at milliseconds: Int = RateLimiter.now, sleep: (Double) -> Void = Thread.sleep
+    _ pressure: WritePressure, at milliseconds: Int = RateLimiter.now, sleep: (Double) -> Void = Thread.sleep
   ) {
-    if backlog == .none, !isIdle(at: milliseconds) { sleep(Self.pauseSeconds) }
+    if pressure == .none, !isIdle(at: milliseconds) { sleep(Self.pauseSeconds) }
   }
 
   private func isIdle(at milliseconds: Int) -> Bool {
@@ -43,10 +43,10 @@ final class RateLimiter: Sendable {
 }
 
 /// What waits for the layer that is being written.
-enum LayerBacklog {
+enum WritePressure {
   case none
   /// Another layer.
-  case layer
+  case some
   /// Another layer, and so many events that commits would soon wait too.
-  case large
+  case high
 }

@@ -19,12 +19,12 @@ public struct Snapshot: Sendable {
 
 extension Journal {
   /// All snapshots, oldest first. Their files are not read; ``check(_:)`` does that.
-  /// - Throws: ``JournalError`` if their records can't be read.
+  /// - Throws: ``JournalError`` if their footers can't be read.
   public func snapshots() throws -> [Snapshot] {
     try chain.footers.all().filter { $0.name.from == nil }.compactMap(snapshot(of:))
   }
 
-  /// How many snapshots are missing in ``snapshots()`` because their records can't be read.
+  /// How many snapshots are missing in ``snapshots()`` because their footers can't be read.
   package func unreadableSnapshotCount() throws -> Int {
     try chain.footers.all().count { $0.name.from == nil && $0.footer == nil }
   }
@@ -45,13 +45,11 @@ extension Journal {
       throw JournalError(.wrongUse, "revision 0 is the empty journal; it needs no snapshot")
     }
     let (version, eventCount) = try keeper.newest(at: revision) ?? replayed(through: revision)
-    let record = try BackgroundThread.run { () throws(JournalError) in
-      try keeper.take(version, eventCount: eventCount)
-    }
-    if let digest = record.footer?.stateDigest {
+    let file = try keeper.take(version, eventCount: eventCount, freezing: writing().freezeRest)
+    if let digest = file.footer?.stateDigest {
       try writing().note(Checkpoint(revision: revision, stateDigest: digest))
     }
-    guard let snapshot = snapshot(of: record) else {
+    guard let snapshot = snapshot(of: file) else {
       throw JournalError(.io, "the snapshot was not written", revision: revision)
     }
     return snapshot
@@ -61,7 +59,7 @@ extension Journal {
   /// without it: if layers begin at it, a layer takes its place.
   /// - Throws: ``JournalError`` with code `notFound` if there is none.
   public func dropSnapshot(at revision: Revision) throws {
-    try keeping().drop(revision)
+    try keeping().drop(revision, freezing: writing().freezeRest)
   }
 
   /// The problems with layers and snapshots since the journal was opened: files that are missing, cut or altered. They
@@ -75,25 +73,25 @@ extension Journal {
   public func check(_ snapshot: Snapshot) -> JournalError? {
     do throws(JournalError) {
       let name = LayerName(from: nil, to: snapshot.revision)
-      guard let record = try chain.footers.record(name) else { return nil }
-      guard let footer = record.footer else { return record.problem }
+      guard let file = try chain.footers.footer(name) else { return nil }
+      guard let footer = file.footer else { return file.problem }
       do throws(JournalError) {
         try chain.checkAllPages(name, footer)
         return nil
       } catch {
         // A snapshot that was dropped in the meantime is not a problem.
-        return try chain.footers.record(name) == record ? error : nil
+        return try chain.footers.footer(name) == file ? error : nil
       }
     } catch {
       return error
     }
   }
 
-  private func snapshot(of record: FooterFile) -> Snapshot? {
-    guard let footer = record.footer, let stateDigest = footer.stateDigest else { return nil }
+  private func snapshot(of file: FooterFile) -> Snapshot? {
+    guard let footer = file.footer, let stateDigest = footer.stateDigest else { return nil }
     return Snapshot(
-      revision: record.name.to,
-      url: URL(fileURLWithPath: folder.path(of: record.name), isDirectory: false),
+      revision: file.name.to,
+      url: URL(fileURLWithPath: folder.path(of: file.name), isDirectory: false),
       byteCount: footer.byteCount, entityCount: footer.top.entityCount, schema: footer.schema,
       stateDigest: stateDigest)
   }

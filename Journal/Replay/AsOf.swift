@@ -61,7 +61,7 @@ extension Journal {
     let newest = version
     if revision == newest.revision { return newest }
     if revision == near.revision { return near }
-    var start = chain.start(atOrBefore: revision)
+    var start: ReplayStart<State> = chain.start(atOrBefore: revision)
     if near.revision < revision, near.revision >= start.revision {
       start = ReplayStart(revision: near.revision, state: near.state, eventCount: 0)
     }

@@ -76,18 +76,7 @@ struct Replay<State: EventSourced>: Sendable {
   }
 
   /// The number, date and digest of an entry.
-  func head(at revision: Revision) throws(JournalError) -> Head {
-    let start = format.head
-    guard revision > start.revision else {
-      if let base = format.base, revision < start.revision {
-        throw base.pruned("there is no entry \(revision) any more")
-      }
-      return start
-    }
-    return try log.read(revision) { entry throws(JournalError) in
-      Head(revision: revision, timestamp: try entry.date(), digest: try entry.digest(journal: format.id))
-    }
-  }
+  func head(at revision: Revision) throws(JournalError) -> Head { try log.head(at: revision, format) }
 
   /// Fails at the first entry of a range whose digest does not follow from the one before it, or differs from the
   /// acknowledged one.
@@ -131,5 +120,21 @@ struct Replay<State: EventSourced>: Sendable {
     }
     guard checked == last || !goesOn else { throw JournalError.missing(checked + 1) }
     return checked
+  }
+}
+
+extension EntryLog {
+  /// The number, date and digest of an entry.
+  func head(at revision: Revision, _ format: JournalFormat) throws(JournalError) -> Head {
+    let start = format.head
+    guard revision > start.revision else {
+      if let base = format.base, revision < start.revision {
+        throw base.pruned("there is no entry \(revision) any more")
+      }
+      return start
+    }
+    return try read(revision) { entry throws(JournalError) in
+      Head(revision: revision, timestamp: try entry.date(), digest: try entry.digest(journal: format.id))
+    }
   }
 }

@@ -86,7 +86,7 @@ extension Journal {
 
   /// The names of the files of all snapshots and layers, and of their records, sorted.
   package func snapshotFileNames() throws -> [String] {
-    try chain.footers.names().flatMap { [$0.fileName, $0.recordName] }.sorted()
+    try chain.footers.names().flatMap { [$0.fileName, $0.footerName] }.sorted()
   }
 
   /// Waits until all layers that are due are written and merged.

@@ -6,7 +6,7 @@ import KeyedArchiving
 /// and nothing else. If each layer is right, so is every stack of layers that a state can be opened from, and proving
 /// all of them takes time in proportion to what they hold.
 struct SnapshotVerifier<State: EventSourced> {
-  private let chain: LayerChain<State>
+  private let chain: LayerChain
   private let isDeep: Bool
   private var subjects: [Subject<State>] = []
   /// How many were checked.
@@ -15,7 +15,7 @@ struct SnapshotVerifier<State: EventSourced> {
   /// The newest layer or snapshot of a later entry.
   private(set) var later: FooterFile?
 
-  init(_ chain: LayerChain<State>, isDeep: Bool) {
+  init(_ chain: LayerChain, isDeep: Bool) {
     self.chain = chain
     self.isDeep = isDeep
   }
@@ -42,7 +42,7 @@ struct SnapshotVerifier<State: EventSourced> {
       guard subjects[index].name.to <= head.revision else { continue }
       let subject = subjects[index]
       // One that was dropped, merged or rewritten in the meantime is not a problem.
-      if subject.problem != nil, (try? chain.footers.record(subject.name)) != subject.record { continue }
+      if subject.problem != nil, (try? chain.footers.footer(subject.name)) != subject.record { continue }
       if subject.name.from == nil { snapshotCount += 1 } else { layerCount += 1 }
       if let problem = subject.problem { problems.append(problem) }
     }
@@ -58,11 +58,10 @@ struct SnapshotVerifier<State: EventSourced> {
 private struct Subject<State: EventSourced> {
   let record: FooterFile
   private(set) var problem: JournalError?
-  private let chain: LayerChain<State>
+  private let chain: LayerChain
   /// The shape of the states that it is compared with; nil if it is only read.
   private let shape: StateShape?
   private var isOpened = false
-  private var file: ChecksummedFile?
   private var contents: LayerFile?
   /// How many checkpoints were passed, and the state at the last one.
   private var passed = 0
@@ -77,7 +76,7 @@ private struct Subject<State: EventSourced> {
   var name: LayerName { record.name }
   private var path: String { chain.path(of: name) }
 
-  init(_ record: FooterFile, _ chain: LayerChain<State>, isDeep: Bool) {
+  init(_ record: FooterFile, _ chain: LayerChain, isDeep: Bool) {
     self.record = record
     self.chain = chain
     problem = record.problem
@@ -92,22 +91,20 @@ private struct Subject<State: EventSourced> {
     do throws(JournalError) {
       try chain.checkAllPages(name, footer)
       guard let shape else { return }
-      try reopen(footer, shape)
+      try reopen(footer)
       guard let contents else { return }
       if footer.start.revision == 0, footer.start != .start(shape) { return failAtStart() }
       do throws(ArchiveError) { try sort(contents, footer, shape) } catch {
-        throw ChecksummedFile.failure(error, of: name, path)
+        throw LayerFile.failure(error, of: name, path)
       }
     } catch {
       problem = error
     }
   }
 
-  private mutating func reopen(_ footer: LayerFooter, _ shape: StateShape) throws(JournalError) {
-    (file, contents) = (nil, nil)
-    let file = try chain.file(name, footer)
-    contents = try file.contents(shape)
-    self.file = file
+  private mutating func reopen(_ footer: LayerFooter) throws(JournalError) {
+    contents = nil
+    contents = try chain.contents(name, footer)
   }
 
   /// Finds the checkpoint at which each version and each line first shows.
@@ -119,7 +116,7 @@ private struct Subject<State: EventSourced> {
     lines = revisions.map { _ in shape.indexes.map { _ in [] } }
     let definitions = contents.definitions
     // All of it is read once, so its pages need not be kept.
-    let contents = try SequentialLayer(contents)
+    let contents = try contents.sequential()
     for kind in shape.kinds.indices {
       let next = try contents.versions(kind)
       while let version = try next() {
@@ -177,8 +174,8 @@ private struct Subject<State: EventSourced> {
     guard passed < footer.checkpoints.count, footer.checkpoints[passed].revision == head.revision else {
       return
     }
-    if (file?.memoryByteCount ?? 0) > Self.memoryByteCount {
-      do throws(JournalError) { try reopen(footer, shape) } catch {
+    if (contents?.loadedByteCount ?? 0) > Self.memoryByteCount {
+      do throws(JournalError) { try reopen(footer) } catch {
         problem = error
         return
       }
@@ -196,7 +193,7 @@ private struct Subject<State: EventSourced> {
         try checkTop(parts, contents, footer, shape)
       }
     } catch {
-      problem = ChecksummedFile.failure(error, of: name, path)
+      problem = LayerFile.failure(error, of: name, path)
     }
     self.before = parts
     passed += 1
@@ -255,7 +252,7 @@ private struct Subject<State: EventSourced> {
     if let digest = footer.stateDigest,
       digest != StateDigest.digest(schema: State.schema, tables: parts.tables)
     {
-      fail("the record of the \(name.noun) names a state that differs from the entries'")
+      fail("the footer of the \(name.noun) names a state that differs from the entries'")
     }
   }
 }

@@ -194,7 +194,7 @@ extension Journal {
     do throws(JournalError) {
       newest = try keeper == nil ? newestRevisionNow() : log.newestRevision()
       // Another process may have replaced the log and removed all layers.
-      guard newest < record.name.to, try chain.footers.record(record.name) == record else { return }
+      guard newest < record.name.to, try chain.footers.footer(record.name) == record else { return }
     } catch {
       if error.saysNothingHere { throw error }
       // What can't be read is noted where it is verified.

@@ -24,7 +24,7 @@ final class Follower<State: EventSourced>: Sendable {
 
   private let replay: Replay<State>
   private let folder: JournalFolder
-  private let chain: LayerChain<State>
+  private let chain: LayerChain
   private let published: Published<State>
   /// What the journal's histories have read.
   private let recentEntries: RecentEntries
@@ -48,7 +48,7 @@ final class Follower<State: EventSourced>: Sendable {
   }
 
   init(
-    _ replay: Replay<State>, in folder: JournalFolder, _ chain: LayerChain<State>,
+    _ replay: Replay<State>, in folder: JournalFolder, _ chain: LayerChain,
     published: Published<State>,
     recentEntries: RecentEntries, options: JournalOptions
   ) {
@@ -146,7 +146,7 @@ final class Follower<State: EventSourced>: Sendable {
     through newest: Revision, _ applied: inout Applied
   ) throws(JournalError) {
     try chain.load(through: newest, in: replay.log, isInUse: true)
-    let start = chain.start(atOrBefore: newest)
+    let start: ReplayStart<State> = chain.start(atOrBefore: newest)
     let base = LayerStack.backing(published.version.state)?.checkpoint.revision ?? 0
     // If it is newer than what backs the state now, and the rest from there is short.
     if start.revision > base, start.revision + Self.manyCount > published.version.revision {

@@ -17,7 +17,7 @@ import Testing
     options.layers.byteCount = 1 << 20
     options.layers.backlogByteCount = 4 << 20
     // On a busy machine, the thread that writes layers hardly runs.
-    options.layers.patience = 600
+    options.layers.stallTimeout = 600
     return options
   }
 
@@ -217,32 +217,6 @@ import Testing
       #expect(hasFailed)
       let newest = try journal.statistics().newestCheckpoint
       #expect(newest > 40, "\(newest) \(journal.snapshotProblems)")
-      try journal.close()
-    }
-  }
-
-  /// The bytes of withdrawn entries used to count, and made a layer without changes, which no opening could read.
-  @Test func withdrawnEntriesMakeNoLayerDue() throws {
-    try withTemporaryFolder { folder in
-      let layers = HeldLayers()
-      var options = options
-      options.fileHook = { layers.hold($0) }
-      let journal = try CatalogJournal.create(
-        at: folder.url.appending(path: "Held.journal"), options: options)
-      let keeper = try #require(journal.keeper)
-      var versions: [Version<Catalog>] = []
-      for _ in 1...3 {
-        try journal.commit { draft in
-          for number in 1...12 { try draft.addItem(kind: "note", attributes: ["text": text(number)]) }
-        }
-        versions.append(journal.published.version)
-      }
-      // Two layers wait, and the third entry is in none.
-      #expect(journal.chain.pendingCount() == 2 && versions[2].state.changedByteCount > 1 << 20)
-      keeper.withdraw(to: versions[0])
-      #expect(journal.chain.pendingCount() == 1)
-      #expect(keeper.freezeRest(of: versions[0]) == nil)
-      layers.release()
       try journal.close()
     }
   }

@@ -11,7 +11,6 @@ import Testing
 
 /// Commits may come faster than layers are written and merged. Opening and past states stay fast all the same.
 struct LayerPaceTests {
-  /// The keeper of layers and the committer refer to each other while a journal is open.
   @Test(arguments: [true, false])
   func aJournalThatIsClosedOrReleasedFreesItsKeeper(isClosed: Bool) throws {
     try withTemporaryFolder { folder in
@@ -27,52 +26,6 @@ struct LayerPaceTests {
       let deadline = ContinuousClock.now + .seconds(60)
       while keeper != nil, .now < deadline { Thread.sleep(forTimeInterval: 0.001) }
       #expect(keeper == nil)
-    }
-  }
-
-  /// With a busy writer, layers used not to be merged, because merging waited until there was nothing to write.
-  @Test func layersStayFewWhileCommitsComeWithoutAPause() throws {
-    // As many as an idle journal may have, and those that are written while one large merge is in progress. Without
-    // merges, all that were written would be there. Merges are rationed by time, so other work of the machine can
-    // delay them.
-    var most = Int.max
-    for _ in 0..<3 where most > 40 { most = min(most, try mostLayersWhileCommitsComeWithoutAPause()) }
-    #expect(most > 2 && most <= 40, "\(most)")
-  }
-
-  private func mostLayersWhileCommitsComeWithoutAPause() throws -> Int {
-    try withTemporaryFolder { folder in
-      var options = JournalOptions(layers: .often(8))
-      let writtenCount = Atomic<Int>(0)
-      options.fileHook = { operation in
-        // A drive that is slower than the commits.
-        if operation.kind == .create, operation.path.contains("/snapshots/") {
-          if operation.path.hasSuffix(".plist.new") { writtenCount.add(1, ordering: .relaxed) }
-          Thread.sleep(forTimeInterval: 0.002)
-        }
-        return .proceed
-      }
-      let journal = try CatalogJournal.create(
-        at: folder.url.appending(path: "Busy.journal"), options: options)
-      var most = 0
-      var count = 0
-      // On a busy machine the changes become fewer and larger layers, so it takes more commits until enough of them
-      // are written.
-      while count < 4_000 || writtenCount.load(ordering: .relaxed) < 100, count < 400_000 {
-        try journal.commit { _ = try $0.addItem(kind: "one") }
-        count += 1
-        // Without a pause, the low-priority thread that writes files would hardly ever run there.
-        if count > 4_000 { Thread.sleep(forTimeInterval: 0.001) }
-        if count % 50 == 0 { most = max(most, try journal.statistics().layerCount) }
-      }
-      let statistics = try journal.statistics()
-      // Without any merge, it would be 1.
-      #expect(statistics.writeAmplification > 1)
-      journal.waitForLayers()
-      let problems = try journal.verify(deep: true).problems.map(\.description)
-      #expect(problems == [], "\(problems)")
-      try journal.close()
-      return most
     }
   }
 
@@ -118,52 +71,6 @@ struct LayerPaceTests {
       count.add(1, ordering: .relaxed).newValue % 11 == 0 ? .fail(EIO) : .proceed
     }
     #expect(count.load(ordering: .relaxed) > 100)
-  }
-
-  /// Layers used to get a fifth of the thread's time while a large file was written, however many changes were in
-  /// memory. So most of a long import was waiting.
-  @Test func commitsDoNotWaitForALargeFile() throws {
-    try withTemporaryFolder { folder in
-      let busy = Lock<CatalogJournal?>(nil)
-      let times = Lock<[Duration]>([])
-      // A commit that waits for room while the writing thread is busy waits for `patience`.
-      let limit = Duration.seconds(100)
-      var options = JournalOptions(layers: .often(8))
-      options.layers.patience = 120
-      options.layers.backlogCount = 32
-      options.layers.additionsPerEvent = 1
-      options.layers.layerLimit = 100
-      options.fileHook = { operation in
-        guard let journal = busy.withLock({ $0 }), operation.path.contains("/snapshots/") else {
-          return .proceed
-        }
-        if operation.path.split(separator: "/").last?.contains("-") == true {
-          // A drive on which a layer takes long.
-          if operation.kind == .create { Thread.sleep(forTimeInterval: 0.05) }
-        } else if operation.kind == .write, times.withLock({ $0.allSatisfy { $0 < limit } }) {
-          let time = try? ContinuousClock().measure {
-            _ = try journal.commit { draft in for _ in 0..<8 { _ = try draft.addItem(kind: "two") } }
-          }
-          times.withLock { $0.append(time ?? limit) }
-        }
-        return .proceed
-      }
-      let journal = try CatalogJournal.create(
-        at: folder.url.appending(path: "Import.journal"), options: options)
-      let note = String(repeating: "x", count: 1_000)
-      try journal.commit { draft in
-        for _ in 0..<5_000 { _ = try draft.addItem(kind: "one", attributes: ["note": .string(note)]) }
-      }
-      journal.waitForLayers()
-      busy.withLock { $0 = journal }
-      try journal.takeSnapshot()
-      busy.withLock { $0 = nil }
-      let found = times.withLock { $0 }
-      #expect(found.count > 16 && found.allSatisfy { $0 < limit }, "\(found)")
-      journal.waitForLayers()
-      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
-      try journal.close()
-    }
   }
 
   /// A reader that had opened the first layer when a merge removed the others used to replay all that they had.
@@ -336,43 +243,6 @@ struct LayerPaceTests {
       journal.waitForLayers()
       let statistics = try journal.statistics()
       #expect(journal.head.revision - statistics.newestCheckpoint < 8, "\(statistics.newestCheckpoint)")
-      try journal.close()
-    }
-  }
-
-  /// A merge needs as much room as the layers that it merges. While it could not succeed, no new layer was written.
-  @Test func layersAreWrittenWhileMergesFail() throws {
-    try withTemporaryFolder { folder in
-      let isFull = Atomic<Bool>(true)
-      var options = JournalOptions(layers: .often(8))
-      options.fileHook = { operation in
-        guard isFull.load(ordering: .acquiring), operation.kind == .create,
-          let name = operation.path.split(separator: "/").last, name.hasSuffix(".plist.new")
-        else { return .proceed }
-        // Each commit makes a layer, so the range of any other is a merge.
-        let revisions = name.dropLast(10).split(separator: "-").compactMap { Int($0) }
-        return revisions.count == 2 && revisions[1] - revisions[0] > 1 ? .fail(ENOSPC) : .proceed
-      }
-      let url = folder.url.appending(path: "Full.journal")
-      let journal = try CatalogJournal.create(at: url, options: options)
-      func commit(_ count: Int) throws {
-        for _ in 0..<count {
-          try journal.commit { draft in for _ in 0..<8 { _ = try draft.addItem(kind: "one") } }
-          journal.waitForLayers()
-        }
-      }
-      try commit(20)
-      let statistics = try journal.statistics()
-      #expect(statistics.layerCount == 20 && statistics.newestCheckpoint == 20, "\(statistics)")
-      #expect(journal.snapshotProblems.contains { $0.code == .io })
-      // There is a limit, because each of them is an open file.
-      try commit(20)
-      #expect(try journal.statistics().layerCount <= options.layers.layerLimit + 2)
-      isFull.store(false, ordering: .releasing)
-      try commit(2)
-      #expect(try journal.statistics().layerCount < 8)
-      #expect(try journal.statistics().newestCheckpoint == 42)
-      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
       try journal.close()
     }
   }

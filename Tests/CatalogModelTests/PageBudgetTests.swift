@@ -120,7 +120,7 @@ import Testing
       let limit = 32 << 10
       for layer in journal.chain.layers {
         let file = try #require(layer.contents as? LayerFile)
-        let source = try SequentialLayer(file, memoryByteCount: limit)
+        let source = try file.reopened(pageLimit: limit)
         var highest = 0
         for kind in layer.top.tables.indices {
           let (next, same) = (try source.versions(kind), try file.versions(kind))
@@ -173,7 +173,7 @@ import Testing
             #expect(byteCount > 0)
             layer.freePages()
             #expect(layer.contents === file)
-            let source = try SequentialLayer(file, memoryByteCount: 0)
+            let source = try file.reopened(pageLimit: 0)
             for kind in layer.top.tables.indices {
               let (next, same) = (try source.versions(kind), try file.versions(kind))
               while let version = try next() {

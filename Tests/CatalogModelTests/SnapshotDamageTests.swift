@@ -132,7 +132,7 @@ struct SnapshotDamageTests {
       #expect(
         problems.first?.message
           == (isDigestForged
-            ? "the record of the snapshot names a state that differs from the entries'"
+            ? "the footer of the snapshot names a state that differs from the entries'"
             : "the snapshot has a state that differs from the entries'"))
       // Dropping the snapshot repairs the journal.
       try garden.journal.dropSnapshot(at: snapshot.revision)
@@ -404,7 +404,7 @@ extension Garden {
     try open(options: JournalOptions(layers: .manual))
     defer { try? journal.close() }
     let name = LayerName(from: nil, to: snapshot.revision)
-    let record = try journal.chain.footers.record(name)
+    let record = try journal.chain.footers.footer(name)
     let version = try journal.version(replayedTo: .revision(snapshot.revision))
     let shape = try #require(StateShape(Catalog.self))
     let parts = try #require(version.state.parts)

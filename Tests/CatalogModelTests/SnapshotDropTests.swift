@@ -123,7 +123,8 @@ final class Shelf {
   /// Checks that few events lead from a checkpoint to each revision, and that the states are right.
   func expectPastIsNear(findsProblem: Bool = false) throws {
     for revision in (journal.base?.revision ?? 0) + 1...journal.head.revision {
-      #expect(revision - journal.chain.start(atOrBefore: revision).revision < 3 * 12, "revision \(revision)")
+      let reached = journal.chain.stack(atOrBefore: revision)?.checkpoint.revision ?? 0
+      #expect(revision - reached < 3 * 12, "revision \(revision)")
     }
     #expect(try journal.verify(deep: true).problems.map(\.description) == [])
     #expect(journal.snapshotProblems.isEmpty != findsProblem)
@@ -155,7 +156,7 @@ struct ReplayedCheckpointTests {
       switch loss {
       case .allFiles: try FileManager.default.removeItem(at: snapshots)
       case .firstLayer: try FileManager.default.removeItem(at: snapshots.appending(path: first.fileName))
-      case .firstRecord: try FileManager.default.removeItem(at: snapshots.appending(path: first.recordName))
+      case .firstRecord: try FileManager.default.removeItem(at: snapshots.appending(path: first.footerName))
       case .erasure: try CatalogJournal.erase([.item(20)], at: shelf.url, reason: "law")
       case .pruning: try CatalogJournal.prune(before: .revision(100), at: shelf.url, reason: "law")
       }

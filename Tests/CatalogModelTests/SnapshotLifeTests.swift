@@ -316,7 +316,7 @@ struct SnapshotLifeTests {
       begun.wait()
       Thread.detachNewThread {
         // The first file waits in the middle until closing has begun, however long that takes on a busy machine.
-        while journal.keeper?.isClosed == false { Thread.sleep(forTimeInterval: 0.001) }
+        while journal.keeper?.isOpen == true { Thread.sleep(forTimeInterval: 0.001) }
         closing.signal()
       }
       try journal.close()

@@ -105,7 +105,7 @@ private final class Workload {
   private static func options(_ backlogCount: Int) -> JournalOptions {
     var options = JournalOptions(cacheByteCount: 64 << 20)
     // On a busy machine, the thread that writes layers hardly runs.
-    options.layers.patience = 600
+    options.layers.stallTimeout = 600
     options.layers.backlogCount = backlogCount
     return options
   }

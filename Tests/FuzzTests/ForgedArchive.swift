@@ -96,7 +96,7 @@ struct ForgedArchive {
     let footer = LayerFooter(
       byteCount: altered.count, pageChecksums: [], entryDigest: version.digest, schema: Catalog.schema,
       generation: 1, start: .start(shape), checkpoints: [checkpoint])
-    let faults = ReadFaults { _, _ in }
+    let faults = ReadFaults()
     let layer = Layer(LayerName(from: nil, to: revision), footer, contents, faults: faults) {
       [bytes] (_) throws(JournalError) in
       replaced.isSet = true

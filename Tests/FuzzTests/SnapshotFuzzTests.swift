@@ -34,7 +34,7 @@ import Testing
       let snapshot = try journal.takeSnapshot()
       let archive = try ForgedArchive(journal)
       let footer = try #require(
-        try journal.chain.footers.record(LayerName(from: nil, to: snapshot.revision))?.footer)
+        try journal.chain.footers.footer(LayerName(from: nil, to: snapshot.revision))?.footer)
       try journal.close()
       var mutator = Mutator(seed: seed)
       for round in cases(60) {

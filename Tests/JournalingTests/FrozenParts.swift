@@ -21,7 +21,7 @@ extension StateParts {
     let footer = LayerFooter(
       byteCount: bytes.count, pageChecksums: [], entryDigest: .zero, schema: shape.schema, generation: 1,
       start: header.start, checkpoints: [checkpoint])
-    let faults = ReadFaults { _, _ in }
+    let faults = ReadFaults()
     let layer = Layer(
       LayerName(from: nil, to: revision), footer,
       try LayerFile(ArchiveBytes(bytes), revision: revision, shape: shape), faults: faults

@@ -21,7 +21,7 @@ struct LayerFormatTests {
 
   @Test(arguments: ["blocks", "objects"]) func aJournalOpensFromTheFrozenLayers(_ form: String) throws {
     try withDocumentedJournal { url in
-      for name in Self.names.flatMap({ [$0.fileName, $0.recordName] }) {
+      for name in Self.names.flatMap({ [$0.fileName, $0.footerName] }) {
         try Data(Self.frozen(name, form)).write(to: url.appending(path: "snapshots/\(name)"))
       }
       let journal = try Journal<Ledger>.open(at: url, mode: .readOnly)
@@ -69,11 +69,11 @@ struct LayerFormatTests {
           generation: revisions.count - 1, start: header.start, checkpoints: header.checkpoints
         ).encoded()
         #expect(try Self.frozen(name.fileName) == archive)
-        #expect(try Self.frozen(name.recordName) == record)
+        #expect(try Self.frozen(name.footerName) == record)
       }
       // The document shows the second record.
       let text = try Documented.text.replacing("\n", with: "")
-      #expect(text.contains(hex(try Self.frozen(Self.names[1].recordName))))
+      #expect(text.contains(hex(try Self.frozen(Self.names[1].footerName))))
     }
   }
 
@@ -91,7 +91,7 @@ struct LayerFormatTests {
         ])
       let name = LayerName(from: 0, to: 1)
       let snapshots = try Files.Folder<JournalError>(folder.path, followsLinks: false, hook: nil)
-      try snapshots.write(name.recordName, footer.encoded())
+      try snapshots.write(name.footerName, footer.encoded())
       // Compared outside of the expectation, which would print all of it.
       let isSame = try FooterFile(name, in: snapshots).footer == footer
       #expect(isSame)

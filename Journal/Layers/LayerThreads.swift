@@ -1,6 +1,6 @@
-import Dispatch
 import Foundation
 import Locks
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -21,23 +21,6 @@ enum BackgroundThread {
     }
   }
 
-  /// Runs work in the same way and waits for it. If the system has no such thread, the caller's thread runs it.
-  static func run<Value: Sendable>(
-    _ body: @escaping @Sendable () throws(JournalError) -> Value
-  ) throws(JournalError) -> Value {
-    let result = Lock<Result<Value, JournalError>?>(nil)
-    let done = DispatchSemaphore(value: 0)
-    let isStarted = start {
-      let outcome = Result(catching: body)
-      result.withLock { $0 = outcome }
-      done.signal()
-    }
-    guard isStarted else { return try body() }
-    done.wait()
-    guard let outcome = result.withLock({ $0 }) else { preconditionFailure("the work has ended") }
-    return try outcome.get()
-  }
-
   private static func lowerPriority() {
     #if os(Linux)
       // On Linux this affects only the calling thread.
@@ -45,5 +28,22 @@ enum BackgroundThread {
     #else
       _ = pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0)
     #endif
+  }
+}
+
+/// The threads that read ahead: one less than the processors, because more would only take turns.
+enum SecondThreads {
+  private static let count = Atomic<Int>(0)
+
+  static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+    let isFree = count.add(1, ordering: .relaxed).newValue < ProcessInfo.processInfo.activeProcessorCount
+    let isStarted = isFree && Threads.start { run(body) }
+    if !isStarted { count.subtract(1, ordering: .relaxed) }
+    return isStarted
+  }
+
+  private static func run(_ body: () -> Void) {
+    body()
+    count.subtract(1, ordering: .relaxed)
   }
 }

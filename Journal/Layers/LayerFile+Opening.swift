@@ -1,0 +1,100 @@
+import Files
+import KeyedArchiving
+
+/// Opening the file of a layer or snapshot. A small one is read and checked at once, so that its states no longer need the
+/// disk; pages of a large one are read and checked when they are first touched.
+extension LayerFile {
+  /// - Parameters:
+  ///   - memoryByteCount: the size up to which it is read whole.
+  ///   - didRead: called after pages were read, with the number of their bytes.
+  /// - Throws: ``JournalError`` with code `damaged` if it is missing, of another size, or found to be altered.
+  convenience init(
+    _ name: LayerName, in folder: Folder?, footer: LayerFooter, shape: StateShape, memoryByteCount: Int,
+    didRead: @escaping @Sendable (Int) -> Void
+  ) throws(JournalError) {
+    let file = try Self.open(name, in: folder, footer: footer)
+    let byteCount = footer.byteCount
+    let whole = byteCount <= memoryByteCount ? try file.contents(limit: byteCount) : nil
+    if let whole, whole.count != byteCount {
+      throw JournalError(
+        .damaged, "the \(name.noun) was cut while it was being read", revision: name.to, path: file.path)
+    }
+    let descriptor = whole == nil ? try file.duplicateDescriptor() : -1
+    let (path, checksums) = (file.path, footer.pageChecksums)
+    do throws(ArchiveError) {
+      let bytes: ArchiveBytes
+      if let whole {
+        bytes = ArchiveBytes(whole)
+        for page in checksums.indices {
+          let range = footer.range(ofPage: page)
+          let found = try unsafe bytes.withBytes(in: range) { unsafe CRC32C.checksum($0) }
+          guard found == checksums[page] else { throw Self.altered(range, path) }
+        }
+      } else {
+        bytes = unsafe try ArchiveBytes(
+          descriptor: descriptor, byteCount: byteCount, pageSize: LayerFooter.pageByteCount, path: path,
+          check: { page, bytes in unsafe page < checksums.count && CRC32C.checksum(bytes) == checksums[page]
+          },
+          didRead: didRead)
+      }
+      try self.init(bytes, revision: name.to, shape: shape)
+    } catch {
+      throw Self.failure(error, of: name, path)
+    }
+  }
+
+  private static func open(
+    _ name: LayerName, in folder: Folder?, footer: LayerFooter
+  ) throws(JournalError) -> File {
+    let path = folder?.path(of: name.fileName) ?? name.fileName
+    do throws(JournalError) {
+      guard let folder else { throw JournalError(.notFound, "the folder snapshots is missing") }
+      let file = try folder.file(name.fileName, .reading)
+      let byteCount = try file.byteCount()
+      guard byteCount == footer.byteCount else {
+        throw JournalError(
+          .damaged, "the \(name.noun) has \(byteCount) bytes and should have \(footer.byteCount)",
+          revision: name.to, path: path)
+      }
+      return file
+    } catch {
+      guard error.code == .notFound else { throw error }
+      throw JournalError(.damaged, "the \(name.noun) is missing", revision: name.to, path: path)
+    }
+  }
+
+  /// Reads a whole file and fails at the first page that is altered. Memory holds one page, however large the file is.
+  static func checkAllPages(
+    _ name: LayerName, in folder: Folder?, footer: LayerFooter
+  ) throws(JournalError) {
+    let file = try open(name, in: folder, footer: footer)
+    let page = UnsafeMutableRawBufferPointer.allocate(byteCount: LayerFooter.pageByteCount, alignment: 16)
+    defer { unsafe page.deallocate() }
+    for (index, checksum) in footer.pageChecksums.enumerated() {
+      let range = footer.range(ofPage: index)
+      let bytes = unsafe UnsafeMutableRawBufferPointer(rebasing: page[..<range.count])
+      let read = try unsafe file.read(into: bytes, at: range.lowerBound)
+      guard read == range.count, unsafe CRC32C.checksum(UnsafeRawBufferPointer(bytes)) == checksum else {
+        throw failure(altered(range, file.path), of: name, file.path)
+      }
+    }
+  }
+
+  private static func altered(_ range: Range<Int>, _ path: String) -> ArchiveError {
+    ArchiveError(
+      .damaged, "the \(range.count) bytes from byte \(range.lowerBound) on are not those that were written",
+      offset: range.lowerBound, path: path)
+  }
+
+  /// A temporary read error is not damage.
+  static func failure(_ error: ArchiveError, of name: LayerName, _ path: String) -> JournalError {
+    if error.code == .io {
+      return JournalError(
+        .io, "the \(name.noun) can't be read at the moment: \(error.message)", revision: name.to, path: path)
+    }
+    let problem = error.code == .unsupportedFormat ? "can't be used" : "is damaged"
+    return JournalError(
+      .damaged, "the \(name.noun) \(problem): \(error.message)", revision: name.to, path: path,
+      offset: error.offset)
+  }
+}

@@ -1,0 +1,156 @@
+import Files
+import Foundation
+import KeyedArchiving
+
+extension LayerFile {
+  /// What is known about a file that was just written.
+  struct Written {
+    let byteCount: Int
+    let pageChecksums: [UInt32]
+    /// Of a whole state.
+    let stateDigest: ContentDigest?
+  }
+
+  /// Writes a file and flushes it: after any crash it exists with all its bytes or not at all.
+  /// - Parameters:
+  ///   - reserve: how many bytes must stay free on the disk for commits.
+  ///   - rateLimiter: says how many bytes the drive is given at a time.
+  ///   - pressure: what waits for this file.
+  ///   - isCancelled: called for each piece that is written.
+  ///   - check: throws if the file must not be used.
+  /// - Throws: ``JournalError`` if it can't be written, or with code `closed` if it is cancelled; nothing is left
+  ///   behind.
+  static func write(
+    _ sources: [any LayerSource], _ header: LayerHeader, to name: LayerName, in folder: Folder, reserve: Int,
+    rateLimiter: RateLimiter, pressure: @escaping () -> WritePressure, isCancelled: @escaping () -> Bool,
+    check: () throws(JournalError) -> Void
+  ) throws(JournalError) -> Written {
+    let temporary = name.fileName + Folder.temporarySuffix
+    try folder.removeFile(temporary)
+    do {
+      let sink = LayerSink(
+        try folder.file(temporary, .creating), name.noun, reserve: reserve, rateLimiter: rateLimiter,
+        pressure: pressure, isCancelled: isCancelled)
+      let digest: ContentDigest?
+      do {
+        digest = try unsafe LayerWriter.write(sources, header) { bytes throws(ArchiveError) in
+          try unsafe sink.append(bytes)
+        }
+      } catch {
+        throw sink.failure ?? error
+      }
+      let checksums = try sink.finish()
+      try check()
+      let written = Written(
+        byteCount: sink.byteCount, pageChecksums: checksums, stateDigest: digest)
+      try folder.rename(temporary, to: name.fileName)
+      try folder.flush()
+      return written
+    } catch {
+      try? folder.removeFile(temporary)
+      throw error as? JournalError
+        ?? JournalError(
+          .io, "the \(name.noun) can't be written", revision: header.head.revision, cause: error)
+    }
+  }
+}
+
+/// Writes the bytes of a layer or snapshot in pieces, and computes the checksum of each page.
+///
+/// Used by one thread.
+private final class LayerSink {
+  private let file: File
+  /// What the file is: `layer` or `snapshot`.
+  private let noun: String
+  private(set) var byteCount = 0
+  private var checksums: [UInt32] = []
+  /// The checksum of the page that is not yet full.
+  private var checksum = CRC32C()
+  private(set) var failure: JournalError?
+  private let reserve: Int
+  private let rateLimiter: RateLimiter
+  private let pressure: () -> WritePressure
+  private let isCancelled: () -> Bool
+  /// How many bytes the drive was asked to write.
+  private var writtenOutByteCount = 0
+
+  init(
+    _ file: consuming File, _ noun: String, reserve: Int, rateLimiter: RateLimiter,
+    pressure: @escaping () -> WritePressure, isCancelled: @escaping () -> Bool
+  ) {
+    self.file = file
+    self.noun = noun
+    self.reserve = reserve
+    self.rateLimiter = rateLimiter
+    self.pressure = pressure
+    self.isCancelled = isCancelled
+  }
+
+  func append(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
+    // An index can have many megabytes. Closing and the next layer must not wait for all of them.
+    var start = 0
+    while start < bytes.count {
+      let end = min(start + 64 << 10, bytes.count)
+      try unsafe appendPart(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+      start = end
+    }
+  }
+
+  private func appendPart(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
+    do throws(JournalError) {
+      try checkIsWanted()
+      if let free = try file.freeByteCount(), free < reserve + bytes.count {
+        throw JournalError(
+          .io,
+          "the disk is nearly full, and the rest is reserved for commits, so no \(noun) was written; free some space",
+          path: file.path)
+      }
+      try unsafe file.write(bytes, at: byteCount)
+      try writeOut(to: byteCount + bytes.count)
+    } catch {
+      failure = error
+      throw ArchiveError(.io, error.message, path: error.path)
+    }
+    var start = 0
+    while start < bytes.count {
+      let room = LayerFooter.pageByteCount - byteCount % LayerFooter.pageByteCount
+      let end = min(start + room, bytes.count)
+      unsafe checksum.update(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+      byteCount += end - start
+      start = end
+      if byteCount % LayerFooter.pageByteCount == 0 { finishPage() }
+    }
+  }
+
+  /// Has the drive write the file up to an offset, in pieces. Waiting for them keeps the flushes of commits short.
+  private func writeOut(to end: Int) throws(JournalError) {
+    while case let pressure = pressure(), case let piece = rateLimiter.piece(pressure),
+      end - writtenOutByteCount >= piece.byteCount
+    {
+      let next = writtenOutByteCount + piece.byteCount
+      try file.writeOut(writtenOutByteCount..<next, leaving: piece.unwrittenByteCount)
+      writtenOutByteCount = next
+      rateLimiter.pause(pressure)
+    }
+  }
+
+  private func checkIsWanted() throws(JournalError) {
+    if isCancelled() {
+      throw JournalError(.closed, "the journal was closed while a \(noun) was written", path: file.path)
+    }
+  }
+
+  private func finishPage() {
+    checksums.append(checksum.value)
+    checksum = CRC32C()
+  }
+
+  /// Flushes the file.
+  /// - Returns: the checksum of each page.
+  func finish() throws(JournalError) -> [UInt32] {
+    if byteCount % LayerFooter.pageByteCount != 0 { finishPage() }
+    try checkIsWanted()
+    try file.flush()
+    return checksums
+  }
+}

@@ -1,0 +1,470 @@
+/// Decides when layers are frozen, written, merged and repaired, and when a commit waits for them.
+///
+/// A value without threads and files: ``LayerKeeper`` reports every event to it, and does what it answers. It knows layers
+/// by their ranges and sizes.
+struct LayerSchedule: Sendable {
+  /// A layer in a file.
+  struct File: Sendable {
+    let name: LayerName
+    let eventCount: Int
+    let byteCount: Int
+    /// Whether it has all declared indexes.
+    var hasIndexes = true
+    /// Whether its file failed and its contents were rebuilt in memory.
+    var isRebuilt = false
+
+    var start: Revision { name.from ?? 0 }
+  }
+
+  /// What the thread that writes layers does next. Indices are those of the files that were given.
+  enum Work: Equatable, Sendable {
+    /// Takes or drops a snapshot.
+    case request
+    /// Writes the oldest layer in memory.
+    case write
+    case merge(Range<Int>)
+    /// Writes a damaged file again.
+    case repair(Int)
+    /// Freezes what was committed while other layers waited.
+    case freeze
+    /// Ends.
+    case finish
+  }
+
+  /// What a commit does with its changes.
+  enum Acceptance: Sendable {
+    case nothing
+    /// Keeps its state, as a checkpoint of the next layer.
+    case checkpoint
+    /// Freezes all changes since the last layer into a layer.
+    case freeze
+  }
+
+  /// A file that takes long to write, so that others are written between its pieces.
+  struct LargeFile: Sendable {
+    let end: Revision
+    let eventCount: Int
+  }
+
+  private enum Phase { case open, cancelling, closing }
+
+  /// A layer in memory that has no file yet.
+  private struct Pending {
+    let top: Revision
+    let backlog: LayerBacklog
+  }
+
+  private let policy: LayerPolicy
+  private var phase = Phase.open
+  /// Whether the model has layers.
+  private var isSupported = true
+
+  /// The number of events up to the newest accepted version, its newest checkpoint, and its newest layer.
+  private(set) var eventCount: Int
+  private var checkpointCount: Int
+  private var frozenCount: Int
+  private var unfrozen = UnfrozenEvents()
+  private var pending: [Pending] = []
+  /// The newest durable version.
+  private(set) var stored: (revision: Revision, eventCount: Int)
+
+  /// Whether the thread runs.
+  private(set) var isWriting = false
+  private var requestCount = 0
+  /// After a failure, no layer is written before there are this many events or bytes in no file.
+  private var nextAttempt = (eventCount: 0, byteCount: 0)
+  /// After a failed merge, there is none before this many events.
+  private var nextMerge = 0
+  /// When the next merge and the next write may interrupt a large file.
+  private var nextInterruption = (merge: ContinuousClock.now, write: ContinuousClock.now)
+  /// Damaged files that were written again.
+  private var repaired: Set<LayerName> = []
+  /// What closing has done.
+  private var closing = (hasWritten: false, hasMerged: false)
+
+  init(_ policy: LayerPolicy, revision: Revision, eventCount: Int, frozenCount: Int) {
+    self.policy = policy
+    self.eventCount = eventCount
+    self.frozenCount = frozenCount
+    checkpointCount = frozenCount
+    stored = (revision, eventCount)
+  }
+
+  // MARK: Commits
+
+  /// Whether a commit waits until a layer is written: the backlog is as large as the most that an opening may have to
+  /// replay, or as the memory may have. It happens if commits come faster than layers are written.
+  var stallsCommits: Bool {
+    guard policy.isAutomatic, isWriting, phase == .open else { return false }
+    return backlog.weight >= policy.backlogCount
+      || unfrozen.memoryByteCount >= policy.backlogByteCount && pending.count >= LayerPolicy.pendingLimit
+  }
+
+  /// A version was accepted, which may not be durable yet.
+  /// - Parameters:
+  ///   - changedByteCount: the bytes of all records that its state has above its layers. Asked for rarely.
+  ///   - checkpointCount: the events up to the newest checkpoint that an opening has kept.
+  mutating func accept(
+    _ events: EventTally, checkpointCount: Int? = nil, changedByteCount: () -> Int
+  ) -> Acceptance {
+    eventCount += events.count
+    unfrozen.additionCount += events.additionCount
+    guard policy.isAutomatic, isSupported else { return .nothing }
+    unfrozen.count(events.byteCount, eventCount, changedByteCount)
+    if let checkpointCount { self.checkpointCount = checkpointCount }
+    if isFreezeDue { return .freeze }
+    guard policy.keepsPast, eventCount - self.checkpointCount >= policy.eventCount else { return .nothing }
+    return .checkpoint
+  }
+
+  /// The state of the newest version was kept as a checkpoint.
+  /// - Parameters:
+  ///   - changedByteCount: the bytes of the records that it has above its layers.
+  ///   - replacedByteCount: those of the records that were replaced since these layers.
+  mutating func keptCheckpoint(changedByteCount: Int, replacedByteCount: Int) {
+    checkpointCount = eventCount
+    unfrozen.hold(changedByteCount, replacedByteCount)
+  }
+
+  /// Whether the changes since the last layer make the next one. While layers wait to be written, the next one grows.
+  var isFreezeDue: Bool {
+    policy.isAutomatic && isSupported && pending.count < LayerPolicy.pendingLimit
+      && policy.isLayerDue(
+        eventCount - frozenCount, additionCount: unfrozen.additionCount,
+        byteCount: max(unfrozen.byteCount, unfrozen.logByteCount))
+  }
+
+  /// All changes up to a version were frozen; its revision is nil if the model has no layers.
+  mutating func froze(through revision: Revision?, changedByteCount: Int = 0) {
+    guard let revision else {
+      isSupported = false
+      return
+    }
+    var backlog = unfrozenBacklog
+    backlog.byteCount = changedByteCount + unfrozen.heldByteCount
+    pending.append(Pending(top: revision, backlog: backlog))
+    unfrozen = UnfrozenEvents()
+    frozenCount = eventCount
+    checkpointCount = eventCount
+  }
+
+  /// What was accepted after the stored version was withdrawn.
+  /// - Parameters:
+  ///   - frozenCount: the events up to the newest layer that is left.
+  ///   - checkpointCount: the events up to the newest checkpoint that is left, if it is newer.
+  mutating func withdraw(to revision: Revision, frozenCount: Int, checkpointCount: Int?) {
+    eventCount = stored.eventCount
+    self.frozenCount = frozenCount
+    self.checkpointCount = checkpointCount ?? frozenCount
+    unfrozen = UnfrozenEvents()
+    pending.removeAll { $0.top > revision }
+  }
+
+  /// A version is durable.
+  /// - Returns: whether to start the thread.
+  mutating func store(_ revision: Revision, eventCount: Int) -> Bool {
+    stored = (revision, stored.eventCount + eventCount)
+    return startsIfDue(hasWritable || isFreezeDue)
+  }
+
+  /// Whether to start the thread because there are files to merge, as after short sessions.
+  mutating func startsMerging(_ files: [File], logByteCount: Int) -> Bool {
+    startsIfDue(dueRun(files, logByteCount) != nil)
+  }
+
+  private mutating func startsIfDue(_ isDue: Bool) -> Bool {
+    guard policy.isAutomatic, isDue, !isWriting, phase == .open, !backsOff else { return false }
+    isWriting = true
+    return true
+  }
+
+  // MARK: Requests and closing
+
+  /// A snapshot is to be taken or dropped.
+  /// - Returns: whether to start the thread; nil if the journal is closing.
+  mutating func request() -> Bool? {
+    guard phase == .open else { return nil }
+    requestCount += 1
+    defer { isWriting = true }
+    return !isWriting
+  }
+
+  mutating func finishRequest() { requestCount -= 1 }
+
+  /// The thread could not be started.
+  mutating func failToStart() { isWriting = false }
+
+  var isOpen: Bool { phase == .open }
+  /// Whether the file that is being written is given up.
+  var isCancelling: Bool { phase == .cancelling }
+
+  /// The journal is closing: first everything in progress is cancelled.
+  mutating func cancel() { phase = .cancelling }
+
+  /// Everything in progress has ended. What the next opening would take too long to replay is written now.
+  mutating func close() {
+    phase = .closing
+    nextAttempt = (0, 0)
+  }
+
+  // MARK: Work
+
+  /// What to do next. After `finish`, the thread has ended.
+  /// - Parameters:
+  ///   - files: all layers in files, in the order of their ends.
+  ///   - logByteCount: the bytes of the log, of which layers may take a share.
+  ///   - canFreeze: false if freezing was just tried in vain, because a commit is in progress.
+  mutating func next(_ files: [File], logByteCount: Int, canFreeze: Bool = true) -> Work {
+    if requestCount > 0 { return .request }
+    let work: Work? =
+      if !policy.isAutomatic || backsOff { nil } else {
+        switch phase {
+        case .open: due(files, logByteCount, canFreeze)
+        case .cancelling: nil
+        case .closing: dueAtClosing(files, logByteCount, canFreeze)
+        }
+      }
+    if let work { return work }
+    isWriting = false
+    return .finish
+  }
+
+  private mutating func due(_ files: [File], _ logByteCount: Int, _ canFreeze: Bool) -> Work? {
+    let layerCount = mergeable(files).count
+    if !(hasWritable && writesFirst(layerCount)), let run = dueRun(files, logByteCount) { return .merge(run) }
+    if hasWritable {
+      if layerCount < policy.layerLimit || !mergesBackOff { return .write }
+      // Without merges, there would be more and more layers.
+      backOff()
+      return nil
+    }
+    if let run = runWithoutIndexes(files) { return .merge(run) }
+    if let damaged = files.firstIndex(where: { $0.isRebuilt && !repaired.contains($0.name) }) {
+      return .repair(damaged)
+    }
+    return canFreeze && isFreezeDue ? .freeze : nil
+  }
+
+  /// Closing writes what is in no file, if it is twice as many events or bytes as make a layer due. The next opening
+  /// replays less than that. Then it merges once, if that does not take long or if there are many layers.
+  ///
+  /// Sessions that are too short for the thread would otherwise never write a layer, and each opening would take longer than
+  /// the one before. Or each would leave one more layer. One merge is enough, because it replaces several layers and the
+  /// session adds one. Without a new layer, the next session has as much to merge as this one had.
+  private func dueAtClosing(_ files: [File], _ logByteCount: Int, _ canFreeze: Bool) -> Work? {
+    let backlog = backlog
+    if backlog.weight >= 2 * policy.eventCount
+      || max(backlog.byteCount, backlog.logByteCount) >= 2 * policy.byteCount
+    {
+      if hasWritable { return .write }
+      if canFreeze, isFreezeDue { return .freeze }
+    }
+    let layerCount = mergeable(files).count
+    guard !closing.hasMerged, closing.hasWritten || layerCount >= policy.layerLimit,
+      let run = dueRun(files, logByteCount)
+    else { return nil }
+    let size = files[run].reduce((0, 0)) { ($0.0 + $1.eventCount, $0.1 + $1.byteCount) }
+    return policy.mergesAtClosing(size, layerCount: layerCount) ? .merge(run) : nil
+  }
+
+  /// Whether to look for an interruption of a large file.
+  func mayInterrupt(at now: ContinuousClock.Instant) -> Bool {
+    guard policy.isAutomatic, phase == .open, !backsOff else { return false }
+    return now >= nextInterruption.merge || now >= nextInterruption.write || isBacklogLarge
+  }
+
+  /// What to do between two pieces of a large file; nil to continue with it.
+  ///
+  /// Merges get half of the time, and writes a fifth. Otherwise the large file would not end under constant commits. While
+  /// merges are behind, changes stay in memory longer, so that fewer and larger layers are written. Before commits have to
+  /// wait, layers are written at once, as long as there are few.
+  func interruption(
+    of large: LargeFile, _ files: [File], at now: ContinuousClock.Instant
+  ) -> Work? {
+    guard mayInterrupt(at: now) else { return nil }
+    if hasWritable, writesFirst(mergeable(files).count) { return .write }
+    let run = dueRun(files, during: large)
+    if let run, now >= nextInterruption.merge { return .merge(run) }
+    guard hasWritable, now >= nextInterruption.write else { return nil }
+    // If so many events are in no file, the next layer does not wait for merges.
+    return run == nil || backlog.weight >= policy.eventCount * 8 ? .write : nil
+  }
+
+  /// A large file was interrupted.
+  mutating func interrupted(
+    by work: Work, from start: ContinuousClock.Instant, to end: ContinuousClock.Instant
+  ) {
+    if case .merge = work {
+      nextInterruption.merge = end + (end - start)
+    } else {
+      nextInterruption.write = end + (end - start) * 4
+    }
+  }
+
+  /// What waits for the file that is being written.
+  /// - Parameter top: the newest revision of the file.
+  func pressure(writing top: Revision) -> WritePressure {
+    if pending.allSatisfy({ $0.top == top }) { return .none }
+    return isBacklogLarge ? .high : .some
+  }
+
+  // MARK: Outcomes
+
+  /// The oldest layer in memory has a file now.
+  mutating func wrote(_ top: Revision) {
+    pending.removeAll { $0.top == top }
+    nextAttempt = (0, 0)
+    closing.hasWritten = phase == .closing
+  }
+
+  mutating func merged() { closing.hasMerged = phase == .closing }
+
+  mutating func repaired(_ name: LayerName) { repaired.insert(name) }
+
+  /// A layer could not be written. Nothing depends on layers, so the next attempt waits for as many events or bytes as make
+  /// a layer due.
+  mutating func failed() { backOff() }
+
+  /// Layers could not be merged, for example because the disk has room only for small files. New layers are still written.
+  mutating func failedToMerge() { nextMerge = stored.eventCount + policy.eventCount }
+
+  // MARK: What is due
+
+  private mutating func backOff() {
+    nextAttempt = (stored.eventCount + policy.eventCount, backlog.byteCount + policy.byteCount)
+  }
+
+  private var backsOff: Bool {
+    stored.eventCount < nextAttempt.eventCount && backlog.byteCount < nextAttempt.byteCount
+  }
+
+  private var mergesBackOff: Bool { stored.eventCount < nextMerge }
+
+  private var unfrozenBacklog: LayerBacklog {
+    LayerBacklog(
+      weight: policy.weight(eventCount - frozenCount, additionCount: unfrozen.additionCount),
+      byteCount: unfrozen.memoryByteCount, logByteCount: unfrozen.logByteCount)
+  }
+
+  /// How much is in no file.
+  private var backlog: LayerBacklog { pending.reduce(into: unfrozenBacklog) { $0 += $1.backlog } }
+
+  /// How many layers wait for their files.
+  var pendingCount: Int { pending.count }
+
+  /// The newest revision of the oldest layer in memory, if all of its entries are durable.
+  var writable: Revision? { pending.first.flatMap { $0.top <= stored.revision ? $0.top : nil } }
+  private var hasWritable: Bool { writable != nil }
+
+  /// Whether commits would soon wait.
+  private var isBacklogLarge: Bool {
+    let backlog = backlog
+    return backlog.weight >= policy.backlogCount / 4 || backlog.byteCount >= policy.backlogByteCount
+  }
+
+  /// Whether commits would soon wait, and there are few enough layers to write one more before a merge.
+  private func writesFirst(_ layerCount: Int) -> Bool { isBacklogLarge && layerCount < policy.layerLimit }
+
+  /// The newest layers that follow each other without a gap.
+  private func mergeable(_ files: [File]) -> Range<Int> {
+    var first = files.count
+    while first > 0, first == files.count || files[first].start == files[first - 1].name.to { first -= 1 }
+    return first..<files.count
+  }
+
+  /// The layers to merge next.
+  private func dueRun(_ files: [File], _ logByteCount: Int) -> Range<Int>? {
+    let layers = mergeable(files)
+    if mergesBackOff || layers.count < 2 { return nil }
+    let share = share(of: Self.eventCount(of: files[layers]), logByteCount: logByteCount)
+    return run(policy.run(Self.sizes(files[layers]), share: share), from: layers.lowerBound)
+  }
+
+  /// The layers after a large file to merge before it is complete. A merge of more than half of its events waits.
+  private func dueRun(_ files: [File], during large: LargeFile) -> Range<Int>? {
+    if mergesBackOff { return nil }
+    let layers = mergeable(files)
+    let first = layers.first { files[$0].start >= large.end } ?? layers.upperBound
+    let run = run(policy.run(Self.sizes(files[first...])), from: first)
+    return run.flatMap { Self.eventCount(of: files[$0]) <= large.eventCount / 2 ? $0 : nil }
+  }
+
+  /// The layers to merge so that all have the declared indexes. A single layer waits for the next one, because a file is
+  /// never replaced by another of its name.
+  private func runWithoutIndexes(_ files: [File]) -> Range<Int>? {
+    let layers = mergeable(files)
+    guard !mergesBackOff, layers.count > 1, let first = layers.first(where: { !files[$0].hasIndexes }) else {
+      return nil
+    }
+    return min(first, layers.upperBound - 2)..<layers.upperBound
+  }
+
+  /// How many bytes the layers of some events may take, by their part of the log.
+  func share(of eventCount: Int, logByteCount: Int) -> Int {
+    let part = Double(eventCount) / Double(max(stored.eventCount, 1))
+    return policy.share(ofLog: Double(logByteCount) * min(part, 1))
+  }
+
+  private func run(_ range: Range<Int>, from first: Int) -> Range<Int>? {
+    range.isEmpty ? nil : first + range.lowerBound..<first + range.upperBound
+  }
+
+  private static func sizes(_ files: ArraySlice<File>) -> [LayerPolicy.Size] {
+    files.map { ($0.eventCount, $0.byteCount) }
+  }
+
+  private static func eventCount(of files: ArraySlice<File>) -> Int { files.reduce(0) { $0 + $1.eventCount } }
+}
+
+/// How much is in no file of a layer.
+struct LayerBacklog: Sendable {
+  /// What the events count, by the time that replaying them takes (``LayerPolicy/weight(_:additionCount:)``).
+  var weight: Int
+  /// About how many bytes their records have in memory.
+  var byteCount: Int
+  /// About how many bytes they have in the log, which opening reads. More than those of the records if large records are
+  /// updated often.
+  var logByteCount: Int
+
+  static func += (sum: inout LayerBacklog, other: LayerBacklog) {
+    sum.weight += other.weight
+    sum.byteCount += other.byteCount
+    sum.logByteCount += other.logByteCount
+  }
+}
+
+/// The events that are in no layer.
+private struct UnfrozenEvents {
+  /// How many are known to add an entity.
+  var additionCount = 0
+  private(set) var logByteCount = 0
+  /// About how many bytes their records have.
+  private(set) var byteCount = 0
+  /// At most how many bytes the checkpoints hold that later events have replaced.
+  private(set) var heldByteCount = 0
+  /// How many events there were when the records were counted, and the bytes of the entries since then.
+  private var counted: (eventCount: Int, byteCount: Int)?
+  /// The bytes of records at the newest checkpoint, and of those that were replaced before it.
+  private var checkpoint = (changed: 0, replaced: 0)
+
+  var memoryByteCount: Int { byteCount + heldByteCount }
+
+  /// Counts the bytes of records after every eighth event and after large entries. Asking a state for them takes longer than
+  /// all else in a commit.
+  mutating func count(_ entryByteCount: Int, _ eventCount: Int, _ changedByteCount: () -> Int) {
+    logByteCount += entryByteCount
+    if let counted, eventCount - counted.eventCount < 8, counted.byteCount + entryByteCount < 1 << 20 {
+      self.counted = (counted.eventCount, counted.byteCount + entryByteCount)
+    } else {
+      byteCount = changedByteCount()
+      counted = (eventCount, 0)
+    }
+  }
+
+  /// Counts what a new checkpoint holds that the one before has otherwise.
+  mutating func hold(_ changed: Int, _ replaced: Int) {
+    // What was replaced since the checkpoint before was there then, or was made since and is held by none.
+    heldByteCount += min(replaced - checkpoint.replaced, checkpoint.changed)
+    checkpoint = (changed, replaced)
+  }
+}
