@@ -185,7 +185,7 @@ extension Journal {
     let report = try body()
     // Updates HEAD, and verifies that the result opens.
     var opening = options
-    if hadLayers { opening.snapshots = .automatic }
+    if hadLayers { opening.layers = .automatic }
     do {
       let after = try open(at: url, options: opening)
       after.waitForLayers()
