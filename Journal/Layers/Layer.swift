@@ -1,6 +1,6 @@
 import Foundation
-import KeyedArchiving
 import Locks
+import PropertyLists
 
 /// The changes between two revisions: in memory until the file is written, then in the file; if the file can't be read,
 /// rebuilt from the log. The contents are always the same. All states above it share it.

@@ -1,5 +1,5 @@
 import CBOR
-import KeyedArchiving
+import PropertyLists
 
 extension LayerChain {
   /// Which checkpoints a merged layer keeps: all, or every second, fourth, …, or only the last, so that it takes no more

@@ -1,5 +1,5 @@
 import Files
-import KeyedArchiving
+import PropertyLists
 
 /// Opening the file of a layer or snapshot. A small one is read and checked at once, so that its states no longer need the
 /// disk; pages of a large one are read and checked when they are first touched.

@@ -1,6 +1,6 @@
 import Files
 import Foundation
-import KeyedArchiving
+import PropertyLists
 
 extension LayerFile {
   /// What is known about a file that was just written.

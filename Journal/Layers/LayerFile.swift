@@ -1,5 +1,5 @@
 import CBOR
-import KeyedArchiving
+import PropertyLists
 import Synchronization
 
 /// The archive of a layer or snapshot, which is read on demand.
@@ -27,12 +27,7 @@ final class LayerFile: LayerContents {
   ) throws(ArchiveError) {
     self.pageLimit = pageLimit
     typealias Root = LayerLayout.Root
-    // An XML archive would have to be read as a whole.
-    guard try DataFormat(of: bytes) == .binaryPropertyList else { throw LayerReader.foreign(at: 0) }
-    // No limit is needed: the record has the size of the file, and the file is read on demand.
-    var limits = ArchiveLimits()
-    limits.byteCount = .max
-    let list = try PropertyList(bytes, limits: limits)
+    let list = try PropertyList(binary: bytes)
     let reader = try LayerReader(list)
     let root = try reader.members(ofDictionary: reader.root)
     func member(_ key: String) throws(ArchiveError) -> ObjectHeader {

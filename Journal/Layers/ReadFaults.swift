@@ -1,5 +1,5 @@
-import KeyedArchiving
 import Locks
+import PropertyLists
 import Synchronization
 
 /// The problems with the layers of a journal, and the read failures of all its states: parts that could be read neither

@@ -1,4 +1,4 @@
-import KeyedArchiving
+import PropertyLists
 
 /// An element of layers: a version of an entity, or of a line of an index.
 protocol LayerElement {
