@@ -222,7 +222,7 @@ import Testing
   @Test func onlyLayersWithoutAGapAreMerged() {
     var played = PlayedLayers(Self.policy { $0.fanout = 2 })
     played.files = PlayedLayers.files([(0, 10), (20, 30), (30, 40)])
-    played.commit(0)
+    played.run()
     #expect(played.files.map(\.name) == [LayerName(from: 0, to: 10), LayerName(from: 20, to: 40)])
   }
 
@@ -323,7 +323,9 @@ import Testing
   @Test func beforeCommitsStallLayersAreWrittenAtOnce() {
     var played = PlayedLayers(Self.policy { $0.backlogCount = 160 })
     let now = ContinuousClock.now
-    played.schedule.interrupted(by: .write, from: now, to: now + .seconds(100))
+    for work in [LayerSchedule.Work.write, .merge(0..<2)] {
+      played.schedule.interrupted(by: work, from: now, to: now + .seconds(100))
+    }
     let large = LayerSchedule.LargeFile(end: 0, eventCount: 1_000)
     for _ in 0..<3 { played.commit(10, runs: false) }
     #expect(!played.schedule.mayInterrupt(at: now) && played.schedule.pressure(writing: 0) == .some)
