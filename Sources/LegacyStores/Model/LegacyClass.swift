@@ -114,30 +114,29 @@ extension [String: LegacyClass] {
   }
 }
 
-extension LegacyClass {
-  /// The form in the store's own item.
-  var value: FieldValue {
-    [
-      "chain": .array(chain.map { .string($0) }), "hints": .array(hints.map { .string($0) }),
-      "fields": .array(order.map { [.string($0), .string(fields[$0] ?? Form.null)] }),
-      "mapping": .dictionary(mapping.mapValues { .string($0) }), "kind": .string(kind),
-      "optional": .array(order.filter { isOptional($0) }.map { .string($0) }),
-    ]
+extension LegacyClass: Codable {
+  private enum CodingKeys: CodingKey { case chain, hints, fields, order, mapping, kind, optional }
+
+  init(from decoder: any Decoder) throws {
+    let stored = try decoder.container(keyedBy: CodingKeys.self)
+    chain = try stored.decode([String].self, forKey: .chain)
+    hints = try stored.decode([String].self, forKey: .hints)
+    fields = try stored.decode([String: String].self, forKey: .fields)
+    order = try stored.decode([String].self, forKey: .order).filter { fields[$0] != nil }
+    mapping = try stored.decode([String: String].self, forKey: .mapping)
+    kind = try stored.decode(String.self, forKey: .kind)
+    optional = Set(try stored.decode([String].self, forKey: .optional))
   }
 
-  /// Reads the form of ``value``. Invalid parts are ignored.
-  init(_ value: FieldValue) {
-    func texts(_ key: String) -> [String] { value[key]?.array?.compactMap(\.string) ?? [] }
-    chain = texts("chain")
-    hints = texts("hints")
-    optional = Set(texts("optional"))
-    for pair in value["fields"]?.array ?? [] {
-      guard let key = pair[0]?.string, let form = pair[1]?.string, fields[key] == nil else { continue }
-      fields[key] = form
-      order.append(key)
-    }
-    kind = value["kind"]?.string ?? ""
-    mapping = value["mapping"]?.dictionary?.compactMapValues(\.string) ?? [:]
+  func encode(to encoder: any Encoder) throws {
+    var stored = encoder.container(keyedBy: CodingKeys.self)
+    try stored.encode(chain, forKey: .chain)
+    try stored.encode(hints, forKey: .hints)
+    try stored.encode(fields, forKey: .fields)
+    try stored.encode(order, forKey: .order)
+    try stored.encode(mapping, forKey: .mapping)
+    try stored.encode(kind, forKey: .kind)
+    try stored.encode(order.filter(isOptional), forKey: .optional)
   }
 }
 

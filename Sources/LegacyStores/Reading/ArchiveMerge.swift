@@ -104,11 +104,14 @@ struct ArchiveMerge {
 
   /// Identifies the contents of an item. Copies of one item refer to different copies of other items.
   private func fingerprint(of item: LegacyItem) -> Data {
-    LegacyItem.fingerprint(item.kind, item.attributes) { key, target in
-      if key == Reference.category { return "\(target)" }
-      let item = target < 0 ? derived[-target - 1].item : store.items[target]
-      return item.label ?? item.kind
+    let named = item.attributes.mapValues { value in
+      value.resolvingReferences { key, target in
+        if key == Reference.category { return .integer(Int64(target)) }
+        let item = target < 0 ? derived[-target - 1].item : store.items[target]
+        return .string(item.label ?? item.kind)
+      }.sortingSets
     }
+    return [item.kind: .dictionary(named)].fingerprint
   }
 
   mutating func finish() -> LegacyStore {
