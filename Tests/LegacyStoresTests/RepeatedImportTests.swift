@@ -276,6 +276,9 @@ import Testing
       #expect(try journal.exportStore(.archive, to: target).isComplete)
       let file = try Data(contentsOf: target.appending(path: "list"))
       #expect(file.count < 300_000, "\(file.count)")
+      // The object around it stays one, too.
+      let classes = try KeyedArchive(ArchiveBytes(file)).inspect().classes
+      #expect(classes.first { $0.description.name == "UIImage" }?.count ?? 1 == 1)
       let back = try LegacyStore.archives([target.appending(path: "list")])
       let again = try journal.importStore(back)
       #expect(again.revisions.isEmpty && again.isComplete, "\(again.problems.prefix(2))")
