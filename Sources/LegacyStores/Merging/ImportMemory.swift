@@ -152,7 +152,7 @@ struct ImportMemory {
         attributes["categories"] = try encoder.encode(groups)
         attributes["files"] = .dictionary(files)
         if !incomplete.isEmpty { attributes["incomplete"] = try encoder.encode(incomplete.sorted()) }
-        attributes["classes"] = try encoder.encode(classes)
+        attributes["classes"] = try encoder.encode(classes.mapValues(\.settled))
       }
       if part < parts.count {
         try draft.replaceAttributes(ofItem: parts[part], with: attributes)
@@ -206,6 +206,11 @@ extension FieldValue {
   /// The digests of values that say nothing: nil, an empty text or list, zero, a boolean.
   static let insignificantDigests = Set(
     [FieldValue.null, "", 0, true, false, [], [:]].map(\.digest))
+}
+
+extension Data {
+  /// Whether it is the digest of a value that refers to an item or a category.
+  var isOfReference: Bool { count > 8 }
 }
 
 extension [String: FieldValue] {

@@ -45,6 +45,7 @@ extension Journal where State == Catalog {
       defer { rest = rest.dropFirst(item.images.count) }
       return Array(rest.prefix(item.images.count))
     }
+    let digests = store.items.map { $0.attributes.mapValues(\.digest) }
     var metadata = ["import.source": store.source.rawValue]
     if !store.name.isEmpty { metadata["import.store"] = store.name }
     let note = note ?? "import of \(store.source.rawValue)\(store.name.isEmpty ? "" : " \(store.name)")"
@@ -53,7 +54,8 @@ extension Journal where State == Catalog {
     while !isComplete {
       let commit = try commit(by: author, note: note, metadata: metadata) { draft in
         let memory = ImportMemory(draft.state, store.source, name: store.name)
-        var merge = StoreMerge(store, memory, blobs: blobs, ownBlobs: Array(rest), limit: limit)
+        var merge = StoreMerge(
+          store, digests: digests, blobs: blobs, ownBlobs: Array(rest), memory, limit: limit)
         merge.store.incompleteFiles.formUnion(unread)
         return (try merge.run(&draft), merge.report)
       }

@@ -32,18 +32,22 @@ struct Matching {
   private let (oldClasses, newClasses): (Set<String>, Set<String>)
 
   /// - Parameters:
+  ///   - digests: the digests of each item's attributes.
   ///   - blobs: the blobs of each item's images.
   ///   - catalog: the state before the import.
-  init(_ store: LegacyStore, _ memory: ImportMemory, _ blobs: [[Blob?]], _ catalog: Catalog) {
+  init(
+    _ store: LegacyStore, _ digests: [[String: Data]], _ memory: ImportMemory, _ blobs: [[Blob?]],
+    _ catalog: Catalog
+  ) {
     self.store = store
     self.memory = memory
     rows = Array(repeating: nil, count: store.items.count)
     taken = Array(repeating: false, count: memory.rows.count)
     // The list and the place of a to-do are attributes of its item only, and references change with their targets.
     old = memory.rows.map { row in
-      row.digests.filter { $0.value.count == 8 && !KnownKind.toDo.others.contains($0.key) }
+      row.digests.filter { !$0.value.isOfReference && !KnownKind.toDo.others.contains($0.key) }
     }
-    new = store.items.map { $0.attributes.mapValues(\.digest).filter { $0.value.count == 8 } }
+    new = digests.map { $0.filter { !$0.value.isOfReference } }
     oldClasses = Set(memory.rows.map(\.className))
     newClasses = Set(store.items.map(\.className))
     matchKeys()

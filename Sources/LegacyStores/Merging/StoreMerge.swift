@@ -25,6 +25,8 @@ struct StoreMerge {
   }
 
   var store: LegacyStore
+  /// The digest of each attribute of each item, where references are indexes into the store.
+  private let digests: [[String: Data]]
   /// The blobs of each item's images. Nil for an image that can't be read.
   let blobs: [[Blob?]]
   /// The same for the images of the store itself.
@@ -44,10 +46,11 @@ struct StoreMerge {
   private var newClasses: [String: Set<String>] = [:]
 
   init(
-    _ store: LegacyStore, _ memory: ImportMemory, blobs: [[Blob?]], ownBlobs: [Blob?], limit: Budget
+    _ store: LegacyStore, digests: [[String: Data]], blobs: [[Blob?]], ownBlobs: [Blob?],
+    _ memory: ImportMemory, limit: Budget
   ) {
-    (self.store, self.memory, self.blobs, self.ownBlobs) = (store, memory, blobs, ownBlobs)
-    budget = limit
+    (self.store, self.memory, self.digests) = (store, memory, digests)
+    (self.blobs, self.ownBlobs, budget) = (blobs, ownBlobs, limit)
   }
 
   /// Changes items up to the limit.
@@ -61,7 +64,7 @@ struct StoreMerge {
     // Items that refer to each other are added in one entry, so that no state has only some of them.
     if store.items.contains(where: \.refersToItems) { budget = Budget() }
     let before = draft.state
-    let matching = Matching(store, memory, blobs, before)
+    let matching = Matching(store, digests, memory, blobs, before)
     reportReplacement(matching, before)
     findRenamedClasses(matching)
     try mergeCategories(&draft)
@@ -83,7 +86,7 @@ struct StoreMerge {
         let wanted = wanted(index)
         if matching.rows[index] == nil {
           if store.items[index].refersToItems { rows[index] = try change(index, old, wanted, &draft) }
-        } else if budget.isSpent, hasChanged(index, old, wanted.mapValues(\.digest)) {
+        } else if budget.isSpent, hasChanged(index, old, digests(index, wanted)) {
           isComplete = false
         } else {
           rows[index] = try merge(index, old, wanted, &draft)
@@ -162,9 +165,21 @@ struct StoreMerge {
 
   // MARK: One item
 
+  /// The digests of what the file has for an item.
+  private func digests(_ index: Int, _ wanted: [String: FieldValue]) -> [String: Data] {
+    var digests = digests[index]
+    for (name, digest) in digests where digest.isOfReference || wanted[name] == nil {
+      digests[name] = wanted[name]?.digest
+    }
+    if let done = wanted["done"], digests["done"] == nil { digests["done"] = done.digest }
+    return digests
+  }
+
   /// The attributes that the file has for an item.
   private func wanted(_ index: Int) -> [String: FieldValue] {
-    var wanted = resolved(store.items[index].attributes)
+    let hasReferences = digests[index].values.contains { $0.isOfReference }
+    var wanted = store.items[index].attributes
+    if hasReferences { wanted = resolved(wanted) }
     if let isDone = store.items[index].isDone { wanted["done"] = .bool(isDone) }
     return wanted
   }
@@ -203,7 +218,7 @@ struct StoreMerge {
     let item = store.items[index]
     return ImportMemory.Element(
       item: number, kind: item.kind, list: item.list, key: item.key, className: item.className,
-      category: categoryNumber(of: item), digests: wanted.mapValues(\.digest), sources: item.sources)
+      category: categoryNumber(of: item), digests: digests(index, wanted), sources: item.sources)
   }
 
   /// - Returns: the element for the memory, or nil if the catalog's rules reject the item.
@@ -263,7 +278,7 @@ struct StoreMerge {
   ) throws -> ImportMemory.Element {
     let item = store.items[index]
     guard let current = draft.state.item(old.item) else {
-      guard hasChanged(index, old, wanted.mapValues(\.digest)) else {
+      guard hasChanged(index, old, digests(index, wanted)) else {
         report.unchanged += 1
         var row = old
         (row.list, row.className, row.sources) = (item.list, item.className, item.sources)
@@ -289,7 +304,7 @@ struct StoreMerge {
   ) throws -> ImportMemory.Element {
     guard let current = draft.state.item(old.item) else { return old }
     let item = store.items[index]
-    let (now, digests) = (current.attributes, wanted.mapValues(\.digest))
+    let (now, digests) = (current.attributes, digests(index, wanted))
     var row = element(index, old.item, wanted)
     (row.list, row.images) = (item.list.isEmpty ? old.list : item.list, old.images)
     row.wasExported = old.wasExported
