@@ -31,19 +31,6 @@ struct LegacyItem: Sendable {
     ["name", "title", "value"].compactMap { attributes[$0]?.string }.first { !$0.isEmpty }
   }
 
-  /// Renames its images, here and where its attributes refer to them.
-  mutating func renameImages(_ newName: (String) -> String) {
-    var names: [String: String] = [:]
-    for index in images.indices {
-      let name = newName(images[index].name)
-      names[images[index].name] = name
-      images[index].name = name
-    }
-    attributes = attributes.mapValues { value in
-      value.replacing { $0.imageName.flatMap { names[$0] }.map { [Reference.image: .string($0)] } }
-    }
-  }
-
   /// Whether it refers to other items.
   var refersToItems: Bool { attributes.values.contains(where: \.refersToItems) }
 }
@@ -74,6 +61,21 @@ struct LegacyImage: Sendable {
   var name: String
   var mediaType = ""
   var content = Content.unreadable
+}
+
+extension [LegacyImage] {
+  /// Renames the images, here and where fields refer to them.
+  mutating func rename(in fields: inout [String: FieldValue], _ newName: (String) -> String) {
+    var names: [String: String] = [:]
+    for index in indices {
+      let name = newName(self[index].name)
+      names[self[index].name] = name
+      self[index].name = name
+    }
+    fields = fields.mapValues { value in
+      value.replacing { $0.imageName.flatMap { names[$0] }.map { [Reference.image: .string($0)] } }
+    }
+  }
 }
 
 extension Data {
