@@ -34,12 +34,6 @@ import Testing
     .node(ArchiveNode(ArchivedClass("Thing"), fields))
   }
 
-  private func objects(_ archive: KeyedArchive) throws -> [ArchivedObject] {
-    try #require(try archive.root?.array).elements().compactMap { value in
-      if case .object(let object) = value { object } else { nil }
-    }
-  }
-
   @Test func aNumberIsAnObjectWhereItWasOne() throws {
     let boxed = ArchiveNode.Value.node(.number(5 as Int64))
     let things: [ArchiveNode.Value] = [
@@ -51,7 +45,7 @@ import Testing
       #expect(catalog.things.map { $0["b"] } == [1, 5, true])
       #expect(catalog.things.map { $0["a"] } == ["text", 5, 1.5])
     } _: { (archive, _) throws in
-      let isObject = try objects(archive).map { object in
+      let isObject = try Made.objects(of: archive).map { object in
         try ["a", "b", "c"].map { try object.reference(forKey: $0) != nil }
       }
       #expect(isObject == [[true, false, true], [true, true, false], [false, false, true]])
@@ -90,7 +84,7 @@ import Testing
       thing(["a": .bytes([2]), "b": .data(Data([2])), "c": .string("https://b.example")]),
     ]
     try roundTrip([("root", .array(things))]) { (archive, _) throws in
-      let found = try objects(archive)
+      let found = try Made.objects(of: archive)
       #expect(try found.map { try $0.reference(forKey: "a") != nil } == [true, false])
       #expect(try found.map { try $0.reference(forKey: "b") != nil } == [false, true])
       #expect(try found.map { try $0["c"]?.url?.absoluteString } == ["https://a.example", nil])
@@ -112,7 +106,7 @@ import Testing
     try roundTrip([("root", .array(things))]) { catalog in
       #expect(catalog.things.allSatisfy { $0["gone"] == nil })
     } _: { (archive, _) throws in
-      let found = try objects(archive)
+      let found = try Made.objects(of: archive)
       #expect(try found.map { try $0.keys.contains("note") } == [true, true, false])
       #expect(try found[1].reference(forKey: "note") == 0)
       #expect(try found.map { try $0.reference(forKey: "gone") } == [0, 0, 0])
@@ -137,7 +131,7 @@ import Testing
     try roundTrip([("root", .array(things))]) { catalog in
       #expect(catalog.things.first?["own"] == ["y"])
     } _: { (archive, _) throws in
-      let found = try objects(archive)[0]
+      let found = try Made.objects(of: archive)[0]
       #expect(try found.reference(forKey: "all") == found.reference(forKey: "shown"))
       #expect(try found.reference(forKey: "table") == found.reference(forKey: "again"))
       #expect(try found["table"]?.dictionary?.valueReference(at: 0) == found.reference(forKey: "all"))
@@ -152,10 +146,7 @@ import Testing
     try roundTrip([("root", .node(source))]) { catalog in
       #expect(catalog.things.count == 1)
     } _: { (archive, _) throws in
-      guard case .object(let found)? = try archive.root else {
-        Issue.record("no object")
-        return
-      }
+      let found = try Made.object(archive.root)
       #expect(try found.reference(forKey: "all") == found.reference(forKey: "shown"))
       #expect(try found["shown"]?.array?.count == 1)
     }
@@ -186,14 +177,14 @@ import Testing
     let nodes = texts.map { decimal($0) } + [decimal("3.5", isCompact: false)]
     let things = nodes.map { thing(["price": .node($0), "prices": .array([.node($0)])]) }
     let archive = try KeyedArchive(ArchiveBytes(ArchiveNode.archive([("root", .array(things))])))
-    let before = try objects(archive).map { try plain($0["price"]) }
+    let before = try Made.objects(of: archive).map { try plain($0["price"]) }
     try roundTrip([("root", .array(things))]) { catalog in
       let prices = catalog.things.map { $0["price"] }
       #expect(
         prices[0] == 3.99 && prices[1] == -0.1 && prices[2] == 100 && prices[4] == 0 && prices[7] == 3.5)
       #expect(prices[3] == "12345678901234567890123456789.5")
     } _: { (archive, _) throws in
-      let found = try objects(archive)
+      let found = try Made.objects(of: archive)
       #expect(try found.map { try plain($0["price"]) } == before)
       #expect(try found.map { try plain($0["prices"]?.array?[0]) } == before)
       #expect(try found.map { try $0["price"]?.decimal } == (texts + ["3.5"]).map { Decimal(string: $0) })
@@ -213,7 +204,7 @@ import Testing
       }
       let out = folder.url.appending(path: "out")
       try journal.exportStore(.archive, to: out)
-      let exported = try objects(KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "things"))))
+      let exported = try Made.objects(of: out.appending(path: "things"))
       #expect(try exported[0]["price"]?.decimal == Decimal(string: "4.25"))
       #expect(try exported[1]["price"]?.decimal == nil && exported[1]["price"]?.double == 4.25)
     }
@@ -238,12 +229,12 @@ import Testing
     ]
     let things = others.map { thing(["value": .node($0), "values": .array([.node($0)])]) }
     let archive = try KeyedArchive(ArchiveBytes(ArchiveNode.archive([("root", .array(things))])))
-    let before = try objects(archive).map { try plain($0["value"]) }
+    let before = try Made.objects(of: archive).map { try plain($0["value"]) }
     try roundTrip([("root", .array(things))]) { catalog in
       #expect(catalog.things.first?["value"]?["uuid"] == .data(Data(bytes)))
     } _: { (archive, _) throws in
-      #expect(try objects(archive).map { try plain($0["value"]) } == before)
-      #expect(try objects(archive).map { try plain($0["values"]?.array?[0]) } == before)
+      #expect(try Made.objects(of: archive).map { try plain($0["value"]) } == before)
+      #expect(try Made.objects(of: archive).map { try plain($0["values"]?.array?[0]) } == before)
     }
   }
 
@@ -288,10 +279,7 @@ import Testing
       ] as [Any],
     ]
     let data = try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
-    guard case .object(let person)? = try KeyedArchive(ArchiveBytes(data)).root else {
-      Issue.record("no object")
-      return
-    }
+    let person = try Made.object(KeyedArchive(ArchiveBytes(data)).root)
     #expect(try person.className == "JSPerson" && person["name"]?.string == "Ana")
   }
 

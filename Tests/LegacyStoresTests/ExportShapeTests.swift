@@ -28,10 +28,7 @@ import Testing
   @Test func nilAtTheTopStaysNilAndNSNullStaysNSNull() throws {
     try roundTrip([("a", .array([person])), ("none", .null), ("null", .node(.null()))]) { archive in
       #expect(try archive.reference(forTopKey: "none") == 0)
-      guard case .object(let null)? = try archive.top("null") else {
-        Issue.record("no object")
-        return
-      }
+      let null = try Made.object(archive.top("null"))
       #expect(null.className == "NSNull")
     }
   }
@@ -67,9 +64,7 @@ import Testing
       place(.string("C"), .null, .node(.array([], as: .mutableArray))),
     ]
     try roundTrip([("root", .array(places.map { .node($0) }))]) { archive in
-      let back = try (archive.root?.array?.elements() ?? []).compactMap { element -> ArchivedObject? in
-        if case .object(let object) = element { object } else { nil }
-      }
+      let back = try Made.objects(of: archive)
       try #require(back.count == 3)
       #expect(
         try back.map { try Set($0.keys) }
@@ -87,13 +82,6 @@ import Testing
     }
   }
 
-  /// The objects of the array at the top.
-  private func objects(_ archive: KeyedArchive) throws -> [ArchivedObject] {
-    try (archive.root?.array?.elements() ?? []).compactMap { element in
-      if case .object(let object) = element { object } else { nil }
-    }
-  }
-
   /// The default of the missing attribute replaced the field.
   @Test func aDefaultDoesNotReplaceAFieldOfAnotherType() throws {
     func contact(_ phone: ArchiveNode.Value) -> ArchiveNode.Value {
@@ -102,7 +90,7 @@ import Testing
     let contacts = [contact(.node(.number(Int64(5_551_234)))), contact(.string("555-99"))]
     for list in [contacts, contacts.reversed(), [contacts[0]]] {
       try roundTrip([("root", .array(list))]) { archive in
-        let back = try objects(archive)
+        let back = try Made.objects(of: archive)
         #expect(try back.allSatisfy { try Set($0.keys) == ["name", "phone"] })
         let phones = try back.map { try $0["phone"]?.integer?.description ?? $0["phone"]?.string }
         let expected = list.count == 1 ? ["5551234"] : ["5551234", "555-99"]
@@ -114,7 +102,7 @@ import Testing
       ArchiveNode(ArchivedClass("MyBug"), ["Title": .node(.number(Int64(7))), "Rating": .real(3.5)]),
     ]
     try roundTrip([("root", .array(bugs.map { .node($0) }))]) { archive in
-      let back = try objects(archive)
+      let back = try Made.objects(of: archive)
       try #require(back.count == 2)
       #expect(try back[0]["Rating"]?.string == "4.5" && back[1]["Title"]?.integer == 7)
       #expect(try back.allSatisfy { try Set($0.keys) == ["Title", "Rating"] })
@@ -159,7 +147,7 @@ import Testing
       let out = folder.url.appending(path: "out")
       try journal.exportStore(.archive, to: out)
       let archive = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "people")))
-      let texts = try objects(archive).map { object in
+      let texts = try Made.objects(of: archive).map { object in
         var texts: [String: String] = [:]
         for key in try object.keys { texts[key] = try object[key]?.string }
         return texts
@@ -197,7 +185,7 @@ import Testing
       let exported = try #require(try Made.readValue(out.appending(path: "app.plist")) as? [String: Data])
       for (name, key) in [("a", "number"), ("b", "phone")] {
         let archive = try KeyedArchive(ArchiveBytes(try #require(exported[name])))
-        #expect(try objects(archive).map { try $0[key]?.string } == ["1"])
+        #expect(try Made.objects(of: archive).map { try $0[key]?.string } == ["1"])
       }
     }
   }
@@ -259,12 +247,8 @@ import Testing
         ArchivedClass("Album"), ["name": .string("a"), "tags": .node(.array([.string("x")], as: kind))])
     }
     try roundTrip([("root", .array(lists.map { .node($0) }))]) { archive in
-      for element in try archive.root?.array?.elements() ?? [] {
-        guard case .object(let album) = element, case .object(let tags)? = try album["tags"] else {
-          Issue.record("no objects")
-          return
-        }
-        #expect(tags.className == "NSMutableArray")
+      for album in try Made.objects(of: archive) {
+        #expect(try Made.object(album["tags"]).className == "NSMutableArray")
       }
     }
   }
@@ -297,10 +281,7 @@ import Testing
     let pair = ArchiveNode(
       ArchivedClass("Pair"), ["name": .string("p")], unkeyed: [.integer(1), .string("b")])
     try roundTrip([("root", .array([.node(pair)]))]) { archive in
-      guard case .object(let pair)? = try archive.root?.array?[0] else {
-        Issue.record("no object")
-        return
-      }
+      let pair = try Made.object(archive.root?.array?[0])
       #expect(try pair.unkeyedValues.map { try $0.get().kind } == ["integer", "string"])
     }
   }
@@ -346,10 +327,7 @@ import Testing
   @Test func aClassWithoutAncestorsGetsNone() throws {
     let renamed = ArchiveNode(ArchivedClass(name: "Renamed", chain: [], hints: []), ["name": .string("x")])
     try roundTrip([("root", .array([.node(renamed)]))]) { archive in
-      guard case .object(let object)? = try archive.root?.array?[0] else {
-        Issue.record("no object")
-        return
-      }
+      let object = try Made.object(archive.root?.array?[0])
       #expect(object.className == "Renamed")
       #expect(object.classChain.isEmpty)
     }
@@ -372,7 +350,7 @@ import Testing
           "dictionary": node("NSMutableDictionary", ["NS.keys": elements, "NS.objects": elements]),
         ])
       try roundTrip([("root", node("NSMutableArray", ["NS.objects": .list([.node(note)])]))]) { archive in
-        let note = try #require(try objects(archive).first)
+        let note = try #require(try Made.objects(of: archive).first)
         #expect(try note["array"]?.array?.elements().map { try $0.string } == ["x"])
         #expect(try note["set"]?.set?.elements().map { try $0.string } == ["x"])
         #expect(try note["ordered"]?.orderedSet?.elements().map { try $0.string } == ["x"])
@@ -444,10 +422,7 @@ import Testing
       let out = folder.url.appending(path: "out")
       #expect(try journal.exportStore(.archive, to: out).isComplete)
       let archive = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "annotations")))
-      guard case .object(let place)? = try archive.root?.array?[0] else {
-        Issue.record("no object")
-        return
-      }
+      let place = try Made.object(archive.root?.array?[0])
       let loop = try #require(try place["loop"]?.dictionary)
       #expect(try loop["x"]?.dictionary?.uid == loop.uid)
       #expect(try place["nothing"]?.dictionary?["$ref"]?.integer == 7)
@@ -499,10 +474,7 @@ import Testing
       let out = folder.url.appending(path: "out")
       try journal.exportStore(.archive, to: out)
       let archive = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "people")))
-      guard case .object(let ana)? = try archive.root?.array?[0] else {
-        Issue.record("no object")
-        return
-      }
+      let ana = try Made.object(archive.root?.array?[0])
       #expect(try ana["tags"]?.array?.elements().map { try $0.string } == ["c"])
     }
   }

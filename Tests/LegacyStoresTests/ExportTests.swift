@@ -96,11 +96,10 @@ import Testing
         }
         // A forged record of an import.
         let row = ImportMemory.Element(
-          item: 1, revision: 1, fingerprint: Data(count: 8), list: "scarybugs", key: "../../evil.scarybug",
-          className: "ScaryBugData")
+          item: 1, kind: "bug", list: "scarybugs", key: "../../evil.scarybug", className: "ScaryBugData")
         try draft.addItem(
           kind: ImportMemory.kind,
-          attributes: ["source": .string("scarybugs"), "part": .integer(0), "rows": .array([row.value])])
+          attributes: ["source": "scarybugs", "part": 0, "rows": ValueEncoder().encode([row])])
       }
       let out = folder.url.appending(path: "deep/er/out")
       try FileManager.default.createDirectory(

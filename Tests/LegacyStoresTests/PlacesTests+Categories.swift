@@ -26,10 +26,7 @@ extension PlacesTests {
   }
 
   private func objects(_ folder: TemporaryFolder, _ name: String) throws -> [ArchivedObject] {
-    let file = folder.url.appending(path: name)
-    return try (KeyedArchive(ArchiveBytes(contentsOf: file)).root?.array?.elements() ?? []).compactMap {
-      if case .object(let object) = $0 { object } else { nil }
-    }
+    try Made.objects(of: folder.url.appending(path: name))
   }
 
   private func names(_ value: ArchivedValue?) throws -> [String?] {
@@ -136,10 +133,7 @@ extension PlacesTests {
       #expect(report.added == 1 && report.problems.map(\.place) == ["spots[0]"])
       try journal.exportStore(.archive, to: folder.url.appending(path: "out"))
       let back = try #require(try objects(folder, "out/spots").first)
-      guard case .object(let category)? = try back["category"] else {
-        Issue.record("no category")
-        return
-      }
+      let category = try Made.object(back["category"])
       #expect(try category.reference(forKey: "favorite") == back.uid)
     }
   }
@@ -175,10 +169,7 @@ extension PlacesTests {
       #expect(items["P1"]?["friend"] == reference("$item", items["Hidden"]?.id.number))
       try journal.exportStore(.archive, to: folder.url.appending(path: "out"))
       let back = try #require(try objects(folder, "out/categories").first)
-      guard case .object(let favorite)? = try back["favorite"] else {
-        Issue.record("no favorite")
-        return
-      }
+      let favorite = try Made.object(back["favorite"])
       #expect(try favorite["name"]?.string == "P2")
     }
   }

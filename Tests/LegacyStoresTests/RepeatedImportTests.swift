@@ -13,6 +13,70 @@ import Testing
     try .archives([folder.write("list", ArchiveNode.array(nodes.map { .node($0) }).archived())])
   }
 
+  /// The rule, for random edits of records with an identifier on both sides.
+  @Test func bothSidesMayChangeAnything() throws {
+    typealias Record = [String: FieldValue]
+    var generator = SeededGenerator()
+    func random(_ count: Int) -> Int { Int.random(in: 0..<count, using: &generator) }
+    func edit(_ record: Record?) -> Record? {
+      guard var record, random(4) > 0 else { return nil }
+      let values: [FieldValue?] = [nil, 0, 1, "", "x", ["y"]]
+      record[["a", "b", "c"][random(3)]] = values[random(values.count)]
+      return record
+    }
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      var (old, file): ([Int: Record], [Int: Record]) = ([:], [:])
+      for round in 0..<40 {
+        // The app's edits and people's.
+        for id in file.keys.sorted() where random(3) == 0 { file[id] = edit(file[id]) }
+        for _ in 0..<random(3) { file[100 * round + random(100)] = ["a": 0, "b": "x"] }
+        try journal.commit { draft in
+          for item in draft.state.things where random(3) == 0 {
+            if let new = edit(item.attributes) {
+              try draft.replaceAttributes(ofItem: item.id, with: new)
+            } else {
+              try draft.deleteItem(item.id)
+            }
+          }
+        }
+        // What the rule says.
+        var wanted: [Int: Record] = [:]
+        for item in journal.state.things { wanted[item["id"]?.integer ?? -1] = item.attributes }
+        var conflicts = 0
+        for id in Set(old.keys).union(file.keys) where old[id] != file[id] {
+          let (before, mine) = (old[id], wanted[id])
+          guard var result = mine, let before, let new = file[id] else {
+            let isKept = file[id] == nil && mine != nil && mine?.filter { $0.key != "id" } != before
+            if isKept || mine == nil && before != nil && file[id] != nil { conflicts += 1 }
+            if !isKept { wanted[id] = file[id]?.merging(["id": .integer(Int64(id))]) { $1 } }
+            continue
+          }
+          for name in ["a", "b", "c"] where before[name] != new[name] {
+            if result[name] != before[name], result[name] != new[name] { conflicts += 1 }
+            result[name] = new[name]
+          }
+          wanted[id] = result
+        }
+        var store = LegacyStore(.plist)
+        store.lists = ["records"]
+        store.items = file.sorted { $0.key < $1.key }.map { id, record in
+          LegacyItem(
+            list: "records", kind: "record", attributes: record.merging(["id": .integer(Int64(id))]) { $1 })
+        }
+        store.files = ["records": Layout.file(Layout.list("records", className: nil), isXML: true)]
+        let report = try journal.importStore(store)
+        let found = Dictionary(
+          uniqueKeysWithValues: journal.state.things.map { ($0["id"]?.integer ?? -1, $0.attributes) })
+        // Not counting the remark that all elements are new.
+        let reported = report.problems.count { $0.place != "plist" }
+        #expect(found == wanted && reported == conflicts, "round \(round), \(conflicts): \(report.problems)")
+        #expect(try journal.importStore(store).revisions.isEmpty)
+        old = file
+      }
+    }
+  }
+
   // MARK: Order without meaning
 
   /// An edit in the journal was lost to a set whose members were written in another order.
@@ -212,6 +276,9 @@ import Testing
       #expect(try journal.exportStore(.archive, to: target).isComplete)
       let file = try Data(contentsOf: target.appending(path: "list"))
       #expect(file.count < 300_000, "\(file.count)")
+      // The object around it stays one, too.
+      let classes = try KeyedArchive(ArchiveBytes(file)).inspect().classes
+      #expect(classes.first { $0.description.name == "UIImage" }?.count ?? 1 == 1)
       let back = try LegacyStore.archives([target.appending(path: "list")])
       let again = try journal.importStore(back)
       #expect(again.revisions.isEmpty && again.isComplete, "\(again.problems.prefix(2))")

@@ -153,10 +153,7 @@ import Testing
       try journal.exportStore(.scarybugs, to: out)
       for (number, key) in [("1", "title"), ("2", "Title")] {
         let file = out.appending(path: "\(number).scarybug/data.plist")
-        guard case .object(let bug)? = try KeyedArchive(ArchiveBytes(contentsOf: file)).top("Data") else {
-          Issue.record("no object")
-          return
-        }
+        let bug = try Made.object(KeyedArchive(ArchiveBytes(contentsOf: file)).top("Data"))
         #expect(try bug[key]?.string == "Bug \(number)")
       }
     }
@@ -187,10 +184,7 @@ import Testing
       try journal.exportStore(.scarybugs, to: folder.url.appending(path: "out"))
       let archive = try KeyedArchive(
         ArchiveBytes(contentsOf: folder.url.appending(path: "out/7.scarybug/data.plist")))
-      guard case .object(let object)? = try archive.top("data") else {
-        Issue.record("there is no object under the app's key")
-        return
-      }
+      let object = try Made.object(archive.top("data"))
       #expect(object.className == "RWTScaryBugData")
       #expect(try object["legs"]?.integer == 8 && object["title"]?.string == "Old")
       #expect(try archive.top("version")?.integer == 2)
@@ -230,10 +224,7 @@ import Testing
       #expect(try Data(contentsOf: out.appending(path: "1.scarybug/thumbImage.jpg")) == Made.png)
       let archive = try KeyedArchive(
         ArchiveBytes(contentsOf: out.appending(path: "2.scarybug/data.plist")))
-      guard case .object(let ant)? = try archive.top("Data") else {
-        Issue.record("no object")
-        return
-      }
+      let ant = try Made.object(archive.top("Data"))
       #expect(try ant["thumbnail"]?.data == Made.jpeg)
     }
   }

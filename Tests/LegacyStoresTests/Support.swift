@@ -61,8 +61,24 @@ enum Made {
 
   /// The object at the root of an archive.
   static func root(of file: URL) throws -> ArchivedObject {
-    let root = try KeyedArchive(ArchiveBytes(contentsOf: file)).root
-    let object: ArchivedObject? = if case .object(let object)? = root { object } else { nil }
+    try object(KeyedArchive(ArchiveBytes(contentsOf: file)).root)
+  }
+
+  /// The objects of the array at the root of an archive.
+  static func objects(of archive: KeyedArchive) throws -> [ArchivedObject] {
+    try #require(try archive.root?.array).elements().compactMap {
+      if case .object(let object) = $0 { object } else { nil }
+    }
+  }
+
+  /// The same for a file.
+  static func objects(of file: URL) throws -> [ArchivedObject] {
+    try objects(of: KeyedArchive(ArchiveBytes(contentsOf: file)))
+  }
+
+  /// The object that a value is.
+  static func object(_ value: ArchivedValue?) throws -> ArchivedObject {
+    let object: ArchivedObject? = if case .object(let object)? = value { object } else { nil }
     return try #require(object)
   }
 

@@ -16,7 +16,7 @@ struct BlobIntake {
 
   init(_ journal: CatalogJournal, _ memory: ImportMemory) {
     blobs = journal.blobs
-    known = Set(memory.rows.flatMap { $0.images.values.map(\.blob) })
+    known = Set(memory.rows.flatMap { $0.images.values.compactMap(\.blob) })
     knownSizes = Set(known.map(\.byteCount))
   }
 

@@ -1,8 +1,9 @@
 package import CatalogModel
 import Foundation
+import SHA256
 
-/// The record of earlier imports of a store: the item for each element of the files, and the contents of the files at
-/// that time.
+/// The record of earlier imports of a store: the item for each element of the files, digests of what the files had, and
+/// their layouts.
 ///
 /// It is stored in separate items of the kind ``kind``, so the app's own items have no extra attributes. Because it is
 /// part of the state, it has a history and past states, and a restore restores it too: the next import then sees the
@@ -10,60 +11,72 @@ import Foundation
 struct ImportMemory {
   /// The kind of its items.
   static let kind = "legacyStore"
-  /// How many elements one such item has. Further elements are in further items, and an import rewrites only the items
-  /// that change.
-  static let partSize = 2_000
-  /// How many bytes of elements one such item has, unless a single one has more. An item has a limit of 16 MiB.
-  private static let partByteLimit = 4 << 20
+  /// How many elements one such item has, and how many bytes of them. Further elements are in further items, and an
+  /// import rewrites only the items that change. An item has a limit of 16 MiB.
+  private static let partLimit = (count: 2_000, bytes: 4 << 20)
 
   /// An element of a list, as of the latest import.
-  struct Element: Equatable {
+  struct Element: Codable {
     /// The number of its item, which may be deleted.
     var item: Catalog.Item.ID
-    /// As of this revision, the item's attributes are those of the file, except for ``kept``. 0 if the journal has no
-    /// such revision, because it is a copy without history.
-    var revision: Revision
-    /// The fingerprint of the attributes in the file.
-    var fingerprint: Data
+    var kind: String
     var list: String
     var key: String?
     var className: String
     /// The number of its category in the file.
     var category: CategoryID?
+    /// What the file had: the digest of each attribute.
+    var digests: [String: Data] = [:]
     /// Its images in the file.
     var images: [String: Picture] = [:]
-    /// The file's values of attributes that differ in the journal; nil if the file has none.
-    var kept: [String: FieldValue?] = [:]
     /// The keys in the file where they are not those of the class; see ``LegacyItem/sources``.
     var sources: [String: String] = [:]
-
-    static func == (left: Element, right: Element) -> Bool { left.value.isIdentical(to: right.value) }
+    /// Whether people added its item and an export wrote it. An export leaves out or adds values that say nothing.
+    var wasExported = false
   }
 
-  struct Picture: Equatable {
+  struct Picture: Codable {
     /// The number of its image, which may be deleted.
     var image: ImageID
-    var blob: Blob
+    private var digest: Data
+    private var byteCount: Int
+
+    init(_ image: ImageID, _ blob: Blob) {
+      self.image = image
+      (digest, byteCount) = (Data(blob.digest.bytes), blob.byteCount)
+    }
+
+    var blob: Blob? {
+      ContentDigest(bytes: [UInt8](digest)).map { Blob(digest: $0, byteCount: byteCount) }
+    }
   }
 
   /// A category of the files.
-  struct Group: Equatable {
+  struct Group: Codable {
     var category: CategoryID
     var list: String
     var className: String
     var name: String
-    var color: Catalog.Color?
+    private var components: [Double]?
     var fields: [String: FieldValue]
     /// Whether it was in the journal before the files had it.
-    var isAdopted = false
+    var isAdopted: Bool
 
-    static func == (left: Group, right: Group) -> Bool { left.value.isIdentical(to: right.value) }
+    init(_ found: LegacyCategory, number: CategoryID, list: String, isAdopted: Bool) {
+      (category, self.list, className, name) = (number, list, found.className, found.name)
+      components = found.color.map { [$0.red, $0.green, $0.blue, $0.alpha] }
+      (fields, self.isAdopted) = (found.fields, isAdopted)
+    }
+
+    var color: Catalog.Color? {
+      guard let components, components.count == 4 else { return nil }
+      return Catalog.Color(
+        red: components[0], green: components[1], blue: components[2], alpha: components[3])
+    }
   }
 
   let source: LegacyStore.Source
   let name: String
-  /// The journal that the revisions belong to. A copy without history has the rows, but other revisions.
-  private(set) var journal: String?
   /// Its items, in the order of its parts.
   private(set) var parts: [Catalog.Item.ID] = []
   var rows: [Element] = []
@@ -80,14 +93,14 @@ struct ImportMemory {
     let found = Self.items(catalog, source).filter {
       $0["part"] != nil && Self.name(of: $0).utf8.elementsEqual(name.utf8)
     }
+    func decoded<T: Decodable>(_ value: FieldValue) -> T? { try? ValueDecoder().decode(T.self, from: value) }
     for item in found.sorted(by: { ($0["part"]?.integer ?? 0, $0.id) < ($1["part"]?.integer ?? 0, $1.id) }) {
       parts.append(item.id)
-      if let journal = item["journal"]?.string { self.journal = journal }
-      rows += item["rows"]?.array?.compactMap(Element.init) ?? []
-      groups += item["categories"]?.array?.compactMap(Group.init) ?? []
+      rows += item["rows"]?.array?.compactMap(decoded) ?? []
+      groups += item["categories"]?.array?.compactMap(decoded) ?? []
       files.merge(item["files"]?.dictionary ?? [:]) { $1 }
       incomplete.formUnion(item["incomplete"]?.array?.compactMap(\.string) ?? [])
-      classes.merge((item["classes"]?.dictionary ?? [:]).mapValues(LegacyClass.init)) { $1 }
+      classes.merge((item["classes"]?.dictionary ?? [:]).compactMapValues(decoded)) { $1 }
     }
   }
 
@@ -113,32 +126,33 @@ struct ImportMemory {
     }
   }
 
-  /// Forgets the revisions of the rows if they are those of another journal.
-  mutating func enter(_ journal: JournalID) {
-    if self.journal == journal.description { return }
-    for index in rows.indices { rows[index].revision = 0 }
-    self.journal = journal.description
-  }
-
   /// Updates the items of the memory. Unchanged items get no event.
   mutating func write(to draft: inout Draft<Catalog>) throws {
-    let chunks = stride(from: 0, to: max(rows.count, 1), by: Self.partSize).flatMap {
-      Self.split(rows[$0..<min($0 + Self.partSize, rows.count)])
+    let encoder = ValueEncoder()
+    var chunks: [[FieldValue]] = [[]]
+    var bytes = 0
+    for row in rows {
+      let value = try encoder.encode(row)
+      let count = EntityRecord(["": value]).bytes.count
+      let isFull =
+        chunks[chunks.count - 1].count == Self.partLimit.count || bytes + count > Self.partLimit.bytes
+      if isFull, bytes > 0 {
+        chunks.append([])
+        bytes = 0
+      }
+      chunks[chunks.count - 1].append(value)
+      bytes += count
     }
     for (part, chunk) in chunks.enumerated() {
       var attributes: [String: FieldValue] = [
-        "source": .string(source.rawValue), "part": .integer(Int64(part)),
-        "rows": .array(chunk.map(\.value)),
+        "source": .string(source.rawValue), "part": .integer(Int64(part)), "rows": .array(chunk),
       ]
       if !name.isEmpty { attributes["name"] = .string(name) }
       if part == 0 {
-        if let journal { attributes["journal"] = .string(journal) }
-        attributes["categories"] = .array(groups.map(\.value))
+        attributes["categories"] = try encoder.encode(groups)
         attributes["files"] = .dictionary(files)
-        if !incomplete.isEmpty {
-          attributes["incomplete"] = .array(incomplete.sorted().map { .string($0) })
-        }
-        attributes["classes"] = .dictionary(classes.mapValues(\.value))
+        if !incomplete.isEmpty { attributes["incomplete"] = try encoder.encode(incomplete.sorted()) }
+        attributes["classes"] = try encoder.encode(classes.mapValues(\.settled))
       }
       if part < parts.count {
         try draft.replaceAttributes(ofItem: parts[part], with: attributes)
@@ -147,16 +161,6 @@ struct ImportMemory {
       }
     }
     while parts.count > chunks.count { try draft.deleteItem(parts.removeLast()) }
-  }
-
-  /// The elements in parts that are not too large. Only values that differ between the file and the journal make an
-  /// element large.
-  private static func split(_ rows: ArraySlice<Element>) -> [ArraySlice<Element>] {
-    guard rows.count > 1, rows.contains(where: { !$0.kept.isEmpty }),
-      EntityRecord(["rows": .array(rows.map(\.value))]).bytes.count > partByteLimit
-    else { return [rows] }
-    let middle = rows.startIndex + rows.count / 2
-    return split(rows[..<middle]) + split(rows[middle...])
   }
 
   /// The item of the first part, to which the store's own images belong.
@@ -168,90 +172,48 @@ extension Catalog {
   package func importMemories(of entities: [EntityKey]) -> [Catalog.Item.ID] {
     let numbers = Set(entities.filter { $0.kind == .item }.map(\.number))
     return items(ofKind: ImportMemory.kind).filter { memory in
-      memory["rows"]?.array?.contains { row in row[0]?.integer.map(numbers.contains) ?? false } ?? false
+      memory["rows"]?.array?.contains { row in row["item"]?.integer.map(numbers.contains) ?? false } ?? false
     }.map(\.id)
   }
 }
 
-extension ImportMemory.Element {
-  var value: FieldValue {
-    var parts: [FieldValue] = [
-      item.value, .integer(Int64(revision)), .data(fingerprint), .string(list),
-      key.map { .string($0) } ?? .null,
-      .string(className), category?.value ?? .null,
-    ]
-    if !images.isEmpty || !kept.isEmpty || !sources.isEmpty {
-      parts.append(.dictionary(images.mapValues(\.value)))
-    }
-    if !kept.isEmpty || !sources.isEmpty {
-      parts.append(.dictionary(kept.mapValues { .array($0.map { [$0] } ?? []) }))
-    }
-    if !sources.isEmpty { parts.append(.dictionary(sources.mapValues { .string($0) })) }
-    return .array(parts)
+// Digests, by which an import tells what has changed in the files and in the journal since the last one.
+extension FieldValue {
+  /// The first eight bytes of the SHA-256 of the value, and one more if it refers to an item or a category. The names of
+  /// classes and the types of numbers do not count.
+  var digest: Data {
+    let digest = ["": comparable].fingerprint
+    return refersToOthers ? digest + [1] : digest
   }
 
-  /// Reads the form of ``value``. Nil for any other value.
-  init?(_ value: FieldValue) {
-    guard let item = value[0]?.integer, let revision = value[1]?.integer, let fingerprint = value[2]?.data,
-      let list = value[3]?.string, let className = value[5]?.string
-    else { return nil }
-    self.item = Catalog.Item.ID(item)
-    self.revision = Revision(revision)
-    self.fingerprint = fingerprint
-    self.list = list
-    self.className = className
-    key = value[4]?.string
-    category = value[6]?.integer.map { CategoryID($0) }
-    images = value[7]?.dictionary?.compactMapValues(ImportMemory.Picture.init) ?? [:]
-    for (name, kept) in value[8]?.dictionary ?? [:] {
-      if let kept = kept.array { self.kept[name] = .some(kept.first) }
+  private var comparable: FieldValue {
+    switch self {
+    case .integer(let integer): return Double(exactly: integer).map { .double($0) } ?? self
+    case .array(let elements): return .array(elements.map(\.comparable))
+    case .dictionary(var members):
+      members[Reference.objectClass] = nil
+      return .dictionary(members.mapValues(\.comparable))
+    default: return self
     }
-    sources = value[9]?.dictionary?.compactMapValues(\.string) ?? [:]
   }
+
+  private var refersToOthers: Bool {
+    var found = false
+    forEachValue { if $0.target(Reference.item) ?? $0.target(Reference.category) != nil { found = true } }
+    return found
+  }
+
+  /// The digests of values that say nothing: nil, an empty text or list, zero, a boolean.
+  static let insignificantDigests = Set(
+    [FieldValue.null, "", 0, true, false, [], [:]].map(\.digest))
 }
 
-extension ImportMemory.Picture {
-  var value: FieldValue {
-    [image.value, .data(Data(blob.digest.bytes)), .integer(Int64(blob.byteCount))]
-  }
-
-  init?(_ value: FieldValue) {
-    guard let image = value[0]?.integer, let bytes = value[1]?.data, let byteCount = value[2]?.integer,
-      byteCount >= 0, let digest = ContentDigest(bytes: Array(bytes))
-    else { return nil }
-    self.image = ImageID(image)
-    blob = Blob(digest: digest, byteCount: byteCount)
-  }
+extension Data {
+  /// Whether it is the digest of a value that refers to an item or a category.
+  var isOfReference: Bool { count > 8 }
 }
 
-extension ImportMemory.Group {
-  init(_ found: LegacyCategory, number: CategoryID, list: String, isAdopted: Bool) {
-    self.init(
-      category: number, list: list, className: found.className, name: found.name, color: found.color,
-      fields: found.fields, isAdopted: isAdopted)
-  }
-
-  var value: FieldValue {
-    let components = color.map { [$0.red, $0.green, $0.blue, $0.alpha] }
-    return .array(
-      [
-        category.value, .string(list), .string(className), .string(name),
-        components.map { .array($0.map { .double($0) }) } ?? .null, .dictionary(fields),
-      ] + (isAdopted ? [true] : []))
-  }
-
-  init?(_ value: FieldValue) {
-    guard let category = value[0]?.integer, let list = value[1]?.string, let className = value[2]?.string,
-      let name = value[3]?.string, let fields = value[5]?.dictionary
-    else { return nil }
-    self.category = CategoryID(category)
-    self.list = list
-    self.className = className
-    self.name = name
-    self.fields = fields
-    isAdopted = value[6] == true
-    if let color = value[4]?.array?.compactMap(\.double), color.count == 4 {
-      self.color = Catalog.Color(red: color[0], green: color[1], blue: color[2], alpha: color[3])
-    }
-  }
+extension [String: FieldValue] {
+  /// The first eight bytes of the SHA-256 of the attributes in their deterministic encoding.
+  var fingerprint: Data { Data(SHA256Hash.digest(EntityRecord(self).bytes).bytes.prefix(8)) }
 }

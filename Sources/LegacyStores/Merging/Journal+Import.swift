@@ -11,12 +11,8 @@ extension Journal where State == Catalog {
   ///
   /// The first import adds everything, in one entry or in one for each `entrySize` items or 16 MiB of them. A later
   /// import of the same store updates the items of changed elements, adds new ones and deletes removed ones. Nothing
-  /// else changes, and unchanged files make no entry. A change in the journal stays, unless the files have changed the
-  /// same attribute too.
-  ///
-  /// If the journal no longer has the history of the previous import, because that was pruned or the journal is a copy
-  /// without it, the journal's values of edited items stay, and the report says so. The first import after that makes
-  /// an entry if it has to record what the files have.
+  /// else changes, and unchanged files make no entry. What people added in the journal stays. If the files have changed
+  /// the same attribute, the file's value is used, the report says so, and the history has both.
   /// - Parameters:
   ///   - store: the store to import. Its ``LegacyStore/name`` distinguishes it from other stores of the same source.
   ///   - author: the entries' author.
@@ -49,7 +45,7 @@ extension Journal where State == Catalog {
       defer { rest = rest.dropFirst(item.images.count) }
       return Array(rest.prefix(item.images.count))
     }
-    let fingerprints = store.items.map { store.fingerprint(of: $0) }
+    let digests = store.items.map { $0.attributes.mapValues(\.digest) }
     var metadata = ["import.source": store.source.rawValue]
     if !store.name.isEmpty { metadata["import.store"] = store.name }
     let note = note ?? "import of \(store.source.rawValue)\(store.name.isEmpty ? "" : " \(store.name)")"
@@ -57,16 +53,11 @@ extension Journal where State == Catalog {
     var isComplete = false
     while !isComplete {
       let commit = try commit(by: author, note: note, metadata: metadata) { draft in
-        var memory = ImportMemory(draft.state, store.source, name: store.name)
-        memory.enter(self.id)
-        let past = PastItems(self, memory)
+        let memory = ImportMemory(draft.state, store.source, name: store.name)
         var merge = StoreMerge(
-          store: store, fingerprints: fingerprints, blobs: blobs, ownBlobs: Array(rest),
-          start: max(1, self.base?.revision ?? 1),
-          past: { try past.attributes(of: $0, asOf: $1) },
-          memory: memory)
+          store, digests: digests, blobs: blobs, ownBlobs: Array(rest), memory, limit: limit)
         merge.store.incompleteFiles.formUnion(unread)
-        return (try merge.run(&draft, limit: limit), merge.report)
+        return (try merge.run(&draft), merge.report)
       }
       isComplete = commit.value.0
       report.add(commit.value.1, isLast: isComplete)
@@ -75,15 +66,6 @@ extension Journal where State == Catalog {
       if commit.isEmpty { break }
     }
     return report
-  }
-}
-
-extension LegacyStore {
-  /// Identifies the contents of an item in the file, to detect changes.
-  fileprivate func fingerprint(of item: LegacyItem) -> Data {
-    LegacyItem.fingerprint(item.kind, item.attributes) { key, target in
-      key == Reference.category ? categories[target].name : items[target].label ?? items[target].kind
-    }
   }
 }
 

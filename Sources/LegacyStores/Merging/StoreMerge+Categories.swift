@@ -1,80 +1,65 @@
 import CatalogModel
-import Foundation
 
 extension StoreMerge {
   mutating func mergeCategories(_ draft: inout Draft<Catalog>) throws {
-    var matches: [Int?] = Array(repeating: nil, count: store.categories.count)
-    var free = Set(memory.groups.indices)
-    var named = FreeIndexes(memory.groups.indices) { Array(memory.groups[$0].name.utf8) }
-    for (index, category) in store.categories.enumerated() {
-      matches[index] = named.first(Array(category.name.utf8), in: free)
-      if let match = matches[index] { free.remove(match) }
-    }
-    let new = matches.indices.filter { matches[$0] == nil }
-    if new.count == 1, free.count == 1 {
-      // It was renamed.
-      matches[new[0]] = free.removeFirst()
-    } else if !new.isEmpty {
-      var colored = FreeIndexes(free.sorted()) { memory.groups[$0].color }
-      var filled = FreeIndexes(free.sorted()) { Self.fingerprint(memory.groups[$0].fields) }
-      for index in new where !free.isEmpty {
-        let category = store.categories[index]
-        let found = [
-          colored.first(category.color, in: free), filled.first(Self.fingerprint(category.fields), in: free),
-        ]
-        guard let match = found.compactMap(\.self).min() else { continue }
-        matches[index] = match
-        free.remove(match)
-      }
-    }
-    let inUse = Set(memory.groups.map(\.category))
-    var unused: [[UInt8]: [CategoryID]] = [:]
+    let matches = matchCategories()
+    var unused: [String: [CategoryID]] = [:]
     if matches.contains(nil) {
-      for category in draft.state.categories where !inUse.contains(category.id) {
-        unused[Array(category.name.utf8), default: []].append(category.id)
+      let inUse = Set(memory.groups.map(\.category))
+      for category in draft.state.categories.reversed() where !inUse.contains(category.id) {
+        unused[category.name, default: []].append(category.id)
       }
-      for name in unused.keys { unused[name]?.reverse() }
     }
-    categories = []
-    groupIndexes = []
-    for (index, category) in store.categories.enumerated() {
-      if let match = matches[index] {
+    (categories, groupIndexes) = ([], [])
+    for (category, match) in zip(store.categories, matches) {
+      if let match {
         groupIndexes.append(match)
         categories.append(try change(match, to: category, &draft))
       } else {
-        let (number, isAdopted) = try addCategory(category, &unused, &draft)
+        // If people made a category with that name, it is used.
+        let there = unused[category.name]?.popLast().flatMap { draft.state.category($0) }
+        let number = try there?.id ?? draft.addCategory(name: category.name.usableName, color: category.color)
+        if let there, there.color == nil { try draft.setColor(ofCategory: number, to: category.color) }
+        if there == nil || there?.color != draft.state.category(number)?.color { report.categories += 1 }
         categories.append(number)
         groupIndexes.append(memory.groups.count)
         memory.groups.append(
-          ImportMemory.Group(category, number: number, list: category.list, isAdopted: isAdopted))
+          ImportMemory.Group(category, number: number, list: category.list, isAdopted: there != nil))
       }
     }
   }
 
-  /// Identifies the fields of a category. Many have an empty list.
-  private static func fingerprint(_ fields: [String: FieldValue]) -> Data? {
-    let fields = fields.filter { !$0.value.isEmptyList }
-    return fields.isEmpty ? nil : fields.fingerprint
-  }
-
-  /// - Parameter unused: the categories of the journal that are not in the files, by name; the first one is last.
-  mutating func addCategory(
-    _ category: LegacyCategory, _ unused: inout [[UInt8]: [CategoryID]], _ draft: inout Draft<Catalog>
-  ) throws -> (CategoryID, isAdopted: Bool) {
-    // If the app has a category with that name, it is used.
-    if let number = unused[Array(category.name.utf8)]?.popLast(), let there = draft.state.category(number) {
-      if there.color == nil, let color = category.color {
-        try draft.setColor(ofCategory: there.id, to: color)
-        report.categories += 1
-      }
-      return (there.id, true)
+  /// The index in the memory of each category: by name, then by color or other fields. One on each side was renamed.
+  private func matchCategories() -> [Int?] {
+    var byName: [String: [Int]] = [:]
+    for (index, group) in memory.groups.enumerated().reversed() {
+      byName[group.name, default: []].append(index)
     }
-    let number = try draft.addCategory(name: category.name.usableName, color: category.color)
-    report.categories += 1
-    return (number, false)
+    var matches = store.categories.map { byName[$0.name]?.popLast() }
+    let new = matches.indices.filter { matches[$0] == nil }
+    var free = Set(memory.groups.indices).subtracting(matches.compactMap(\.self)).sorted()
+    if new.count == 1, free.count == 1 {
+      matches[new[0]] = free[0]
+      return matches
+    }
+    // Many categories have an empty list.
+    func contents(_ fields: [String: FieldValue]) -> [String: FieldValue] {
+      fields.filter { !$0.value.isEmptyList }
+    }
+    for index in new {
+      let category = store.categories[index]
+      let fields = contents(category.fields)
+      let place = free.firstIndex { place in
+        let group = memory.groups[place]
+        return group.color != nil && group.color == category.color
+          || !fields.isEmpty && fields.fingerprint == contents(group.fields).fingerprint
+      }
+      if let place { matches[index] = free.remove(at: place) }
+    }
+    return matches
   }
 
-  mutating func change(
+  private mutating func change(
     _ match: Int, to category: LegacyCategory, _ draft: inout Draft<Catalog>
   ) throws -> CategoryID {
     let old = memory.groups[match]
@@ -117,11 +102,9 @@ extension StoreMerge {
   }
 
   mutating func deleteUnusedCategories(_ draft: inout Draft<Catalog>) throws {
-    let present = Set(categories)
-    let used = Set(memory.rows.compactMap(\.category))
+    let used = Set(memory.rows.compactMap(\.category)).union(categories)
     let gone = memory.groups.filter { group in
-      !present.contains(group.category) && !used.contains(group.category)
-        && (group.list.isEmpty || store.lists.contains(group.list))
+      !used.contains(group.category) && (group.list.isEmpty || store.lists.contains(group.list))
     }
     let numbers = Set(gone.map(\.category))
     memory.groups.removeAll { numbers.contains($0.category) }
@@ -139,26 +122,5 @@ extension StoreMerge {
       try draft.deleteCategory(there.id)
       report.categories += 1
     }
-  }
-}
-
-/// Indexes by key, from which the first one that is still free is found.
-private struct FreeIndexes<Key: Hashable> {
-  private var indexes: [Key: [Int]] = [:]
-
-  /// - Parameter key: the key of an index; nil if it has none.
-  init(_ ascending: some BidirectionalCollection<Int>, key: (Int) -> Key?) {
-    for index in ascending.reversed() {
-      if let key = key(index) { indexes[key, default: []].append(index) }
-    }
-  }
-
-  mutating func first(_ key: Key?, in free: Set<Int>) -> Int? {
-    guard let key else { return nil }
-    while let last = indexes[key]?.last {
-      if free.contains(last) { return last }
-      indexes[key]?.removeLast()
-    }
-    return nil
   }
 }

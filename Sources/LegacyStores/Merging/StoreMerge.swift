@@ -1,44 +1,15 @@
 import CatalogModel
 import Foundation
 
-/// Merges a store into a catalog: updates the items where the files have changed.
+/// Merges a store into a catalog: what changed in the files since the last import is applied, what people added in the
+/// journal stays, and a conflict is reported; the history has both.
 ///
-/// The files are compared with their contents at the previous import, not with the items. So a change in the journal
-/// stays until the files change the same part. Then the files win: the report says so, and the journal's history has
-/// the other value. An item that was deleted in the journal stays deleted unless the files have changed it. An item
-/// that was removed from the files is deleted unless the journal has changed it. An element that an export wrote for an
-/// item that was added in the journal is matched with that item.
-///
-/// What an item was at the previous import is in the journal's history. If that was pruned, or if the journal is a copy
-/// without history, an item that was changed since then keeps its values, because either side may have changed them.
+/// It is a conflict if both sides have changed the same attribute, category or image, and the file's is then used. An
+/// item that the files no longer have stays if people have changed it, and one that they have deleted comes back if the
+/// files change it. Digests of what the files had at the last import tell which side has changed a value.
 ///
 /// The result depends only on the store and the catalog, so running an interrupted import again continues it.
 struct StoreMerge {
-  var store: LegacyStore
-  let fingerprints: [Data]
-  /// The blobs of each item's images. Nil for an image that can't be read.
-  let blobs: [[Blob?]]
-  /// The same for the images of the store itself.
-  let ownBlobs: [Blob?]
-  /// The first revision, of at least 1, whose state the journal still has.
-  let start: Revision
-  /// The attributes that an item had as of an earlier revision. Nil if they were erased.
-  let past: (_ item: Catalog.Item.ID, _ revision: Revision) throws -> [String: FieldValue]?
-  var memory: ImportMemory
-
-  var report = LegacyImportReport()
-  var budget = Budget()
-  /// The paths of files with elements that the catalog's rules reject.
-  var rejected: Set<String> = []
-  /// The number of each category of the store, which may be deleted in the journal.
-  var categories: [CategoryID] = []
-  /// The index in the memory of each category of the store.
-  var groupIndexes: [Int] = []
-  /// The number of each item. If anything refers to items, it is nil for deleted ones.
-  var numbers: [Catalog.Item.ID?] = []
-  /// The classes that elements and their parts had, each with those that they have now.
-  var newClasses: [String: Set<String>] = [:]
-
   /// What an entry may still change.
   struct Budget {
     var itemCount = Int.max
@@ -53,112 +24,113 @@ struct StoreMerge {
     }
   }
 
-  /// Changes items up to a limit.
+  var store: LegacyStore
+  /// The digest of each attribute of each item, where references are indexes into the store.
+  private let digests: [[String: Data]]
+  /// The blobs of each item's images. Nil for an image that can't be read.
+  let blobs: [[Blob?]]
+  /// The same for the images of the store itself.
+  let ownBlobs: [Blob?]
+  var memory: ImportMemory
+  var budget: Budget
+  var report = LegacyImportReport()
+  /// The paths of files with elements that the catalog's rules reject.
+  var rejected: Set<String> = []
+  /// The number of each category of the store, which may be deleted in the journal.
+  var categories: [CategoryID] = []
+  /// The index in the memory of each category of the store.
+  var groupIndexes: [Int] = []
+  /// The number of each item. One of an item that is yet to be added is nil.
+  private var numbers: [Catalog.Item.ID?] = []
+  /// The classes that have another name now, each with its names.
+  private var newClasses: [String: Set<String>] = [:]
+
+  init(
+    _ store: LegacyStore, digests: [[String: Data]], blobs: [[Blob?]], ownBlobs: [Blob?],
+    _ memory: ImportMemory, limit: Budget
+  ) {
+    (self.store, self.memory, self.digests) = (store, memory, digests)
+    (self.blobs, self.ownBlobs, budget) = (blobs, ownBlobs, limit)
+  }
+
+  /// Changes items up to the limit.
   /// - Returns: whether everything is merged.
-  mutating func run(_ draft: inout Draft<Catalog>, limit: Budget) throws -> Bool {
+  mutating func run(_ draft: inout Draft<Catalog>) throws -> Bool {
     // In a file that was not read completely, a list may be empty because its elements are unreadable.
     for (name, file) in store.files where !store.incompleteFiles.contains(name) {
       guard let old = memory.files[name] else { continue }
       store.files[name] = Layout.findingEmptyLists(old, in: file, &store.lists)
     }
-    let hasReferences = store.items.contains(where: \.refersToItems)
     // Items that refer to each other are added in one entry, so that no state has only some of them.
-    budget = hasReferences ? Budget() : limit
+    if store.items.contains(where: \.refersToItems) { budget = Budget() }
     let before = draft.state
-    let alignment = try Alignment(store, fingerprints: fingerprints, blobs, before, memory) { row in
-      if let base = try baseAttributes(row, before) { return base }
-      return before.item(row.item).map { contents(of: $0, row) } ?? row.kept.compactMapValues(\.self)
-    }
-    noteReplacement(alignment, before)
-    for (item, row) in zip(store.items, alignment.rows) {
-      guard let old = row.map({ memory.rows[$0].className }), old != item.className else { continue }
-      newClasses[old, default: []].insert(item.className)
-    }
+    let matching = Matching(store, digests, memory, blobs, before)
+    reportReplacement(matching, before)
+    findRenamedClasses(matching)
     try mergeCategories(&draft)
-    var rows = memory.rows.indices.filter { !alignment.areCovered[$0] }.map { memory.rows[$0] }
-    let untouched = Dictionary(rows.enumerated().map { ($1.item, $0) }) { first, _ in first }
-    // If nothing refers to items, it does not matter which of them were deleted.
-    let areReferredTo =
-      hasReferences || store.files.values.contains(where: \.refersToItems)
-      || store.categories.contains { $0.fields.values.contains(where: \.refersToItems) }
-    numbers = alignment.rows.map { row in
-      row.map { memory.rows[$0].item }.flatMap { areReferredTo && before.item($0) == nil ? nil : $0 }
-    }
-    for (index, item) in alignment.exported { numbers[index] = item }
+    var rows: [ImportMemory.Element?] = matching.rows.map { $0.map { memory.rows[$0] } }
+    numbers = rows.indices.map { rows[$0]?.item ?? matching.exported[$0] }
     var isComplete = true
-    var newRows: [ImportMemory.Element?] = Array(repeating: nil, count: store.items.count)
-    // New items come first, so that those that are there can be compared with their references to new ones.
-    let new = hasReferences ? store.items.indices.filter { numbers[$0] == nil } : []
-    let others =
-      hasReferences ? store.items.indices.filter { numbers[$0] != nil } : Array(store.items.indices)
-    for index in new + others {
-      let old = alignment.rows[index].map { memory.rows[$0] }
-      if budget.isSpent, old == nil || isChanged(index, old) {
-        newRows[index] = old
+    // New items come first, so that all others can refer to them.
+    for index in rows.indices where numbers[index] == nil {
+      if budget.isSpent {
         isComplete = false
-      } else if let item = alignment.exported[index] {
-        newRows[index] = try adopt(item, as: index, &draft)
       } else {
-        newRows[index] = try merge(index, old, &draft)
+        rows[index] = try add(index, &draft)
       }
     }
-    for index in new where store.items[index].refersToItems {
-      guard let row = newRows[index], draft.state.item(row.item) != nil else { continue }
-      newRows[index] = try addReferences(index, row, &draft)
-    }
-    try order(&newRows, alignment, &draft)
-    for row in newRows.compactMap(\.self) {
-      // Elements of lists that were not read keep their positions.
-      if let place = untouched[row.item] { rows[place] = row } else { rows.append(row) }
-    }
-    for index in alignment.gone {
-      let row = memory.rows[index]
-      guard !budget.isSpent else {
-        rows.append(row)
-        isComplete = false
-        continue
+    for index in rows.indices {
+      if let item = matching.exported[index] {
+        rows[index] = try adopt(item, as: index, &draft)
+      } else if let old = rows[index] {
+        let wanted = wanted(index)
+        if matching.rows[index] == nil {
+          if store.items[index].refersToItems { rows[index] = try change(index, old, wanted, &draft) }
+        } else if budget.isSpent, hasChanged(index, old, digests(index, wanted)) {
+          isComplete = false
+        } else {
+          rows[index] = try merge(index, old, wanted, &draft)
+        }
       }
-      if try delete(row, &draft) { budget.spend(on: nil) }
     }
-    // Unreadable elements are kept.
-    let present = Set(rows.map(\.item))
-    rows += memory.rows.enumerated().filter { index, row in
-      !present.contains(row.item) && !alignment.gone.contains(index) && store.isUnreadable(row)
-    }.map(\.element)
-    // Sorted by list, so that the same state always has the same memory.
-    memory.rows = rows.enumerated().sorted { ($0.element.list, $0.offset) < ($1.element.list, $1.offset) }
-      .map(\.element)
-    noteClasses()
+    try order(&rows, matching, &draft)
+    try updateRows(rows, matching, &draft, &isComplete)
+    reportRenamedClasses()
     try finish(&draft, isComplete: isComplete)
     return isComplete
   }
 
-  /// Says which classes have other names now. Values that are not objects have names in braces, or none.
-  private mutating func noteClasses() {
-    for (old, names) in newClasses.sorted(by: { $0.key < $1.key }) {
-      let names = names.filter { !$0.isEmpty && !$0.hasPrefix("{") }.sorted()
-      if old.isEmpty || old.hasPrefix("{") || names.isEmpty { continue }
-      report.note(
-        store.source.rawValue,
-        "objects of the class \(old) now have the class \(names.joined(separator: " or ")); their items stay the same"
-      )
+  /// Deletes the items of removed elements, and records all others.
+  private mutating func updateRows(
+    _ new: [ImportMemory.Element?], _ matching: Matching, _ draft: inout Draft<Catalog>,
+    _ isComplete: inout Bool
+  ) throws {
+    // Elements of lists that were not read keep their positions.
+    var rows = memory.rows.indices.filter { !matching.areCovered[$0] }.map { memory.rows[$0] }
+    let untouched = Dictionary(rows.enumerated().map { ($1.item, $0) }) { first, _ in first }
+    for row in new.compactMap(\.self) {
+      if let place = untouched[row.item] { rows[place] = row } else { rows.append(row) }
     }
+    for row in matching.gone.map({ memory.rows[$0] }) {
+      if budget.isSpent {
+        rows.append(row)
+        isComplete = false
+      } else if try delete(row, &draft) {
+        budget.spend(on: nil)
+      }
+    }
+    // Unreadable elements are kept.
+    let (present, gone) = (Set(rows.map(\.item)), Set(matching.gone))
+    rows += memory.rows.indices.filter { index in
+      let row = memory.rows[index]
+      return !present.contains(row.item) && !gone.contains(index) && store.isUnreadable(row)
+    }.map { memory.rows[$0] }
+    // Sorted by list, so that the same state always has the same memory.
+    memory.rows = rows.enumerated().sorted { ($0.element.list, $0.offset) < ($1.element.list, $1.offset) }
+      .map(\.element)
   }
 
-  /// Says so if no element is one of the previous import. The files are then probably those of another app or device.
-  private mutating func noteReplacement(_ alignment: Alignment, _ catalog: Catalog) {
-    let isOther = alignment.exported.isEmpty && alignment.rows.allSatisfy { $0 == nil }
-    guard isOther, !store.items.isEmpty, alignment.gone.count == memory.rows.count,
-      memory.rows.contains(where: { catalog.item($0.item) != nil })
-    else { return }
-    report.note(
-      store.source.rawValue,
-      "no element is one of the previous import, so all its elements count as removed; if the files are those of "
-        + "another app or device, restore the state before this import, and import them with --store NAME (in Swift, "
-        + "name)")
-  }
-
-  mutating func finish(_ draft: inout Draft<Catalog>, isComplete: Bool) throws {
+  private mutating func finish(_ draft: inout Draft<Catalog>, isComplete: Bool) throws {
     // Categories and layouts may refer to categories and items, whose numbers are known only now.
     for (category, group) in zip(store.categories, groupIndexes) {
       memory.groups[group].fields = resolved(category.fields)
@@ -172,9 +144,7 @@ struct StoreMerge {
     for group in memory.groups where !store.lists.contains(group.list) {
       if draft.state.category(group.category) != nil { unread.insert(group.list) }
     }
-    memory.files.merge(resolved(store.files)) { old, new in
-      Layout.keeping(old, in: new, unread.contains)
-    }
+    memory.files.merge(resolved(store.files)) { old, new in Layout.keeping(old, in: new, unread.contains) }
     memory.classes.merge(store.classes)
     // A folder of bugs is always read as a whole.
     memory.incomplete = store.source == .scarybugs ? [] : memory.incomplete.subtracting(store.files.keys)
@@ -193,88 +163,307 @@ struct StoreMerge {
     }
   }
 
-  /// Whether an element has changed in the file.
-  func isChanged(_ index: Int, _ old: ImportMemory.Element?) -> Bool {
-    guard let old else { return true }
-    let item = store.items[index]
-    return fingerprints[index] != old.fingerprint || categoryNumber(of: item) != old.category
-      || item.list != old.list && !item.list.isEmpty || item.className != old.className
-      || zip(item.images, blobs[index]).contains { $1 != nil && old.images[$0.name]?.blob != $1 }
-      || !Set(old.images.keys).isSubset(of: item.images.map(\.name))
-  }
-
-  /// Whether an element has changed in more than the names of classes.
-  private func hasNewContents(
-    _ index: Int, _ old: ImportMemory.Element, _ catalog: Catalog
-  ) throws -> Bool {
-    var same = old
-    (same.className, same.fingerprint) = (store.items[index].className, fingerprints[index])
-    if isChanged(index, same) { return true }
-    if old.fingerprint == fingerprints[index] { return false }
-    guard let base = try baseAttributes(old, catalog) else { return true }
-    let wanted = resolved(store.items[index].attributes)
-    return Set(wanted.keys).union(base.keys).subtracting(ownAttributes(index)).contains { name in
-      !(wanted[name]?.withoutClasses).isIdentical(to: base[name]?.withoutClasses)
-    }
-  }
-
-  func categoryNumber(of item: LegacyItem) -> CategoryID? { item.category.map { categories[$0] } }
-
   // MARK: One item
 
-  /// - Returns: the element for the memory, or nil if the catalog's rules reject the item.
-  mutating func merge(
-    _ index: Int, _ old: ImportMemory.Element?, _ draft: inout Draft<Catalog>
-  ) throws -> ImportMemory.Element? {
-    let item = store.items[index]
-    guard let old else { return try add(index, &draft) }
-    guard isChanged(index, old) else {
-      report.unchanged += 1
-      var row = old
-      row.sources = item.sources
-      // The file still has what it had, so the next import can tell again what the journal has changed.
-      if old.revision < start, isModified(old, draft.state) {
-        agree(&row, index, draft.state, at: draft.revision)
-      }
-      return row
+  /// The digests of what the file has for an item.
+  private func digests(_ index: Int, _ wanted: [String: FieldValue]) -> [String: Data] {
+    var digests = digests[index]
+    for (name, digest) in digests where digest.isOfReference || wanted[name] == nil {
+      digests[name] = wanted[name]?.digest
     }
+    if let done = wanted["done"], digests["done"] == nil { digests["done"] = done.digest }
+    return digests
+  }
+
+  /// The attributes that the file has for an item.
+  private func wanted(_ index: Int) -> [String: FieldValue] {
+    let hasReferences = digests[index].values.contains { $0.isOfReference }
+    var wanted = store.items[index].attributes
+    if hasReferences { wanted = resolved(wanted) }
+    if let isDone = store.items[index].isDone { wanted["done"] = .bool(isDone) }
+    return wanted
+  }
+
+  /// The attributes with numbers in place of indexes into the store.
+  private func resolved(_ attributes: [String: FieldValue]) -> [String: FieldValue] {
+    attributes.mapValues { value in
+      value.resolvingReferences { key, target in
+        let number = key == Reference.item ? numbers[target]?.number : categories[target].number
+        return number.map { Reference.make(key, $0) } ?? .null
+      }.sortingSets
+    }
+  }
+
+  private func categoryNumber(of item: LegacyItem) -> CategoryID? { item.category.map { categories[$0] } }
+
+  /// The attributes of a row and an item that may have changed. The order of to-dos is merged by ``order``.
+  private func names(_ index: Int, _ row: ImportMemory.Element, _ digests: [String: Data]) -> Set<String> {
+    var names = Set(digests.keys).union(row.digests.keys).subtracting(store.items[index].unreadable)
+    if store.items[index].isDone != nil { names.remove("order") }
+    return names
+  }
+
+  /// Whether an element has changed in the file in more than the names of classes.
+  private func hasChanged(_ index: Int, _ row: ImportMemory.Element, _ digests: [String: Data]) -> Bool {
+    let item = store.items[index]
+    return item.kind != row.kind || categoryNumber(of: item) != row.category
+      || names(index, row, digests).contains { digests[$0] != row.digests[$0] }
+      || zip(item.images, blobs[index]).contains { $1 != nil && row.images[$0.name]?.blob != $1 }
+      || !Set(row.images.keys).isSubset(of: item.images.map(\.name))
+  }
+
+  private func element(_ index: Int, _ number: Catalog.Item.ID, _ wanted: [String: FieldValue])
+    -> ImportMemory.Element
+  {
+    let item = store.items[index]
+    return ImportMemory.Element(
+      item: number, kind: item.kind, list: item.list, key: item.key, className: item.className,
+      category: categoryNumber(of: item), digests: digests(index, wanted), sources: item.sources)
+  }
+
+  /// - Returns: the element for the memory, or nil if the catalog's rules reject the item.
+  private mutating func add(_ index: Int, _ draft: inout Draft<Catalog>) throws -> ImportMemory.Element? {
+    let item = store.items[index]
+    // References wait until all items have numbers.
+    let wanted = wanted(index).filter { !(item.attributes[$0.key]?.refersToItems ?? false) }
+    let category = categoryNumber(of: item).flatMap { draft.state.category($0)?.id }
+    let number: Catalog.Item.ID
+    do throws(JournalError) {
+      number = try draft.addItem(kind: item.kind, category: category, attributes: wanted)
+    } catch {
+      guard error.code == .rejected else { throw error }
+      reportRejection(of: item, error)
+      return nil
+    }
+    numbers[index] = number
+    var row = element(index, number, wanted)
+    try mergeImages(index, &row, &draft)
+    report.added += 1
+    budget.spend(on: draft.state.item(number))
+    return row
+  }
+
+  /// Records that an element is an item that was added in the journal. If the app has moved it to another list or
+  /// category, the item follows; nothing else of it changes.
+  private mutating func adopt(
+    _ number: Catalog.Item.ID, as index: Int, _ draft: inout Draft<Catalog>
+  ) throws -> ImportMemory.Element {
+    let before = draft.state.item(number)
+    if let present = categoryNumber(of: store.items[index]).flatMap({ draft.state.category($0)?.id }) {
+      try draft.setCategory(ofItem: number, to: present)
+    }
+    if let isDone = store.items[index].isDone, isDone != before?.isDone {
+      try draft.updateItem(number, set: ["done": .bool(isDone)])
+    }
+    var row = element(index, number, wanted(index))
+    row.wasExported = true
+    if store.items[index].isDone != nil { row.digests["order"] = before?["order"]?.digest }
+    // In the file its images may have other names.
+    let images = Dictionary(draft.state.images(of: number).map { ($0.blob, $0.id) }) { first, _ in first }
+    for (image, blob) in zip(store.items[index].images, blobs[index]) {
+      if let blob, let there = images[blob] { row.images[image.name] = ImportMemory.Picture(there, blob) }
+    }
+    countChange(from: before, to: draft.state.item(number))
+    return row
+  }
+
+  private mutating func countChange(
+    from before: Catalog.Item?, to after: Catalog.Item?, _ isImageNew: Bool = false
+  ) {
+    if before?.record == after?.record, !isImageNew { report.unchanged += 1 } else { report.updated += 1 }
+  }
+
+  private mutating func merge(
+    _ index: Int, _ old: ImportMemory.Element, _ wanted: [String: FieldValue], _ draft: inout Draft<Catalog>
+  ) throws -> ImportMemory.Element {
+    let item = store.items[index]
     guard let current = draft.state.item(old.item) else {
-      if try !hasNewContents(index, old, draft.state) {
+      guard hasChanged(index, old, digests(index, wanted)) else {
         report.unchanged += 1
         var row = old
-        row.fingerprint = fingerprints[index]
-        row.className = item.className
-        row.sources = item.sources
+        (row.list, row.className, row.sources) = (item.list, item.className, item.sources)
         return row
       }
       report.note(
         place(of: item),
-        "it was deleted in the journal but has changed in the file since, so it is added again")
-      return try add(index, &draft)
+        "item:\(old.item) was deleted in the journal but has changed in the file since, so it is added again")
+      return try add(index, &draft) ?? old
     }
-    var row = old
-    do {
-      try change(index, &row, current, &draft)
-    } catch let error as JournalError where error.code == .rejected {
-      noteRejection(of: item, error)
-      return old
-    }
-    let isSame = draft.state.item(old.item)?.record == current.record
+    let imageChanges = report.images
+    var row = try change(index, old, wanted, &draft)
     try mergeImages(index, &row, &draft)
-    budget.spend(on: draft.state.item(old.item))
-    let revision = draft.revision
-    let catalog = draft.state
-    let isTouched = !isSame || catalog.images(of: old.item).contains { $0.modified == revision }
-    if isTouched || old.images.count != row.images.count {
-      report.updated += 1
-    } else {
-      report.unchanged += 1
-    }
-    if row != old || !isSame { agree(&row, index, draft.state, at: revision) }
+    let after = draft.state.item(old.item)
+    if after?.record != current.record { budget.spend(on: after) }
+    countChange(from: current, to: after, report.images != imageChanges)
     return row
   }
 
-  private mutating func noteRejection(of item: LegacyItem, _ error: JournalError) {
+  /// Applies what has changed in an element to its item, except for images.
+  private mutating func change(
+    _ index: Int, _ old: ImportMemory.Element, _ wanted: [String: FieldValue], _ draft: inout Draft<Catalog>
+  ) throws -> ImportMemory.Element {
+    guard let current = draft.state.item(old.item) else { return old }
+    let item = store.items[index]
+    let (now, digests) = (current.attributes, digests(index, wanted))
+    var row = element(index, old.item, wanted)
+    (row.list, row.images) = (item.list.isEmpty ? old.list : item.list, old.images)
+    row.wasExported = old.wasExported
+    let names = names(index, old, digests)
+    for name in old.digests.keys where !names.contains(name) { row.digests[name] = old.digests[name] }
+    var (set, removed, conflicts): ([String: FieldValue], [String], [String]) = ([:], [], [])
+    for name in names {
+      if digests[name] == old.digests[name] {
+        set[name] = now[name]?.namingClasses(like: wanted[name], newClasses)
+      } else {
+        if now[name]?.digest != old.digests[name], !now[name].isIdentical(to: wanted[name]) {
+          conflicts.append(name)
+        }
+        if let value = wanted[name] { set[name] = value } else { removed.append(name) }
+      }
+    }
+    let category = categoryNumber(of: item)
+    let present = category.flatMap { draft.state.category($0)?.id }
+    do throws(JournalError) {
+      try draft.updateItem(old.item, set: set, remove: removed)
+      if item.kind != old.kind {
+        if current.kind != old.kind, current.kind != item.kind { conflicts.append("the kind") }
+        try draft.setKind(ofItem: old.item, to: item.kind)
+      }
+      // One that was deleted in the journal replaces no other.
+      if category != old.category, category == present || current.category == old.category {
+        if current.category != old.category, current.category != present { conflicts.append("its category") }
+        try draft.setCategory(ofItem: old.item, to: present)
+      }
+    } catch {
+      guard error.code == .rejected else { throw error }
+      reportRejection(of: item, error)
+      return old
+    }
+    for part in conflicts.sorted() { reportConflict(part, index, old.item) }
+    return row
+  }
+
+  private mutating func mergeImages(
+    _ index: Int, _ row: inout ImportMemory.Element, _ draft: inout Draft<Catalog>
+  ) throws {
+    let item = store.items[index]
+    let byName = Dictionary(draft.state.images(of: row.item).map { ($0.name, $0) }) { first, _ in first }
+    for (image, blob) in zip(item.images, blobs[index]) {
+      let known = row.images[image.name]
+      guard let blob, known?.blob != blob else { continue }
+      if let there = known.flatMap({ draft.state.image($0.image) }) ?? byName[image.name] {
+        if there.blob != known?.blob, there.blob != blob {
+          report.note(
+            place(of: item),
+            "\(image.name) was changed both in the journal and in the file; the file's image is used, and the "
+              + "history of image:\(there.id) has the other one")
+        }
+        try draft.updateImage(there.id, mediaType: image.mediaType, blob: blob)
+        row.images[image.name] = ImportMemory.Picture(there.id, blob)
+      } else {
+        if known != nil {
+          report.note(
+            place(of: item),
+            "\(image.name) of item:\(row.item) was deleted in the journal but has changed in the file since, so it is added again"
+          )
+        }
+        let number = try draft.addImage(
+          to: row.item, name: image.name, mediaType: image.mediaType, blob: blob)
+        row.images[image.name] = ImportMemory.Picture(number, blob)
+      }
+      report.images += 1
+    }
+    let names = Set(item.images.map(\.name))
+    for (name, picture) in row.images where !names.contains(name) {
+      row.images[name] = nil
+      // An image that was renamed in the journal and exported is in the files under its new name.
+      if row.images.values.contains(where: { $0.image == picture.image }) { continue }
+      guard let there = draft.state.image(picture.image) else { continue }
+      if there.blob == picture.blob {
+        try draft.deleteImage(there.id)
+        report.images += 1
+      } else {
+        report.note(
+          place(of: item),
+          "the file no longer has \(name) of item:\(row.item), but it was changed in the journal since, so it stays"
+        )
+      }
+    }
+  }
+
+  private mutating func delete(_ row: ImportMemory.Element, _ draft: inout Draft<Catalog>) throws -> Bool {
+    guard let item = draft.state.item(row.item) else { return false }
+    guard !isEdited(item, row, draft.state) else {
+      report.note(
+        "item:\(row.item)",
+        "the file no longer has it, but it was changed in the journal since, so it stays")
+      return false
+    }
+    try draft.deleteItem(row.item)
+    report.images += row.images.count
+    report.deleted += 1
+    return true
+  }
+
+  /// Whether people have changed an item.
+  private func isEdited(_ item: Catalog.Item, _ row: ImportMemory.Element, _ catalog: Catalog) -> Bool {
+    let attributes = item.attributes
+    return item.kind != row.kind || item.category != row.category.flatMap { catalog.category($0)?.id }
+      || Set(attributes.keys).union(row.digests.keys).contains { name in
+        let (now, old) = (attributes[name], row.digests[name])
+        if row.wasExported, now == nil || old == nil {
+          return !FieldValue.insignificantDigests.contains(now?.digest ?? old ?? FieldValue.null.digest)
+        }
+        return now?.digest != old
+      }
+      || catalog.images(of: item.id).contains { image in
+        !row.images.values.contains { $0.image == image.id && $0.blob == image.blob }
+      }
+  }
+
+  private mutating func order(
+    _ rows: inout [ImportMemory.Element?], _ matching: Matching, _ draft: inout Draft<Catalog>
+  ) throws {
+    let ordered = store.items.indices.filter { store.items[$0].isDone != nil }
+    for (list, indexes) in Dictionary(grouping: ordered, by: { store.items[$0].list })
+      .sorted(by: { $0.key < $1.key })
+    {
+      var elements: [ItemOrder.Element] = []
+      for index in indexes {
+        guard let row = rows[index], let there = draft.state.item(row.item) else { continue }
+        let before = matching.rows[index].flatMap { memory.rows[$0].list == list ? $0 : nil }
+        let order = there["order"]?.integer.map { Int64($0) }
+        elements.append(ItemOrder.Element(item: row.item, place: before, order: order))
+      }
+      let changes = Dictionary(ItemOrder.changes(elements)) { first, _ in first }
+      for index in indexes {
+        guard let item = rows[index]?.item, let order = changes[item] else { continue }
+        if let old = rows[index]?.digests["order"], old != draft.state.item(item)?["order"]?.digest {
+          reportConflict("its position", index, item)
+        }
+        try draft.updateItem(item, set: ["order": .integer(order)])
+        rows[index]?.digests["order"] = FieldValue.integer(order).digest
+      }
+    }
+  }
+}
+
+// What the report says.
+extension StoreMerge {
+  func place(of item: LegacyItem) -> String {
+    if let key = item.key { return key }
+    let label = item.label.map { " \"\($0.prefix(60))\"" } ?? ""
+    return "\(item.list.isEmpty ? item.kind : item.list)\(label)"
+  }
+
+  private mutating func reportConflict(_ part: String, _ index: Int, _ item: Catalog.Item.ID) {
+    report.note(
+      place(of: store.items[index]),
+      "\(part) was changed both in the journal and in the file; the file's value is used, and the history of "
+        + "item:\(item) has the other one")
+  }
+
+  private mutating func reportRejection(of item: LegacyItem, _ error: JournalError) {
     report.note(place(of: item), "\(error)", isLoss: true)
     if let key = item.key {
       rejected.insert("\(key)/\(ScaryBugReader.dataFile)")
@@ -284,266 +473,68 @@ struct StoreMerge {
     }
   }
 
-  /// Records that an item agrees with the file, except for attributes that differ in the journal.
-  func agree(_ row: inout ImportMemory.Element, _ index: Int, _ catalog: Catalog, at revision: Revision) {
-    guard let item = catalog.item(row.item) else { return }
-    let wanted = resolved(store.items[index].attributes)
-    let now = item.attributes
-    row.revision = revision
-    row.kept = [:]
-    for name in Set(wanted.keys).union(now.keys).subtracting(ownAttributes(index)) {
-      if !wanted[name].isIdentical(to: now[name]) { row.kept[name] = .some(wanted[name]) }
-    }
-  }
-
-  /// Attributes that follow from the position of an element, not from its contents.
-  func ownAttributes(_ index: Int) -> Set<String> {
-    store.items[index].isDone == nil ? [] : ["done", "order"]
-  }
-
-  mutating func add(_ index: Int, _ draft: inout Draft<Catalog>) throws -> ImportMemory.Element? {
-    let item = store.items[index]
-    var attributes = resolved(item.attributes)
-    if let isDone = item.isDone, attributes["done"] == nil { attributes["done"] = .bool(isDone) }
-    let category = categoryNumber(of: item)
-    let number: Catalog.Item.ID
-    do throws(JournalError) {
-      let present = category.flatMap { draft.state.category($0)?.id }
-      number = try draft.addItem(kind: item.kind, category: present, attributes: attributes)
-    } catch {
-      guard error.code == .rejected else { throw error }
-      noteRejection(of: item, error)
-      return nil
-    }
-    numbers[index] = number
-    var row = ImportMemory.Element(
-      item: number, revision: draft.revision, fingerprint: fingerprints[index], list: item.list,
-      key: item.key,
-      className: item.className, category: category, sources: item.sources)
-    try mergeImages(index, &row, &draft)
-    report.added += 1
-    budget.spend(on: draft.state.item(number))
-    return row
-  }
-
-  /// Records that an element is an item that was added in the journal. If the app has moved it to another list or
-  /// category, the item follows; nothing else of it changes.
-  mutating func adopt(
-    _ number: Catalog.Item.ID, as index: Int, _ draft: inout Draft<Catalog>
-  ) throws -> ImportMemory.Element {
-    let item = store.items[index]
-    let category = categoryNumber(of: item)
-    let before = draft.state.item(number)
-    if let present = category.flatMap({ draft.state.category($0)?.id }) {
-      try draft.setCategory(ofItem: number, to: present)
-    }
-    if let isDone = item.isDone, isDone != before?.isDone {
-      try draft.updateItem(number, set: ["done": .bool(isDone)])
-    }
-    var row = ImportMemory.Element(
-      item: number, revision: draft.revision, fingerprint: fingerprints[index], list: item.list,
-      key: item.key, className: item.className, category: category, sources: item.sources)
-    // In the file its images may have other names.
-    let images = Dictionary(draft.state.images(of: number).map { ($0.blob, $0.id) }) { first, _ in first }
-    for (image, blob) in zip(item.images, blobs[index]) {
-      guard let blob, let there = images[blob] else { continue }
-      row.images[image.name] = ImportMemory.Picture(image: there, blob: blob)
-    }
-    agree(&row, index, draft.state, at: draft.revision)
-    if draft.state.item(number)?.record == before?.record {
-      report.unchanged += 1
-    } else {
-      report.updated += 1
-    }
-    return row
-  }
-
-  mutating func change(
-    _ index: Int, _ row: inout ImportMemory.Element, _ current: Catalog.Item, _ draft: inout Draft<Catalog>
-  ) throws {
-    let item = store.items[index]
-    if fingerprints[index] != row.fingerprint {
-      try changeAttributes(resolved(item.attributes), index, &row, current, &draft)
-    }
-    let category = categoryNumber(of: item)
-    if category != row.category {
-      let present = category.flatMap { draft.state.category($0)?.id }
-      // One that was deleted in the journal replaces no other.
-      if category == present || current.category == row.category {
-        if current.category != row.category, current.category != present {
-          noteConflict("its category", index, row)
-        }
-        try draft.setCategory(ofItem: row.item, to: present)
-      }
-      row.category = category
-    }
-    if item.list != row.list, !item.list.isEmpty {
-      if let isDone = item.isDone { try draft.updateItem(row.item, set: ["done": .bool(isDone)]) }
-      row.list = item.list
-    }
-    row.className = item.className
-    row.sources = item.sources
-  }
-
-  mutating func changeAttributes(
-    _ wanted: [String: FieldValue], _ index: Int, _ row: inout ImportMemory.Element, _ current: Catalog.Item,
-    _ draft: inout Draft<Catalog>
-  ) throws {
-    let base = try baseAttributes(row, draft.state)
-    var old = base ?? row.kept.compactMapValues(\.self)
-    var now = current.attributes
-    var set: [String: FieldValue] = [:]
-    var removed: [String] = []
-    var undecided: [String] = []
-    // The name of an attribute may begin with that of the class.
-    let prefixes = [row.className, store.items[index].className].map { ClassSurvey.shortName($0) + "." }
-    for name in old.keys where prefixes[0] != prefixes[1] && name.hasPrefix(prefixes[0]) {
-      let newName = prefixes[1] + name.dropFirst(prefixes[0].count)
-      guard wanted[name] == nil, wanted[newName] != nil, old[newName] == nil, now[newName] == nil else {
-        continue
-      }
-      old[newName] = old.removeValue(forKey: name)
-      guard let value = now.removeValue(forKey: name) else { continue }
-      (now[newName], set[newName]) = (value, value)
-      removed.append(name)
-    }
-    let unreadable = store.items[index].unreadable
-    for name in Set(wanted.keys).union(old.keys).subtracting(ownAttributes(index)).subtracting(unreadable) {
-      if base == nil, !row.kept.keys.contains(name) {
-        if now[name] == nil { set[name] = wanted[name] }
-        if !(set[name] ?? now[name]).isIdentical(to: wanted[name]) { undecided.append(name) }
-        continue
-      }
-      if wanted[name].isIdentical(to: old[name]) { continue }
-      if let before = old[name], let new = wanted[name],
-        before.withoutClasses.isIdentical(to: new.withoutClasses)
-      {
-        // Only classes have other names, so a change in the journal stays.
-        var names: [String: String] = [:]
-        before.addClasses(in: new, to: &names)
-        for (old, new) in names { newClasses[old, default: []].insert(new) }
-        if let value = now[name] { set[name] = value.renamingClasses(names) }
-        continue
-      }
-      if !now[name].isIdentical(to: old[name]), !now[name].isIdentical(to: wanted[name]) {
-        noteConflict(name, index, row)
-      }
-      if let value = wanted[name] { set[name] = value } else { removed.append(name) }
-    }
-    try draft.updateItem(row.item, set: set, remove: removed)
-    let kind = store.items[index].kind
-    if current.kind != kind {
-      let fileKind = memory.classes[row.className]?.kind ?? ""
-      if fileKind == kind {
-        // The journal has changed it.
-      } else if let base {
-        if !wasInFile(kind, base, row, draft.state) {
-          if !fileKind.isEmpty, fileKind != current.kind {
-            noteConflict("the kind", index, row)
-          }
-          try draft.setKind(ofItem: row.item, to: kind)
-        }
-      } else {
-        undecided.append("the kind")
-      }
-    }
-    if !undecided.isEmpty {
-      report.note(
-        place(of: store.items[index]),
-        "\(undecided.sorted().joined(separator: ", ")) in the file and in item:\(row.item) differ, and the journal no "
-          + "longer has the history that tells which of them was changed; the journal's value stays")
-    }
-    row.fingerprint = fingerprints[index]
-  }
-
-  private mutating func noteConflict(_ part: String, _ index: Int, _ row: ImportMemory.Element) {
+  /// Says so if no element is one of the previous import. The files are then probably those of another app or device.
+  private mutating func reportReplacement(_ matching: Matching, _ catalog: Catalog) {
+    let isOther = matching.exported.isEmpty && matching.rows.allSatisfy { $0 == nil }
+    guard isOther, !store.items.isEmpty, matching.gone.count == memory.rows.count,
+      memory.rows.contains(where: { catalog.item($0.item) != nil })
+    else { return }
     report.note(
-      place(of: store.items[index]),
-      "\(part) was changed both in the journal and in the file; the file's value is used, and the "
-        + "history of item:\(row.item) has the other one")
+      store.source.rawValue,
+      "no element is one of the previous import, so all its elements count as removed; if the files are those of "
+        + "another app or device, restore the state before this import, and import them with --store NAME (in Swift, "
+        + "name)")
   }
 
-  /// The second pass over new items with references, after all items have numbers.
-  mutating func addReferences(
-    _ index: Int, _ row: ImportMemory.Element, _ draft: inout Draft<Catalog>
-  ) throws -> ImportMemory.Element {
-    var row = row
-    try draft.updateItem(
-      row.item,
-      set: resolved(store.items[index].attributes.filter { $0.value.refersToItems }))
-    agree(&row, index, draft.state, at: draft.revision)
-    return row
-  }
-
-  /// The attributes with numbers in place of indexes into the store.
-  func resolved(_ attributes: [String: FieldValue]) -> [String: FieldValue] {
-    attributes.mapValues { value in
-      value.resolvingReferences { key, target in
-        let number = key == Reference.item ? numbers[target]?.number : categories[target].number
-        return number.map { Reference.make(key, $0) } ?? .null
-      }.sortingSets
+  /// Finds the classes of elements that have other names now, and those of their parts, which fields name.
+  private mutating func findRenamedClasses(_ matching: Matching) {
+    for (item, row) in zip(store.items, matching.rows) {
+      guard let old = row.map({ memory.rows[$0].className }), old != item.className else { continue }
+      newClasses[old, default: []].insert(item.className)
     }
-  }
-
-  mutating func delete(_ row: ImportMemory.Element, _ draft: inout Draft<Catalog>) throws -> Bool {
-    let catalog = draft.state
-    guard let item = catalog.item(row.item) else { return false }
-    let differs = row.kept.contains { name, value in
-      (value ?? .null).content() != (item[name] ?? .null).content()
-    }
-    let isEdited = row.revision > 0 ? isModified(row, catalog) : !isProvenUnchanged(item, row, catalog)
-    let isOurs =
-      isEdited || differs || item.category != row.category.flatMap { catalog.category($0)?.id }
-      || catalog.images(of: item.id).contains { image in
-        !row.images.values.contains { $0.image == image.id && $0.blob == image.blob }
-      }
-    if isOurs {
-      let reason =
-        row.revision > 0
-        ? "it was changed in the journal since"
-        : "the journal no longer has the history that tells whether it was changed there"
-      report.note("item:\(row.item)", "the file no longer has it, but \(reason), so it stays")
-      return false
-    }
-    try draft.deleteItem(row.item)
-    report.images += row.images.count
-    report.deleted += 1
-    return true
-  }
-
-  func place(of item: LegacyItem) -> String {
-    if let key = item.key { return key }
-    let label = item.label.map { " \"\($0.prefix(60))\"" } ?? ""
-    return "\(item.list.isEmpty ? item.kind : item.list)\(label)"
-  }
-
-  mutating func order(
-    _ rows: inout [ImportMemory.Element?], _ alignment: Alignment, _ draft: inout Draft<Catalog>
-  ) throws {
-    let ordered = store.items.indices.filter { store.items[$0].isDone != nil }
-    for (list, indexes) in Dictionary(grouping: ordered, by: { store.items[$0].list })
-      .sorted(by: { $0.key < $1.key })
-    {
-      var elements: [ItemOrder.Element] = []
-      for index in indexes {
-        guard let row = rows[index], let there = draft.state.item(row.item) else { continue }
-        let before = alignment.rows[index].flatMap { memory.rows[$0].list == list ? $0 : nil }
-        let order = there["order"]?.integer.map { Int64($0) }
-        elements.append(ItemOrder.Element(item: row.item, place: before, order: order))
-      }
-      let changes = Dictionary(ItemOrder.changes(elements)) { first, _ in first }
-      for index in indexes {
-        guard var row = rows[index], let order = changes[row.item] else { continue }
-        if let old = alignment.rows[index].map({ memory.rows[$0] }),
-          let base = try baseAttributes(old, draft.state)?["order"],
-          !base.isIdentical(to: draft.state.item(row.item)?["order"])
-        {
-          noteConflict("its position", index, row)
+    for name in memory.classes.keys {
+      for new in newClasses[name] ?? [name] {
+        for (field, old) in memory.classes[name]?.fields ?? [:] {
+          guard let form = store.classes[new]?.fields[field], form != old, store.classes[old] == nil,
+            memory.classes[old] != nil, store.classes[form] != nil, !ClassSurvey.isSystem(old)
+          else { continue }
+          newClasses[old, default: []].insert(form)
         }
-        try draft.updateItem(row.item, set: ["order": .integer(order)])
-        agree(&row, index, draft.state, at: draft.revision)
-        rows[index] = row
       }
+    }
+  }
+
+  /// Values that are not objects have names in braces, or none.
+  private mutating func reportRenamedClasses() {
+    for (old, names) in newClasses.sorted(by: { $0.key < $1.key }) {
+      let names = names.filter { !$0.isEmpty && !$0.hasPrefix("{") }.sorted()
+      if old.isEmpty || old.hasPrefix("{") || names.isEmpty { continue }
+      report.note(
+        store.source.rawValue,
+        "objects of the class \(old) now have the class \(names.joined(separator: " or ")); their items stay the same"
+      )
+    }
+  }
+}
+
+extension FieldValue {
+  /// The value with the names that its classes have now. Nil if that changes nothing.
+  /// - Parameter wanted: the value in the file.
+  fileprivate func namingClasses(like wanted: FieldValue?, _ names: [String: Set<String>]) -> FieldValue? {
+    guard array != nil || dictionary != nil, !isIdentical(to: wanted) else { return nil }
+    if let wanted, withoutClasses.isIdentical(to: wanted.withoutClasses) { return wanted }
+    let renamed = replacingClasses { name in names[name].flatMap { $0.count == 1 ? $0.first : nil } }
+    return renamed.isIdentical(to: self) ? nil : renamed
+  }
+
+  private func replacingClasses(_ newName: (String) -> String?) -> FieldValue {
+    switch self {
+    case .array(let elements): return .array(elements.map { $0.replacingClasses(newName) })
+    case .dictionary(let members):
+      var renamed = members.mapValues { $0.replacingClasses(newName) }
+      if let name = objectClass.flatMap(newName) { renamed[Reference.objectClass] = .string(name) }
+      return .dictionary(renamed)
+    default: return self
     }
   }
 }

@@ -99,31 +99,31 @@ enum Layout {
   /// of the file is damaged, was not to be read, or is absent. A value that took the place of a list stays.
   /// - Parameter isOpen: whether a list has items but was not read.
   static func keeping(_ old: FieldValue, in new: FieldValue, _ isOpen: (String) -> Bool) -> FieldValue {
-    var numbers = KeptNumbers(old, new)
-    return keeping(old, in: new, &numbers, isOpen) ?? new
+    keeping(old, in: Optional(new), isOpen) ?? new
   }
 
   /// - Parameter new: the new layout; nil if the file no longer has this part.
   private static func keeping(
-    _ old: FieldValue, in new: FieldValue?, _ numbers: inout KeptNumbers, _ isOpen: (String) -> Bool
+    _ old: FieldValue, in new: FieldValue?, _ isOpen: (String) -> Bool
   ) -> FieldValue? {
-    guard lists(in: old).contains(where: isOpen) else { return new }
-    guard let new else { return numbers.renumbering(old) }
+    guard let list = lists(in: old).first(where: isOpen) else { return new }
+    guard let new else { return old.renumbered(for: list) }
     if let older = old.array, let newer = new.array {
-      var elements: [FieldValue] = []
-      for index in 0..<max(older.count, newer.count) {
-        var element = index < newer.count ? newer[index] : nil
-        if index < older.count { element = keeping(older[index], in: element, &numbers, isOpen) }
-        if let element { elements.append(element) }
+      var elements = newer
+      for (index, element) in older.enumerated() {
+        let kept = keeping(element, in: index < newer.count ? newer[index] : nil, isOpen)
+        if index < newer.count {
+          elements[index] = kept ?? newer[index]
+        } else if let kept {
+          elements.append(kept)
+        }
       }
       return .array(elements)
     }
     guard let older = old.dictionary, var members = new.dictionary, isLike(old, new) else {
-      return isUnread(new) ? numbers.renumbering(old) : new
+      return isUnread(new) ? old.renumbered(for: list) : new
     }
-    for (key, member) in older.sorted(by: { $0.key < $1.key }) {
-      members[key] = keeping(member, in: members[key], &numbers, isOpen)
-    }
+    for (key, member) in older { members[key] = keeping(member, in: members[key], isOpen) }
     return .dictionary(members)
   }
 
@@ -172,42 +172,26 @@ enum Layout {
   }
 }
 
-/// Gives the objects in the kept parts of an older layout other numbers than those of the new layout, because each
-/// import counts from the start.
-private struct KeptNumbers {
-  private let taken: Set<Int>
-  private var lowest: Int
-
-  init(_ old: FieldValue, _ new: FieldValue) {
-    taken = Self.numbers(in: new)
-    lowest = min(0, taken.min() ?? 0, Self.numbers(in: old).min() ?? 0)
-  }
-
-  private static func numbers(in layout: FieldValue) -> Set<Int> {
-    var numbers: Set<Int> = []
-    layout.forEachValue { if let number = $0[Reference.id]?.integer { numbers.insert(number) } }
-    return numbers
-  }
-
-  /// A part of the older layout. A number stays if it is free, so the next import changes nothing. A reference to an
+extension FieldValue {
+  /// A part of an older layout. Its objects get other numbers than those of the new layout, because each import counts
+  /// from the start. A number says which list it belongs to, so the next import changes nothing. A reference to an
   /// object outside the part becomes nil.
-  mutating func renumbering(_ part: FieldValue) -> FieldValue {
-    var numbers: [Int: Int] = [:]
-    for number in Self.numbers(in: part).sorted() {
-      if taken.contains(number) { lowest -= 1 }
-      numbers[number] = taken.contains(number) ? lowest : number
+  fileprivate func renumbered(for list: String) -> FieldValue {
+    var numbers: Set<Int> = []
+    forEachValue { if let number = $0[Reference.id]?.integer { numbers.insert(number) } }
+    let digest = FieldValue.string(list).digest.prefix(4).reduce(1) { $0 << 8 | Int($1) } << 24
+    return renumbered { number in
+      numbers.contains(number) ? number < -1 << 24 ? number : number - digest : nil
     }
-    return Self.replacing(numbers, in: part)
   }
 
-  private static func replacing(_ numbers: [Int: Int], in value: FieldValue) -> FieldValue {
-    if let target = value.target(Reference.ref) {
-      return numbers[target].map { Reference.make(Reference.ref, $0) } ?? .null
+  private func renumbered(_ newNumber: (Int) -> Int?) -> FieldValue {
+    if let target = target(Reference.ref) {
+      return newNumber(target).map { Reference.make(Reference.ref, $0) } ?? .null
     }
-    if let elements = value.array { return .array(elements.map { replacing(numbers, in: $0) }) }
-    guard let old = value.dictionary else { return value }
-    var members = old.mapValues { replacing(numbers, in: $0) }
-    if let number = old[Reference.id]?.integer.flatMap({ numbers[$0] }) {
+    if let array { return .array(array.map { $0.renumbered(newNumber) }) }
+    guard var members = dictionary?.mapValues({ $0.renumbered(newNumber) }) else { return self }
+    if let number = self[Reference.id]?.integer.flatMap(newNumber) {
       members[Reference.id] = .integer(Int64(number))
     }
     return .dictionary(members)

@@ -3,7 +3,9 @@ import KeyedArchiving
 
 /// A class as an archive describes it, and how its objects encode their fields. With this, an export has the keys that
 /// the app's `initWithCoder:` reads.
-struct LegacyClass: Sendable, Equatable {
+struct LegacyClass: Sendable, Codable {
+  private enum CodingKeys: CodingKey { case chain, hints, fields, order, optional, mapping, kind }
+
   /// The class and its superclasses. Empty if the archive does not list them.
   var chain: [String] = []
   var hints: [String] = []
@@ -14,8 +16,8 @@ struct LegacyClass: Sendable, Equatable {
   /// How many objects were found, and how many had each field. Not stored.
   var count = 0
   var counts: [String: Int] = [:]
-  /// Fields that only some objects had.
-  private(set) var optional: Set<String> = []
+  /// Fields that only some objects had, as far as this is not seen from the counts; sorted.
+  private var optional: [String] = []
   /// The attribute, or part of a category, for each field. A field may be a path of keys: `annotation.latitude` maps to
   /// `latitude`.
   var mapping: [String: String] = [:]
@@ -82,17 +84,25 @@ struct LegacyClass: Sendable, Equatable {
 
   /// Merges what was found about the class later.
   mutating func merge(_ other: LegacyClass) {
-    optional.formUnion(fields.keys.filter { isOptional($0) })
-    optional.formUnion(other.fields.keys.filter { other.isOptional($0) })
-    if !fields.isEmpty, !other.fields.isEmpty {
-      optional.formUnion(Set(fields.keys).symmetricDifference(other.fields.keys))
-    }
+    let both = Set(fields.keys).union(other.fields.keys)
+    let isDescribed = !fields.isEmpty && !other.fields.isEmpty
+    optional = both.filter { key in
+      isOptional(key) || other.isOptional(key)
+        || isDescribed && (fields[key] == nil || other.fields[key] == nil)
+    }.sorted()
     let before = counts
     for key in other.order { note(key, other.fields[key] ?? Form.null) }
     counts = before.merging(other.counts, uniquingKeysWith: +)
     count += other.count
     mapping.merge(other.mapping) { $1 }
     if !other.kind.isEmpty { kind = other.kind }
+  }
+
+  /// The class as the memory keeps it, without the counts.
+  var settled: LegacyClass {
+    var settled = self
+    (settled.optional, settled.counts, settled.count) = (order.filter { isOptional($0) }.sorted(), [:], 0)
+    return settled
   }
 
   /// The class for the writer of an archive: with the superclasses that the archive named, or none.
@@ -111,33 +121,6 @@ extension [String: LegacyClass] {
     for (name, found) in others {
       if self[name] == nil { self[name] = found } else { self[name]?.merge(found) }
     }
-  }
-}
-
-extension LegacyClass {
-  /// The form in the store's own item.
-  var value: FieldValue {
-    [
-      "chain": .array(chain.map { .string($0) }), "hints": .array(hints.map { .string($0) }),
-      "fields": .array(order.map { [.string($0), .string(fields[$0] ?? Form.null)] }),
-      "mapping": .dictionary(mapping.mapValues { .string($0) }), "kind": .string(kind),
-      "optional": .array(order.filter { isOptional($0) }.map { .string($0) }),
-    ]
-  }
-
-  /// Reads the form of ``value``. Invalid parts are ignored.
-  init(_ value: FieldValue) {
-    func texts(_ key: String) -> [String] { value[key]?.array?.compactMap(\.string) ?? [] }
-    chain = texts("chain")
-    hints = texts("hints")
-    optional = Set(texts("optional"))
-    for pair in value["fields"]?.array ?? [] {
-      guard let key = pair[0]?.string, let form = pair[1]?.string, fields[key] == nil else { continue }
-      fields[key] = form
-      order.append(key)
-    }
-    kind = value["kind"]?.string ?? ""
-    mapping = value["mapping"]?.dictionary?.compactMapValues(\.string) ?? [:]
   }
 }
 

@@ -31,30 +31,6 @@ struct LegacyItem: Sendable {
     ["name", "title", "value"].compactMap { attributes[$0]?.string }.first { !$0.isEmpty }
   }
 
-  /// Identifies the contents of an item. References count by the names of their targets, because indexes change whenever
-  /// an element is added or removed.
-  static func fingerprint(
-    _ kind: String, _ attributes: [String: FieldValue], name: (_ key: String, _ target: Int) -> String
-  ) -> Data {
-    let named = attributes.mapValues { value in
-      value.resolvingReferences { .dictionary([$0: .string(name($0, $1))]) }.sortingSets
-    }
-    return named.merging(["": .string(kind)]) { first, _ in first }.fingerprint
-  }
-
-  /// Renames its images, here and where its attributes refer to them.
-  mutating func renameImages(_ newName: (String) -> String) {
-    var names: [String: String] = [:]
-    for index in images.indices {
-      let name = newName(images[index].name)
-      names[images[index].name] = name
-      images[index].name = name
-    }
-    attributes = attributes.mapValues { value in
-      value.replacing { $0.imageName.flatMap { names[$0] }.map { [Reference.image: .string($0)] } }
-    }
-  }
-
   /// Whether it refers to other items.
   var refersToItems: Bool { attributes.values.contains(where: \.refersToItems) }
 }
@@ -85,6 +61,21 @@ struct LegacyImage: Sendable {
   var name: String
   var mediaType = ""
   var content = Content.unreadable
+}
+
+extension [LegacyImage] {
+  /// Renames the images, here and where fields refer to them.
+  mutating func rename(in fields: inout [String: FieldValue], _ newName: (String) -> String) {
+    var names: [String: String] = [:]
+    for index in indices {
+      let name = newName(self[index].name)
+      names[self[index].name] = name
+      self[index].name = name
+    }
+    fields = fields.mapValues { value in
+      value.replacing { $0.imageName.flatMap { names[$0] }.map { [Reference.image: .string($0)] } }
+    }
+  }
 }
 
 extension Data {
@@ -149,27 +140,6 @@ extension FieldValue {
     }
   }
 
-  /// Records the class that each object of an equal value has there.
-  func addClasses(in other: FieldValue, to names: inout [String: String]) {
-    if let old = objectClass, let new = other.objectClass, old != new, names[old] == nil { names[old] = new }
-    for (element, new) in zip(array ?? [], other.array ?? []) { element.addClasses(in: new, to: &names) }
-    for (key, member) in dictionary ?? [:] {
-      if let new = other[key] { member.addClasses(in: new, to: &names) }
-    }
-  }
-
-  /// The value with other names of classes.
-  func renamingClasses(_ names: [String: String]) -> FieldValue {
-    switch self {
-    case .array(let elements): return .array(elements.map { $0.renamingClasses(names) })
-    case .dictionary(let members):
-      var renamed = members.mapValues { $0.renamingClasses(names) }
-      if let name = objectClass.flatMap({ names[$0] }) { renamed[Reference.objectClass] = .string(name) }
-      return .dictionary(renamed)
-    default: return self
-    }
-  }
-
   /// Replaces this value, and each value inside it, for which `replacement` returns another value.
   func replacing(_ replacement: (FieldValue) -> FieldValue?) -> FieldValue {
     if let other = replacement(self) { return other }
@@ -217,9 +187,4 @@ extension Catalog {
 extension FieldValue? {
   /// The same for values that may be absent.
   func isIdentical(to other: FieldValue?) -> Bool { self?.isIdentical(to: other) ?? (other == nil) }
-}
-
-extension [String: FieldValue] {
-  /// The first eight bytes of the SHA-256 of the attributes in their deterministic encoding.
-  var fingerprint: Data { Data(SHA256Hash.digest(EntityRecord(self).bytes).bytes.prefix(8)) }
 }

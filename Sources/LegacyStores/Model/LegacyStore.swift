@@ -121,3 +121,10 @@ extension LegacyError: LocalizedError {
   /// The ``description``, for an alert.
   public var errorDescription: String? { description }
 }
+
+extension LegacyStore {
+  /// The name of the item or category that a reference of the store leads to.
+  func name(ofTarget key: String, _ target: Int) -> String {
+    key == Reference.category ? categories[target].name : items[target].label ?? items[target].kind
+  }
+}

@@ -88,27 +88,25 @@ struct ArchiveMerge {
 
   /// Moves the images of a category to the store, under names that are unique there.
   private mutating func moveImages(ofCategoryAt index: Int) {
-    let category = store.categories[index]
-    var names: [String: String] = [:]
-    for var image in category.images {
-      let name = imageNames.unused("category.\(category.name).\(image.name)".usableName)
-      names[image.name] = name
-      image.name = name
-      store.images.append(image)
+    var category = store.categories[index]
+    category.images.rename(in: &category.fields) { [name = category.name] image in
+      imageNames.unused("category.\(name).\(image)".usableName)
     }
-    store.categories[index].images = []
-    store.categories[index].fields = category.fields.mapValues { field in
-      field.replacing { $0.imageName.flatMap { names[$0] }.map { [Reference.image: .string($0)] } }
-    }
+    store.images += category.images
+    category.images = []
+    store.categories[index] = category
   }
 
   /// Identifies the contents of an item. Copies of one item refer to different copies of other items.
   private func fingerprint(of item: LegacyItem) -> Data {
-    LegacyItem.fingerprint(item.kind, item.attributes) { key, target in
-      if key == Reference.category { return "\(target)" }
-      let item = target < 0 ? derived[-target - 1].item : store.items[target]
-      return item.label ?? item.kind
+    let named = item.attributes.mapValues { value in
+      value.resolvingReferences { key, target in
+        if key == Reference.category { return .integer(Int64(target)) }
+        let item = target < 0 ? derived[-target - 1].item : store.items[target]
+        return .string(item.label ?? item.kind)
+      }.sortingSets
     }
+    return [item.kind: .dictionary(named)].fingerprint
   }
 
   mutating func finish() -> LegacyStore {

@@ -80,7 +80,7 @@ struct ScaryBugReader {
     // An export makes the image with the name of a picture that picture, so no other file may have the name.
     var imageNames = UniqueNames()
     for picture in Self.pictures.values { _ = imageNames.unused(picture) }
-    item.renameImages { imageNames.unused($0) }
+    item.images.rename(in: &item.attributes) { imageNames.unused($0) }
     for file in names where file != Self.dataFile {
       var image = LegacyImage(name: Self.pictures[file] ?? imageNames.unused(file.usableName))
       if Self.pictures[file] == nil, image.name != file.usableName {

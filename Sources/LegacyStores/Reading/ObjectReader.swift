@@ -206,9 +206,11 @@ struct ObjectReader {
   ) throws -> FieldValue {
     valueCount += 1
     valuesLeft -= 1
-    guard valueCount <= Self.valueLimit, valuesLeft >= 0 else {
-      throw LegacyError(
-        .unreadable, "its parts are shared so often that it would become more than \(Self.valueLimit) values")
+    guard valueCount <= Self.valueLimit else {
+      throw LegacyError(.unreadable, "with its shared parts it has more than \(Self.valueLimit) values")
+    }
+    guard valuesLeft >= 0 else {
+      throw LegacyError(.unreadable, "the items share parts so often that they would grow too large")
     }
     guard depth <= Self.depthLimit else {
       throw LegacyError(.unreadable, "its objects are nested more than \(Self.depthLimit) deep")

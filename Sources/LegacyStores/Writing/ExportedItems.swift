@@ -285,44 +285,42 @@ enum DefaultLayouts {
   }
 
   static func classes(of source: LegacyStore.Source) -> [String: LegacyClass] {
-    func described(
-      _ name: String, kind: String, _ fields: KeyValuePairs<String, String>, _ mapping: [String: String] = [:]
-    ) -> (String, LegacyClass) {
-      var described = LegacyClass()
-      described.chain = [name, "NSObject"]
-      described.kind = kind
-      for (field, form) in fields { described.note(field, form) }
-      described.mapping = mapping
-      return (name, described)
-    }
     let (null, real) = (LegacyClass.Form.null, LegacyClass.Form.real)
-    let kind = kind(of: source)
-    let classes: [(String, LegacyClass)] =
-      switch source {
-      case .archive:
-        [
-          described(
-            "POI", kind: kind,
-            ["locationName": null, "note": null, "category": null, "annotation": "Annotation"],
-            [
-              "locationName": "name", "annotation.latitude": "latitude", "annotation.longitude": "longitude",
-              "category": "$category",
-            ]),
-          described(
-            "Categories", kind: LegacyClass.categories,
-            ["categoryName": null, "color": null, "pointsOfInterest": null, "categoryImage": null],
-            ["categoryName": "$name", "color": "$color", "pointsOfInterest": "$items"]),
-          described("Annotation", kind: "", ["latitude": real, "longitude": real]),
-        ]
-      case .defaults: [described("JSPerson", kind: kind, ["name": null, "number": null])]
-      case .plist: []
-      case .scarybugs:
-        [
-          described(
-            "ScaryBugData", kind: kind, ["Title": null, "Rating": real],
-            ["Title": "title", "Rating": "rating"])
-        ]
-      }
-    return Dictionary(uniqueKeysWithValues: classes)
+    switch source {
+    case .archive:
+      return [
+        "POI": described(
+          "POI", kind: kind(of: source),
+          ["locationName": null, "note": null, "category": null, "annotation": "Annotation"],
+          [
+            "locationName": "name", "annotation.latitude": "latitude", "annotation.longitude": "longitude",
+            "category": "$category",
+          ]),
+        "Categories": described(
+          "Categories", kind: LegacyClass.categories,
+          ["categoryName": null, "color": null, "pointsOfInterest": null, "categoryImage": null],
+          ["categoryName": "$name", "color": "$color", "pointsOfInterest": "$items"]),
+        "Annotation": described("Annotation", kind: "", ["latitude": real, "longitude": real]),
+      ]
+    case .defaults:
+      return ["JSPerson": described("JSPerson", kind: kind(of: source), ["name": null, "number": null])]
+    case .plist: return [:]
+    case .scarybugs:
+      return [
+        "ScaryBugData": described(
+          "ScaryBugData", kind: kind(of: source), ["Title": null, "Rating": real],
+          ["Title": "title", "Rating": "rating"])
+      ]
+    }
+  }
+
+  private static func described(
+    _ name: String, kind: String, _ fields: KeyValuePairs<String, String>, _ mapping: [String: String] = [:]
+  ) -> LegacyClass {
+    var described = LegacyClass()
+    described.chain = [name, "NSObject"]
+    (described.kind, described.mapping) = (kind, mapping)
+    for (field, form) in fields { described.note(field, form) }
+    return described
   }
 }

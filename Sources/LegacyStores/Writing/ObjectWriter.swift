@@ -14,6 +14,8 @@ final class ObjectWriter {
   private var pictureNodes: [Blob: ArchiveNode] = [:]
   private var pictures: [Blob: [UInt8]] = [:]
   private var textNodes: [[UInt8]: ArchiveNode] = [:]
+  /// Apple's objects around a picture, such as a `UIImage`, by their contents. They can't be changed either.
+  private var wrapperNodes: [Data: ArchiveNode] = [:]
   /// Closures that fill the nodes that have no fields yet.
   private var waiting: [() -> Void] = []
   /// All nodes with fields, whose cycles are broken at the end so that they are freed.
@@ -66,6 +68,7 @@ final class ObjectWriter {
       categoryNodes = [:]
       (pictureNodes, pictures) = ([:], [:])
       textNodes = [:]
+      wrapperNodes = [:]
     }
     return try ArchiveNode.archive(members, unkeyed: unkeyed ?? [], archiver: archiver)
   }
@@ -479,10 +482,26 @@ final class ObjectWriter {
         return .node(node)
       }
     }
+    let wrapper = number == nil ? wrapperContents(value, className, context.item) : nil
+    if let wrapper, let node = wrapperNodes[wrapper] { return .node(node) }
     let node = ArchiveNode(archivedClass(className))
     if let number { context.objects[number] = node }
+    if let wrapper { wrapperNodes[wrapper] = node }
     fill(node, className, members, &context)
     return .node(node)
+  }
+
+  /// The contents of one of Apple's objects that holds a picture and nothing that it could share otherwise.
+  private func wrapperContents(_ value: FieldValue, _ className: String, _ item: Catalog.Item.ID?) -> Data? {
+    guard ClassSurvey.isSystem(className), !className.contains("Mutable") else { return nil }
+    var (hasPicture, isShared) = (false, false)
+    let key = value.replacing { part in
+      if part[Reference.id] != nil || part.isReference && part.imageName == nil { isShared = true }
+      guard let blob = part.imageName.flatMap({ contents.blob($0, of: item) }) else { return nil }
+      hasPicture = true
+      return .data(Data(blob.digest.bytes))
+    }
+    return hasPicture && !isShared ? [className: key].fingerprint : nil
   }
 
   /// The class for a field whose object has no class any more.
