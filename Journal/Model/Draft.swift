@@ -34,6 +34,8 @@ public struct Draft<State: EventSourced>: ~Copyable {
   private var failure: JournalError?
   /// The positions of the events by entity. Built when an entity is changed a second time.
   private var indexes: [EntityKey: Int]?
+  /// The entities whose updates stay even if they change nothing.
+  private var touched: Set<EntityKey> = []
 
   init(base: Version<State>, date: Date) {
     self.base = base
@@ -71,6 +73,13 @@ public struct Draft<State: EventSourced>: ~Copyable {
     try record.check(entity, State.self)
     guard let old = state.record(of: entity) else { throw absent(entity) }
     if let changes = old.changes(to: record) { try change(entity, .update(changes)) }
+  }
+
+  /// Adds an update without changes, for an entry that is about an entity and does not change it.
+  package mutating func touch(_ entity: EntityKey) throws(JournalError) {
+    guard state.record(of: entity) != nil else { throw absent(entity) }
+    touched.insert(entity)
+    try change(entity, .update(RecordChanges()))
   }
 
   /// Deletes an entity. Its history stays.
@@ -148,7 +157,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
     if let failure { throw failure }
     if indexes != nil || isInDoubt {
       let nothing = JournalEvent.Change.update(RecordChanges())
-      events = events.filter { $0.change != nothing }
+      events = events.filter { $0.change != nothing || touched.contains($0.entity) }
       state = base.state
       do throws(JournalError) {
         for event in events { try state.apply(event, at: revision) }

@@ -178,7 +178,10 @@ struct CommitEvent {
   private func number(_ field: String, _ kind: EntityKind, _ names: Names) throws(APIError) -> Int? {
     guard let name = changes.value(field)?.string else { return try changes.integer(field) }
     guard let added = names[name], added.kind == kind else {
-      throw .wrongUse("no earlier event adds \(Catalog.kindNames[Int(kind.rawValue)]) as \"\(name)\"")
+      let kind = Catalog.kindNames[Int(kind.rawValue)]
+      throw .wrongUse(
+        "no earlier event adds \(kind) as \"\(name)\"; the \(field) is an earlier event's \"as\", or the number of "
+          + "one that exists, such as \"\(field)\":1")
     }
     return added.number
   }

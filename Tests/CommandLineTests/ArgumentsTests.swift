@@ -4,14 +4,14 @@ import Testing
 
 @Suite struct ArgumentsTests {
   private let syntax = Syntax(
-    operands: [
-      Syntax.Operand(name: "ONE", help: "the first"),
-      Syntax.Operand(name: "TWO", help: "the second", isOptional: true),
-    ],
-    options: [
-      Syntax.Option(name: "-n", value: "N", help: ""), Syntax.Option(name: "--at", value: "T", help: ""),
-      Syntax.Option(name: "--all", help: ""),
-    ])
+    """
+    ONE: the first
+    [TWO]: the second
+    [-n N]: a number
+    [--at T]: a text,
+      in two lines
+    [--all]: a switch
+    """)
 
   private func parse(_ words: String...) throws -> Arguments {
     try Arguments(words, of: "verb", syntax: syntax)
@@ -33,6 +33,21 @@ import Testing
     #expect(try parse("--at=", "a").value("--at") == "")
     #expect(try parse("a", "-n", "5").count("-n") == 5)
     #expect(try parse("a", "-n5").count("-n") == 5)
+  }
+
+  @Test func aSyntaxSaysWhatIsOptionalAndRepeated() throws {
+    #expect(syntax.summary == "ONE [TWO] [-n N] [--at T] [--all]")
+    #expect(syntax.options[1].help == "a text, in two lines")
+    let other = Syntax(
+      "JOURNAL\nFILE…: files\n--to DIR: a folder\n[--where A=B]…: a condition\n[--full], [--json]")
+    #expect(other.summary == "JOURNAL FILE… --to DIR [--where A=B] [--full] [--json]")
+    func parse(_ words: String...) throws -> Arguments { try Arguments(words, of: "verb", syntax: other) }
+    let arguments = try parse("J", "a", "--where", "x=1", "b", "--where=y=2", "--to", "d")
+    #expect(arguments.operandValues("FILE") == ["a", "b"] && arguments.values("--where") == ["x=1", "y=2"])
+    #expect(throws: Failure(.wrongUse, "--to DIR is missing (a folder); see journal help verb")) {
+      try parse("J", "a")
+    }
+    #expect(throws: Failure.self) { try parse("J", "a", "", "--to", "d") }
   }
 
   @Test func operandsMayComeBetweenOptions() throws {

@@ -27,15 +27,6 @@ import Testing
     }
   }
 
-  private func expect(
-    _ words: [String], in path: String, prints expected: String, code: Int32 = 0,
-    location: SourceLocation = #_sourceLocation
-  ) throws {
-    let result = try run(journalPath, [words[0], path] + words.dropFirst())
-    #expect(String(decoding: result.output, as: UTF8.self) == expected + "\n", sourceLocation: location)
-    #expect(result.code == code, sourceLocation: location)
-  }
-
   /// The members that name an entry in JSON.
   private let late =
     #""date":"2026-08-02T10:00:00.000000Z","clockDate":"2026-08-01T10:00:00.000000Z","author":null,"note":null"#
@@ -59,8 +50,7 @@ import Testing
           {"field":"name","value":"Bob",\(first)
           """)
       // The clock's date is in the same time zone as the other dates.
-      let local = try journal(
-        "blame", path, "item:2", "--local", environment: ["TZ": "America/New_York"])
+      let local = try journal("blame", path, "item:2", "--local", environment: ["TZ": "America/New_York"])
       #expect(local.output.contains("2026-08-02 06:00:00  (erased)  [clock: 2026-08-01 06:00:00]"))
     }
   }
@@ -117,17 +107,21 @@ import Testing
           {"revision":null,"dryRun":true,"changes":[{"entity":"item:2","operation":"update",\#
           "changes":{"age":{"old":31,"new":30}}}],"undoes":[\#(edit)],"conflicts":[]}
           """#)
+      let refusal =
+        "journal: entry 1 was not reverted: later edits changed the same fields; --theirs keeps them and reverts the "
+        + "rest, --force overrides them"
       try expect(
-        ["revert", "1", "--dry-run"], in: path, prints: "\nConflicting later edits:\n\(table)", code: 1)
+        ["revert", "1", "--dry-run"], in: path, prints: "\nConflicting later edits:\n\(table)", says: refusal,
+        code: 1)
       try expect(
         ["revert", "1", "--dry-run", "--json"], in: path,
-        prints: #"{"revision":null,"dryRun":true,"changes":[],"undoes":[],"conflicts":[\#(edit)]}"#, code: 1)
+        prints: #"{"revision":null,"dryRun":true,"changes":[],"undoes":[],"conflicts":[\#(edit)]}"#,
+        says: refusal, code: 1)
       // An erased author is no one's, so not that of the empty name either.
       let several = try journal("revert", path, "1", "2", "--dry-run").output
       #expect(several.contains("entry 2, by (erased): [clock: 2026-08-01 10:00:00]\n"), "\(several)")
       #expect(several.contains("entry 1, by (erased)\n"), "\(several)")
-      let unnamed = try journal("revert", path, "--author", "", "--dry-run")
-      #expect(unnamed.code == 1 && unnamed.error.contains("no entry matches"), "\(unnamed)")
+      try check("revert", path, "--author", "", "--dry-run", code: 1, says: "no entry matches")
     }
   }
 

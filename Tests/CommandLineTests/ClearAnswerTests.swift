@@ -5,13 +5,9 @@ import Testing
 
 /// Commands that could be meant in two ways, or whose answer could be misunderstood.
 @Suite struct ClearAnswerTests {
-  private func withFixedJournal(_ body: (_ path: String) throws -> Void) throws {
-    try withTemporaryFolder { folder in try body(try makeFixedJournal(folder)) }
-  }
-
   /// The point of one entity was applied to the others.
   @Test func aRestoreOfSeveralEntitiesNeedsAPointForAll() throws {
-    try withFixedJournal { path in
+    try withFixedJournal { path, _ in
       for words in [["item:1@1", "item:2"], ["item:2", "item:1@1"]] {
         let mixed = try journal("restore", path, words[0], words[1], "--dry-run")
         #expect(mixed.code == 2 && mixed.error.contains("--at is missing for item:2;"), "\(mixed)")
@@ -22,13 +18,12 @@ import Testing
 
   /// Nothing was found, as if no entity had such a value.
   @Test func fieldsThatNoEntityCanHaveAreErrors() throws {
-    try withFixedJournal { path in
+    try withFixedJournal { path, _ in
       for words in [["find", "--where", "@colour=1"], ["log", "--touched", "@colour"]] {
-        let refused = try journal(words[0], path, words[1], words[2])
-        #expect(refused.code == 2 && refused.error.contains("there is no field @colour"), "\(refused)")
+        try check(words[0], path, words[1], words[2], code: 2, says: "there is no field @colour")
       }
-      let named = try journal("find", path, "--where", "@category=Cups")
-      #expect(named.code == 2 && named.error.contains("@category is the number of a category"), "\(named)")
+      try check(
+        "find", path, "--where", "@category=Cups", code: 2, says: "@category is the number of a category")
       #expect(try journal("find", path, "--where", "@category=1").code == 0)
       #expect(try journal("find", path, "--where", "@category!=null").code == 0)
       let nested = try journal("log", path, "--touched", "name.common")
@@ -37,7 +32,7 @@ import Testing
   }
 
   @Test func aSearchPrintsAtMostAsManyEntitiesAsAsked() throws {
-    try withFixedJournal { path in
+    try withFixedJournal { path, _ in
       let all = try journal("find", path, "--json").output.split(separator: "\n")
       #expect(all.count > 2)
       for count in [0, 1, 2, 100] {
@@ -51,9 +46,8 @@ import Testing
 
   /// The whole entry was reverted.
   @Test func anEntityNamesAnEntryToRevertOnlyIfThatChangedNothingElse() throws {
-    try withFixedJournal { path in
-      let refused = try journal("revert", path, "item:1", "--dry-run")
-      #expect(refused.code == 2, "\(refused)")
+    try withFixedJournal { path, _ in
+      let refused = try check("revert", path, "item:1", "--dry-run", code: 2)
       #expect(
         refused.error.contains("item:1 names entry 3, which also changed item:2; write 3 to revert it"),
         "\(refused)")
@@ -67,7 +61,7 @@ import Testing
 
   /// Another entry replaced the reason and the author, and a deleted entity was said to be there at an earlier point.
   @Test func whatIsErasedAlreadyIsNotErasedAgain() throws {
-    try withFixedJournal { path in
+    try withFixedJournal { path, _ in
       #expect(try journal("erase", path, "item:2", "--reason", "by law", "--by", "eve").code == 0)
       let again = try journal("erase", path, "item:2", "--reason", "again", "--by", "bob")
       #expect(
@@ -77,8 +71,7 @@ import Testing
       let none = try journal("erase", path, "item:2", "--reason", "words", "--by", "bob", "--notes")
       #expect(none.output.hasPrefix("nothing to erase"), "\(none)")
       for verb in ["show", "blame"] {
-        let shown = try journal(verb, path, "item:2")
-        #expect(shown.code == 1 && shown.error.contains("its content was erased"), "\(shown)")
+        let shown = try check(verb, path, "item:2", code: 1, says: "its content was erased")
         #expect(shown.error.contains("entry 4 erased it, by eve: by law"), "\(shown)")
         #expect(!shown.error.contains("what it was before"), "\(shown)")
       }
@@ -110,14 +103,14 @@ import Testing
   }
 
   @Test func aFieldWithoutItsSignIsNamedWithIt() throws {
-    try withFixedJournal { path in
+    try withFixedJournal { path, _ in
       let hint = "; the catalog's own field is @kind\n"
       let touched = try journal("log", path, "--touched", "kind")
       #expect(touched == Outcome(code: 0, output: "", error: "no entry matches" + hint))
       let found = try journal("find", path, "--where", "kind=find")
       #expect(found.code == 1 && found.error.hasSuffix(hint), "\(found)")
-      let restored = try journal("restore", path, "item:1", "--at", "1", "--fields", "kind")
-      #expect(restored.code == 1 && restored.error.contains("own field is @kind"), "\(restored)")
+      try check(
+        "restore", path, "item:1", "--at", "1", "--fields", "kind", code: 1, says: "own field is @kind")
       #expect(try journal("find", path, "--where", "@kind=find").code == 0)
     }
   }
@@ -131,15 +124,11 @@ import Testing
         _ = try $0.addItem(kind: "book")
       }
       try made.close()
-      let year = try journal("log", path, "--since", "2025")
-      #expect(year.code == 0 && year.output.contains("the first"), "\(year)")
-      let before = try journal("log", path, "--since", "2024")
-      #expect(before.code == 1 && before.error.contains("there is no revision 2024"), "\(before)")
+      try check("log", path, "--since", "2025", prints: "the first")
+      try check("log", path, "--since", "2024", code: 1, says: "there is no revision 2024")
       // A year that has not begun was a revision.
-      let future = try journal("log", path, "--until", "2099")
-      #expect(future.code == 0 && future.output.contains("the first"), "\(future)")
-      let far = try journal("log", path, "--until", "9999")
-      #expect(far.code == 1 && far.error.contains("there is no revision 9999"), "\(far)")
+      try check("log", path, "--until", "2099", prints: "the first")
+      try check("log", path, "--until", "9999", code: 1, says: "there is no revision 9999")
     }
   }
 
@@ -166,19 +155,17 @@ import Testing
       #expect(then.contains("Dune") && !then.contains("Solaris"), "\(then)")
       let now = try journal("find", path, "--category", "Novels").output
       #expect(now.contains("Solaris") && !now.contains("Dune"), "\(now)")
-      let first = try journal("bisect", path, "--category", "Novels", "--where", "title=Dune", "--to", "1")
-      #expect(first.code == 0, "\(first)")
+      try check("bisect", path, "--category", "Novels", "--where", "title=Dune", "--to", "1")
       let log = try journal("log", path, "--category", "Novels", "--until", "1", "--json").output
       #expect(log.contains(#"{"revision":1,"#), "\(log)")
 
-      let refused = try journal("restore", path, "--category", "Novels", "--at", "1")
-      #expect(refused.code == 2, "\(refused)")
+      let refused = try check("restore", path, "--category", "Novels", "--at", "1", code: 2)
       #expect(
         refused.error.contains(
           "\"Novels\" was the name of category:1 at revision 1, and is that of category:2 now; write the one to "
             + "restore, such as --category category:1"), "\(refused)")
-      let restored = try journal("restore", path, "--category", "category:1", "--at", "1")
-      #expect(restored.code == 0 && restored.output.contains("+ item:1  Dune"), "\(restored)")
+      let restored = try check(
+        "restore", path, "--category", "category:1", "--at", "1", prints: "+ item:1  Dune")
       #expect(!restored.output.contains("category:2") && !restored.output.contains("item:2"), "\(restored)")
 
       let app = try CatalogJournal.open(at: URL(filePath: path))
@@ -197,18 +184,15 @@ import Testing
 
   /// Without a hint, it seemed that the author that log finds had made no entry.
   @Test func anAuthorThatIsNotFoundIsNamedAsItIsWritten() throws {
-    try withFixedJournal { path in
+    try withFixedJournal { path, _ in
       #expect(try journal("log", path, "--author", "BE").output.contains("a photo"))
-      let part = try journal("revert", path, "--author", "BE", "--dry-run")
-      #expect(part.code == 1, "\(part)")
+      let part = try check("revert", path, "--author", "BE", "--dry-run", code: 1)
       #expect(
         part.error.contains("no author is named \"BE\"; log --author also finds parts of names: ben"),
         "\(part)")
       for verb in ["undo", "redo"] {
-        let other = try journal(verb, path, "--by", "ANA", "--dry-run")
-        #expect(other.code == 1, "\(other)")
-        #expect(
-          other.error.contains("there is nothing for ANA to \(verb) (did you mean ana?)"), "\(other)")
+        let other = try check(verb, path, "--by", "ANA", "--dry-run", code: 1)
+        #expect(other.error.contains("there is nothing for ANA to \(verb) (did you mean ana?)"), "\(other)")
       }
       // The name is right, so nothing else is suggested.
       let right = try journal("redo", path, "--by", "ana").error
@@ -218,29 +202,27 @@ import Testing
 
   /// No state was asked for, but the error was that it can't be made.
   @Test func aLogSinceADateBeforeThePruningBeginsThere() throws {
-    try withFixedJournal { path in
+    try withFixedJournal { path, _ in
       let dry = try journal("prune", path, "--before", "2", "--dry-run").output
       #expect(dry.hasPrefix("would remove entries 1 to 2 of "), "\(dry)")
       #expect(try journal("prune", path, "--before", "2", "--reason", "room", "--by", "eve").code == 0)
       for point in ["2026-08-01", "2020"] {
         for words in [[], ["--reverse"]] {
-          let result = try run(journalPath, ["log", path, "--since", point] + words)
-          let output = String(decoding: result.output, as: UTF8.self)
-          #expect(result.code == 0 && output.contains("no place after all"), "\(output)")
+          let result = try journal(["log", path, "--since", point] + words)
+          #expect(result.code == 0 && result.output.contains("no place after all"), "\(result.output)")
           #expect(
-            output.contains("history up to revision 2, of 2026-08-02 11:30:00, was pruned"), "\(output)")
-          #expect(output.contains(/eve +pruned +room/), "\(output)")
+            result.output.contains("history up to revision 2, of 2026-08-02 11:30:00, was pruned"),
+            "\(result.output)")
+          #expect(result.output.contains(/eve +pruned +room/), "\(result.output)")
         }
       }
-      let state = try journal("replay", path, "--at", "2026-08-01")
-      #expect(state.code == 1 && state.error.contains("can't be made any more"), "\(state)")
+      try check("replay", path, "--at", "2026-08-01", code: 1, says: "can't be made any more")
     }
   }
 
   @Test func aConditionWithTwoSignsIsRefusedAndBlanksAroundTheFieldAreNot() throws {
-    try withFixedJournal { path in
-      let doubled = try journal("find", path, "--where", "age==212.5")
-      #expect(doubled.code == 2 && doubled.error.contains("age=212.5 instead of"), "\(doubled)")
+    try withFixedJournal { path, _ in
+      try check("find", path, "--where", "age==212.5", code: 2, says: "age=212.5 instead of")
       #expect(try journal("find", path, "--where", "age = 212.5").code == 0)
       #expect(try journal("find", path, "--where", " = 212.5").code == 2)
     }
@@ -248,17 +230,16 @@ import Testing
 
   /// It said only that there are no differences.
   @Test func aDiffFromAnEntitySaysWhatThatMeans() throws {
-    try withFixedJournal { path in
-      let alone = try journal("diff", path, "item:1")
-      #expect(alone.code == 0 && alone.error.contains("item:1 is the point of its newest change"), "\(alone)")
+    try withFixedJournal { path, _ in
+      try check("diff", path, "item:1", says: "item:1 is the point of its newest change")
       #expect(try journal("diff", path, "1", "item:1").error == "")
     }
   }
 
   @Test func whatTheCommandOfABisectionPrintsIsNoResult() throws {
-    try withFixedJournal { path in
-      let found = try journal("bisect", path, "--run", "echo noise; grep -q cup.png")
-      #expect(found.code == 0 && found.output.contains("first held at revision 2"), "\(found)")
+    try withFixedJournal { path, _ in
+      let found = try check(
+        "bisect", path, "--run", "echo noise; grep -q cup.png", prints: "first held at revision 2")
       #expect(!found.output.contains("noise") && found.error.contains("noise"), "\(found)")
     }
   }
@@ -266,9 +247,10 @@ import Testing
   /// The journal of a variable that is not set was looked for in the current folder.
   @Test func anEmptyPathIsWrongUse() throws {
     for words in [["log", ""], ["salvage", "", "--to", "x"], ["import", "", "plist", "x"]] {
-      let result = try run(journalPath, words)
-      let error = String(decoding: result.error, as: UTF8.self)
-      #expect(result.code == 2 && error.hasPrefix("journal: JOURNAL is empty; "), "\(words): \(error)")
+      let result = try journal(words)
+      #expect(
+        result.code == 2 && result.error.hasPrefix("journal: JOURNAL is empty; "), "\(words): \(result.error)"
+      )
     }
   }
 }

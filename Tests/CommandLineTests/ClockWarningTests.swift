@@ -9,20 +9,17 @@ import Testing
     for options in [[], ["--verbose"]] {
       try withTemporaryFolder { folder in
         let path = folder.path("Old.journal")
-        let journal = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+        let old = try CatalogJournal.create(at: URL(fileURLWithPath: path))
         let date = try #require(Timestamp("2001-01-01T00:00:00Z")?.date)
-        try journal.commit(by: "ana", date: date) { try $0.addItem(kind: "find") }
-        try journal.close()
+        try old.commit(by: "ana", date: date) { try $0.addItem(kind: "find") }
+        try old.close()
         for name in ["FORMAT", "HEAD"] {
-          try FileManager.default.setAttributes(
-            [.modificationDate: date], ofItemAtPath: "\(path)/\(name)")
+          try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: "\(path)/\(name)")
         }
         // The clock is years ahead of the newest entry, but not of the entry that the first verb makes.
         for (name, count) in [("first", 1), ("second", 0)] {
-          let result = try run(journalPath, ["tag", path, name] + options)
-          let (output, error) = (
-            String(decoding: result.output, as: UTF8.self), String(decoding: result.error, as: UTF8.self)
-          )
+          let result = try journal(["tag", path, name] + options)
+          let (output, error) = (result.output, result.error)
           #expect(result.code == 0 && !output.contains("ahead"), "\(output)")
           #expect(error.components(separatedBy: "years ahead").count - 1 == count, "\(error)")
           if options.isEmpty { #expect(error.split(separator: "\n").count == count, "\(error)") }
@@ -35,12 +32,12 @@ import Testing
   @Test func anImportOfOldDataSaysNothingOfTheClock() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("Old.journal")
-      let journal = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+      let old = try CatalogJournal.create(at: URL(fileURLWithPath: path))
       let date = try #require(Timestamp("2001-01-01T00:00:00Z")?.date)
-      try journal.commit(by: "ana", date: date) { try $0.addItem(kind: "find") }
-      try journal.close()
-      let result = try run(journalPath, ["tag", path, "imported"])
-      #expect(result.code == 0 && result.error.isEmpty, "\(String(decoding: result.error, as: UTF8.self))")
+      try old.commit(by: "ana", date: date) { try $0.addItem(kind: "find") }
+      try old.close()
+      let result = try journal(["tag", path, "imported"])
+      #expect(result.code == 0 && result.error.isEmpty, "\(result.error)")
       // In the process that imports, too.
       let memory = try CatalogJournal.inMemory()
       try memory.commit(date: date) { try $0.addItem(kind: "find") }

@@ -68,12 +68,9 @@ private let compiler = ["cc", "clang", "gcc"].first { (try? run($0, ["--version"
       let piped = try run("/bin/bash", ["-c", #""$0" commit "$1" <(echo "$2")"#, journalPath, path, event])
       #expect(piped.code == 0, "\(String(decoding: piped.error, as: UTF8.self))")
       #expect(try commit(path, event, "-").code == 0)
-      let missing = try journal("commit", path, folder.path("none.json"))
-      #expect(
-        missing.code == 2 && missing.error.contains("none.json can't be read: No such file"), "\(missing)")
-      let directory = try journal("commit", path, folder.path(""))
-      #expect(
-        directory.code == 2 && directory.error.contains("can't be read: Is a directory"), "\(directory)")
+      try check(
+        "commit", path, folder.path("none.json"), code: 2, says: "none.json can't be read: No such file")
+      try check("commit", path, folder.path(""), code: 2, says: "can't be read: Is a directory")
       #expect(try journal("log", path, "--json").output.split(separator: "\n").count == 2)
     }
   }
@@ -147,6 +144,10 @@ private let compiler = ["cc", "clang", "gcc"].first { (try? run($0, ["--version"
           #"[{"operation":"add","entity":"image","changes":{"item":1,"file":"/no/such.png"}}]"#,
           "/no/such.png"
         ),
+        (
+          #"[{"operation":"add","entity":"item","changes":{"kind":"book","category":"category:1"}}]"#,
+          #"or the number of one that exists, such as "category":1"#
+        ),
       ] {
         let wrong = try commit(path, text)
         #expect(wrong.code == 2 && wrong.output == "" && wrong.error.contains(words), "\(text): \(wrong)")
@@ -197,8 +198,7 @@ private let compiler = ["cc", "clang", "gcc"].first { (try? run($0, ["--version"
             }
             """#.utf8), "fail.c", folder)
         let library = folder.path("fail.so")
-        let built = try run(
-          try #require(compiler), ["-shared", "-fPIC", "-o", library, source.path, "-ldl"])
+        let built = try run(try #require(compiler), ["-shared", "-fPIC", "-o", library, source.path, "-ldl"])
         #expect(built.code == 0, "\(String(decoding: built.error, as: UTF8.self))")
         let events = try write(
           Data(#"[{"operation":"add","changes":{"kind":"book"}}]"#.utf8), "events.json", folder)
@@ -215,10 +215,8 @@ private let compiler = ["cc", "clang", "gcc"].first { (try? run($0, ["--version"
           ["tag", path, "here", "--delete"],
         ] {
           entry += 1
-          let result = try run(journalPath, words, environment: ["LD_PRELOAD": library])
-          let (output, error) = (
-            String(decoding: result.output, as: UTF8.self), String(decoding: result.error, as: UTF8.self)
-          )
+          let result = try journal(words, environment: ["LD_PRELOAD": library])
+          let (output, error) = (result.output, result.error)
           #expect(
             try journal("log", path, "-n1", "--json").output.contains("\"revision\":\(entry),"), "\(words)")
           #expect(result.code == 3, "\(words): \(error)")

@@ -80,10 +80,9 @@ import Testing
       for words in [
         ["show", "1"], ["show", "item:1@1"], ["diff", "1", "3"], ["replay", "--at", "2026-08-01"],
       ] {
-        let gone = try run(journalPath, [words[0], path] + words.dropFirst())
+        let gone = try journal([words[0], path] + words.dropFirst())
         #expect(gone.code == 1, "\(words)")
-        #expect(
-          String(decoding: gone.error, as: UTF8.self).contains("history up to revision 2, of "), "\(words)")
+        #expect(gone.error.contains("history up to revision 2, of "), "\(words)")
       }
       #expect(try journal("history", path, "category:1").output.contains("history before this was pruned"))
       #expect(try journal("history", path, "category:1", "--stat").output.contains("(pruned before)"))
@@ -103,8 +102,7 @@ import Testing
       #expect(try journal("verify", path, "--json").output.contains(#""base":2,"baseProven":true"#))
       #expect(try journal("bisect", path, "item:1").output.contains("from the beginning"))
       #expect(try journal("doctor", path).code == 0)
-      let kept = try journal("backup", path, backup)
-      #expect(kept.code == 0 && kept.error.contains("was pruned in the journal, and the backup keeps it"))
+      try check("backup", path, backup, says: "was pruned in the journal, and the backup keeps it")
       #expect(try journal("show", backup, "1").code == 0)
       let new = folder.path("New.backup")
       #expect(try journal("backup", path, new).error == "")
@@ -114,7 +112,7 @@ import Testing
 
   /// One tag or snapshot whose entry was pruned made the lists fail, and so did `log --follow -n` with a larger number.
   @Test func tagsAndSnapshotsWhoseEntriesWerePrunedAreListed() throws {
-    try withFixedJournal { path, folder in
+    try withFixedJournal { path, _ in
       #expect(try journal("tag", path, "early", "3", "--by", "ana").code == 0)
       #expect(try journal("prune", path, "--before", "4").code == 0)
       #expect(try journal("snapshot", path, "take", "--at", "4").code == 0)
@@ -125,8 +123,7 @@ import Testing
       let json = try journal("tag", path, "--json").output
       let early = #"{"name":"early","revision":3,"date":null,"author":null,"note":null}"#
       #expect(json.hasPrefix(early), "\(json)")
-      let snapshots = try journal("snapshot", path, "list")
-      #expect(snapshots.code == 0, "\(snapshots)")
+      let snapshots = try check("snapshot", path, "list")
       #expect(snapshots.output.contains(/\ 4  2[0-9: -]+ +[0-9]+  [0-9,]+  whole/), "\(snapshots)")
       let followed = try run(
         "bash", ["-c", "timeout 60 \"$0\" log \"$1\" --follow -n 100 --json | head -n 2", journalPath, path])
@@ -146,18 +143,14 @@ import Testing
         try Data(contentsOf: file).dropLast(5).write(to: file)
       }
       let saved = folder.path("Saved.journal")
-      let salvaged = try journal("salvage", path, "--to", saved)
-      #expect(salvaged.code == 1 && salvaged.output.contains("missing: "), "\(salvaged)")
+      let salvaged = try check("salvage", path, "--to", saved, code: 1, prints: "missing: ")
       #expect(
         salvaged.output.contains("not proven: history was pruned and begins with the state of revision 2"),
         "\(salvaged)")
       let json = try journal("salvage", path, "--to", folder.path("Again.journal"), "--json").output
       #expect(json.contains(#""revision":3,"#) && json.contains(#""base":2,"baseProven":false"#), "\(json)")
-      let verified = try journal("verify", saved, "--deep")
-      #expect(
-        verified.code == 0
-          && verified.output.contains("no entry here has the digest of the state that it begins with"),
-        "\(verified)")
+      try check(
+        "verify", saved, "--deep", prints: "no entry here has the digest of the state that it begins with")
       #expect(try journal("show", saved, "item:1").code == 0)
     }
   }
@@ -257,8 +250,7 @@ import Testing
         try FileManager.default.removeItem(atPath: "\(images)/\(name)")
       }
       #expect(try journal("verify", backup).code == 1)
-      let result = try journal("backup", path, backup)
-      #expect(result.code == 0 && result.error.contains("the backup had lost 1 image"), "\(result)")
+      try check("backup", path, backup, says: "the backup had lost 1 image")
       #expect(try journal("verify", backup).code == 0)
       #expect(try journal("backup", path, backup).error == "")
     }
@@ -274,9 +266,10 @@ import Testing
         ["replay", path, "--at", "3", "--to", folder.path("Fork.journal")],
         ["replay", path, "--at", "3", "--no-history", "--to", folder.path("State.journal")],
       ] {
-        let result = try run(journalPath, words)
-        let error = String(decoding: result.error, as: UTF8.self)
-        #expect(result.code == 3 && error.contains("or erase image:1, so that the rest"), "\(words) \(error)")
+        let result = try journal(words)
+        #expect(
+          result.code == 3 && result.error.contains("or erase image:1, so that the rest"),
+          "\(words) \(result.error)")
       }
       #expect(try journal("erase", path, "image:1", "--reason", "lost").code == 0)
       #expect(try journal("backup", path, folder.path("Finds.backup")).code == 0)
@@ -295,8 +288,7 @@ import Testing
       let saved = folder.path("Saved.journal")
       for isHeadGone in [false, true] {
         if isHeadGone { try FileManager.default.removeItem(atPath: "\(path)/HEAD") }
-        let result = try journal("salvage", path, "--to", saved)
-        #expect(result.code == 3 && result.error.contains("not even the first entry"), "\(result)")
+        try check("salvage", path, "--to", saved, code: 3, says: "not even the first entry")
         #expect(!FileManager.default.fileExists(atPath: saved))
       }
       let empty = folder.path("Empty.journal")
@@ -319,8 +311,8 @@ import Testing
       let copy = folder.path("Copy.journal")
       try FileManager.default.copyItem(atPath: path, toPath: copy)
       func salvaged(_ name: String, _ sources: String...) throws -> String {
-        let result = try run(journalPath, ["salvage"] + sources + ["--to", folder.path(name)])
-        return String(decoding: result.output, as: UTF8.self).components(separatedBy: "\n")[0]
+        let result = try journal(["salvage"] + sources + ["--to", folder.path(name)])
+        return result.output.components(separatedBy: "\n")[0]
       }
       #expect(
         try salvaged("A.journal", path).hasSuffix("A.journal has 3 entries of 3 that were acknowledged"))
@@ -528,8 +520,7 @@ import Testing
   @Test func doctorNamesForeignFiles() throws {
     try withFixedJournal { path, _ in
       try Data("x".utf8).write(to: URL(filePath: path + "/notes.txt"))
-      let result = try journal("doctor", path)
-      #expect(result.code == 0)
+      let result = try check("doctor", path)
       #expect(result.output.contains("notes.txt"))
       #expect(result.output.hasSuffix("all is well up to entry 3\n"))
     }
@@ -560,9 +551,9 @@ import Testing
     try withFixedJournal { path, _ in
       let reason = ["--reason", "by law", "--by", "eve", "--notes", "--json"]
       func erase(_ entity: String) throws -> String {
-        let result = try run(journalPath, ["erase", path, entity] + reason)
+        let result = try journal(["erase", path, entity] + reason)
         #expect(result.code == 0)
-        return String(decoding: result.output, as: UTF8.self).withoutChance
+        return result.output.withoutChance
       }
       let end = #""revision":4,"digest":"<digest>"}"# + "\n"
       let (first, second) = (try erase("item:1"), try erase("item:1"))
@@ -596,9 +587,7 @@ import Testing
         ))
       for place in [path, backup] {
         if place == backup {
-          let run = try journal("backup", path, backup)
-          #expect(
-            run.code == 0 && run.error.contains("the journal had an erasure, so the backup was rewritten"))
+          try check("backup", path, backup, says: "the journal had an erasure, so the backup was rewritten")
           #expect(try journal("backup", path, backup).error == "")
         }
         #expect(try found(in: place) == [])

@@ -59,8 +59,7 @@ private let corpusPath = URL(fileURLWithPath: #filePath)
   private func expectFilesForm(_ oracle: GitOracle, count: Int, _ folder: TemporaryFolder) throws {
     let commits = try oracle.commits()
     let branch = commits[count - 1]
-    let outcome = try journal("import", folder.path("J.journal"), "git", oracle.path, "--branch", branch)
-    #expect(outcome.code == 0)
+    try check("import", folder.path("J.journal"), "git", oracle.path, "--branch", branch)
     let opened = try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("J.journal")))
     #expect(opened.head.revision == count)
     for index in [0, count / 2, count - 1] {

@@ -31,14 +31,13 @@ import Testing
   }
 
   @Test func anEmptyFileWithTheLargestNumberIsAnErrorOfEachVerbAndDoesNotEndTheProcess() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, _ in
       for name in ["18446744073709551615.log", "18446744073709551615.ldb"] {
         try Data().write(to: URL(filePath: "\(path)/entries/\(name)"))
         for verb in [["log", path], ["verify", path], ["stat", path], ["snapshot", path, "take"]] {
-          let result = try run(journalPath, verb)
+          let result = try journal(verb)
           #expect(result.code == 3, "\(verb)")
-          #expect(String(decoding: result.error, as: UTF8.self).contains(name))
+          #expect(result.error.contains(name))
         }
         try FileManager.default.removeItem(atPath: "\(path)/entries/\(name)")
       }
@@ -120,8 +119,7 @@ import Testing
         bytes[bytes.count / 2] ^= 1
         try bytes.write(to: file)
       }
-      let found = try journal("find", path)
-      #expect(found.code == 3)
+      let found = try check("find", path, code: 3)
       #expect(found.error.contains("neither from its layers nor from the log"))
       #expect(!found.error.contains("does not depend on it"))
     }

@@ -22,8 +22,7 @@ import Testing
         "a text and an image",
         [.file("notes.txt", Data("one".utf8)), .file("images/a.png", Data([0xFF, 0]))])
       repository.commit("another image", [.file("images/b.png", Data([0xFE, 0]))])
-      repository.commit(
-        "changes", [.file("notes.txt", Data("two".utf8)), .delete("images/a.png")])
+      repository.commit("changes", [.file("notes.txt", Data("two".utf8)), .delete("images/a.png")])
       try repository.write()
       let shown = try demo(repository.path)
       #expect(shown.code == 0, "\(shown)")

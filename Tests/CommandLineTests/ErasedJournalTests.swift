@@ -6,8 +6,7 @@ import Testing
 /// What the verbs say about erased content, and about two dates that differ.
 @Suite struct ErasedJournalTests {
   private func output(_ words: [String], code: Int32 = 0) throws -> String {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, folder in
       let erased = folder.path("Erased.journal")
       try FileManager.default.copyItem(atPath: path, toPath: erased)
       try CatalogJournal.erase(
@@ -52,13 +51,10 @@ import Testing
       }
       try app.close()
       #expect(try journal("erase", path, "item:2", "--reason", "by law", "--by", "ana").code == 0)
-      let erased = try journal("revert", path, "2")
-      #expect(erased.code == 2 && erased.error.contains("the content of its changes was erased"), "\(erased)")
-      let empty = try journal("revert", path, "3")
-      #expect(empty.code == 2 && empty.error.contains("it changed no entity"), "\(empty)")
+      try check("revert", path, "2", code: 2, says: "the content of its changes was erased")
+      try check("revert", path, "3", code: 2, says: "it changed no entity")
       // The author can still undo what is left.
-      let undone = try journal("undo", path, "--by", "ana")
-      #expect(undone.code == 0 && undone.output.contains("undid entry 1"), "\(undone)")
+      try check("undo", path, "--by", "ana", prints: "undid entry 1")
     }
   }
 
@@ -77,14 +73,11 @@ import Testing
       for (words, rest) in [
         (["--all"], ""), (["--kind", "person"], "; whether they had this kind is not known"),
       ] {
-        let result = try run(journalPath, ["restore", path, "--at", "2"] + words)
-        let (output, error) = (
-          String(decoding: result.output, as: UTF8.self), String(decoding: result.error, as: UTF8.self)
-        )
+        let result = try journal(["restore", path, "--at", "2"] + words)
+        let (output, error) = (result.output, result.error)
         #expect(result.code == 0 && output == nothing && error == note + rest + "\n", "\(words): \(error)")
       }
-      let none = try journal("restore", path, "--kind", "place", "--at", "2")
-      #expect(none.code == 1 && none.error.contains(note), "\(none)")
+      try check("restore", path, "--kind", "place", "--at", "2", code: 1, says: note)
       // It did not exist yet.
       let earlier = try journal("restore", path, "--all", "--at", "1")
       #expect(earlier.output == "nothing to do: everything is as requested already\n", "\(earlier)")
@@ -144,19 +137,19 @@ import Testing
   @Test func twoDatesThatDifferAreBothShown() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("Clock.journal")
-      let journal = try CatalogJournal.create(at: URL(fileURLWithPath: path))
+      let clocks = try CatalogJournal.create(at: URL(fileURLWithPath: path))
       func date(_ text: String) -> Date? { Timestamp(text)?.date }
-      try journal.commit(by: "ana", date: date("2026-08-02T10:00:00Z")) { try $0.addItem(kind: "find") }
-      try journal.commit(by: "ben", note: "late", date: date("2026-08-01T10:00:00Z")) {
+      try clocks.commit(by: "ana", date: date("2026-08-02T10:00:00Z")) { try $0.addItem(kind: "find") }
+      try clocks.commit(by: "ben", note: "late", date: date("2026-08-01T10:00:00Z")) {
         try $0.addItem(kind: "find")
       }
       // A difference of less than a second is ignored.
-      try journal.commit(by: "eve", date: date("2026-08-02T09:59:59.5Z")) { try $0.addItem(kind: "find") }
-      try journal.close()
+      try clocks.commit(by: "eve", date: date("2026-08-02T09:59:59.5Z")) { try $0.addItem(kind: "find") }
+      try clocks.close()
       func output(_ words: String...) throws -> String {
-        let result = try run(journalPath, [words[0], path] + words.dropFirst())
+        let result = try journal([words[0], path] + words.dropFirst())
         #expect(result.code == 0)
-        return String(decoding: result.output, as: UTF8.self)
+        return result.output
       }
       #expect(try output("log").contains("late [clock: 2026-08-01 10:00:00]"))
       #expect(try output("log").components(separatedBy: "clock").count == 2)
@@ -177,11 +170,10 @@ import Testing
       let path = folder.path("Bank.journal")
       try Journal<Bank>.create(at: URL(fileURLWithPath: path)).close()
       for verb in ["log", "stat", "verify", "replay"] {
-        let result = try run(journalPath, [verb, path])
-        let error = String(decoding: result.error, as: UTF8.self)
+        let result = try journal([verb, path])
         #expect(result.code != 0)
-        #expect(error.contains("bank/3"), "\(error)")
-        #expect(error.contains("catalog/1"), "\(error)")
+        #expect(result.error.contains("bank/3"), "\(result.error)")
+        #expect(result.error.contains("catalog/1"), "\(result.error)")
       }
     }
   }

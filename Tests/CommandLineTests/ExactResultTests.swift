@@ -60,8 +60,7 @@ import Testing
         _ = try $0.addItem(kind: "book", attributes: ["b": .data(Data("abc".utf8)), "d": .date(date)])
       }
       try made.commit {
-        try $0.updateItem(
-          1, set: ["b": .data(Data("abd".utf8)), "d": .date(date.addingTimeInterval(0.25))])
+        try $0.updateItem(1, set: ["b": .data(Data("abd".utf8)), "d": .date(date.addingTimeInterval(0.25))])
       }
       try made.close()
       let output = try journal("diff", path, "1", "2").output
@@ -82,10 +81,11 @@ import Testing
       for words in [
         ["show", path, "item:1"], ["blame", path, "item:1"], ["show", path, "1"], ["stat", path],
       ] {
-        let result = try run(journalPath, words + ["--local"], environment: zone)
-        let output = String(decoding: result.output, as: UTF8.self)
-        #expect(output.contains("2025-12-31") && !output.contains("2026-01-01"), "\(words): \(output)")
-        #expect(!output.contains("UTC"), "\(words): \(output)")
+        let result = try journal(words + ["--local"], environment: zone)
+        #expect(
+          result.output.contains("2025-12-31") && !result.output.contains("2026-01-01"),
+          "\(words): \(result.output)")
+        #expect(!result.output.contains("UTC"), "\(words): \(result.output)")
       }
       let entry = try journal("show", path, "1", "--local", environment: zone).output
       #expect(entry.contains("Date:    2025-12-31T19:00:00.000000-05:00\n"), "\(entry)")
@@ -142,11 +142,10 @@ import Testing
         }
         #expect(!printed[0].isEmpty && printed[0] == printed[1], "\(words): \(printed)")
       }
-      let blame = try run(journalPath, ["blame", path, "item:1", "--full", "--local"], environment: zone)
-      let output = String(decoding: blame.output, as: UTF8.self)
-      #expect(output.contains("\nd      2025-12-31 19:00:00  "), "\(output)")
+      let blame = try journal(["blame", path, "item:1", "--full", "--local"], environment: zone)
+      #expect(blame.output.contains("\nd      2025-12-31 19:00:00  "), "\(blame.output)")
       let nested = #"{"when":{"$date":"2026-01-01T00:00:00.000000Z"}}"#
-      #expect(output.contains("\nm      \(nested)  "), "\(output)")
+      #expect(blame.output.contains("\nm      \(nested)  "), "\(blame.output)")
     }
   }
 
@@ -192,10 +191,9 @@ import Testing
         ("age=5 minutes ago", false, ["item:2"]),
       ] as [(String, Bool, [String])] {
         let words = ["find", path, "--where", condition] + (isLocal ? ["--local"] : [])
-        let found = try run(journalPath, words, environment: ["TZ": "America/New_York"])
-        let output = String(decoding: found.output, as: UTF8.self)
-        let names = output.matches(of: /item:[0-9]/).map { String($0.output) }
-        #expect(names == items, "\(condition): \(output)")
+        let found = try journal(words, environment: ["TZ": "America/New_York"])
+        let names = found.output.matches(of: /item:[0-9]/).map { String($0.output) }
+        #expect(names == items, "\(condition): \(found.output)")
       }
     }
   }
@@ -222,7 +220,7 @@ import Testing
       ] {
         for verb in ["find", "bisect"] {
           let words = [verb, path, "--where", condition] + (isLocal ? ["--local"] : [])
-          let result = try run(journalPath, words, environment: zone)
+          let result = try journal(words, environment: zone)
           #expect(result.code == (isFound ? 0 : 1), "\(words)")
         }
       }
@@ -250,12 +248,10 @@ import Testing
         (["item:1", "--fields", ""], 2, "--fields names no attribute"),
         (["--kind", "nope"], 1, "no item has the kind \"nope\""),
       ] as [([String], Int32, String)] {
-        let result = try run(journalPath, ["restore", path, "--at", "1"] + words)
-        let error = String(decoding: result.error, as: UTF8.self)
-        #expect(result.code == code && error.contains(reason), "\(words): \(error)")
+        let result = try journal(["restore", path, "--at", "1"] + words)
+        #expect(result.code == code && result.error.contains(reason), "\(words): \(result.error)")
       }
-      let group = try journal("restore", path, "--kind", "book", "--fields", "title", "--at", "1")
-      #expect(group.code == 0, "\(group)")
+      try check("restore", path, "--kind", "book", "--fields", "title", "--at", "1")
     }
   }
 
@@ -273,11 +269,11 @@ import Testing
       }
       try made.close()
       for field in ["@name", "@color"] {
-        let refused = try journal("restore", path, "item:1", "--at", "1", "--fields", field)
-        #expect(refused.code == 1 && refused.error.contains("has the field \(field)"), "\(refused)")
+        try check(
+          "restore", path, "item:1", "--at", "1", "--fields", field, code: 1, says: "has the field \(field)")
       }
-      let restored = try journal("restore", path, "--category", "1", "--at", "1", "--fields", "@name")
-      #expect(restored.code == 0 && restored.output.contains("name: Prose → Novels"), "\(restored)")
+      let restored = try check(
+        "restore", path, "--category", "1", "--at", "1", "--fields", "@name", prints: "name: Prose → Novels")
       #expect(!restored.output.contains("~ item:1"), "\(restored)")
       let both = try journal("restore", path, "item:1", "--at", "1", "--fields", "@kind,@category")
       #expect(both.output.contains("kind: novel → book"), "\(both)")

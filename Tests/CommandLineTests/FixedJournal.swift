@@ -1,6 +1,7 @@
 import CatalogModel
 import Foundation
 import TestSupport
+import Testing
 
 /// A small journal with fixed dates. Only its digests and its identity differ between runs.
 func makeFixedJournal(_ folder: TemporaryFolder) throws -> String {
@@ -11,6 +12,12 @@ func makeFixedJournal(_ folder: TemporaryFolder) throws -> String {
     lastDate: "2026-08-03T00:00:00Z")
   try journal.close()
   return path
+}
+
+func withFixedJournal<Result>(
+  _ body: (_ path: String, _ folder: TemporaryFolder) throws -> Result
+) throws -> Result {
+  try withTemporaryFolder { folder in try body(try makeFixedJournal(folder), folder) }
 }
 
 /// Three entries by two authors: two items of which one is deleted again, a category and an image.
@@ -36,6 +43,18 @@ func commitFinds(
     try draft.deleteItem(2)
     try draft.updateItem(1, remove: ["found"])
   }
+}
+
+/// Runs a verb on a journal, and expects all that it prints, except for what differs between runs.
+func expect(
+  _ words: [String], in path: String, prints expected: String, says message: String = "", code: Int32 = 0,
+  location: SourceLocation = #_sourceLocation
+) throws {
+  let outcome = try journal([words[0], path] + words.dropFirst())
+  #expect(
+    outcome.output.withoutChance == (expected.isEmpty ? "" : expected + "\n"), sourceLocation: location)
+  #expect(outcome.error == (message.isEmpty ? "" : message + "\n"), sourceLocation: location)
+  #expect(outcome.code == code, sourceLocation: location)
 }
 
 extension String {

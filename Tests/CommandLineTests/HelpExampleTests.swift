@@ -14,7 +14,7 @@ import Testing
       try makePrograms(folder)
       let hasJQ = try run("which", ["jq"]).code == 0
       var count = 0
-      for example in Verbs.all.flatMap({ $0.examples }) {
+      for example in Verbs.all.flatMap({ $0.manual.examples }) {
         let command = example.command
         // The first two kinds need a server, and commits in the meantime. Other tests run them.
         if command.contains("postgresql:") || command.contains("unshare") || command.contains("--follow") {
@@ -175,8 +175,7 @@ import Testing
     }
     try makeFolder(folder.path("files/Library/Private Documents/1.scarybug"))
     let bug = ArchiveNode(ArchivedClass("ScaryBugData"), ["Title": .string("Ladybug"), "Rating": .float(4)])
-    try write(
-      ArchiveNode.archive(["Data": .node(bug)]), "Library/Private Documents/1.scarybug/data.plist")
+    try write(ArchiveNode.archive(["Data": .node(bug)]), "Library/Private Documents/1.scarybug/data.plist")
   }
 
   private func makeRepositories(_ folder: TemporaryFolder) throws {

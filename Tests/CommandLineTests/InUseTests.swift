@@ -32,15 +32,14 @@ import Testing
       func answers() throws -> [[String]: String] {
         var answers: [[String]: String] = [:]
         for words in verbs {
-          let result = try run(journalPath, words)
-          #expect(result.code == 0, "\(words): \(String(decoding: result.error, as: UTF8.self))")
-          answers[words] = String(decoding: result.output, as: UTF8.self)
+          let result = try journal(words)
+          #expect(result.code == 0, "\(words): \(result.error)")
+          answers[words] = result.output
         }
         return answers
       }
       let before = try answers()
-      let writing = try journal("undo", path, "--by", "eve")
-      #expect(writing.code == 3)
+      let writing = try check("undo", path, "--by", "eve", code: 3)
       #expect(writing.error.contains("another process has the journal open for writing"))
       try app.commit(by: "ana", note: "goes on") { _ = try $0.addItem(kind: "book") }
       #expect(try journal("log", path, "-n", "1").output.contains("goes on"))
@@ -93,8 +92,7 @@ import Testing
         process.waitUntilExit()
       }
       try app.close()
-      let wrong = try journal("log", path, "--follow", "--reverse")
-      #expect(wrong.code == 2)
+      let wrong = try check("log", path, "--follow", "--reverse", code: 2)
       #expect(wrong.error.contains("exclude each other"))
     }
   }
@@ -141,8 +139,7 @@ import Testing
   #if os(Linux)
     /// If the clock was set back, the program saw no new entry until the clock was where it had been.
     @Test func aFollowerDoesNotWaitForADate() throws {
-      try withTemporaryFolder { folder in
-        let path = try makeFixedJournal(folder)
+      try withFixedJournal { path, _ in
         let app = try CatalogJournal.open(at: URL(filePath: path))
         let (process, output) = (Process(), Pipe())
         process.executableURL = URL(filePath: journalPath)

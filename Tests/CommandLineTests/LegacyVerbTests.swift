@@ -75,8 +75,7 @@ import Testing
     try withTemporaryFolder { folder in
       let bugs = try makeBugs(folder)
       try Data("bplist00".utf8).write(to: URL(filePath: "\(bugs)/1.scarybug/data.plist"))
-      let outcome = try journal("import", folder.path("J.journal"), "scarybugs", bugs)
-      #expect(outcome.code == 1)
+      let outcome = try check("import", folder.path("J.journal"), "scarybugs", bugs, code: 1)
       #expect(outcome.error.hasPrefix("not read: 1.scarybug: ") && outcome.error.count { $0 == "\n" } == 1)
       #expect(outcome.output.contains("1 added") && outcome.output.contains("1 not read"))
       let json = try journal("import", folder.path("J.journal"), "scarybugs", bugs, "--json")
@@ -151,8 +150,7 @@ import Testing
       #expect(outcome.code == 0)
       let item = try #require(CatalogJournal.open(at: URL(filePath: path), mode: .readOnly).state.item(1))
       #expect(item.kind == "place")
-      #expect(
-        item.attributes == ["name": .string("Home"), "latitude": .double(1), "longitude": .double(2)])
+      #expect(item.attributes == ["name": .string("Home"), "latitude": .double(1), "longitude": .double(2)])
       let kind = try journal(
         "import", folder.path("K.journal"), "archive", folder.path("spots"), "--kind", "den")
       #expect(kind.code == 0)
@@ -192,8 +190,7 @@ import Testing
       try app.commit { try $0.updateItem(2, set: ["done": true]) }
       try app.close()
       func exported(_ name: String, at point: String) throws -> [[String: String]]? {
-        let result = try journal("export", path, "plist", "--at", point, "--to", folder.path("out\(point)"))
-        #expect(result.code == 0, "\(result)")
+        try check("export", path, "plist", "--at", point, "--to", folder.path("out\(point)"))
         let data = try Data(contentsOf: URL(filePath: folder.path("out\(point)/\(name)")))
         return try unsafe PropertyListSerialization.propertyList(from: data, options: [], format: nil)
           as? [[String: String]]
@@ -257,8 +254,7 @@ import Testing
       }
       try app.close()
       try write([("Nap", "filed"), ("Run", "filed")])
-      let result = try journal("import", copy, "plist", file)
-      #expect(result.code == 0 && result.output.contains("1 deleted"), "\(result)")
+      let result = try check("import", copy, "plist", file, prints: "1 deleted")
       #expect(
         result.error.contains("description was changed both in the journal and in the file"), "\(result)")
       #expect(result.error.contains("item:3: the file no longer has it"), "\(result)")
@@ -296,10 +292,10 @@ import Testing
     try withTemporaryFolder { folder in
       let path = folder.path("J.journal")
       func fails(_ arguments: String..., code: Int32 = 2, with words: String) throws {
-        let result = try run(journalPath, arguments)
-        let message = String(decoding: result.error, as: UTF8.self)
+        let result = try journal(arguments)
         #expect(
-          result.code == code && message.contains(words) && result.output.isEmpty, "\(arguments): \(message)")
+          result.code == code && result.error.contains(words) && result.output.isEmpty,
+          "\(arguments): \(result.error)")
       }
       try fails("import", path, "archives", "x", with: "did you mean archive?")
       try fails("import", path, "scarybugs", "x", "--branch", "main", with: "--branch is not for scarybugs")

@@ -40,9 +40,9 @@ import Testing
         ["replay", path, "--at", "2026-09-06"], ["find", path, "--at", "2026-09-06"],
         ["find", path, "--at", "2026-09-06 00:00"],
       ] {
-        let found = try run(journalPath, words + ["--local"], environment: local)
-        let output = String(decoding: found.output, as: UTF8.self)
-        #expect(output.contains("item:1") && !output.contains("item:2"), "\(words): \(output)")
+        let found = try journal(words + ["--local"], environment: local)
+        #expect(
+          found.output.contains("item:1") && !found.output.contains("item:2"), "\(words): \(found.output)")
       }
       let restored = try journal(
         "restore", path, "--all", "--at", "2026-09-06", "--local", "--dry-run", environment: local)
@@ -82,12 +82,13 @@ import Testing
         ["find", path, "--where", "d>=2011-12-30"], ["prune", path, "--before", "2011-12-30"],
         ["blame", path, "item:1@2011-12-30"], ["revert", path, "--since", "2011-12-30"],
       ] {
-        let result = try run(journalPath, words + ["--local"], environment: zone)
-        let error = String(decoding: result.error, as: UTF8.self)
-        #expect(result.code == 2, "\(words): \(error)")
-        #expect(error.contains("the day 2011-12-30 did not exist in the time zone Pacific/Apia"), "\(error)")
-        let inUTC = try run(journalPath, words, environment: zone)
-        #expect(inUTC.code < 2, "\(words): \(String(decoding: inUTC.error, as: UTF8.self))")
+        let result = try journal(words + ["--local"], environment: zone)
+        #expect(result.code == 2, "\(words): \(result.error)")
+        #expect(
+          result.error.contains("the day 2011-12-30 did not exist in the time zone Pacific/Apia"),
+          "\(result.error)")
+        let inUTC = try journal(words, environment: zone)
+        #expect(inUTC.code < 2, "\(words): \(inUTC.error)")
       }
     }
   }
@@ -129,15 +130,15 @@ import Testing
       for (options, isSaid) in [
         (["item:3"], true), (["item:1"], false), (["--note", "find 3"], true), (["--author", "bob"], false),
       ] {
-        let result = try run(journalPath, ["log", path] + words + options)
-        let error = String(decoding: result.error, as: UTF8.self)
+        let result = try journal(["log", path] + words + options)
         #expect(
-          error.hasPrefix("no entry matches") && error.contains("by its clock, entry 3 is of") == isSaid,
-          "\(error)")
+          result.error.hasPrefix("no entry matches")
+            && result.error.contains("by its clock, entry 3 is of") == isSaid,
+          "\(result.error)")
       }
       for option in [[], ["--reverse"], ["--kind", "find"], ["--kind", "find", "--reverse"]] {
-        let result = try run(journalPath, ["log", path] + words + option)
-        #expect(String(decoding: result.error, as: UTF8.self) == error, "\(option)")
+        let result = try journal(["log", path] + words + option)
+        #expect(result.error == error, "\(option)")
       }
       let reversed = try journal("log", path, "--since", "HEAD", "--until", "2026-08-01")
       #expect(reversed.code == 0 && reversed.error == "no entry matches\n", "\(reversed)")

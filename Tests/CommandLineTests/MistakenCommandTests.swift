@@ -5,10 +5,6 @@ import Testing
 
 /// Commands as a newcomer types them: with a wrong place, swapped arguments, or for something that is no journal.
 @Suite struct MistakenCommandTests {
-  private func withFixedJournal(_ body: (_ path: String, _ folder: TemporaryFolder) throws -> Void) throws {
-    try withTemporaryFolder { folder in try body(try makeFixedJournal(folder), folder) }
-  }
-
   // MARK: Places
 
   /// The journal around them did not open any more.
@@ -23,17 +19,15 @@ import Testing
         ["backup", other, "\(path)/sub", "--file"], ["salvage", path, "--to", "\(path)/images/sub"],
         ["restore-backup", file, "\(path)/images/sub"],
       ] {
-        let result = try run(journalPath, words)
-        let error = String(decoding: result.error, as: UTF8.self)
-        #expect(result.code == 2, "\(words): \(error)")
-        #expect(error.contains("\"sub\" would be inside the journal "), "\(words): \(error)")
+        let result = try journal(words)
+        #expect(result.code == 2, "\(words): \(result.error)")
+        #expect(result.error.contains("\"sub\" would be inside the journal "), "\(words): \(result.error)")
       }
-      let images = try journal("log", path, "--shared-images", "\(path)/images")
-      #expect(images.code == 2 && images.error.contains("would be inside the journal "), "\(images)")
+      try check(
+        "log", path, "--shared-images", "\(path)/images", code: 2, says: "would be inside the journal ")
       #expect(try journal("log", path).code == 0)
       try FileManager.default.createDirectory(atPath: "\(path)/sub", withIntermediateDirectories: false)
-      let opened = try journal("log", path)
-      #expect(opened.code == 0 && opened.error.contains("this folder is ignored"), "\(opened)")
+      let opened = try check("log", path, says: "this folder is ignored")
       #expect(opened.error.split(separator: "\n").count == 1, "\(opened)")
     }
   }
@@ -49,11 +43,10 @@ import Testing
       let file = folder.path("Finds.jbak")
       #expect(try journal("backup", path, file, "--file").code == 0)
       for words in [["log", file], ["salvage", file, "--to", none]] {
-        let result = try run(journalPath, words)
-        #expect(String(decoding: result.error, as: UTF8.self).contains("restore-backup"), "\(words)")
+        let result = try journal(words)
+        #expect(result.error.contains("restore-backup"), "\(words)")
       }
-      let root = try journal("init", "/")
-      #expect(root.code == 3 && root.error.contains("something is already there"), "\(root)")
+      try check("init", "/", code: 3, says: "something is already there")
     }
   }
 
@@ -63,14 +56,12 @@ import Testing
       let copy = folder.path("Copy.journal")
       try FileManager.default.copyItem(atPath: path, toPath: copy)
       #expect(try journal("tag", copy, "wrong").code == 0)
-      let swapped = try journal("backup", copy, path)
-      #expect(swapped.code == 3 && swapped.error.contains("swap the two"), "\(swapped)")
+      try check("backup", copy, path, code: 3, says: "swap the two")
       #expect(!FileManager.default.fileExists(atPath: "\(path)/RECEIPT"))
       let unchanged = try CatalogJournal.open(at: URL(filePath: path), mode: .readOnly)
       #expect(unchanged.head.revision == 3)
       try unchanged.close()
-      let dash = try journal("backup", path, "-")
-      #expect(dash.code == 2 && dash.error.contains("needs --file"), "\(dash)")
+      try check("backup", path, "-", code: 2, says: "needs --file")
     }
   }
 
@@ -150,9 +141,9 @@ import Testing
       for order in [["--reverse"], []] {
         let wanted = order.isEmpty ? names.reversed() : names
         for (option, pattern) in [("--stat", /item:1 \((\w+)\)/), ("--patch", /[+~\-] item:1  (\w+)/)] {
-          let result = try run(journalPath, ["log", path, option] + order)
-          let output = String(decoding: result.output, as: UTF8.self)
-          #expect(output.matches(of: pattern).map { String($0.output.1) } == wanted, "\(output)")
+          let result = try journal(["log", path, option] + order)
+          #expect(
+            result.output.matches(of: pattern).map { String($0.output.1) } == wanted, "\(result.output)")
         }
       }
       #expect(try journal("log", path, "--stat", "--until", "1").output.contains("+ item:1 (Good): add"))
@@ -173,10 +164,11 @@ import Testing
       try made.close()
       let names = ["Good", "Good", "Leo", "Leo", "Evil", "Evil"]
       for order in [["--reverse"], []] {
-        let result = try run(journalPath, ["log", path, "--stat"] + order)
-        let output = String(decoding: result.output, as: UTF8.self)
+        let result = try journal(["log", path, "--stat"] + order)
         let wanted = order.isEmpty ? names.reversed() : names
-        #expect(output.matches(of: /item:1 \((\w+)\)/).map { String($0.output.1) } == wanted, "\(output)")
+        #expect(
+          result.output.matches(of: /item:1 \((\w+)\)/).map { String($0.output.1) } == wanted,
+          "\(result.output)")
       }
     }
   }
@@ -206,9 +198,9 @@ import Testing
         (["restore", "item:1", "--at", "1", "--dry-run"], ["category: (none) → category:1 (Novels)"]),
         (["restore", "item:1", "--at", "1"], ["category: (none) → category:1 (Novels)"]),
       ] as [([String], [String])] {
-        let result = try run(journalPath, [words[0], path] + words.dropFirst())
-        let output = String(decoding: result.output, as: UTF8.self)
-        #expect(result.code == 0 && texts.allSatisfy { output.contains($0) }, "\(words): \(output)")
+        let result = try journal([words[0], path] + words.dropFirst())
+        #expect(
+          result.code == 0 && texts.allSatisfy { result.output.contains($0) }, "\(words): \(result.output)")
       }
       let json = try journal("history", path, "item:1@3", "--json").output
       #expect(json.contains(#""@category":{"old":1}"#) && !json.contains("Stories"), "\(json)")
@@ -241,10 +233,9 @@ import Testing
         (["--kind", "category"], [1]),
       ] {
         for order in [["--reverse"], []] {
-          let result = try run(journalPath, ["log", path, "--json"] + words + order)
-          let output = String(decoding: result.output, as: UTF8.self)
-          let found = output.matches(of: /"revision":([0-9]+),"date"/).compactMap { Int($0.output.1) }
-          #expect(found == (order.isEmpty ? revisions.reversed() : revisions), "\(words): \(output)")
+          let result = try journal(["log", path, "--json"] + words + order)
+          let found = result.output.matches(of: /"revision":([0-9]+),"date"/).compactMap { Int($0.output.1) }
+          #expect(found == (order.isEmpty ? revisions.reversed() : revisions), "\(words): \(result.output)")
         }
       }
     }
@@ -344,8 +335,7 @@ import Testing
     try withFixedJournal { path, _ in
       #expect(try journal("bisect", path, "--run", "nosuchcommand").code == 3)
       #expect(try journal("bisect", path, "--run", "").code == 2)
-      let extra = try journal("tag", path, "--delete", "first", "2")
-      #expect(extra.code == 2 && extra.error.contains("--delete takes no SELECTOR"), "\(extra)")
+      try check("tag", path, "--delete", "first", "2", code: 2, says: "--delete takes no SELECTOR")
     }
   }
 }

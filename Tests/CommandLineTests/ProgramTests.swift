@@ -17,10 +17,10 @@ import Testing
 
   @Test func wrongUseExitsWithTwoAndOneSentence() throws {
     func expect(_ words: [String], says sentence: String) throws {
-      let result = try run(journalPath, words)
+      let result = try journal(words)
       #expect(result.code == 2)
       #expect(result.output.isEmpty)
-      #expect(String(decoding: result.error, as: UTF8.self) == "journal: \(sentence)\n")
+      #expect(result.error == "journal: \(sentence)\n")
     }
     try expect([], says: "a verb is missing; see journal help")
     try expect(["lgo"], says: "unknown verb lgo (did you mean log?); see journal help")
@@ -43,7 +43,7 @@ import Testing
   /// The error named no option, and `export --to ""` wrote to the current folder.
   @Test func anEmptyPointOrPathOfAnOptionIsNamed() throws {
     var options = Syntax.common.map { (verb: "log", option: $0) }
-    for verb in Verbs.all { options += verb.syntax.options.map { (verb: verb.name, option: $0) } }
+    for verb in Verbs.all { options += verb.manual.syntax.options.map { (verb: verb.name, option: $0) } }
     var count = 0
     for (verb, option) in options {
       let advice: String
@@ -59,16 +59,14 @@ import Testing
     }
     #expect(count > 15)
     // An empty text may be an author or a note.
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { (path, _) throws in
       #expect(try journal("tag", path, "first", "--by", "", "--note", "").code == 0)
       #expect(try journal("log", path, "--author", "").code == 0)
     }
   }
 
   @Test func missingEntitiesExitWithOne() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { (path, _) throws in
       #expect(
         try journal("show", path, "item:2")
           == Outcome(
@@ -91,11 +89,10 @@ import Testing
   /// `diff` said of an entity that never existed that there are no differences, and `log` with `--since HEAD` that no
   /// entry matches.
   @Test func aSearchThatFindsNothingExitsWithOneAndAnEmptyListWithZero() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, _ in
       func expect(_ code: Int32, _ commands: [[String]]) throws {
         for words in commands {
-          let result = try run(journalPath, [words[0], path] + words.dropFirst())
+          let result = try journal([words[0], path] + words.dropFirst())
           #expect(result.code == code && !result.error.isEmpty, "\(words): \(result.code)")
           #expect(result.output.isEmpty, "\(words)")
         }
@@ -131,10 +128,10 @@ import Testing
       "find": ["cup"], "history": ["item:1"], "log": [], "replay": [], "show": ["item:1"], "snapshot": [],
       "stat": [], "tag": [], "verify": [],
     ]
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, folder in
       for (verb, words) in operands {
-        for option in try Verbs.named(verb).syntax.options + Syntax.common where option.name != "--follow" {
+        for option in try Verbs.named(verb).manual.syntax.options + Syntax.common
+        where option.name != "--follow" {
           let values: [[String]] =
             switch option.value {
             case nil: [[]]
@@ -143,7 +140,7 @@ import Testing
             }
           for value in values {
             let words = [verb, path] + words + [option.name] + value
-            let result = try run(journalPath, words)
+            let result = try journal(words)
             #expect((0...3).contains(result.code), "\(words): \(result.code)")
           }
         }
@@ -154,8 +151,7 @@ import Testing
   @Test func journalsThatCanNotBeOpenedExitWithThree() throws {
     try withTemporaryFolder { folder in
       for verb in ["log", "replay", "stat", "verify"] {
-        let outcome = try journal(verb, folder.path("None.journal"))
-        #expect(outcome.code == 3)
+        let outcome = try check(verb, folder.path("None.journal"), code: 3)
         #expect(outcome.output == "")
         #expect(outcome.error.hasPrefix("journal: ") && outcome.error.hasSuffix("\n"))
         #expect(outcome.error.count { $0 == "\n" } == 1)
@@ -176,12 +172,10 @@ import Testing
   }
 
   @Test func verifyFindsAChangedImage() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, _ in
       let hash = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
       try Data("jello".utf8).write(to: URL(fileURLWithPath: "\(path)/images/\(hash)"))
-      let outcome = try journal("verify", path)
-      #expect(outcome.code == 1)
+      let outcome = try check("verify", path, code: 1)
       #expect(outcome.output.contains("\(hash)"))
       #expect(outcome.output.contains("not sound"))
       #expect(
@@ -191,8 +185,7 @@ import Testing
   }
 
   @Test func readingChangesNothingOnDisk() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, _ in
       func files() throws -> [String: Data] {
         var files: [String: Data] = [:]
         for name in try FileManager.default.subpathsOfDirectory(atPath: path) {
@@ -308,20 +301,17 @@ import Testing
   }
 
   @Test func outputIntoAPipeHasNoColour() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, _ in
       let outcome = try journal("log", path)
       #expect(outcome.code == 0 && !outcome.output.contains("\u{1B}"))
     }
   }
 
   @Test func verboseSaysWhatTheJournalDoes() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
-      let result = try run(journalPath, ["stat", path, "--verbose"])
+    try withFixedJournal { path, _ in
+      let result = try journal(["stat", path, "--verbose"])
       #expect(result.code == 0)
-      let error = String(decoding: result.error, as: UTF8.self)
-      #expect(error == "journal: info: the journal was opened at revision 3; 7 events were replayed\n")
+      #expect(result.error == "journal: info: the journal was opened at revision 3; 7 events were replayed\n")
     }
   }
 }

@@ -16,10 +16,7 @@ import Testing
     _ folder: TemporaryFolder, _ repository: String, _ options: [String] = Self.options
   ) throws -> Outcome {
     let arguments = ["import", folder.path("J.journal"), "git", repository] + options
-    let result = try run(journalPath, arguments)
-    return Outcome(
-      code: result.code, output: String(decoding: result.output, as: UTF8.self),
-      error: String(decoding: result.error, as: UTF8.self))
+    return try journal(arguments)
   }
 
   private func things(_ text: String) -> MadeRepository.Change { .file("data/things.json", Data(text)) }

@@ -32,10 +32,8 @@ import Testing
 
     func importAll() throws -> (outcome: Outcome, reports: [String]) {
       try repository.write()
-      let result = try run(journalPath, ["import", path, "git", repository.path] + options)
-      let outcome = Outcome(
-        code: result.code, output: String(decoding: result.output, as: UTF8.self),
-        error: String(decoding: result.error, as: UTF8.self))
+      let result = try journal(["import", path, "git", repository.path] + options)
+      let outcome = result
       #expect(outcome.code == 0, "\(outcome)")
       let reports = outcome.error.split(separator: "\n").map { String($0.drop { $0 != ":" }.dropFirst(2)) }
       return (outcome, reports)
@@ -214,6 +212,69 @@ import Testing
       #expect(state.items.map(\.id) == [1, 2])
       #expect(state.item(1)?.attributes == ["id": .string("a"), "n": .integer(2)])
       #expect(state.images(of: 1).map(\.name) == ["a.svg"])
+    }
+  }
+
+  /// Its image was reported as a conflict, although people had changed only an attribute; and in another run, an
+  /// attribute that the source had not changed was overwritten.
+  @Test(arguments: [true, false]) func aRecordThatComesBackToAnItemThatStayedIsComparedWithItsLastVersion(
+    atOnce: Bool
+  ) throws {
+    try withTemporaryFolder { folder in
+      let pair = try Pair(folder)
+      try pair.change(
+        things(#"[{"id":"a","n":1,"m":1},{"id":"b"}]"#), .file("images/a.svg", Data("first")),
+        .file("images/b.svg", Data("b")))
+      try pair.change(.file("images/a.svg", Data("second")))
+      try pair.edit { draft in try draft.updateItem(1, set: ["m": .integer(7)]) }
+      pair.repository.commit("away", [things(#"[{"id":"b"}]"#), .delete("images/a.svg")])
+      let stays = "item:1 (a) is no longer in the source, but was changed in the journal, so it stays"
+      if !atOnce { #expect(try pair.importAll().reports == [stays]) }
+      let (_, reports) = try pair.change(
+        things(#"[{"id":"a","n":2,"m":1},{"id":"b"}]"#), .file("images/a.svg", Data("third")))
+      #expect(reports == (atOnce ? [stays] : []))
+      let state = try pair.state()
+      #expect(state.item(1)?.attributes == ["id": .string("a"), "n": .integer(2), "m": .integer(7)])
+      #expect(state.image(1)?.blob.byteCount == 5 && state.images(of: 1).map(\.id) == [1])
+    }
+  }
+
+  @Test func aFileThatComesBackToAnItemThatStayedIsComparedWithItsLastVersion() throws {
+    try withTemporaryFolder { folder in
+      let pair = try Pair(folder, [])
+      try pair.change(.file("a", Data("first")), .file("b", Data([0xFF, 1])), .file("c", Data("c")))
+      try pair.edit { draft in
+        for number in [1, 2] { try draft.updateItem(Catalog.Item.ID(number), set: ["mine": .bool(true)]) }
+      }
+      #expect(try pair.change(.delete("a"), .delete("b")).reports.count == 2)
+      let (_, reports) = try pair.change(.file("a", Data("second")), .file("b", Data([0xFF, 2, 3])))
+      #expect(reports == [])
+      let state = try pair.state()
+      #expect(state.items.map { $0["mine"] } == [.bool(true), .bool(true), nil])
+      #expect(state.item(1)?["text"] == .string("second"))
+      #expect(state.images.map(\.blob.byteCount) == [3])
+    }
+  }
+
+  /// Each later run handled and reported it again, because no entry named it.
+  @Test func aCommitOfWhichOnlyAConflictIsLeftIsHandledOnce() throws {
+    try withTemporaryFolder { folder in
+      let pair = try Pair(folder)
+      try pair.change(
+        things(#"[{"id":"a"},{"id":"b"},{"id":"c"}]"#), .file("images/b.svg", Data("b")),
+        .file("images/c.svg", Data("c")))
+      try pair.edit { draft in
+        try draft.updateItem(1, set: ["n": .integer(1)])
+        try draft.updateImage(1, blob: draft.state.image(2)!.blob)
+      }
+      let stays = "is no longer in the source, but was changed in the journal, so it stays"
+      #expect(try pair.change(things(#"[{"id":"b"},{"id":"c"}]"#)).reports == ["item:1 (a) \(stays)"])
+      #expect(try pair.change(.delete("images/b.svg")).reports == ["item:2 (b): image:1 \(stays)"])
+      let again = try pair.importAll()
+      #expect(again.reports == [] && again.outcome.output.hasPrefix("imported 0 commits"))
+      let history = try journal("history", pair.path, "item:1", "--stat", "-n", "1").output
+      #expect(history.contains(/Ana +update +a change/), "\(history)")
+      #expect(try journal("verify", pair.path, "--deep").code == 0)
     }
   }
 

@@ -6,8 +6,7 @@ import Testing
 @Suite struct RepositoryTests {
   @Test func aFolderThatIsNoRepositoryIsReported() throws {
     try withTemporaryFolder { folder in
-      let outcome = try journal("import", folder.path("J.journal"), "git", folder.path)
-      #expect(outcome.code == 2)
+      let outcome = try check("import", folder.path("J.journal"), "git", folder.path, code: 2)
       #expect(outcome.error.hasPrefix("journal: \(folder.path) is not a git repository that can be read: "))
       #expect(!FileManager.default.fileExists(atPath: folder.path("J.journal")))
     }
@@ -29,8 +28,8 @@ import Testing
       var repository = try MadeRepository(folder.path("repository"))
       repository.commit("one", [.file("a", Data("a"))])
       try repository.write()
-      let outcome = try journal("import", folder.path("J.journal"), "git", repository.path, "--branch", "-x")
-      #expect(outcome.code == 2)
+      let outcome = try check(
+        "import", folder.path("J.journal"), "git", repository.path, "--branch", "-x", code: 2)
       #expect(outcome.error == "journal: the repository \(repository.path) has no branch or commit \"-x\"\n")
     }
   }
@@ -122,8 +121,7 @@ import Testing
       try repository.write()
       let clone = folder.path("clone")
       try git(folder.path, "clone", "-q", "--depth", "1", "file://\(repository.path)", clone)
-      let outcome = try journal("import", folder.path("J.journal"), "git", clone)
-      #expect(outcome.code == 2)
+      let outcome = try check("import", folder.path("J.journal"), "git", clone, code: 2)
       #expect(outcome.error.contains("is a shallow clone") && outcome.error.contains("git fetch --unshallow"))
       #expect(!FileManager.default.fileExists(atPath: folder.path("J.journal")))
       try git(clone, "fetch", "-q", "--unshallow")
@@ -191,8 +189,7 @@ import Testing
       #expect(FileManager.default.fileExists(atPath: marker), "the command is one that git would run")
       try? FileManager.default.removeItem(atPath: marker)
 
-      let outcome = try journal("import", folder.path("B.journal"), "git", repository.path)
-      #expect(outcome.code == 3)
+      let outcome = try check("import", folder.path("B.journal"), "git", repository.path, code: 3)
       #expect(outcome.error.contains("git has no content \(hash)"))
       #expect(!FileManager.default.fileExists(atPath: marker))
     }
@@ -208,8 +205,7 @@ import Testing
         repository.path, "-c", "user.name=Ana", "-c", "user.email=ana@example.com", "replace", "--graft",
         "HEAD")
       let replaced = try journal("import", folder.path("A.journal"), "git", repository.path)
-      #expect(
-        replaced.code == 0 && replaced.error.hasPrefix("1 replacement not applied: "), "\(replaced)")
+      #expect(replaced.code == 0 && replaced.error.hasPrefix("1 replacement not applied: "), "\(replaced)")
       #expect(try CatalogJournal.open(at: URL(fileURLWithPath: folder.path("A.journal"))).head.revision == 3)
       // What the message advises.
       let new = folder.path("new")

@@ -62,8 +62,7 @@ import Testing
         if process.terminationReason == .uncaughtSignal { kills += 1 }
       }
       #expect(kills > 0)
-      let last = try journal("import", cut, "git", repository)
-      #expect(last.code == 0)
+      let last = try check("import", cut, "git", repository)
       #expect(last.error == "")
       #expect(try contents(cut) == contents(folder.path("whole.journal")))
     }
@@ -94,8 +93,7 @@ import Testing
           "\(stopped)")
         #expect(stopped.error.hasSuffix("the disk is full; free some space\n"), "\(stopped)")
         try FileManager.default.removeItem(at: ballast)
-        let continued = try journal("import", path, "git", repository.path)
-        #expect(continued.code == 0, "\(continued)")
+        let continued = try check("import", path, "git", repository.path)
         #expect(continued.output.hasPrefix("imported \(100 - kept) commits "), "\(continued)")
       }
     }
@@ -163,8 +161,7 @@ import Testing
       let commits = try GitOracle(path: repository.path).commits()
       // The second and the third commit changed it.
       #expect(try journal("erase", path, "item:2", "--notes", "--reason", "by law").code == 0)
-      let refused = try journal("import", path, "git", repository.path)
-      #expect(refused.code == 2, "\(refused)")
+      let refused = try check("import", path, "git", repository.path, code: 2)
       #expect(refused.error.contains("the metadata of revision 3 were erased"), "\(refused)")
       #expect(refused.error.contains(", which is \(commits[0]) or a later one; name it"), "\(refused)")
       let continued = try journal("import", path, "git", repository.path, "--after", commits[2])
@@ -178,8 +175,8 @@ import Testing
       let (repository, path) = try importThreeCommits(folder)
       let copy = folder.path("Copy.journal")
       #expect(try journal("replay", path, "--no-history", "--to", copy).code == 0)
-      let refused = try journal("import", copy, "git", repository.path)
-      #expect(refused.code == 2 && refused.error.contains("copied without its history"), "\(refused)")
+      try check(
+        "import", copy, "git", repository.path, code: 2, says: "copied without its history")
     }
   }
 
@@ -187,12 +184,11 @@ import Testing
     try withTemporaryFolder { folder in
       let (repository, path) = try importThreeCommits(folder)
       let commits = try GitOracle(path: repository.path).commits()
-      let refused = try journal("import", path, "git", repository.path, "--after", commits[0])
-      #expect(refused.code == 2, "\(refused)")
+      let refused = try check("import", path, "git", repository.path, "--after", commits[0], code: 2)
       #expect(refused.error.contains("the newest imported commit is \(commits[2])"), "\(refused)")
       let new = folder.path("New.journal")
-      let empty = try journal("import", new, "git", repository.path, "--after", commits[0])
-      #expect(empty.code == 2 && empty.error.contains("no commit was imported"), "\(empty)")
+      try check(
+        "import", new, "git", repository.path, "--after", commits[0], code: 2, says: "no commit was imported")
     }
   }
 
@@ -207,8 +203,7 @@ import Testing
       var other = try MadeRepository(folder.path("other"))
       other.commit("another", [.file("b", Data("b"))])
       try other.write()
-      let outcome = try journal("import", path, "git", other.path)
-      #expect(outcome.code == 2)
+      let outcome = try check("import", path, "git", other.path, code: 2)
       #expect(
         outcome.error
           == "journal: the newest imported commit \(old) (revision 1) is not on this branch's first-parent line; "
@@ -237,8 +232,7 @@ import Testing
       try repository.write()
       let path = folder.path("J.journal")
       _ = try journal("import", path, "git", repository.path)
-      let outcome = try journal(
-        "import", path, "git", repository.path, "--records", "a.json", "--key", "id")
+      let outcome = try journal("import", path, "git", repository.path, "--records", "a.json", "--key", "id")
       #expect(
         outcome
           == Outcome(

@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 /// The result of running a program.
 struct Outcome: Equatable {
@@ -45,10 +46,28 @@ var journalPath: String {
 
 /// Runs the program under test.
 func journal(_ arguments: String..., environment: [String: String] = [:]) throws -> Outcome {
+  try journal(arguments, environment: environment)
+}
+
+func journal(_ arguments: [String], environment: [String: String] = [:]) throws -> Outcome {
   let result = try run(journalPath, arguments, environment: environment)
   return Outcome(
     code: result.code, output: String(decoding: result.output, as: UTF8.self),
     error: String(decoding: result.error, as: UTF8.self))
+}
+
+/// Runs the program under test, and expects an exit code and parts of its output and of its messages.
+@discardableResult
+func check(
+  _ arguments: String..., code: Int32 = 0, prints output: String = "", says message: String = "",
+  location: SourceLocation = #_sourceLocation
+) throws -> Outcome {
+  let outcome = try journal(arguments)
+  let isAsExpected =
+    outcome.code == code && (output.isEmpty || outcome.output.contains(output))
+    && (message.isEmpty || outcome.error.contains(message))
+  #expect(isAsExpected, "\(arguments): \(outcome)", sourceLocation: location)
+  return outcome
 }
 
 /// Runs git without the configuration of the user or the system, and expects it to succeed.

@@ -32,18 +32,15 @@ struct ShareVerbTests {
     let address = try PostgresServer.shared.get().makeDatabase()
     try withTemporaryFolder { folder in
       let (one, other) = (try make("One.journal", in: folder), folder.path("Other.journal"))
-      let shared = try journal("share", one, address)
-      #expect(shared.code == 0 && shared.output.contains("is shared, with 1 entry\n"), "\(shared)")
-      let joined = try journal("join", address, other)
-      #expect(joined.code == 0 && joined.output.contains("with revision 1\n"), "\(joined)")
+      try check("share", one, address, prints: "is shared, with 1 entry\n")
+      try check("join", address, other, prints: "with revision 1\n")
 
       #expect(try journal("tag", one, "first", "--by", "ana").code == 0)
       let behind = try journal("stat", other).output
       #expect(behind.contains("revision 2; this node is 1 entry behind"), "\(behind)")
       #expect(behind.contains(address) && behind.contains("fsync on, synchronous_commit on, no standby"))
       #expect(try journal("stat", other, "--json").output.contains("\"behind\":1"))
-      let doctor = try journal("doctor", other)
-      #expect(doctor.code == 0 && doctor.output.contains("this node has not seen 1 entry of"), "\(doctor)")
+      let doctor = try check("doctor", other, prints: "this node has not seen 1 entry of")
       let place = """
         shared at     \(address)
         shared log    revision 2; this node is 1 entry behind
@@ -60,8 +57,7 @@ struct ShareVerbTests {
       let log = try journal("log", other).output
       #expect(log.contains("       3  ") && log.contains("bob"), "\(log)")
       #expect(try journal("cat", other, "image:1").output == "<svg/>")
-      let again = try journal("join", address, one)
-      #expect(again.code == 0 && again.output.contains("has revision 3: 1 new entry\n"), "\(again)")
+      try check("join", address, one, prints: "has revision 3: 1 new entry\n")
       for name in [one, other] { #expect(try journal("verify", name, "--deep").code == 0) }
 
       #expect(try journal("unshare", other).code == 0)
@@ -104,20 +100,17 @@ struct ShareVerbTests {
       let one = try make("One.journal", in: folder)
       let secret = try journal("share", one, "postgresql://app:s3cret@127.0.0.1/books")
       #expect(secret.code == 2 && secret.error.contains("password file") && !secret.error.contains("s3cret"))
-      let gone = try journal("share", one, "postgresql://app@127.0.0.1:1/books")
-      #expect(gone.code == 3 && gone.error.contains("can't be reached"), "\(gone)")
+      try check("share", one, "postgresql://app@127.0.0.1:1/books", code: 3, says: "can't be reached")
       #expect(try journal("join", address, folder.path("None.journal")).code == 1)
       #expect(try journal("share", one, address).code == 0)
       #expect(try journal("share", one, address).code == 2)
-      let erased = try journal("erase", one, "item:1", "--reason", "x")
-      #expect(erased.code == 2, "\(erased)")
+      try check("erase", one, "item:1", "--reason", "x", code: 2)
       // `join` does not replace a journal that has no history in common with the shared one.
       let other = try make("Other.journal", in: folder)
       #expect(try journal("join", address, other).code == 1)
       // A damaged journal is not mistaken for a folder that is still to be created.
       try Data().write(to: folder.url.appending(path: "Other.journal/HEAD"))
-      let damaged = try journal("join", address, other)
-      #expect(damaged.code == 3 && damaged.error.contains("HEAD"), "\(damaged)")
+      try check("join", address, other, code: 3, says: "HEAD")
     }
   }
 
@@ -129,15 +122,12 @@ struct ShareVerbTests {
       #expect(try journal("share", one, address).code == 0)
       // As if the process had ended before its last step.
       try FileManager.default.removeItem(atPath: "\(one)/SHARED")
-      let refused = try journal("join", address, one)
-      #expect(refused.code == 1 && refused.error.contains("was not completed"), "\(refused)")
+      let refused = try check("join", address, one, code: 1, says: "was not completed")
       #expect(refused.error.contains("journal share \(one) \(address) completes it"), "\(refused)")
       #expect(try !journal("stat", one).output.contains("shared at"))
-      let foreign = try journal("join", address, other)
-      #expect(foreign.code == 1 && foreign.error.contains("is another journal already"), "\(foreign)")
+      try check("join", address, other, code: 1, says: "is another journal already")
       #expect(try journal("share", one, address).code == 0)
-      let joined = try journal("join", address, one)
-      #expect(joined.code == 0 && joined.output.contains("has revision 1: 0 new entries"), "\(joined)")
+      try check("join", address, one, prints: "has revision 1: 0 new entries")
     }
   }
 
@@ -157,8 +147,7 @@ struct ShareVerbTests {
           && shared.error.contains("it can be shared again once its old rows are deleted"), "\(shared)")
       #expect(try journal("unshare", one).code == 0)
       #expect(try journal("erase", one, "item:1", "--reason", "asked for").code == 0)
-      let again = try journal("share", one, address)
-      #expect(again.code == 3 && again.error.contains("that was erased here"), "\(again)")
+      try check("share", one, address, code: 3, says: "that was erased here")
       #expect(try !journal("stat", one).output.contains("shared at"))
 
       let id = try #require(
@@ -166,8 +155,7 @@ struct ShareVerbTests {
       for table in ["journal_image_pieces", "journal_images", "journal_entries", "journal_logs"] {
         try server.sql("DELETE FROM \(table) WHERE journal = '\(id)'", at: address)
       }
-      let between = try journal("tag", other, "second", "--by", "bob")
-      #expect(between.code == 3 && between.error.contains("has no log of the journal"), "\(between)")
+      try check("tag", other, "second", "--by", "bob", code: 3, says: "has no log of the journal")
       #expect(try journal("share", one, address).code == 0)
       let rows = "SELECT count(*) FROM journal_entries WHERE position('Dune'::bytea IN bytes) > 0"
       #expect(try server.sql(rows, at: address) == "0\n")
@@ -175,16 +163,15 @@ struct ShareVerbTests {
 
       // The other node still has the erased item, and each of its verbs says what to do. Its doctor used to say that all
       // was well, and to recommend the `join` that is refused.
-      let forgotten = try journal("doctor", other)
-      #expect(forgotten.code == 1 && forgotten.output.contains("entry 3 erased something"), "\(forgotten)")
+      let forgotten = try check("doctor", other, code: 1, prints: "entry 3 erased something")
       #expect(forgotten.output.contains("    Remove the folder, and run join.\n"), "\(forgotten)")
       #expect(!forgotten.output.contains("has not seen"), "\(forgotten)")
       for words in [["join", address, other], ["tag", other, "second", "--by", "bob"]] {
-        let refused = try run(journalPath, words)
-        let error = String(decoding: refused.error, as: UTF8.self)
+        let refused = try journal(words)
         #expect(
-          refused.code == 3 && error.contains("entry 3 erased something")
-            && error.contains("remove the folder and join the shared journal again"), "\(words): \(error)")
+          refused.code == 3 && refused.error.contains("entry 3 erased something")
+            && refused.error.contains("remove the folder and join the shared journal again"),
+          "\(words): \(refused.error)")
       }
       #expect(try journal("log", one).output.contains("asked for"))
       #expect(try !journal("log", one).output.contains("second"))
@@ -193,8 +180,7 @@ struct ShareVerbTests {
       #expect(try journal("verify", other, "--deep").code == 0)
       #expect(try journal("cat", other, "image:1").code != 0)
       #expect(try journal("tag", other, "second", "--by", "bob").code == 0)
-      let caughtUp = try journal("join", address, one)
-      #expect(caughtUp.code == 0 && caughtUp.output.contains("has revision 4: 1 new entry"), "\(caughtUp)")
+      try check("join", address, one, prints: "has revision 4: 1 new entry")
     }
   }
 
@@ -204,12 +190,10 @@ struct ShareVerbTests {
     try withTemporaryFolder { folder in
       let (one, other) = try makeNodes(at: address, in: folder)
       #expect(try journal("tag", other, "first", "--by", "bob").code == 0)
-      let shared = try journal("prune", one, "--before", "HEAD")
-      #expect(shared.code == 2 && shared.error.contains("after a pruning it can't"), "\(shared)")
+      try check("prune", one, "--before", "HEAD", code: 2, says: "after a pruning it can't")
       #expect(try journal("unshare", one).code == 0)
       #expect(try journal("prune", one, "--before", "HEAD").code == 0)
-      let again = try journal("share", one, address)
-      #expect(again.code == 2 && again.error.contains("history was pruned"), "\(again)")
+      try check("share", one, address, code: 2, says: "history was pruned")
       #expect(try journal("cat", one, "image:1").output == "<svg/>")
       #expect(try journal("tag", other, "second", "--by", "bob").code == 0)
       #expect(try journal("doctor", other).output.contains("all is well up to entry 3"))
@@ -224,17 +208,14 @@ struct ShareVerbTests {
     try withTemporaryFolder { folder in
       let (one, other) = (try make("One.journal", in: folder), folder.path("Other.journal"))
       let (option, images) = ("--shared-images", folder.path("images"))
-      let missing = try journal("share", one, address, option, images)
-      #expect(missing.code == 3 && missing.error.contains("the place of the shared images"), "\(missing)")
+      try check("share", one, address, option, images, code: 3, says: "the place of the shared images")
       #expect(try !journal("stat", one).output.contains("shared at"))
-      try FileManager.default.createDirectory(
-        atPath: images, withIntermediateDirectories: false)
+      try FileManager.default.createDirectory(atPath: images, withIntermediateDirectories: false)
       #expect(try journal("share", one, address, option, images).code == 0)
       #expect(try FileManager.default.contentsOfDirectory(atPath: images).count == 1)
       #expect(try server.sql("SELECT count(*) FROM journal_images", at: address) == "0\n")
       #expect(try journal("join", address, other).code == 0)
-      let unnamed = try journal("cat", other, "image:1")
-      #expect(unnamed.code == 3 && unnamed.error.contains("name the place"), "\(unnamed)")
+      try check("cat", other, "image:1", code: 3, says: "name the place")
       #expect(try journal("cat", other, "image:1", option, images).output == "<svg/>")
       #expect(try journal("unshare", other, option, images).code == 0)
       #expect(try journal("cat", other, "image:1").output == "<svg/>")
@@ -258,8 +239,7 @@ struct ShareVerbTests {
       #expect(try journal("tag", other, "d", "--by", "bob").code == 0)
       let stat = try journal("stat", one).output
       #expect(stat.contains("problem       ") && stat.contains("(in revision 3)"), "\(stat)")
-      let doctor = try journal("doctor", one)
-      #expect(doctor.code == 1 && doctor.output.contains("from entry 3 on"), "\(doctor)")
+      let doctor = try check("doctor", one, code: 1, prints: "from entry 3 on")
       #expect(doctor.output.contains("shared log    revision 3\n"), "\(doctor)")
     }
   }
@@ -278,8 +258,7 @@ struct ShareVerbTests {
       let warning = "no synchronous standby is connected: commits wait until one is"
       let stat = try journal("stat", one).output
       #expect(stat.contains("warning       \(warning)\n"), "\(stat)")
-      let waits = try journal("doctor", one)
-      #expect(waits.code == 0 && waits.output.contains("standbys standby, 0 connected\n"), "\(waits)")
+      let waits = try check("doctor", one, prints: "standbys standby, 0 connected\n")
       #expect(waits.output.contains("note: \(warning) ("), "\(waits)")
 
       // A verb that commits says so at once, because the commit then waits. This one waits for nothing.
@@ -310,8 +289,7 @@ struct ShareVerbTests {
       #expect(lacking.code == 1 && lacking.output.contains(reason), "\(lacking)")
       for loss in ["DELETE FROM journal_logs", "DROP TABLE journal_logs"] {
         try server.sql(loss, at: address)
-        let lost = try journal("doctor", one)
-        #expect(lost.code == 1 && lost.output.contains("damage: "), "\(loss): \(lost)")
+        let lost = try check("doctor", one, code: 1, prints: "damage: ")
         #expect(lost.output.contains("    Restore the server from its newest backup."), "\(loss): \(lost)")
         #expect(try journal("log", one).code == 0)
         #expect(try journal("stat", one).output.contains("problem       "))
@@ -328,12 +306,10 @@ struct ShareVerbTests {
       #expect(try journal("share", one, address).code == 0)
       #expect(try journal("verify", one).output.contains("1 blob, "))
       #expect(try journal("join", address, other).code == 0)
-      let verified = try journal("verify", other)
-      #expect(verified.code == 0 && verified.output.contains(", 0 blobs, "), "\(verified)")
+      let verified = try check("verify", other, prints: ", 0 blobs, ")
       #expect(verified.output.contains("1 blob of the shared journal was not fetched yet, and not read\n"))
       #expect(try journal("verify", other, "--json").output.contains(#""blobs":1,"unfetchedBlobs":1,"#))
-      let whole = try journal("doctor", other)
-      #expect(whole.code == 0 && whole.output.contains("images        1 not fetched yet, and not read\n"))
+      try check("doctor", other, prints: "images        1 not fetched yet, and not read\n")
       #expect(try journal("doctor", other, "--json").output.contains(#""unfetchedBlobs":1"#))
 
       try server.sql("DELETE FROM journal_image_pieces", at: address)
@@ -360,14 +336,10 @@ struct ShareVerbTests {
       let one = try make("One.journal", in: folder)
       #expect(try journal("share", one, address).code == 0)
       let words = "host=127.0.0.1 port=\(server.port) user=journal dbname=\(address.databaseName)"
-      let refused = try journal("join", words, one)
-      #expect(
-        refused.code == 1
-          && refused.error.contains("is a node of this journal already, through another address"),
-        "\(refused)")
+      try check(
+        "join", words, one, code: 1, says: "is a node of this journal already, through another address")
       try "shared 1\r\n\(words)".write(toFile: "\(one)/SHARED", atomically: true, encoding: .utf8)
-      let joined = try journal("join", words, one)
-      #expect(joined.code == 0 && joined.output.contains("has revision 1: 0 new entries"), "\(joined)")
+      try check("join", words, one, prints: "has revision 1: 0 new entries")
     }
   }
 
@@ -378,8 +350,8 @@ struct ShareVerbTests {
         #expect(try journal("share", try make(name, in: folder), address).code == 0)
       }
       #expect(try journal("tag", folder.path("Two.journal"), "first", "--by", "ana").code == 0)
-      let several = try journal("join", address, folder.path("Other.journal"))
-      #expect(several.code == 2 && several.error.contains("there are 2 journals in"), "\(several)")
+      let several = try check(
+        "join", address, folder.path("Other.journal"), code: 2, says: "there are 2 journals in")
       #expect(
         several.error.contains(" (revision 1)") && several.error.contains(" (revision 2)"), "\(several)")
     }
@@ -394,8 +366,7 @@ struct ShareVerbTests {
       #expect(try journal("log", one).code == 0)
       #expect(try journal("cat", one, "image:1").output == "<svg/>")
       let advice = "correct the second line of SHARED"
-      let doctor = try journal("doctor", one)
-      #expect(doctor.code == 0 && doctor.output.contains("note: "), "\(doctor)")
+      let doctor = try check("doctor", one, prints: "note: ")
       #expect(doctor.output.contains(advice) && !doctor.output.contains("s3cret"), "\(doctor)")
       let stat = try journal("stat", one)
       #expect(stat.code == 0 && stat.output.contains(advice) && !stat.output.contains("s3cret"), "\(stat)")
@@ -445,8 +416,7 @@ struct ShareVerbTests {
     let server = try PostgresServer(["fsync=off"])
     try withTemporaryFolder { folder in
       let one = try make("One.journal", in: folder)
-      let refused = try journal("share", one, server.address)
-      #expect(refused.code == 3 && refused.error.contains("fsync is off"), "\(refused)")
+      try check("share", one, server.address, code: 3, says: "fsync is off")
       #expect(try journal("share", one, server.address, "--unsafe-settings").code == 0)
       #expect(try journal("tag", one, "first", "--by", "ana").code == 3)
       #expect(try journal("tag", one, "first", "--by", "ana", "--unsafe-settings").code == 0)

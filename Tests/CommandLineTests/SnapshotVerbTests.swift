@@ -14,8 +14,7 @@ import Testing
   }
 
   @Test func aSnapshotIsTakenListedUsedAndDropped() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, _ in
       let none = try journal("snapshot", path)
       #expect(none.output == "there are no snapshots\n")
       #expect(none.code == 0)
@@ -45,8 +44,7 @@ import Testing
   }
 
   @Test func aSnapshotAsJSONSaysWhereItIs() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, _ in
       let taken = try run(journalPath, ["snapshot", path, "take", "--json"])
       let listed = try run(journalPath, ["snapshot", path, "list", "--json"])
       #expect(taken.output == listed.output)
@@ -60,8 +58,7 @@ import Testing
   }
 
   @Test func aReplayIsTheSameFromASnapshotAndFromTheStart() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, _ in
       let before = try journal("replay", path, "--json")
       _ = try journal("snapshot", path, "take", "--at", "2")
       _ = try journal("snapshot", path, "take")
@@ -71,8 +68,7 @@ import Testing
   }
 
   @Test func aDamagedSnapshotIsReportedAndTheAnswerIsRight() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, _ in
       let before = try journal("replay", path, "--json")
       _ = try journal("snapshot", path, "take")
       let file = "\(path)/snapshots/0000000000000003.plist"
@@ -118,8 +114,7 @@ import Testing
   }
 
   @Test func unknownArgumentsOfSnapshotAreWrongUse() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, _ in
       for words in [
         ["make"], ["drop"], ["drop", "soon"], ["list", "3"], ["list", "--at", "1"], ["take", "--at", "soon"],
       ] {

@@ -17,8 +17,7 @@ import Testing
   }
 
   @Test(.enabled(if: has("script"))) func longResultsGoThroughTheChosenPager() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, _ in
       let pager = ["PAGER": "sed s/^/:/", "NO_COLOR": "1"]
       let paged = try Self.onTerminal("\"$JOURNAL\" log \(path)", pager)
       #expect(paged.split(separator: "\n").count == 4)
@@ -38,8 +37,7 @@ import Testing
 
   /// A pager in the background of the terminal was stopped by the system, and the program waited for it for ever.
   @Test(.enabled(if: has("script") && has("less"))) func thePagerControlsTheTerminal() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, _ in
       for pager in ["less", "sh -c 'stty sane </dev/tty; cat'"] {
         let shown = try Self.onTerminal(
           "\"$JOURNAL\" log \(path); echo \"code $?\"", ["PAGER": pager, "LESS": "FRX", "NO_COLOR": "1"])
@@ -50,8 +48,7 @@ import Testing
 
   /// Ctrl-C in a pager ended the program.
   @Test(.enabled(if: has("script"))) func interruptingThePagerDoesNotEndTheProgram() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, _ in
       let shown = try Self.onTerminal(
         "trap : INT; \"$JOURNAL\" log \(path); echo \"code $?\"",
         ["PAGER": "sh -c 'trap \"\" INT; kill -INT 0; cat'", "NO_COLOR": "1"])
@@ -122,8 +119,7 @@ import Testing
   }
 
   @Test func followingEndsWhenTheOutputIsClosed() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, _ in
       let script =
         "timeout 30 \"$0\" log \"$1\" --follow --since 1 --json | head -c 12; echo \"${PIPESTATUS[0]}\""
       let result = try run("bash", ["-c", script, journalPath, path])

@@ -5,21 +5,14 @@ import Testing
 
 /// Whole outputs on a fixed journal. What differs between runs (digests, the journal's id) is replaced.
 @Suite struct VerbOutputTests {
-  private func expect(
+  private func expectFixed(
     _ words: [String], prints expected: String, location: SourceLocation = #_sourceLocation
   ) throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
-      let result = try run(journalPath, [words[0], path] + words.dropFirst())
-      let output = String(decoding: result.output, as: UTF8.self).withoutChance
-      #expect(output == expected + "\n", sourceLocation: location)
-      #expect(result.error.isEmpty, sourceLocation: location)
-      #expect(result.code == 0, sourceLocation: location)
-    }
+    try withFixedJournal { path, _ in try expect(words, in: path, prints: expected, location: location) }
   }
 
   @Test func logPrintsOneLineForEachEntry() throws {
-    try expect(
+    try expectFixed(
       ["log"],
       prints: """
         REVISION  DATE (UTC)           AUTHOR                CHANGES       NOTE
@@ -27,13 +20,13 @@ import Testing
                2  2026-08-02 11:30:00  ben                   +1 ~1         a photo
                1  2026-08-01 10:00:00  ana                   +3            first find
         """)
-    try expect(
+    try expectFixed(
       ["log", "--reverse", "--since", "1", "--until=2026-08-02T12:00:00Z"],
       prints: """
         REVISION  DATE (UTC)           AUTHOR                CHANGES       NOTE
                2  2026-08-02 11:30:00  ben                   +1 ~1         a photo
         """)
-    try expect(
+    try expectFixed(
       ["log", "--author", "AN", "-n1"],
       prints: """
         REVISION  DATE (UTC)           AUTHOR                CHANGES       NOTE
@@ -42,7 +35,7 @@ import Testing
   }
 
   @Test func logPrintsEntriesAsJSON() throws {
-    try expect(
+    try expectFixed(
       ["log", "--json"],
       prints: #"""
         {"revision":3,"date":"2026-08-03T00:00:00.000000Z","author":"ana","note":"no place after all",\#
@@ -64,7 +57,7 @@ import Testing
   }
 
   @Test func showPrintsAnEntry() throws {
-    try expect(
+    try expectFixed(
       ["show", "2"],
       prints: """
         entry 2
@@ -87,7 +80,7 @@ import Testing
             age: 200 → 212.5
             found: (none) → 1970-01-01 00:00:00
         """)
-    try expect(
+    try expectFixed(
       ["show", "HEAD~2"],
       prints: #"""
         entry 1
@@ -112,7 +105,7 @@ import Testing
   }
 
   @Test func showPrintsAnEntityAtAnyRevision() throws {
-    try expect(
+    try expectFixed(
       ["show", "item:1"],
       prints: """
         item:1 at revision 3, 2026-08-03 00:00:00 UTC
@@ -123,7 +116,7 @@ import Testing
           image:1       cup.png, image/png, 5 bytes
           last changed  revision 3
         """)
-    try expect(
+    try expectFixed(
       ["show", "item:1@2026-08-01T23:00:00Z"],
       prints: """
         item:1 at revision 1, 2026-08-01 10:00:00 UTC
@@ -133,13 +126,13 @@ import Testing
           name          "blue cup"
           last changed  revision 1
         """)
-    try expect(
+    try expectFixed(
       ["show", "item:1", "--json"],
       prints: """
         {"id":1,"kind":"find","category":1,"attributes":{"age":212.5,"name":"blue cup"},"images":[1],\
         "created":1,"modified":3}
         """)
-    try expect(
+    try expectFixed(
       ["show", "image:1@HEAD~1"],
       prints: """
         image:1 at revision 2, 2026-08-02 11:30:00 UTC
@@ -153,7 +146,7 @@ import Testing
   }
 
   @Test func historyPrintsEveryChangeOfAnEntity() throws {
-    try expect(
+    try expectFixed(
       ["history", "item:1"],
       prints: """
         revision 3  2026-08-03 00:00:00  ana  no place after all
@@ -170,7 +163,7 @@ import Testing
             age: 200
             name: "blue cup"
         """)
-    try expect(
+    try expectFixed(
       ["history", "item:1", "--stat"],
       prints: """
         REVISION  DATE (UTC)           AUTHOR  CHANGE             NOTE
@@ -178,7 +171,7 @@ import Testing
                2  2026-08-02 11:30:00  ben     update age, found  a photo
                1  2026-08-01 10:00:00  ana     add                first find
         """)
-    try expect(
+    try expectFixed(
       ["history", "item:2", "--json"],
       prints: #"""
         {"revision":3,"date":"2026-08-03T00:00:00.000000Z","author":"ana","note":"no place after all",\#
@@ -192,7 +185,7 @@ import Testing
   }
 
   @Test func replayPrintsAState() throws {
-    try expect(
+    try expectFixed(
       ["replay", "--at", "1", "--from-start"],
       prints: #"""
         revision 1, 2026-08-01 10:00:00 UTC, digest <digest>
@@ -208,14 +201,14 @@ import Testing
         item:1  find   Cups            1  age=200 name="blue cup"
         item:2  place                  1  name="the \u001b[31mred\nfie…
         """#)
-    try expect(
+    try expectFixed(
       ["replay", "--at", "0"],
       prints: "revision 0, digest <digest>\n"
         + "0 items, 0 categories, 0 images")
   }
 
   @Test func replayPrintsAStateAsJSON() throws {
-    try expect(
+    try expectFixed(
       ["replay", "--at", "2", "--json"],
       prints: #"""
         {"revision":2,"date":"2026-08-02T11:30:00.250000Z","digest":"<digest>","categories":[{"id":1,\#
@@ -229,7 +222,7 @@ import Testing
   }
 
   @Test func statPrintsCountsDatesAndSizes() throws {
-    try expect(
+    try expectFixed(
       ["stat"],
       prints: """
         journal       <id>
@@ -247,7 +240,7 @@ import Testing
         replayed      7 events at opening
         in 2026       3 entries, about <n> bytes of the log
         """)
-    try expect(
+    try expectFixed(
       ["stat", "--json"],
       prints: """
         {"id":"<id>","revision":3,"firstDate":"2026-08-01T10:00:00.000000Z",\
@@ -259,13 +252,13 @@ import Testing
   }
 
   @Test func verifyPrintsWhatWasReadAndTheDigest() throws {
-    try expect(
+    try expectFixed(
       ["verify"],
       prints: """
         3 entries, 7 events, 1 blob, 0 layers and 0 snapshots read: all is well
         digest <digest>
         """)
-    try expect(
+    try expectFixed(
       ["verify", "--json"],
       prints: """
         {"sound":true,"entries":3,"events":7,"blobs":1,"layers":0,"snapshots":0,"checkpoints":0,"erasedEvents":0,\

@@ -18,18 +18,17 @@ import Testing
       let arguments = [words[0], url.path] + words.dropFirst()
       let copy = url.deletingLastPathComponent().appending(path: "Quiet.journal")
       try FileManager.default.copyItem(at: url, to: copy)
-      let verbose = try run(journalPath, arguments + ["--verbose"])
-      let error = String(decoding: verbose.error, as: UTF8.self)
-      #expect(verbose.code == 0 && error.hasPrefix(tornTail), "\(error)")
-      #expect(error.contains("journal: info: the journal was opened at revision 13; "), "\(error)")
-      let quiet = try run(journalPath, [words[0], copy.path] + words.dropFirst())
-      #expect(!String(decoding: quiet.error, as: UTF8.self).contains("torn tail"))
+      let verbose = try journal(arguments + ["--verbose"])
+      #expect(verbose.code == 0 && verbose.error.hasPrefix(tornTail), "\(verbose.error)")
+      #expect(
+        verbose.error.contains("journal: info: the journal was opened at revision 13; "), "\(verbose.error)")
+      let quiet = try journal([words[0], copy.path] + words.dropFirst())
+      #expect(!quiet.error.contains("torn tail"))
     }
   }
 
   @Test func verbsThatMakeJournalsReportThem() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, folder in
       let file = folder.path("Finds.jbak")
       let backup = try journal("backup", path, file, "--file", "--verbose")
       #expect(backup.error == "journal: info: the journal was opened at revision 3; 7 events were replayed\n")
@@ -49,7 +48,7 @@ import Testing
         ["restore-backup", file, folder.path("Quiet.journal")],
         ["salvage", path, "--to", folder.path("Quiet2")],
       ] {
-        let quiet = try run(journalPath, words)
+        let quiet = try journal(words)
         #expect(quiet.code == 0 && quiet.error.isEmpty)
       }
     }

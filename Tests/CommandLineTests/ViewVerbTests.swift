@@ -80,16 +80,14 @@ import Testing
       }
       #expect(outcome.error.contains("serving until it is interrupted"))
       // Two processes can't write.
-      let second = try journal("view", path, "--edit", "--no-browser")
-      #expect(second.code == 3)
+      let second = try check("view", path, "--edit", "--no-browser", code: 3)
       #expect(second.error.contains("another process has the journal open for writing"))
       try app.close()
     }
   }
 
   @Test func viewShowedItsTokenToAllUsersAndNowOpensAPrivateFile() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, folder in
       let (opened, program, temporary) = (folder.path("opened"), folder.path("xdg-open"), folder.path("tmp"))
       func write(_ script: String) throws {
         try "#!/bin/sh\necho \"$@\" > '\(opened).part'; mv '\(opened).part' '\(opened)'\n\(script)\n".write(
@@ -150,8 +148,7 @@ import Testing
   @Test(.enabled(if: TerminalTests.has("script"))) func aBrowserForTerminalsDoesNotGetTheTerminalOfView()
     throws
   {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, folder in
       let (opened, program) = (folder.path("opened"), folder.path("xdg-open"))
       try """
       #!/bin/sh
@@ -213,8 +210,7 @@ import Testing
 
   /// A server that `nohup` had started ended with its terminal.
   @Test func serveIgnoresTheSignalsThatItWasStartedToIgnore() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, folder in
       let script = """
         trap '' HUP
         "$0" serve "$1" >"$2" & server=$!
@@ -229,8 +225,7 @@ import Testing
 
   /// It printed nothing, reported no problem, and told its clients to open the journal again.
   @Test func serveSaysWhyItTakesNoMoreCommits() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, folder in
       let tokens = folder.path("tokens")
       try "a-token-of-the-file\n".write(toFile: tokens, atomically: true, encoding: .utf8)
       let title = String(repeating: "x", count: 200_000)
@@ -265,8 +260,7 @@ import Testing
   }
 
   @Test func serveAcceptsTheTokensInAFile() throws {
-    try withTemporaryFolder { folder in
-      let path = try makeFixedJournal(folder)
+    try withFixedJournal { path, folder in
       let tokens = folder.path("tokens")
       try "first-token-of-the-file\n\n second-token-of-the-file\n".write(
         toFile: tokens, atomically: true, encoding: .utf8)
@@ -286,8 +280,7 @@ import Testing
       #expect(try journal("log", path, "-n", "1").output.contains("zoe"))
       let short = folder.path("short")
       try "short\n".write(toFile: short, atomically: true, encoding: .utf8)
-      let refused = try journal("serve", path, "--token-file", short)
-      #expect(refused.code == 2)
+      let refused = try check("serve", path, "--token-file", short, code: 2)
       #expect(refused.error.contains("at least 16 characters"))
       #expect(try journal("serve", path, "--port", "70000").code == 2)
       let nameless = try journal("serve", path, "--host", "")

@@ -1,5 +1,8 @@
+import Foundation
+
 /// A verb's arguments, by their names in its syntax.
 struct Arguments {
+  private let verb: String
   private var operands: [String: [String]] = [:]
   private var options: [String: [String]] = [:]
 
@@ -10,6 +13,7 @@ struct Arguments {
   /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` if an argument is unknown, missing or superfluous, or lacks its
   ///   value.
   init(_ words: [String], of verb: String, syntax: Syntax) throws(Failure) {
+    self.verb = verb
     var values: [String] = []
     var rest = words[...]
     while let word = rest.popFirst() {
@@ -24,42 +28,44 @@ struct Arguments {
       let (name, attached) = Self.split(word, syntax: syntax)
       guard let option = syntax.allOptions.first(where: { $0.name == name }) else {
         let known = syntax.allOptions.map(\.name)
-        throw Self.failure(verb, "unknown option \(name)\(Suggestion.text(for: name, among: known))")
+        throw misuse("unknown option \(name)\(Suggestion.text(for: name, among: known))")
       }
       guard options[name] == nil || option.isRepeated else {
-        throw Self.failure(verb, "\(name) is given twice")
+        throw misuse("\(name) is given twice")
       }
       if let placeholder = option.value {
         guard let value = attached ?? rest.popFirst() else {
-          throw Self.failure(verb, "\(name) needs a value: \(name) \(placeholder)")
+          throw misuse("\(name) needs a value: \(name) \(placeholder)")
         }
         if value.isEmpty, let advice = option.insteadOfEmpty {
-          throw Self.failure(verb, "\(name) is empty: \(advice)")
+          throw misuse("\(name) is empty: \(advice)")
         }
         options[name, default: []].append(value)
       } else {
-        guard attached == nil else { throw Self.failure(verb, "\(name) takes no value") }
+        guard attached == nil else { throw misuse("\(name) takes no value") }
         options[name] = [""]
       }
     }
-    if options["--help"] == nil { try assign(values, of: verb, syntax: syntax) }
+    if options["--help"] == nil { try assign(values, syntax) }
   }
 
-  private mutating func assign(_ values: [String], of verb: String, syntax: Syntax) throws(Failure) {
+  private mutating func assign(_ values: [String], _ syntax: Syntax) throws(Failure) {
     for (index, operand) in syntax.operands.enumerated() {
       if index < values.count {
         let given = operand.isRepeated ? Array(values[index...]) : [values[index]]
-        // The empty path would be that of the current folder.
-        guard !operand.isPath || !given.contains("") else {
-          throw Self.failure(verb, "\(operand.name) is empty; a variable of the shell may not be set")
+        if given.contains(""), let advice = operand.insteadOfEmpty {
+          throw misuse("\(operand.name) is empty; \(advice)")
         }
         operands[operand.name] = given
       } else if !operand.isOptional {
-        throw Self.failure(verb, "\(operand.name) is missing (\(operand.help))")
+        throw misuse("\(operand.name) is missing (\(operand.help))")
       }
     }
     if values.count > syntax.operands.count, syntax.operands.last?.isRepeated != true {
-      throw Self.failure(verb, "there is one argument too many: \(values[syntax.operands.count].printable)")
+      throw misuse("there is one argument too many: \(values[syntax.operands.count].printable)")
+    }
+    for option in syntax.options where !option.isOptional && value(option.name)?.isEmpty ?? true {
+      throw misuse("\(option.usage) is missing (\(option.help))")
     }
   }
 
@@ -74,9 +80,11 @@ struct Arguments {
     return takesValue && word.count > 2 ? (name, String(word.dropFirst(2))) : (word, nil)
   }
 
-  private static func failure(_ verb: String, _ message: String) -> Failure {
-    Failure(.wrongUse, "\(message); see journal help \(verb)")
-  }
+  /// A failure because of wrong use, which names the help of the verb.
+  func misuse(_ message: String) -> Failure { Failure(.wrongUse, "\(message); see journal help \(verb)") }
+
+  /// The path that a required operand names.
+  func url(_ name: String) -> URL { URL(fileURLWithPath: operand(name)) }
 
   /// The value of a required operand.
   func operand(_ name: String) -> String { operands[name]?.first ?? "" }

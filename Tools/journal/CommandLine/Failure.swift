@@ -13,7 +13,7 @@ enum ExitCode: Int32 {
 }
 
 /// Why a verb failed: one sentence for people, and the code for the shell.
-struct Failure: Error, CustomStringConvertible {
+struct Failure: Error, Equatable, CustomStringConvertible {
   let code: ExitCode
   let description: String
 
@@ -27,14 +27,21 @@ extension Failure {
   /// The failure that says why an entity does not exist at a revision.
   init(absent entity: EntityKey, at revision: Revision, _ journal: CatalogJournal) throws {
     let name = Catalog.name(of: entity)
-    guard let last = try journal.history(of: entity, asOf: .revision(revision), limit: 1).first else {
-      let ever = journal.state.revision(of: entity)
-      self.init(
-        .no,
-        ever == 0
-          ? "\(name) never existed in this journal"
-          : "\(name) does not exist at revision \(revision): it was added later")
+    guard journal.state.revision(of: entity) > 0 else {
+      self.init(.no, "\(name) never existed in this journal")
       return
+    }
+    self.init(
+      .no,
+      "\(name) does not exist at revision \(revision): \(try Self.absence(of: entity, at: revision, journal))"
+    )
+  }
+
+  private static func absence(
+    of entity: EntityKey, at revision: Revision, _ journal: CatalogJournal
+  ) throws -> String {
+    guard let last = try journal.history(of: entity, asOf: .revision(revision), limit: 1).first else {
+      return "it was added later"
     }
     let isDeleted = last.event.operation == .delete
     // Before a deletion that was not pruned, the entity had a record.
@@ -43,23 +50,12 @@ extension Failure {
         "; entry \(entry.revision) erased it" + (entry.author.isEmpty ? "" : ", by \(entry.author)")
           + (entry.note.isEmpty ? "" : ": \(entry.note)")
       }
-      self.init(
-        .no,
-        "\(name) does not exist at revision \(revision): its content was erased; "
-          + (isDeleted ? "it was deleted by" : "its newest event is in")
-          + " revision \(last.revision)\(erasure ?? "")")
-      return
+      return "its content was erased; \(isDeleted ? "it was deleted by" : "its newest event is in") "
+        + "revision \(last.revision)\(erasure ?? "")"
     }
-    if last.isPruned {
-      self.init(
-        .no,
-        "\(name) does not exist at revision \(revision): it was deleted before revision \(last.revision), and history "
-          + "before that was pruned")
-      return
-    }
-    self.init(
-      .no,
-      "\(name) does not exist at revision \(revision): it was deleted by revision \(last.revision); "
-        + "\(name)@\(last.revision - 1) is what it was before")
+    return last.isPruned
+      ? "it was deleted before revision \(last.revision), and history before that was pruned"
+      : "it was deleted by revision \(last.revision); \(Catalog.name(of: entity))@\(last.revision - 1) is what it was "
+        + "before"
   }
 }

@@ -38,8 +38,7 @@ extension Arguments {
 
   /// Opens the entries of the journal on the command line without building a state.
   func openHistory() throws -> EntryHistory<Catalog> {
-    try EntryHistory(
-      at: URL(fileURLWithPath: operand("JOURNAL")), options: journalOptions(layers: .manual))
+    try EntryHistory(at: URL(fileURLWithPath: operand("JOURNAL")), options: journalOptions())
   }
 
   /// The options of a verb's journal. With `--verbose`, all notices are printed at once. Otherwise only these are: a
@@ -50,17 +49,15 @@ extension Arguments {
   ///   clients can't see, and when the server of a shared journal gets out of reach and is back.
   /// - Throws: ``Failure`` if `--shared-images` names a folder in a journal.
   func journalOptions(
-    layers: LayerPolicy, isServing: Bool = false
+    layers: LayerPolicy = .manual, isServing: Bool = false
   ) throws(Failure) -> JournalOptions {
     let isVerbose = has("--verbose")
-    let hasWarned = Lock(false)
-    let hasListed = Lock(false)
+    let said = Lock<Set<String>>([])
     let options = JournalOptions(layers: layers) { notice in
       let concernsServer = notice.sharedLog.map { isServing || $0 == .waits } ?? false
       let isShown = isVerbose || isServing && notice.level == .error || concernsServer
-      guard isShown || notice.isFirstOfClockAhead(hasWarned) || notice.isFirstOfForeignFiles(hasListed) else {
-        return
-      }
+      let isFirst = notice.saidOnce.map { kind in said.withLock { $0.insert(kind).inserted } } ?? false
+      guard isShown || isFirst else { return }
       StandardError.write("journal: \(notice.description.printable)\n")
     }
     return options.sharingThroughPostgres(
@@ -102,22 +99,10 @@ extension Arguments {
 }
 
 extension JournalNotice {
-  /// Whether this is the first warning that the clock is far ahead.
-  fileprivate func isFirstOfClockAhead(_ hasWarned: borrowing Lock<Bool>) -> Bool {
-    guard case .ahead? = clockWarning else { return false }
-    return hasWarned.withLock { hasWarned in
-      defer { hasWarned = true }
-      return !hasWarned
-    }
-  }
-
-  /// Whether this is the first warning of files of other programs.
-  fileprivate func isFirstOfForeignFiles(_ hasListed: borrowing Lock<Bool>) -> Bool {
-    guard level == .warning, cause?.code == .notAJournal else { return false }
-    return hasListed.withLock { hasListed in
-      defer { hasListed = true }
-      return !hasListed
-    }
+  /// The kind of a notice of which a verb prints the first one: that the clock is far ahead, or files of other programs.
+  fileprivate var saidOnce: String? {
+    if case .ahead? = clockWarning { return "clock" }
+    return level == .warning && cause?.code == .notAJournal ? "files" : nil
   }
 }
 

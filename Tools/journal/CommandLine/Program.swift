@@ -62,9 +62,10 @@ enum Program {
     }
     if first == "--help" || first == "-h" { return try Help.printOverview(terminal) }
     let verb = try Verbs.named(first)
-    let arguments = try Arguments(Array(words.dropFirst()), of: first, syntax: verb.syntax)
+    let arguments = try Arguments(Array(words.dropFirst()), of: first, syntax: verb.manual.syntax)
     if arguments.has("--help") { return try Help.printHelp(of: verb, terminal) }
     terminal.isLocal = arguments.has("--local")
+    terminal.isJSON = arguments.has("--json")
     if terminal.isLocal { try LocalZone.check() }
     // Any other verb does its work and exits with its code even if nothing reads its results.
     terminal.output.isEssential = verb.endsWithReader
@@ -88,19 +89,9 @@ extension Failure {
     case let error as JournalError where [.notFound, .pruned].contains(error.code) && error.path == nil:
       self.init(.no, "\(error)")
     case let error as JournalError: self.init(.unreadable, "\(error)")
-    case let error as LegacyError: self.init(error)
+    case let error as LegacyError where error.code == .unreadable: self.init(.no, "\(error)")
+    case let error as LegacyError where error.code != .io: self.init(.wrongUse, "\(error)")
     default: self.init(.unreadable, "\(error)")
-    }
-  }
-}
-
-extension Failure {
-  /// An error about files of another app.
-  private init(_ error: LegacyError) {
-    switch error.code {
-    case .unreadable: self.init(.no, "\(error)")
-    case .io: self.init(.unreadable, "\(error)")
-    default: self.init(.wrongUse, "\(error)")
     }
   }
 }

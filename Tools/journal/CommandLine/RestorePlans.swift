@@ -2,30 +2,8 @@ import CatalogModel
 import Foundation
 
 extension Arguments {
-  /// Commits a plan, unless it is a dry run or has conflicts, and reports the result.
-  /// - Parameter isWhole: whether the plan covers all that was asked for.
-  func carryOut(
-    _ plan: RestorePlan, in journal: CatalogJournal, by author: String, isWhole: Bool = true,
-    _ terminal: Terminal
-  ) throws -> ExitCode {
-    let isDryRun = has("--dry-run")
-    let report = RestoreReport(
-      plan: plan, journal: journal, isDryRun: isDryRun, isFull: has("--full"), isWhole: isWhole,
-      terminal: terminal)
-    var revision: Revision?
-    if !isDryRun, plan.conflicts.isEmpty, !plan.isEmpty {
-      let note = value("--note")
-      let entry = try journal.commit(plan, by: author, note: note).revision
-      terminal.output.noteDone(entry: entry)
-      revision = entry
-    }
-    try report.print(revision, asJSON: has("--json"))
-    if plan.conflicts.isEmpty { return .done }
-    throw Failure(
-      .no,
-      "\(plan.action.refusal): later edits changed the same fields; --theirs keeps them and reverts the rest, --force "
-        + "overrides them")
-  }
+  /// The author of the new entry.
+  var author: String { value("--by") ?? NSUserName() }
 
   /// How to treat later edits of the same fields.
   func laterEdits() throws(Failure) -> LaterEdits {
@@ -37,24 +15,120 @@ extension Arguments {
     }
   }
 
-  /// The author of the new entry.
-  var author: String { value("--by") ?? NSUserName() }
+  /// Commits a plan, unless it is a dry run or has conflicts, and reports the result.
+  /// - Parameter isWhole: whether the plan covers all that was asked for.
+  func carryOut(
+    _ plan: RestorePlan, in journal: CatalogJournal, isWhole: Bool = true, _ terminal: Terminal
+  ) throws -> ExitCode {
+    let isDryRun = has("--dry-run")
+    var revision: Revision?
+    if !isDryRun, plan.conflicts.isEmpty, !plan.isEmpty {
+      let entry = try journal.commit(plan, by: author, note: value("--note")).revision
+      terminal.output.noteDone(entry: entry)
+      revision = entry
+    }
+    try terminal.answer { json in
+      plan.writeMembers(to: &json, revision: revision, isDryRun: isDryRun)
+    } text: {
+      try RestoreReport(
+        plan: plan, journal: journal, isDryRun: isDryRun, isFull: has("--full"), isWhole: isWhole,
+        terminal: terminal
+      ).print(revision)
+    }
+    if plan.conflicts.isEmpty { return .done }
+    throw Failure(
+      .no,
+      "\(plan.action.words.refusal): later edits changed the same fields; --theirs keeps them and reverts the rest, "
+        + "--force overrides them")
+  }
 }
 
 extension RestorePlan.Action {
-  fileprivate var refusal: String {
+  /// Its name while it is done, and what to say if it is not.
+  fileprivate var words: (progress: String, refusal: String) {
     switch self {
-    case .restore: "nothing was restored"
-    case .revert(let revision): "entry \(revision) was not reverted"
-    case .undo(let revision): "entry \(revision) was not undone"
-    case .redo(let revision): "entry \(revision) was not redone"
+    case .restore(let revision): ("restoring revision \(revision)", "nothing was restored")
+    case .revert(let revision): ("reverting entry \(revision)", "entry \(revision) was not reverted")
+    case .undo(let revision): ("undoing entry \(revision)", "entry \(revision) was not undone")
+    case .redo(let revision): ("redoing entry \(revision)", "entry \(revision) was not redone")
     }
   }
 }
 
-extension Syntax {
-  static let dryRun = Option(name: "--dry-run", help: "show what would change, and write nothing")
-  static let theirs = Option(
-    name: "--theirs", help: "keep later edits of the same fields, and revert the rest")
-  static let force = Option(name: "--force", help: "also revert later edits of the same fields")
+/// Tells people what a restore, a revert or an undo would do or has done.
+private struct RestoreReport {
+  let plan: RestorePlan
+  let journal: CatalogJournal
+  let isDryRun: Bool
+  let isFull: Bool
+  let isWhole: Bool
+  let terminal: Terminal
+
+  /// - Parameter revision: of the new entry; nil if there is none.
+  func print(_ revision: Revision?) throws {
+    if !plan.isEmpty {
+      let count = plan.changes.count.counted("entity", "entities")
+      let head =
+        if let revision {
+          "entry \(revision) \(plan.note.printable): \(count) changed"
+        } else if plan.conflicts.isEmpty {
+          "dry run: \(plan.note.printable): \(count) would change; nothing was written"
+        } else {
+          "\(plan.action.words.progress) would change \(count), but later edits conflict; nothing was written"
+        }
+      try terminal.line(terminal.styled(.bold, head) + "\n")
+      let text = ChangeText(terminal: terminal, isFull: isFull)
+      let references = references
+      try print(plan.changes, upTo: 50) { for change in $0 { try text.print(change, references) } }
+    } else if plan.conflicts.isEmpty {
+      try terminal.line("nothing to do: everything\(isWhole ? "" : " else") is as requested already")
+    }
+    try printTable(plan.undoes, isDryRun ? "Later edits that it would undo:" : "Later edits that it undid:")
+    try printTable(plan.conflicts, "Conflicting later edits:")
+  }
+
+  /// Prints a number of elements, or all if the report is full.
+  private func print<Element>(
+    _ elements: [Element], upTo limit: Int, _ body: (ArraySlice<Element>) throws -> Void
+  ) throws {
+    let shown = elements.prefix(isFull ? .max : limit)
+    try body(shown)
+    let hidden = elements.count - shown.count
+    if hidden > 0 { try terminal.line("… and \(hidden.grouped) more; --full prints all") }
+  }
+
+  /// What values refer to may be restored by the same plan.
+  private var references: ReferenceTexts {
+    let labels = Labels(journal)
+    let records = Dictionary(
+      uniqueKeysWithValues: plan.changes.compactMap { change in change.new.map { (change.entity, $0) } })
+    return ReferenceTexts(
+      old: { try labels.reference(to: $0, at: plan.basis) },
+      new: { entity in
+        guard let record = records[entity] else { return try labels.reference(to: entity, at: plan.basis) }
+        return Catalog.name(of: entity, labeled: Catalog.label(of: record, of: entity.kind))
+      })
+  }
+
+  private func printTable(_ edits: [LaterEdit], _ title: String) throws {
+    guard !edits.isEmpty else { return }
+    let labels = Labels(journal)
+    try terminal.line("\n\(title)")
+    try print(edits, upTo: 20) { edits in
+      let rows = try edits.map { edit in
+        let fields = edit.fields.map { $0.name(of: edit.entity.kind).printable }
+        return [
+          "\(edit.revision)", terminal.text(of: edit.date), edit.authorCell(),
+          try labels.name(of: edit.entity),
+          edit.operation == .update ? fields.joined(separator: ", ").shortened(to: 30) : edit.operation.name,
+          terminal.note(of: edit),
+        ]
+      }
+      try TextTable.print(
+        [
+          .revision, .date(terminal), .flexible("AUTHOR"), .flexible("ENTITY"), .flexible("CHANGE"),
+          .text("NOTE"),
+        ], rows, terminal)
+    }
+  }
 }

@@ -8,7 +8,6 @@ final class GitBlobs {
   private static let pipeSize = 4096
   private let repository: GitRepository
   private let process: ChildProcess
-  private let reader: PipeReader
   /// The requests; the first `sent` of them were sent.
   private var questions: [String] = []
   private var answered = 0
@@ -17,7 +16,6 @@ final class GitBlobs {
   init(_ repository: GitRepository) throws {
     self.repository = repository
     process = try repository.start(["cat-file", "--batch"])
-    reader = PipeReader(process)
   }
 
   /// Requests the content of that hash. All contents must be read in the order of their requests.
@@ -28,16 +26,11 @@ final class GitBlobs {
 
   private func send() throws {
     guard sent < questions.count else { return }
-    let size = questions[sent].utf8.count + 1
-    var room = Self.pipeSize / size - (sent - answered)
-    var bytes: [UInt8] = []
-    while room > 0, sent < questions.count {
-      bytes += questions[sent].utf8
-      bytes.append(UInt8(ascii: "\n"))
-      sent += 1
-      room -= 1
-    }
-    if !bytes.isEmpty { try process.write(bytes) }
+    let room = Self.pipeSize / (questions[sent].utf8.count + 1) - (sent - answered)
+    let next = questions[sent...].prefix(max(0, room))
+    if next.isEmpty { return }
+    sent += next.count
+    try process.write(Array(next.map { $0 + "\n" }.joined().utf8))
   }
 
   /// Reads the next requested content.
@@ -47,13 +40,15 @@ final class GitBlobs {
   func read(_ start: (Int) throws -> Void = { _ in }, _ body: (ArraySlice<UInt8>) throws -> Void) throws {
     let hash = questions[answered]
     // "9e21128d… blob 123", the bytes, and a line break.
-    guard let header = try reader.read(upTo: UInt8(ascii: "\n")) else { throw broken(hash) }
+    guard let header = try process.read(upTo: UInt8(ascii: "\n")) else { throw broken(hash) }
     let words = header.split(separator: UInt8(ascii: " "))
     guard words.count == 3, let count = Int(String(decoding: words[2], as: UTF8.self)) else {
       throw broken(hash)
     }
     try start(count)
-    guard try reader.read(count: count, body), try reader.read(count: 1, { _ in }) else { throw broken(hash) }
+    guard try process.read(count: count, body), try process.read(count: 1, { _ in }) else {
+      throw broken(hash)
+    }
     answered += 1
     if answered >= 1024 {
       questions.removeFirst(answered)
@@ -86,14 +81,12 @@ final class PastContents {
     self.contents = contents
     try contents.ask(for: hash)
     var bytes: [UInt8] = []
-    var isLong = false
     var digest = SHA256Hash()
-    try contents.read {
-      isLong = $0 > FileContent.textByteLimit
-    } _: { piece in
+    try contents.read { piece in
       digest.update(Array(piece))
-      if !isLong { bytes += piece }
+      // One byte more than a text may have shows that it is none.
+      bytes += piece.prefix(FileContent.textByteLimit + 1 - bytes.count)
     }
-    return (isLong ? nil : String(validating: bytes, as: UTF8.self), digest.finish())
+    return (FileContent.text(of: bytes), digest.finish())
   }
 }

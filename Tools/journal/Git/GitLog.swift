@@ -2,7 +2,6 @@
 final class GitLog {
   private let repository: GitRepository
   private let process: ChildProcess
-  private let reader: PipeReader
   /// The hash of the next commit, if its start was read as the end of the previous one.
   private var nextHash: String?
   private var isAtEnd = false
@@ -20,7 +19,6 @@ final class GitLog {
         "--format=format:%x01%H%x00%at%x00%ct%x00%an%x00%ae%x00%B%x00",
         tip,
       ] + (start.map { ["^" + $0] } ?? []) + ["--"])
-    reader = PipeReader(process)
   }
 
   /// The next commit; nil after the last.
@@ -32,7 +30,7 @@ final class GitLog {
     var message = try field()
     while message.utf8.last == UInt8(ascii: "\n") { message.unicodeScalars.removeLast() }
     var changes: [GitChange] = []
-    while let token = try reader.read(upTo: 0) {
+    while let token = try process.read(upTo: 0) {
       // A newline separates a message from its changes, and nothing separates two commits.
       let text = token.first == UInt8(ascii: "\n") ? token.dropFirst() : token
       if text.first == 1 {
@@ -53,7 +51,7 @@ final class GitLog {
       return hash
     }
     if isAtEnd { return nil }
-    while let token = try reader.read(upTo: 0) {
+    while let token = try process.read(upTo: 0) {
       if token.first == 1 { return String(decoding: token.dropFirst(), as: UTF8.self) }
     }
     isAtEnd = true
@@ -64,7 +62,7 @@ final class GitLog {
   /// `:100644 100755 <old hash> <new hash> M`, and the path as the next text.
   private func change(_ line: ArraySlice<UInt8>) throws -> GitChange {
     let words = line.split(separator: UInt8(ascii: " "))
-    guard words.count == 5, let path = try reader.read(upTo: 0) else { throw broken }
+    guard words.count == 5, let path = try process.read(upTo: 0) else { throw broken }
     return GitChange(
       path: GitPath.text(path),
       old: words[4].first == UInt8(ascii: "A") ? nil : GitFile(mode: words[0].dropFirst(), hash: words[2]),
@@ -72,7 +70,7 @@ final class GitLog {
   }
 
   private func field() throws -> String {
-    guard let token = try reader.read(upTo: 0) else { throw broken }
+    guard let token = try process.read(upTo: 0) else { throw broken }
     return String(decoding: token, as: UTF8.self)
   }
 

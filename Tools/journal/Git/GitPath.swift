@@ -17,23 +17,17 @@ enum GitPath {
   private static func escaped(_ bytes: [UInt8]) -> String {
     var text = ""
     var rest = bytes[...]
-    var decoder = UTF8()
-    var iterator = rest.makeIterator()
-    while true {
-      // After an error the position of a decoder is unknown, so each step uses a new one.
-      decoder = UTF8()
-      iterator = rest.makeIterator()
-      switch decoder.decode(&iterator) {
-      case .emptyInput: return text
-      case .error:
+    while let byte = rest.first {
+      // The shortest valid beginning is one scalar.
+      let count = (1...4).first { String(validating: rest.prefix($0), as: UTF8.self) != nil }
+      if let count, byte != backslash || !looksEscaped(rest) {
+        text += String(decoding: rest.prefix(count), as: UTF8.self)
+        rest.removeFirst(count)
+      } else {
         text += escape(rest.removeFirst())
-      case .scalarValue("\\") where looksEscaped(rest):
-        text += escape(rest.removeFirst())
-      case .scalarValue(let scalar):
-        text.unicodeScalars.append(scalar)
-        rest.removeFirst(UTF8.width(scalar))
       }
     }
+    return text
   }
 
   private static func escape(_ byte: UInt8) -> String {

@@ -43,11 +43,21 @@ struct GitRepository {
   /// Runs git to its end, for short answers.
   private func run(_ arguments: [String]) throws -> (text: String, code: Int32, complaint: String) {
     let process = try start(arguments)
-    var bytes: [UInt8] = []
-    while try process.read(atMost: 4096, appendingTo: &bytes) > 0 {}
+    let text = String(decoding: try process.readToEnd(), as: UTF8.self)
     let code = process.finish()
-    let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .newlines)
-    return (text, code, process.errorText)
+    return (text.trimmingCharacters(in: .newlines), code, process.errorText)
+  }
+
+  /// Runs git, and reads its output line by line until `body` returns false.
+  private func forEachLine(
+    of arguments: [String], endingWith end: UInt8 = UInt8(ascii: "\n"),
+    _ body: (ArraySlice<UInt8>) throws -> Bool
+  ) throws {
+    let process = try start(arguments)
+    while let line = try process.read(upTo: end) {
+      if try !body(line) { return }
+    }
+    try checkEnd(process)
   }
 
   /// - Throws: ``Failure`` if the repository lacks commits: no later import could add them before the others.
@@ -72,15 +82,23 @@ struct GitRepository {
 
   /// The commits on the first-parent line of a tip that change a file, newest first.
   func commits(changing file: String, upTo tip: String, limit: Int? = nil) throws -> [String] {
-    let process = try start(
-      ["rev-list", "--first-parent"] + (limit.map { ["-n", "\($0)"] } ?? []) + [tip, "--", Self.only(file)])
-    let reader = PipeReader(process)
     var commits: [String] = []
-    while let line = try reader.read(upTo: UInt8(ascii: "\n")) {
+    let limit = limit.map { ["-n", "\($0)"] } ?? []
+    try forEachLine(of: ["rev-list", "--first-parent"] + limit + [tip, "--", Self.only(file)]) { line in
       commits.append(String(decoding: line, as: UTF8.self))
+      return true
     }
-    try checkEnd(process)
     return commits
+  }
+
+  /// The version of a file that was deleted before a commit added it again; nil if there was none.
+  func lastVersion(of path: String, before commit: String) throws -> GitFile? {
+    guard let deletion = try commits(changing: path, upTo: commit, limit: 2).dropFirst().first else {
+      return nil
+    }
+    var version: GitFile?
+    try files(at: deletion + "^", only: path) { version = $1 }
+    return version
   }
 
   /// The pattern that only a file with this path matches.
@@ -103,22 +121,19 @@ struct GitRepository {
   /// The committers' dates on the first-parent line of a tip, newest first, down to a given commit or to the end; nil if
   /// that commit is not on the line.
   func committerDates(to tip: String, after start: String?) throws -> [GitDate]? {
-    let process = try self.start(["rev-list", "--first-parent", "--format=:%ct", tip])
-    let reader = PipeReader(process)
     var dates: [GitDate] = []
     var hash = ""
-    while let line = try reader.read(upTo: UInt8(ascii: "\n")) {
+    try forEachLine(of: ["rev-list", "--first-parent", "--format=:%ct", tip]) { line in
       // "commit 9e21128d…", then ":1600000000"
       let text = String(decoding: line, as: UTF8.self)
       if text.hasPrefix(":") {
         dates.append(try date(String(text.dropFirst()), "committer", of: hash))
       } else {
         hash = String(text.dropFirst("commit ".count))
-        if hash == start { return dates }
       }
+      return hash != start
     }
-    try checkEnd(process)
-    return start == nil ? dates : nil
+    return start == nil || hash == start ? dates : nil
   }
 
   /// How many objects and parents git would replace, in a sentence without a period; nil if there are none.
@@ -136,17 +151,16 @@ struct GitRepository {
   func files(
     at commit: String, only file: String? = nil, _ body: (_ path: String, _ file: GitFile) -> Void
   ) throws {
-    let process = try start(
-      ["ls-tree", "-r", "-z", "--full-tree", commit] + (file.map { ["--", Self.only($0)] } ?? []))
-    let reader = PipeReader(process)
-    while let line = try reader.read(upTo: 0) {
+    let only = file.map { ["--", Self.only($0)] } ?? []
+    try forEachLine(of: ["ls-tree", "-r", "-z", "--full-tree", commit] + only, endingWith: 0) { line in
       // "100644 blob 9e21128d…\tREADME.md"
-      guard let tab = line.firstIndex(of: UInt8(ascii: "\t")) else { continue }
+      guard let tab = line.firstIndex(of: UInt8(ascii: "\t")) else { return true }
       let words = line[..<tab].split(separator: UInt8(ascii: " "))
-      guard words.count == 3 else { continue }
-      body(GitPath.text(line[(tab + 1)...]), GitFile(mode: words[0], hash: words[2]))
+      if words.count == 3 {
+        body(GitPath.text(line[(tab + 1)...]), GitFile(mode: words[0], hash: words[2]))
+      }
+      return true
     }
-    try checkEnd(process)
   }
 
   /// - Throws: ``Failure`` if git ended with an error.

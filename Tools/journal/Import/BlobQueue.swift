@@ -16,30 +16,20 @@ final class BlobQueue {
 
   init(_ store: BlobStore) { self.store = store }
 
-  /// Reads the next content that was requested from git.
-  /// - Parameters:
-  ///   - head: set to the first bytes.
-  ///   - isTaken: called with all bytes of a content in memory; returns true if it needs no blob.
-  /// - Returns: nil if there is no blob.
-  func add(
-    next contents: GitBlobs, head: inout [UInt8], unless isTaken: ([UInt8]) -> Bool = { _ in false }
-  ) throws -> PendingBlob? {
+  /// Reads the next content that was requested from git, and stores it unless it is kept as a text.
+  func read(next contents: GitBlobs, name: String, keepsTexts: Bool) throws -> FileContent {
+    // All bytes, or the first ones of a content that is stored in pieces.
     var bytes: [UInt8] = []
     var writer: BlobWriter?
     try contents.read { count in
       if count > Self.pieceByteLimit { writer = try store.writer() } else { bytes.reserveCapacity(count) }
     } _: { piece in
-      if let writer {
-        if head.isEmpty { head = Array(piece.prefix(64)) }
-        try unsafe piece.withUnsafeBytes { try unsafe writer.write($0) }
-      } else {
-        bytes += piece
-      }
+      if writer == nil || bytes.isEmpty { bytes += piece }
+      if let writer { try unsafe piece.withUnsafeBytes { try unsafe writer.write($0) } }
     }
-    if let writer { return PendingBlob(try writer.finish()) }
-    if isTaken(bytes) { return nil }
-    head = Array(bytes.prefix(64))
-    return add(bytes)
+    if keepsTexts, writer == nil, let text = FileContent.text(of: bytes) { return .text(text) }
+    let mediaType = MediaType.of(name: name, head: bytes.prefix(64))
+    return .image(try writer.map { PendingBlob(try $0.finish()) } ?? add(bytes), mediaType: mediaType)
   }
 
   private func add(_ bytes: [UInt8]) -> PendingBlob {
@@ -76,4 +66,25 @@ final class PendingBlob: Sendable {
     // The result is set before the group is left.
     return try result.withLock { $0! }.get()
   }
+}
+
+/// The content of a file, as an item stores it.
+enum FileContent {
+  /// There is none: the file was deleted, or it is a submodule, whose content is in another repository.
+  case none
+  /// UTF-8, and short enough for an attribute.
+  case text(String)
+  /// Anything else; the bytes are being stored as a blob.
+  case image(PendingBlob, mediaType: String)
+
+  /// A text of more bytes is stored as an image.
+  static let textByteLimit = 65_536
+
+  /// The text that an item stores of these bytes; nil if it stores them as an image.
+  static func text(of bytes: [UInt8]) -> String? {
+    bytes.count > textByteLimit ? nil : String(validating: bytes, as: UTF8.self)
+  }
+
+  /// The text, if it is one.
+  var text: String? { if case .text(let text) = self { text } else { nil } }
 }

@@ -7,6 +7,7 @@ struct FilesImporter: CommitImporter {
   static let source = "files"
   let preparedLimit = 16
 
+  private let repository: GitRepository
   private let contents: GitBlobs
   private let past: PastContents
   private let blobs: BlobQueue
@@ -14,6 +15,7 @@ struct FilesImporter: CommitImporter {
 
   /// Starts from the state of earlier commits.
   init(_ repository: GitRepository, _ journal: CatalogJournal, _ report: ImportReport) throws {
+    self.repository = repository
     contents = try GitBlobs(repository)
     past = PastContents(repository)
     blobs = BlobQueue(journal.blobs)
@@ -32,7 +34,8 @@ struct FilesImporter: CommitImporter {
     guard !commit.changes.isEmpty else { return nil }
     return try commit.changes.map { change in
       guard let file = change.file, file.hasContent else { return (change, .none) }
-      return (change, try FileContent(next: contents, name: GitPath.baseName(of: change.path), blobs))
+      let name = GitPath.baseName(of: change.path)
+      return (change, try blobs.read(next: contents, name: name, keepsTexts: true))
     }
   }
 
@@ -41,42 +44,46 @@ struct FilesImporter: CommitImporter {
     _ report: ImportReport
   ) throws -> Set<EntityKey> {
     items.begin(commit)
-    for (change, content) in changes { try apply(change, content, &draft) }
+    for (change, content) in changes { try apply(change, content, commit, &draft) }
     return try items.end(&draft)
   }
 
   private mutating func apply(
-    _ change: GitChange, _ content: FileContent, _ draft: inout Draft<Catalog>
+    _ change: GitChange, _ content: FileContent, _ commit: GitCommit, _ draft: inout Draft<Catalog>
   ) throws {
     let key = ItemKey(path: change.path)
     let name = EntityName.usable(GitPath.baseName(of: change.path))
+    // The item may have stayed when the source lost the file.
+    let before =
+      try change.old ?? (items.has(key) ? repository.lastVersion(of: change.path, before: commit.hash) : nil)
     // A text that this import has read is not read again.
     let isCurrent = items.isCurrent(key)
-    let isOldRead = !isCurrent && change.old?.hash != change.file?.hash
-    let old = try isOldRead ? change.old.flatMap { try $0.hasContent ? past.read($0.hash) : nil } : nil
+    let isOldRead = !isCurrent && before?.hash != change.file?.hash
+    let old = try isOldRead ? before.flatMap { try $0.hasContent ? past.read($0.hash) : nil } : nil
     func version(_ file: GitFile, _ text: String?) -> SourceItems.Version {
       var attributes = ["path": change.path, "mode": file.mode, "blob": file.hash]
       attributes["text"] = text
       return SourceItems.Version(
         attributes: attributes.mapValues { .string($0) }, category: GitPath.folder(of: change.path))
     }
-    func text(of item: Catalog.Item) -> String? {
+    func oldText(of item: Catalog.Item) -> String? {
       isOldRead ? old?.text : isCurrent ? item["text"]?.string : content.text
     }
     var oldImage: SourceItems.OldImage?
-    if let hash = change.old?.hash, change.old?.hasContent == true, old?.text == nil {
-      oldImage = SourceItems.OldImage(name: name) { [past] in try old?.digest ?? past.read(hash).digest }
+    if let before, before.hasContent, old?.text == nil {
+      oldImage = SourceItems.OldImage(name: name) { [past] in try old?.digest ?? past.read(before.hash).digest
+      }
     }
     guard let file = change.file else {
-      if let file = change.old {
-        _ = try items.delete(key, { version(file, text(of: $0)) }, image: oldImage, in: &draft)
+      if let before {
+        _ = try items.delete(key, { version(before, oldText(of: $0)) }, image: oldImage, in: &draft)
       }
       return
     }
     let isAdded = try items.set(
-      key, wasThere: change.old != nil, from: { item in change.old.map { version($0, text(of: item)) } },
+      key, wasThere: before != nil, from: { item in before.map { version($0, oldText(of: item)) } },
       to: version(file, content.text), in: &draft)
-    guard isAdded || change.old?.hash != file.hash else { return }
+    guard isAdded || before?.hash != file.hash else { return }
     var image: SourceItems.NewImage?
     if case .image(let blob, let mediaType) = content {
       image = SourceItems.NewImage(name: name, mediaType: mediaType, blob: blob)

@@ -3,12 +3,12 @@ import Foundation
 import JSON
 
 /// `journal import JOURNAL git REPO`
-enum GitSource: ImportSource {
-  static let name = "git"
-  static let options = ["--branch", "--after", "--dates", "--records", "--key", "--category", "--images"]
-  static let takesSeveral = false
+enum GitSource {
+  static let source = ImportSource(
+    name: "git",
+    options: ["--branch", "--after", "--dates", "--records", "--key", "--category", "--images"], run: run)
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  @Sendable private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let form = try recordsForm(arguments)
     let path = arguments.operand("PATH")
     let repository = try GitRepository(path)
@@ -23,7 +23,7 @@ enum GitSource: ImportSource {
     }
     let clock = ContinuousClock()
     let start = clock.now
-    let url = URL(fileURLWithPath: arguments.operand("JOURNAL"))
+    let url = arguments.url("JOURNAL")
     // Otherwise the refusal of the clone would leave an empty journal behind.
     if !FileManager.default.fileExists(atPath: url.path) { try repository.checkIsWhole() }
     let journal = try CatalogJournal.openOrCreate(
@@ -47,7 +47,21 @@ enum GitSource: ImportSource {
           + "new repository, and import it: git init NEW && git -C \(path.printable) fast-export "
           + "\((arguments.value("--branch") ?? "HEAD").printable) | git -C NEW fast-import")
     }
-    try printSummary(report, (clock.now - start) / .seconds(1), path, arguments.has("--json"), terminal)
+    let seconds = (clock.now - start) / .seconds(1)
+    try terminal.answer { json in
+      json.member("commits", report.commits)
+      json.member("entries", report.entries)
+      json.member("events", report.events)
+      json.member("images", report.images)
+      json.member("reported", report.notes)
+      json.member("seconds", .double((seconds * 1000).rounded() / 1000))
+    } text: {
+      try terminal.line(
+        "imported \(report.commits.counted("commit")) of \(path.printable): "
+          + "\(report.entries.counted("entry", "entries")), \(report.events.counted("event")), "
+          + "\(report.images.counted("image change")), \(report.notes.grouped) reported, "
+          + String(format: "%.2f s", seconds))
+    }
     try journal.close()
     // For example, no object has the key.
     return report.entries == 0 && report.losses > 0 ? .no : .done
@@ -56,7 +70,7 @@ enum GitSource: ImportSource {
   private static func recordsForm(_ arguments: Arguments) throws(Failure) -> RecordsImporter.Form? {
     guard var file = arguments.value("--records") else {
       for option in ["--key", "--category", "--images"] where arguments.has(option) {
-        throw Failure(.wrongUse, "\(option) needs --records FILE; see journal help import")
+        throw arguments.misuse("\(option) needs --records FILE")
       }
       return nil
     }
@@ -71,29 +85,5 @@ enum GitSource: ImportSource {
     if let source = arguments.value("--images") { template = try ImageTemplate(source) }
     return RecordsImporter.Form(
       file: file, key: key, category: arguments.value("--category"), images: template)
-  }
-
-  private static func printSummary(
-    _ report: ImportReport, _ seconds: Double, _ path: String, _ asJSON: Bool, _ terminal: Terminal
-  ) throws {
-    if asJSON {
-      var writer = JSONWriter()
-      writer.beginObject()
-      writer.member("commits", report.commits)
-      writer.member("entries", report.entries)
-      writer.member("events", report.events)
-      writer.member("images", report.images)
-      writer.member("reported", report.notes)
-      writer.member("seconds", .double((seconds * 1000).rounded() / 1000))
-      writer.endObject()
-      writer.newline()
-      try terminal.output.write(writer.bytes)
-      return
-    }
-    let time = String(format: "%.2f", seconds)
-    try terminal.output.line(
-      "imported \(report.commits.counted("commit")) of \(path.printable): "
-        + "\(report.entries.counted("entry", "entries")), \(report.events.counted("event")), "
-        + "\(report.images.counted("image change")), \(report.notes.grouped) reported, \(time) s")
   }
 }

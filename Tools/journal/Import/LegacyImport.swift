@@ -3,43 +3,75 @@ import Foundation
 import JSON
 import LegacyStores
 
-/// The common part of imports of older apps' files: read them, show or import them, and report the result.
+/// Imports of older apps' files: reads them, shows or imports them, and reports the result.
 enum LegacyImport {
-  static let options = ["--store", "--by", "--inspect"]
   /// How many problems are printed; more are only counted.
   private static let lineLimit = 100
 
-  static func run(
-    _ arguments: Arguments, _ terminal: Terminal, read: (FieldMapping) throws -> LegacyStore
-  ) throws -> ExitCode {
-    let clock = ContinuousClock()
-    let start = clock.now
-    var mapping = FieldMapping()
-    for text in arguments.values("--map") { try mapping.add(text) }
-    mapping.kind = arguments.value("--kind")
-    // Read first, so that no journal is created for unreadable files.
-    var store = try read(mapping)
-    store.name = arguments.value("--store") ?? ""
-    if arguments.has("--inspect") {
-      printProblems(store.problems, terminal)
-      try LegacyInspection.print(store, asJSON: arguments.has("--json"), terminal)
-      return store.problems.contains(where: \.isLoss) ? .no : .done
+  static let sources = [
+    source("archive", ["--map", "--kind"], takesSeveral: true) { files, mapping, _ in
+      try LegacyStore.archives(files, mapping: mapping)
+    },
+    source("defaults", ["--map", "--kind", "--key"]) { files, mapping, arguments in
+      try LegacyStore.defaults(files[0], key: arguments.value("--key"), mapping: mapping)
+    },
+    source("plist", ["--map", "--kind"], takesSeveral: true) { files, mapping, _ in
+      try LegacyStore.propertyLists(files, mapping: mapping)
+    },
+    source("scarybugs", []) { files, _, _ in try LegacyStore.scaryBugs(in: files[0]) },
+  ]
+
+  private static func source(
+    _ name: String, _ options: [String], takesSeveral: Bool = false,
+    read: @escaping @Sendable ([URL], FieldMapping, Arguments) throws -> LegacyStore
+  ) -> ImportSource {
+    ImportSource(
+      name: name, options: options + ["--store", "--by", "--inspect"], takesSeveral: takesSeveral
+    ) { arguments, terminal in
+      let clock = ContinuousClock()
+      let start = clock.now
+      var mapping = FieldMapping()
+      for text in arguments.values("--map") { try mapping.add(text) }
+      mapping.kind = arguments.value("--kind")
+      // Read first, so that no journal is created for unreadable files.
+      let files = arguments.operandValues("PATH").map { URL(fileURLWithPath: $0) }
+      var store = try read(files, mapping, arguments)
+      store.name = arguments.value("--store") ?? ""
+      if arguments.has("--inspect") {
+        printProblems(store.problems, terminal)
+        try LegacyInspection.print(store, terminal)
+        return store.problems.contains(where: \.isLoss) ? .no : .done
+      }
+      return try run(store, arguments, terminal) { (clock.now - start) / .seconds(1) }
     }
+  }
+
+  private static func run(
+    _ store: LegacyStore, _ arguments: Arguments, _ terminal: Terminal, seconds: () -> Double
+  ) throws -> ExitCode {
     let journal = try CatalogJournal.openOrCreate(
-      at: URL(fileURLWithPath: arguments.operand("JOURNAL")),
-      options: arguments.journalOptions(layers: .automatic))
+      at: arguments.url("JOURNAL"), options: arguments.journalOptions(layers: .automatic))
     let report = try Import.storing(in: journal) {
-      try journal.importStore(store, by: arguments.author) { done, total in
-        terminal.progress.show { "importing: \(done.grouped) of \(total.grouped) images" }
+      try journal.importStore(store, by: arguments.author) {
+        terminal.showProgress("importing", $0, of: $1, "images")
       }
     }
     if let last = report.revisions.last { terminal.output.noteDone(entry: last) }
     terminal.progress.clear()
     printProblems(report.problems, terminal)
-    let seconds = (clock.now - start) / .seconds(1)
-    if arguments.has("--json") {
-      try printJSON(report, of: store, seconds, terminal)
-    } else {
+    let seconds = seconds()
+    try terminal.answer { json in
+      json.member("source", store.source.rawValue)
+      json.array("entries", report.revisions)
+      json.member("added", report.added)
+      json.member("updated", report.updated)
+      json.member("deleted", report.deleted)
+      json.member("unchanged", report.unchanged)
+      json.member("categories", report.categories)
+      json.member("images", report.images)
+      json.problems(report.problems)
+      json.member("seconds", .double((seconds * 1000).rounded() / 1000))
+    } text: {
       try printSummary(report, of: store, seconds, terminal)
     }
     try journal.close()
@@ -76,45 +108,19 @@ enum LegacyImport {
     if report.categories > 0 { parts.append(report.categories.counted("category change")) }
     if report.images > 0 { parts.append(report.images.counted("image change")) }
     let time = String(format: "%.2f", seconds)
-    try terminal.output.line(
+    try terminal.line(
       "imported \(store.source.rawValue): \(made); items: \(parts.joined(separator: ", ")); "
         + "\(losses.grouped) not read, \(time) s")
   }
+}
 
-  private static func printJSON(
-    _ report: LegacyImportReport, of store: LegacyStore, _ seconds: Double, _ terminal: Terminal
-  ) throws {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.member("source", store.source.rawValue)
-    writer.key("entries")
-    writer.beginArray()
-    for revision in report.revisions { writer.integer(revision) }
-    writer.endArray()
-    writer.member("added", report.added)
-    writer.member("updated", report.updated)
-    writer.member("deleted", report.deleted)
-    writer.member("unchanged", report.unchanged)
-    writer.member("categories", report.categories)
-    writer.member("images", report.images)
-    write(report.problems, to: &writer)
-    writer.member("seconds", .double((seconds * 1000).rounded() / 1000))
-    writer.endObject()
-    writer.newline()
-    try terminal.output.write(writer.bytes)
-  }
-
-  /// Writes the member `problems`: what was not read, and other remarks.
-  static func write(_ problems: [LegacyProblem], to writer: inout JSONWriter) {
-    writer.key("problems")
-    writer.beginArray()
-    for problem in problems {
-      writer.beginObject()
-      writer.member("place", problem.place)
-      writer.member("reason", problem.reason)
-      writer.member("lost", .bool(problem.isLoss))
-      writer.endObject()
+extension JSONWriter {
+  /// Writes the member `problems`: what was not read or written, and other remarks.
+  mutating func problems(_ problems: [LegacyProblem]) {
+    objects("problems", problems) { json, problem in
+      json.member("place", problem.place)
+      json.member("reason", problem.reason)
+      json.member("lost", .bool(problem.isLoss))
     }
-    writer.endArray()
   }
 }

@@ -1,5 +1,4 @@
 import CatalogModel
-import Foundation
 import JSON
 
 /// One version of a file of records: a JSON array whose objects are identified by a field.
@@ -108,23 +107,9 @@ struct RecordFile {
   private static func equalRuns(_ new: JSONArray, _ old: JSONArray?) -> (start: Int, end: Int) {
     guard let old else { return (0, new.count) }
     let limit = min(new.count, old.count)
-    var start = 0
-    while start < limit, hasEqualBytes(new[start], old[start]) { start += 1 }
-    var fromEnd = 0
-    while fromEnd < limit - start, hasEqualBytes(new[new.count - 1 - fromEnd], old[old.count - 1 - fromEnd]) {
-      fromEnd += 1
-    }
+    let start = (0..<limit).prefix { new[$0] == old[$0] }.count
+    let fromEnd = (0..<limit - start).prefix { new[new.count - 1 - $0] == old[old.count - 1 - $0] }.count
     return (start, new.count - fromEnd)
-  }
-
-  private static func hasEqualBytes(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
-    guard left.count == right.count else { return false }
-    return unsafe left.withUnsafeBytes { left in
-      unsafe right.withUnsafeBytes { right in
-        // Elements are never empty, so both addresses exist.
-        unsafe memcmp(left.baseAddress!, right.baseAddress!, left.count) == 0
-      }
-    }
   }
 }
 

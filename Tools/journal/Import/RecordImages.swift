@@ -2,12 +2,8 @@ import CatalogModel
 
 /// Follows the files that a template names, and finds the records whose image changes.
 struct RecordImages {
-  struct Change {
-    let key: ItemKey
-    let old: SourceItems.OldImage?
-    /// The new image; nil if the record no longer has one.
-    let new: SourceItems.NewImage?
-  }
+  /// What the source had, and what it has now.
+  typealias Change = (key: ItemKey, old: SourceItems.OldImage?, new: SourceItems.NewImage?)
 
   /// The path of a record's image, and its version in the journal.
   private struct Place {
@@ -37,7 +33,7 @@ struct RecordImages {
   /// Starts with the records and the tree of the last commit that was imported, if there was one.
   init(
     _ template: ImageTemplate, keyedBy field: String, _ repository: GitRepository, _ journal: CatalogJournal,
-    _ records: RecordFile, after commit: String?
+    _ records: RecordFile, away: [(record: RecordFile.Record, commit: String)], after commit: String?
   ) throws {
     self.template = template
     self.field = field
@@ -56,7 +52,17 @@ struct RecordImages {
       let imported = source(of: key)
       places[key]?.imported = imported
     }
+    for (record, commit) in away {
+      guard let path = self.path(of: record.key, record.attributes) else { continue }
+      try repository.files(at: commit, only: path.text) { _, file in
+        if file.hasContent { places[record.key] = Place(imported: Source(path: path, hash: file.hash)) }
+      }
+    }
     affected = []
+  }
+
+  private func path(of key: ItemKey, _ attributes: [String: FieldValue]) -> ExactText? {
+    template.path(key: attributes[field]?.keyText ?? key.text, attributes).map { ExactText($0) }
   }
 
   private func source(of key: ItemKey) -> Source? {
@@ -73,21 +79,28 @@ struct RecordImages {
 
   /// Notes the new path of a record's image.
   mutating func place(_ key: ItemKey, _ attributes: [String: FieldValue]) {
-    let path = template.path(key: attributes[field]?.keyText ?? key.text, attributes).map { ExactText($0) }
-    var place = places[key] ?? Place()
+    move(key, to: path(of: key, attributes))
     affected.insert(key)
-    if place.path != path {
-      if let old = place.path { remove(key, from: old) }
-      if let path { keysByPath[path, default: []].insert(key) }
-      place.path = path
-    }
-    places[key] = place
   }
 
-  /// Notes that a record was deleted; its image is deleted with its item.
-  mutating func forget(_ key: ItemKey) {
-    if let path = places.removeValue(forKey: key)?.path { remove(key, from: path) }
+  /// Notes that a record was deleted. The image that the source had of it is remembered, because its item may stay.
+  mutating func leave(_ key: ItemKey) {
+    move(key, to: nil)
     affected.remove(key)
+  }
+
+  /// Notes that the item of a record is deleted, and its image with it.
+  mutating func forget(_ key: ItemKey) {
+    leave(key)
+    places[key] = nil
+  }
+
+  private mutating func move(_ key: ItemKey, to path: ExactText?) {
+    let old = places[key]?.path
+    if old == path, places[key] != nil { return }
+    if let old { remove(key, from: old) }
+    if let path { keysByPath[path, default: []].insert(key) }
+    places[key, default: Place()].path = path
   }
 
   private mutating func remove(_ key: ItemKey, from path: ExactText) {
@@ -116,15 +129,13 @@ struct RecordImages {
     return try wanted.map { key, source in
       let old = old(key)
       places[key]?.imported = source
-      guard let source else { return Change(key: key, old: old, new: nil) }
+      guard let source else { return (key, old, nil) }
       let name = GitPath.baseName(of: source.path.text)
-      var head: [UInt8] = []
-      guard let blob = try blobs.add(next: contents, head: &head) else {
-        return Change(key: key, old: old, new: nil)
-      }
-      let image = SourceItems.NewImage(
-        name: EntityName.usable(name), mediaType: MediaType.of(name: name, head: head), blob: blob)
-      return Change(key: key, old: old, new: image)
+      let content = try blobs.read(next: contents, name: name, keepsTexts: false)
+      guard case .image(let blob, let mediaType) = content else { return (key, old, nil) }
+      return (
+        key, old, SourceItems.NewImage(name: EntityName.usable(name), mediaType: mediaType, blob: blob)
+      )
     }
   }
 }

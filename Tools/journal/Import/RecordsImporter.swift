@@ -48,13 +48,7 @@ struct RecordsImporter: CommitImporter {
 
   /// What one commit does.
   struct Change {
-    fileprivate struct Deletion {
-      let key: ItemKey
-      let old: [String: FieldValue]
-      let image: SourceItems.OldImage?
-    }
-
-    fileprivate var deleted: [Deletion] = []
+    fileprivate var deleted: [(key: ItemKey, old: [String: FieldValue], image: SourceItems.OldImage?)] = []
     fileprivate var changed: [(old: [String: FieldValue]?, new: RecordFile.Record)] = []
     fileprivate var images: [RecordImages.Change] = []
     fileprivate var isEmpty: Bool { deleted.isEmpty && changed.isEmpty && images.isEmpty }
@@ -68,16 +62,28 @@ struct RecordsImporter: CommitImporter {
     self.form = form
     texts = try GitBlobs(repository)
     items = try SourceItems(journal, kind: form.kind, keyedBy: form.key, restoresItems: true, report)
-    if let commit { try readLastVersions(repository, upTo: commit) }
-    if let template = form.images {
-      images = try RecordImages(template, keyedBy: form.key, repository, journal, records, after: commit)
+    let away = try commit.map { try readLastVersions(repository, upTo: $0) } ?? []
+    images = try form.images.map { template in
+      try RecordImages(
+        template, keyedBy: form.key, repository, journal, records, away: away, after: commit)
     }
   }
 
-  /// Reads the newest version of the file that is valid, and older ones for the objects that could not be imported.
-  private mutating func readLastVersions(_ repository: GitRepository, upTo commit: String) throws {
-    var missing: Set<ItemKey>?
-    for commit in try repository.commits(changing: form.file, upTo: commit) where missing?.isEmpty != true {
+  /// Reads the newest version of the file that is valid, and older ones for objects that could not be imported or whose
+  /// items stayed when the source lost them.
+  /// - Returns: the newest version of each of the latter, and the last commit that has it.
+  private mutating func readLastVersions(
+    _ repository: GitRepository, upTo commit: String
+  ) throws -> [(record: RecordFile.Record, commit: String)] {
+    var isNewest = true
+    // The commit that was looked at before, which is the next newer one.
+    var newer = commit
+    // The objects whose newest version that could be imported is older.
+    var missing: Set<ItemKey> = []
+    var away: Set<ItemKey> = []
+    var lastVersions: [(record: RecordFile.Record, commit: String)] = []
+    for commit in try repository.commits(changing: form.file, upTo: commit)
+    where isNewest || !missing.isEmpty || !away.isEmpty {
       var file: GitFile?
       try repository.files(at: commit, only: form.file) { file = $1 }
       var version = RecordFile()
@@ -93,17 +99,26 @@ struct RecordsImporter: CommitImporter {
       let kept = Dictionary(
         found.filter { EntityRecord($0.attributes).canBeKept }.map { ($0.key, $0.attributes) }
       ) { $1 }
-      if missing == nil {
+      if isNewest {
         records = version
         missing = Set(version.keys).subtracting(kept.keys)
-      } else {
-        for key in missing ?? [] where !version.has(key) || kept[key] != nil {
-          bases[key] = .some(kept[key])
-          missing?.remove(key)
-        }
+        away = try items.keys { !version.has($0) }
+        (isNewest, newer) = (false, commit)
+        continue
       }
+      for key in away where kept[key] != nil {
+        lastVersions.append((RecordFile.Record(key: key, attributes: kept[key] ?? [:]), newer + "^"))
+        bases[key] = kept[key]
+        away.remove(key)
+      }
+      for key in missing where !version.has(key) || kept[key] != nil {
+        bases[key] = .some(kept[key])
+        missing.remove(key)
+      }
+      newer = commit
     }
-    for key in missing ?? [] { bases[key] = .some(nil) }
+    for key in missing { bases[key] = .some(nil) }
+    return lastVersions
   }
 
   /// Reads the next version that was requested from git; nil if it is too long.
@@ -135,7 +150,7 @@ struct RecordsImporter: CommitImporter {
         try read(fileChange.file, commit, report, &change)
       }
     }
-    for deletion in change.deleted { images?.forget(deletion.key) }
+    for deletion in change.deleted { images?.leave(deletion.key) }
     for (old, record) in change.changed {
       // An item that comes back has no image.
       if old != nil, !items.has(record.key) { images?.forget(record.key) }
@@ -185,7 +200,7 @@ struct RecordsImporter: CommitImporter {
     }
     for key in old.keys.sorted() where !records.has(key) {
       if let base = base(of: key) {
-        change.deleted.append(Change.Deletion(key: key, old: base, image: images?.old(key)))
+        change.deleted.append((key, base, images?.old(key)))
       }
       bases[key] = nil
     }
@@ -195,11 +210,10 @@ struct RecordsImporter: CommitImporter {
     _ change: Change, of commit: GitCommit, to draft: inout Draft<Catalog>, _ report: ImportReport
   ) throws -> Set<EntityKey> {
     items.begin(commit)
-    for deletion in change.deleted
-    where try !items.delete(
-      deletion.key, { [form] _ in form.version(deletion.old) }, image: deletion.image, in: &draft)
-    {
-      bases[deletion.key] = deletion.old
+    for deletion in change.deleted {
+      let isDeleted = try items.delete(
+        deletion.key, { [form] _ in form.version(deletion.old) }, image: deletion.image, in: &draft)
+      if isDeleted { images?.forget(deletion.key) } else { bases[deletion.key] = deletion.old }
     }
     for (old, record) in change.changed {
       do {

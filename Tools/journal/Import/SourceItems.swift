@@ -39,6 +39,8 @@ struct SourceItems {
   private var images: [ItemKey: ImageID?] = [:]
   private var categories: CategoryNames
   private var touched: Set<EntityKey> = []
+  /// Items that were changed in the journal, so that they or their images stay although the source lost them.
+  private var staying: Set<EntityKey> = []
   private var commit = ""
   /// The items whose key people have changed, by the key in the source; found when first needed.
   private var renamed: [ItemKey: Catalog.Item.ID]?
@@ -78,14 +80,27 @@ struct SourceItems {
   /// Begins the changes of a commit.
   mutating func begin(_ commit: GitCommit) {
     self.commit = commit.hash
-    touched = []
+    (touched, staying) = ([], [])
   }
 
-  /// Ends the changes of a commit.
+  /// Ends the changes of a commit. If items only stay, the entry names them, so that no later run handles the commit again.
   /// - Returns: the entities that may have changed.
   mutating func end(_ draft: inout Draft<Catalog>) throws -> Set<EntityKey> {
     try categories.deleteUnused(&draft, &touched)
+    if !touched.contains(where: { draft.state.revision(of: $0) == draft.revision }) {
+      for item in staying.sorted() { try draft.touch(item) }
+      touched.formUnion(staying)
+    }
     return touched
+  }
+
+  /// The keys of items that came from the source, if it no longer has them.
+  func keys(_ isMissing: (ItemKey) -> Bool) throws -> Set<ItemKey> {
+    Set(
+      try items.filter { key, id in
+        guard isMissing(key), let item = journal.state.item(id) else { return false }
+        return try sourceKey(of: item) == key
+      }.keys)
   }
 
   /// Whether the journal has an item with that key.
@@ -180,6 +195,7 @@ struct SourceItems {
       item.category == categories.known(old.category),
       pictures.allSatisfy({ isOurs && $0 == picture?.id })
     else {
+      staying.insert(item.id.entity)
       reportConflict(
         "\(name(item.id, key)) is no longer in the source, but was changed in the journal, so it stays")
       return false
@@ -223,6 +239,7 @@ struct SourceItems {
         try draft.deleteImage(old.id)
         touched.insert(old.id.entity)
       } else {
+        staying.insert(item.entity)
         conflict =
           "\(Catalog.name(of: old.id.entity)) is no longer in the source, but was changed in the journal, so it stays"
       }

@@ -1,4 +1,5 @@
 import CatalogModel
+import Foundation
 
 // Who made an entry, when and why, as all tables and texts print it.
 
@@ -22,6 +23,28 @@ extension Terminal {
   func note(of entry: some Attributed) -> String {
     let clock = entry.differingClockDate.map { "[clock: \(text(of: $0))]" }
     return [entry.subject.printable, clock ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
+  }
+
+  /// Prints the header of an entry.
+  /// - Parameter isShort: whether to omit the digest, and the fractions of seconds.
+  func printHead(of entry: Entry, tags: [String], isShort: Bool = false) throws {
+    let names = tags.isEmpty ? "" : " (\(tags.joined(separator: ", ").printable))"
+    try line(styled(.yellow, "entry \(entry.revision)\(names)"))
+    let text = { (date: Date) in isShort ? self.text(of: date) : self.preciseText(of: date) }
+    try line("Date:    \(text(entry.date))")
+    if let clockDate = entry.differingClockDate { try line("Clock:   \(text(clockDate))") }
+    try line("Author:  \(entry.authorText)")
+    if !isShort { try line("Digest:  \(entry.digest.hex)") }
+    for (key, value) in entry.metadata.sorted(by: { ExactText($0.key) < ExactText($1.key) }) {
+      try line("         \(key.printable) = \(value.printable)")
+    }
+    if !entry.note.isEmpty {
+      try line()
+      for text in entry.note.split(separator: "\n", omittingEmptySubsequences: false) {
+        try line(text.isEmpty ? "" : "    \(String(text).printable)")
+      }
+    }
+    try line()
   }
 
   /// `bob: spelling`, or only the author if there is no note.

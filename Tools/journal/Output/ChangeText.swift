@@ -25,31 +25,37 @@ struct ChangeText {
 
   /// Prints an entity's changes under a heading.
   func print(_ difference: EntityDifference, _ references: ReferenceTexts) throws {
-    try printHeading(difference.entity, difference.operation, difference.new ?? difference.old)
-    try print(difference.parts, of: difference.entity.kind, difference.operation, references)
+    let (entity, record) = (difference.entity, difference.new ?? difference.old)
+    let label = record.flatMap { Catalog.label(of: $0, of: entity.kind) }
+    try printHeading(entity, difference.operation, label: label)
+    try print(difference.parts, of: entity.kind, difference.operation, references)
   }
 
-  /// Prints `~ item:1  Dune`.
-  func printHeading(_ entity: EntityKey, _ operation: JournalEvent.Operation, _ record: EntityRecord?) throws
-  {
-    try printHeading(
-      entity, operation, label: record.flatMap { Catalog.label(of: $0, of: entity.kind) })
+  /// Prints the changes of an entry.
+  func print(_ events: [JournalEvent], in revision: Revision, _ labels: Labels) throws {
+    for event in events {
+      let parts = try labels.journal().parts(changedBy: event)
+      try print(event, parts, label: try labels.label(of: event, in: revision), in: revision, labels)
+    }
   }
 
-  /// The same with a label that is known.
-  func printHeading(_ entity: EntityKey, _ operation: JournalEvent.Operation, label: String?) throws {
-    let heading = "\(operation.sign) \(Catalog.name(of: entity))"
-    let text = label.map { "  " + $0.printable.shortened(to: 60) } ?? ""
-    try terminal.output.line(terminal.styled(operation.style, heading) + terminal.styled(.faint, text))
-  }
-
-  /// Prints the parts that an event of an entry changed.
+  /// Prints an event of an entry.
   func print(
-    _ event: JournalEvent, _ parts: [PartChange], in revision: Revision, _ labels: Labels
+    _ event: JournalEvent, _ parts: [PartChange], label: String?, in revision: Revision, _ labels: Labels
   ) throws {
+    try printHeading(event.entity, event.operation, label: label)
     if case .erased = event.change { return try line("content", erasedText) }
     let references = ReferenceTexts(labels, from: revision - 1, to: revision)
     try print(parts, of: event.entity.kind, event.operation, references)
+  }
+
+  /// Prints `~ item:1  Dune`.
+  private func printHeading(
+    _ entity: EntityKey, _ operation: JournalEvent.Operation, label: String?
+  ) throws {
+    let heading = "\(operation.sign) \(Catalog.name(of: entity))"
+    let text = label.map { "  " + $0.printable.shortened(to: 60) } ?? ""
+    try terminal.line(terminal.styled(operation.style, heading) + terminal.styled(.faint, text))
   }
 
   /// Prints the parts of an entity that differ.
@@ -58,7 +64,7 @@ struct ChangeText {
     _ references: ReferenceTexts
   ) throws {
     for part in parts {
-      let name = EntityPart.name(of: part.key, of: kind).printable
+      let name = part.key.name(of: kind).printable
       switch (part.old, part.new) {
       case (let old?, let new?): try print(name, part.key, old, new, of: kind, references)
       case (nil, let new?):
@@ -92,11 +98,11 @@ struct ChangeText {
     if case .string(let old)? = old, case .string(let new)? = new,
       old.utf8.contains(0x0A) || new.utf8.contains(0x0A)
     {
-      try terminal.output.line("    \(name):")
+      try terminal.line("    \(name):")
       for line in LineDifference(old, new, context: isFull ? .max : 1).lines {
         let style: Style? = line.hasPrefix("+") ? .green : line.hasPrefix("-") ? .red : nil
         let shown = isFull ? line.printable : line.printable.shortened(to: 160)
-        try terminal.output.line("      " + (style.map { terminal.styled($0, shown) } ?? shown))
+        try terminal.line("      " + (style.map { terminal.styled($0, shown) } ?? shown))
       }
       return
     }
@@ -134,11 +140,11 @@ struct ChangeText {
       let text = json(value).printable
       return isFull ? text : text.shortened(to: 120)
     }
-    return try EntityPart(key, value, of: kind, terminal, reference: reference).value
+    return try terminal.text(of: value, key, of: kind, reference: reference)
   }
 
   private func line(_ name: String, _ text: String) throws {
-    try terminal.output.line("    \(name): \(text)")
+    try terminal.line("    \(name): \(text)")
   }
 }
 

@@ -1,55 +1,26 @@
 import CatalogModel
 
-/// A part of an entity as text: a field of the catalog, or an attribute of the user.
-struct EntityPart {
-  let name: String
-  let value: String
-}
-
-extension EntityRecord {
-  /// All parts, in the order of the record.
-  /// - Parameter state: the state of the record, which names what it refers to.
-  func parts(
-    of kind: EntityKind, in state: Catalog, isFull: Bool, _ terminal: Terminal
-  ) -> [EntityPart] {
-    var parts: [EntityPart] = []
-    visit { key, value in
-      parts.append(EntityPart(key, value, of: kind, isFull: isFull, terminal) { state.reference(to: $0) })
-    }
-    return parts
-  }
-}
-
-extension EntityPart {
-  /// - Parameter reference: the text of an entity to which the part refers.
-  init(
-    _ key: FieldKey, _ value: FieldValue, of kind: EntityKind, isFull: Bool = false, _ terminal: Terminal,
-    reference: (EntityKey) throws -> String
-  ) rethrows {
-    name = Self.name(of: key, of: kind)
-    switch key {
-    case .field(let number):
-      if let entity = value.entity(number, of: kind) {
-        self.value = try reference(entity)
-      } else {
-        self.value = value.fieldText(number, of: kind, terminal)
-      }
-    case .attribute: self.value = terminal.text(of: value, isFull: isFull)
-    }
-  }
-
-  /// The name of a part. An attribute that is named as a field is in quotation marks.
-  static func name(of key: FieldKey, of kind: EntityKind) -> String {
-    switch key {
-    case .field(let number): fieldName(number, of: kind)
-    case .attribute(let name): Catalog.fieldNames(of: kind).contains(name) ? "\"\(name)\"" : name
-    }
-  }
-
-  /// The catalog's names for its own fields.
-  private static func fieldName(_ number: UInt8, of kind: EntityKind) -> String {
+extension FieldKey {
+  /// The name of a part. An attribute that is named as a field of the catalog is in quotation marks.
+  func name(of kind: EntityKind) -> String {
     let names = Catalog.fieldNames(of: kind)
-    return Int(number) < names.count ? names[Int(number)] : "field \(number)"
+    switch self {
+    case .field(let number): return Int(number) < names.count ? names[Int(number)] : "field \(number)"
+    case .attribute(let name): return names.contains(name) ? "\"\(name)\"" : name
+    }
+  }
+}
+
+extension Terminal {
+  /// A part of an entity as text.
+  /// - Parameter reference: the text of an entity to which the part refers.
+  func text(
+    of value: FieldValue, _ key: FieldKey, of kind: EntityKind, isFull: Bool = false,
+    reference: (EntityKey) throws -> String
+  ) rethrows -> String {
+    guard case .field(let number) = key else { return text(of: value, isFull: isFull) }
+    if let entity = value.entity(number, of: kind) { return try reference(entity) }
+    return value.fieldText(number, of: kind, self)
   }
 }
 

@@ -4,14 +4,8 @@ import CatalogModel
 final class Labels {
   private let open: () throws -> CatalogJournal
   private var opened: CatalogJournal?
-  /// The records as of a revision of the journal, which moves on if it is followed.
-  private var records: [EntityKey: EntityRecord?] = [:]
-  private var byteCount = 0
-  private var revision: Revision = 0
   private var past = PastValues<Label>()
   private var references = PastValues<String>()
-  private static let limit = 10_000
-  private static let byteLimit = 32 << 20
 
   /// - Parameter journal: opened for the first label.
   init(_ journal: @autoclosure @escaping () throws -> CatalogJournal) { open = journal }
@@ -24,31 +18,6 @@ final class Labels {
     return journal
   }
 
-  /// The current or last record of an entity; nil if it never existed.
-  func record(of entity: EntityKey) throws -> EntityRecord? {
-    try record(of: entity, in: try journal().version)
-  }
-
-  private func record(of entity: EntityKey, in version: Version<Catalog>) throws -> EntityRecord? {
-    if version.revision != revision { removeAll() }
-    revision = version.revision
-    if let known = records[entity] { return known }
-    var record = version.state.record(of: entity)
-    let changed = version.state.revision(of: entity)
-    if record == nil, changed > 0 {
-      record = try journal().entity(entity, asOf: .revision(changed - 1))?.record
-    }
-    if records.count >= Self.limit || byteCount >= Self.byteLimit { removeAll() }
-    records[entity] = record
-    byteCount += record?.bytes.count ?? 0
-    return record
-  }
-
-  private func removeAll() {
-    records.removeAll()
-    byteCount = 0
-  }
-
   /// The record of an entity after an event, or before its deletion; nil if its content was erased.
   func record(of event: JournalEvent, in revision: Revision) throws -> EntityRecord? {
     switch event.change {
@@ -56,24 +25,23 @@ final class Labels {
     case .erased: return nil
     case .update, .delete: break
     }
+    let (journal, entity) = (try journal(), event.entity)
+    let state = journal.state
     // The state has the record if no later event changed it.
-    let version = try journal().version
-    if version.state.revision(of: event.entity) == revision {
-      return try record(of: event.entity, in: version)
-    }
+    if state.revision(of: entity) == revision, let record = state.record(of: entity) { return record }
     let point = event.operation == .delete ? revision - 1 : revision
-    return try journal().entity(event.entity, asOf: .revision(point))?.record
+    return try journal.entity(entity, asOf: .revision(point))?.record
   }
 
-  /// A short printable label; empty if there is none.
-  func label(of entity: EntityKey) throws -> String {
-    try record(of: entity).flatMap { Catalog.label(of: $0, of: entity.kind) }?.printable.shortened(to: 40)
-      ?? ""
-  }
-
-  /// `item:42 (Dune)`.
+  /// `item:42 (Dune)`, with the current label, or the last one of a deleted entity.
   func name(of entity: EntityKey) throws -> String {
-    Catalog.name(of: entity, labeled: try label(of: entity))
+    let (journal, state) = (try journal(), try journal().state)
+    let changed = state.revision(of: entity)
+    var record = state.record(of: entity)
+    if record == nil, changed > 0 {
+      record = try journal.entity(entity, asOf: .revision(changed - 1))?.record
+    }
+    return Catalog.name(of: entity, labeled: record.flatMap { Catalog.label(of: $0, of: entity.kind) })
   }
 
   /// `category:1 (Novels)`, as of a revision: an entity to which a value refers.

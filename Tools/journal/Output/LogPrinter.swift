@@ -1,21 +1,16 @@
 import CatalogModel
-import JSON
 
 /// Prints entries as `journal log` does.
 final class LogPrinter {
   private let terminal: Terminal
   private let labels: Labels
   private let text: ChangeText
-  private let isJSON: Bool
   private let isPatch: Bool
   private let isStat: Bool
-  private let isNarrowed: Bool
   private let table: TextTable
   /// The tags of a revision.
   private let tags: (Revision) -> [String]
-  private var writer = JSONWriter()
-  private var hasTitles = false
-
+  private var isFirst = true
   private let authorWidth: Int
 
   init(
@@ -27,65 +22,50 @@ final class LogPrinter {
     self.tags = tags
     authorWidth = terminal.width.map { $0 < 90 } ?? false ? 12 : 20
     text = ChangeText(terminal: terminal, isFull: arguments.has("--full"))
-    isJSON = arguments.has("--json")
     isPatch = arguments.has("--patch")
     isStat = arguments.has("--stat")
-    isNarrowed = isPatch || isStat
+    var revision = TextTable.Column.revision
+    revision.width = String(widestRevision).count
     table = TextTable(
       [
-        TextTable.Column(
-          title: "REVISION", alignment: .right, width: String(widestRevision).count, style: .yellow),
-        TextTable.Column(title: terminal.dateTitle, width: 19),
+        revision, TextTable.Column(title: terminal.dateTitle, width: 19),
         TextTable.Column(title: "AUTHOR", width: authorWidth),
-        TextTable.Column(title: "CHANGES", width: 12, style: .faint), TextTable.Column(title: "NOTE"),
-      ], isCut: !arguments.has("--full"))
+        TextTable.Column(title: "CHANGES", width: 12, style: .faint), .text("NOTE"),
+      ], sampleCount: 0, isCut: !arguments.has("--full"), terminal)
   }
 
   /// Prints an entry, and with `--patch` or `--stat` these events of it.
   func print(_ entry: Entry, _ events: [JournalEvent]) throws {
-    if isJSON { return try printJSON(entry, events) }
-    if isPatch { return try printPatch(entry, events) }
-    if !hasTitles { try table.printTitles(terminal) }
-    hasTitles = true
+    if terminal.isJSON { return try printJSON(entry, events) }
     let tags = tags(entry.revision)
+    if isPatch {
+      if !isFirst { try terminal.line() }
+      isFirst = false
+      try terminal.printHead(of: entry, tags: tags, isShort: true)
+      return try text.print(events, in: entry.revision, labels)
+    }
     let names = tags.isEmpty ? "" : "(\(tags.joined(separator: ", ").printable)) "
-    try table.printRow(
-      [
-        "\(entry.revision)", terminal.text(of: entry.date), entry.authorCell(width: authorWidth),
-        entry.changeCounts, names + terminal.note(of: entry),
-      ], terminal)
+    try table.add([
+      "\(entry.revision)", terminal.text(of: entry.date), entry.authorCell(width: authorWidth),
+      entry.changeCounts, names + terminal.note(of: entry),
+    ])
     guard isStat else { return }
     for event in events {
       let outline = event.outline.trimmingPrefix("update ")
       let name = terminal.styled(
         event.operation.style, "\(event.operation.sign) \(try labels.name(of: event, in: entry.revision))")
-      try terminal.output.line("          \(name): \(outline)")
-    }
-  }
-
-  private func printPatch(_ entry: Entry, _ events: [JournalEvent]) throws {
-    if hasTitles { try terminal.output.line() }
-    hasTitles = true
-    try EntryPage.printHead(entry, tags: tags(entry.revision), isShort: true, terminal)
-    for event in events {
-      try text.printHeading(
-        event.entity, event.operation, label: try labels.label(of: event, in: entry.revision))
-      try text.print(event, try labels.journal().parts(changedBy: event), in: entry.revision, labels)
+      try terminal.line("          \(name): \(outline)")
     }
   }
 
   private func printJSON(_ entry: Entry, _ events: [JournalEvent]) throws {
-    if isPatch {
-      let changed = try events.map { (event: $0, parts: try labels.journal().parts(changedBy: $0)) }
-      entry.write(to: &writer) { writer in
-        for (event, parts) in changed { Catalog.write(event, changing: parts, to: &writer) }
+    guard isPatch else { return try terminal.printJSON { entry.write(to: &$0) } }
+    let changed = try events.map { (event: $0, parts: try labels.journal().parts(changedBy: $0)) }
+    try terminal.printJSON { json in
+      entry.write(to: &json) { json in
+        for (event, parts) in changed { Catalog.write(event, changing: parts, to: &json) }
       }
-    } else {
-      entry.write(to: &writer)
     }
-    writer.newline()
-    try terminal.output.write(writer.bytes)
-    writer.removeAll()
   }
 }
 

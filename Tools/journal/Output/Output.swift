@@ -26,9 +26,9 @@ final class Output {
 
   /// `entry 7 was committed`; nil if the verb has committed nothing.
   var doneText: String? {
-    guard let last = done.last else { return nil }
-    if done.count == 1 { return "entry \(last) was committed" }
-    return "entries \(done.dropLast().map { "\($0)" }.joined(separator: ", ")) and \(last) were committed"
+    if done.isEmpty { return nil }
+    return (done.count == 1 ? "entry" : "entries") + " \(done.map { "\($0)" }.enumerated) "
+      + (done.count == 1 ? "was" : "were") + " committed"
   }
 
   /// Writes to another descriptor from now on.

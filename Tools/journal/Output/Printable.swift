@@ -81,3 +81,15 @@ extension Int {
     "\(grouped) \(self == 1 ? singular : plural ?? singular + "s")"
   }
 }
+
+extension [String] {
+  /// `a, b and c`
+  var enumerated: String {
+    dropLast().map { "\($0), " }.joined().dropLast(2) + (count > 1 ? " and " : "") + (last ?? "")
+  }
+
+  /// `a, b and 7 more`
+  func listed(upTo limit: Int) -> String {
+    prefix(limit).joined(separator: ", ") + (count > limit ? " and \((count - limit).grouped) more" : "")
+  }
+}

@@ -1,5 +1,3 @@
-import Foundation
-
 /// A progress line on standard error, only on a terminal.
 final class ProgressLine {
   private static let interval = Duration.milliseconds(100)

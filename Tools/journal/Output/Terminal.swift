@@ -12,6 +12,9 @@ final class Terminal {
   let width: Int?
   /// Whether dates are printed in the time zone of this machine.
   var isLocal = false
+  /// Whether results are printed as JSON.
+  var isJSON = false
+  private var json = JSONWriter()
   private var pager: Pager?
   /// Sources of remarks to print at the end.
   private var sources: [() -> [String]] = []
@@ -87,22 +90,40 @@ final class Terminal {
   /// The title of a column of dates.
   var dateTitle: String { isLocal ? "DATE (LOCAL)" : "DATE (UTC)" }
 
-  /// Prints an object with these members as a line of JSON.
-  func printJSON(_ members: (inout JSONWriter) -> Void) throws {
-    var writer = JSONWriter()
-    writer.beginObject()
-    members(&writer)
-    writer.endObject()
-    writer.newline()
-    try output.write(writer.bytes)
+  func line(_ text: String = "") throws { try output.line(text) }
+
+  /// Prints a value as a line of JSON.
+  func printJSON(_ write: (inout JSONWriter) throws -> Void) throws {
+    try write(&json)
+    json.newline()
+    try output.write(json.bytes)
+    json.removeAll()
+  }
+
+  /// Prints an answer: an object with these members as a line of JSON, or a text for people.
+  func answer(_ members: (inout JSONWriter) throws -> Void, text: () throws -> Void) throws {
+    guard isJSON else { return try text() }
+    try printJSON { json in
+      json.beginObject()
+      try members(&json)
+      json.endObject()
+    }
   }
 
   /// Prints a list of names and texts, each in a line.
   func printList(_ lines: [(name: String, text: String)]) throws {
     for (name, text) in lines {
-      let gap = String(repeating: " ", count: 12 - name.count)
-      try output.line("\(styled(.bold, name))\(gap)  \(text)")
+      try line("\(styled(.bold, name))\(String(repeating: " ", count: 12 - name.count))  \(text)")
     }
+  }
+
+  /// Shows how much is done of something, by default of entries.
+  func showProgress(_ action: String, _ done: Int, of all: Int, _ things: String = "entries") {
+    progress.show { "\(action): \(done.grouped) of \(all.grouped) \(things)" }
+  }
+
+  func showCopying(_ state: CopyProgress) {
+    showProgress(state.phase == .proving ? "proving" : "copying", state.done, of: state.all)
   }
 
   /// Prints a line on standard error, above the progress if there is one.
@@ -145,5 +166,37 @@ enum StandardError {
   static func write(_ text: String) {
     // A failure of standard error itself can't be reported.
     try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+  }
+}
+
+extension JSONWriter {
+  mutating func member(_ key: String, _ value: Int?) {
+    self.key(key)
+    if let value { integer(value) } else { null() }
+  }
+
+  /// Writes a key and an array.
+  mutating func array<Element>(
+    _ key: String, _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void
+  ) {
+    self.key(key)
+    beginArray()
+    for element in elements { write(&self, element) }
+    endArray()
+  }
+
+  mutating func array(_ key: String, _ texts: [String]) { array(key, texts) { $0.string($1) } }
+
+  mutating func array(_ key: String, _ numbers: [Int]) { array(key, numbers) { $0.integer($1) } }
+
+  /// Writes a key and an array of objects, of which `members` writes the members.
+  mutating func objects<Element>(
+    _ key: String, _ elements: some Sequence<Element>, _ members: (inout JSONWriter, Element) -> Void
+  ) {
+    array(key, elements) { json, element in
+      json.beginObject()
+      members(&json, element)
+      json.endObject()
+    }
   }
 }

@@ -1,14 +1,8 @@
-/// Prints rows in aligned columns. Their widths are given, so that rows can be printed as they come, or are those of
-/// all rows.
-struct TextTable {
-  enum Alignment {
-    case left
-    case right
-  }
-
+/// Prints rows in aligned columns, which are as wide as the first rows need. Later rows are printed as they come.
+final class TextTable {
   struct Column {
     let title: String
-    var alignment = Alignment.left
+    var isRight = false
     /// The least width, in columns of the terminal.
     var width = 0
     var style: Style?
@@ -16,37 +10,62 @@ struct TextTable {
     var isFlexible = false
     /// Whether it was narrowed, so that its cells are cut.
     fileprivate(set) var isNarrowed = false
+
+    fileprivate var fullWidth: Int { max(width, title.columns) }
   }
 
-  private(set) var columns: [Column]
+  private var columns: [Column]
+  private let terminal: Terminal
   /// Whether the last column, and those that were narrowed, are cut so that rows end at the edge of the terminal.
-  let isCut: Bool
+  private let isCut: Bool
+  /// The first rows, until the widths are known.
+  private var rows: [[String]]? = []
+  private let sampleCount: Int
 
   /// How much of a text is left at least.
   private static let leastWidth = 8
 
-  /// A table whose columns have given widths, for rows that are not all known yet.
-  init(_ columns: [Column], isCut: Bool = false) {
+  /// - Parameter sampleCount: of how many rows the widths are those of the widest cells.
+  init(_ columns: [Column], sampleCount: Int = .max, isCut: Bool = true, _ terminal: Terminal) {
     self.columns = columns
+    self.sampleCount = sampleCount
     self.isCut = isCut
+    self.terminal = terminal
   }
 
-  /// A table whose columns are as wide as these rows need or, if it is cut, as the terminal has room for.
-  init(_ columns: [Column], fitting rows: [[String]], isCut: Bool, _ terminal: Terminal) {
-    self.columns = columns.enumerated().map { index, column in
-      var column = column
-      column.width = rows.reduce(column.width) { max($0, $1[index].columns) }
-      return column
+  /// Prints a table at once; nothing if there are no rows.
+  static func print(
+    _ columns: [Column], _ rows: [[String]], isCut: Bool = true, _ terminal: Terminal
+  ) throws {
+    let table = TextTable(columns, isCut: isCut, terminal)
+    for row in rows { try table.add(row) }
+    try table.end()
+  }
+
+  /// Adds a row, whose texts must be printable.
+  func add(_ row: [String]) throws {
+    guard rows != nil else { return try print(row) }
+    rows?.append(row)
+    if rows?.count ?? 0 >= sampleCount { try end() }
+  }
+
+  /// Prints the rows that wait for later ones, under the titles.
+  func end() throws {
+    guard let rows, !rows.isEmpty else { return }
+    self.rows = nil
+    for index in columns.indices where sampleCount > 0 {
+      columns[index].width = rows.reduce(columns[index].width) { max($0, $1[index].columns) }
     }
-    self.isCut = isCut
     if isCut, let width = terminal.width { narrow(to: width) }
+    try terminal.line(terminal.styled(.bold, line(columns.map(\.title)) { text, _ in text }))
+    for row in rows { try print(row) }
   }
 
   /// Narrows the widest of the flexible columns until the last one has room.
-  private mutating func narrow(to width: Int) {
+  private func narrow(to width: Int) {
     guard let last = columns.last else { return }
-    var excess = last.alignment == .right ? max(last.width, last.title.columns) : Self.leastWidth
-    for column in columns.dropLast() { excess += max(column.width, column.title.columns) + 2 }
+    var excess = last.isRight ? last.fullWidth : Self.leastWidth
+    for column in columns.dropLast() { excess += column.fullWidth + 2 }
     excess -= width
     while excess > 0 {
       let flexible = columns.indices.dropLast().filter { columns[$0].isFlexible }
@@ -59,54 +78,42 @@ struct TextTable {
     }
   }
 
-  func printTitles(_ terminal: Terminal) throws {
-    try terminal.output.line(terminal.styled(.bold, line(columns.map(\.title)) { text, _ in text }))
-  }
-
-  /// Prints one row; its texts must be printable already.
-  func printRow(_ cells: [String], _ terminal: Terminal) throws {
-    try terminal.output.line(
-      line(isCut ? cut(cells, terminal) : cells) { text, column in
+  private func print(_ row: [String]) throws {
+    try terminal.line(
+      line(isCut ? cut(row) : row) { text, column in
         column.style.map { terminal.styled($0, text) } ?? text
       })
   }
 
   /// The cells, those of narrowed columns and the last one cut to fit.
-  private func cut(_ cells: [String], _ terminal: Terminal) -> [String] {
+  private func cut(_ cells: [String]) -> [String] {
     guard let width = terminal.width, let last = cells.last else { return cells }
     let cells = zip(cells, columns).map { cell, column in
       column.isNarrowed ? cell.cut(toColumns: column.width) : cell
     }
-    if columns.last?.alignment == .right { return cells }
-    let taken = zip(cells, columns).dropLast().reduce(0) { sum, cell in
-      sum + 2 + max(cell.1.width, cell.1.title.columns, cell.0.columns)
-    }
+    if columns.last?.isRight == true { return cells }
+    let taken = zip(cells, columns).dropLast().reduce(0) { $0 + 2 + max($1.1.fullWidth, $1.0.columns) }
     return cells.dropLast() + [last.cut(toColumns: max(width - taken, Self.leastWidth))]
   }
 
   private func line(_ cells: [String], _ styled: (String, Column) -> String) -> String {
     var line = ""
     for (index, (cell, column)) in zip(cells, columns).enumerated() {
-      let gap = String(repeating: " ", count: max(0, max(column.width, column.title.columns) - cell.columns))
+      let gap = String(repeating: " ", count: max(0, column.fullWidth - cell.columns))
       if index > 0 { line += "  " }
-      switch column.alignment {
-      case .right: line += gap + styled(cell, column)
       // The last column needs no padding.
-      case .left: line += styled(cell, column) + (index == columns.count - 1 ? "" : gap)
-      }
+      let isLast = index == columns.count - 1
+      line += column.isRight ? gap + styled(cell, column) : styled(cell, column) + (isLast ? "" : gap)
     }
     while line.last == " " { line.removeLast() }
     return line
   }
 }
 
-extension TextTable {
-  /// Prints titles and rows at once.
-  static func print(
-    _ columns: [Column], _ rows: [[String]], isCut: Bool = false, _ terminal: Terminal
-  ) throws {
-    let table = TextTable(columns, fitting: rows, isCut: isCut, terminal)
-    try table.printTitles(terminal)
-    for row in rows { try table.printRow(row, terminal) }
-  }
+extension TextTable.Column {
+  static func text(_ title: String) -> Self { Self(title: title) }
+  static func flexible(_ title: String) -> Self { Self(title: title, isFlexible: true) }
+  static func number(_ title: String) -> Self { Self(title: title, isRight: true) }
+  static var revision: Self { Self(title: "REVISION", isRight: true, style: .yellow) }
+  static func date(_ terminal: Terminal) -> Self { text(terminal.dateTitle) }
 }

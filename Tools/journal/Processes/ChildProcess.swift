@@ -11,6 +11,10 @@ final class ChildProcess {
   private var output: Int32
   private let errors: Int32
   private var isRunning = true
+  /// Output that was read from the pipe, of which the first `position` bytes are consumed.
+  private var buffer: [UInt8] = []
+  private var position = 0
+  private static let pieceSize = 64 << 10
 
   /// Starts a program that is found in `PATH`.
   /// - Throws: ``Failure`` if it does not exist or can't be started.
@@ -38,23 +42,59 @@ final class ChildProcess {
     close(errors)
   }
 
-  /// Waits for some output and appends it.
-  /// - Returns: the number of bytes, 0 at the end of the output.
-  func read(atMost limit: Int, appendingTo buffer: inout [UInt8]) throws -> Int {
+  /// Waits for more output, and reuses the space of what was consumed.
+  /// - Returns: false at the end of the output.
+  private func fill() throws -> Bool {
+    buffer.removeFirst(position)
+    position = 0
     var count = 0
-    var failure: Int32 = 0
     let old = buffer.count
     // The bytes are read directly into the buffer, after the existing ones.
-    buffer.append(contentsOf: repeatElement(0, count: limit))
+    buffer.append(contentsOf: repeatElement(0, count: Self.pieceSize))
+    var failure: Int32 = 0
     unsafe buffer.withUnsafeMutableBytes { bytes in
       repeat {
-        count = unsafe Foundation.read(output, bytes.baseAddress! + old, limit)
+        count = unsafe Foundation.read(output, bytes.baseAddress! + old, Self.pieceSize)
         failure = errno
       } while count < 0 && failure == EINTR
     }
-    buffer.removeLast(limit - max(0, count))
+    buffer.removeLast(Self.pieceSize - max(0, count))
     if count < 0 { throw Failure(.unreadable, "\(program) can't be read from: \(systemMessage(failure))") }
-    return count
+    return count > 0
+  }
+
+  /// The output up to the next `end`, which is consumed; nil if the output ends first.
+  func read(upTo end: UInt8) throws -> ArraySlice<UInt8>? {
+    var searched = position
+    while true {
+      if let index = buffer[searched...].firstIndex(of: end) {
+        defer { position = index + 1 }
+        return buffer[position..<index]
+      }
+      let unread = buffer.count - position
+      guard try fill() else { return nil }
+      searched = unread
+    }
+  }
+
+  /// A run of bytes in pieces of at most 64 KiB.
+  /// - Returns: false if the output ends first.
+  func read(count: Int, _ body: (ArraySlice<UInt8>) throws -> Void) throws -> Bool {
+    var rest = count
+    while rest > 0 {
+      if position == buffer.count, try !fill() { return false }
+      let piece = buffer[position..<min(buffer.count, position + rest)]
+      position = piece.endIndex
+      rest -= piece.count
+      try body(piece)
+    }
+    return true
+  }
+
+  /// All that is left of the output.
+  func readToEnd() throws -> ArraySlice<UInt8> {
+    while try fill() {}
+    return buffer[...]
   }
 
   /// Writes to the program's standard input.

@@ -1,22 +1,19 @@
 import CatalogModel
 import JSON
 
-/// `journal cat JOURNAL WHAT`
 enum Cat: Verb {
-  static let name = "cat"
-  static let summary = "writes the bytes of an image, or one attribute"
-  static let explanation = """
+  static let text = """
+    cat: writes the bytes of an image, or one attribute
+
     Writes the bytes of an image, or one attribute of an item: text and data unchanged, anything else as JSON. With
     @SELECTOR it writes the image or attribute as of that point.
+
+    Arguments: JOURNAL
+    WHAT: image:7, item:42.text, or with a point in time item:42.text@HEAD~3
+
+    $ journal cat Books.journal image:7 > cover.png  # an image as a file
+    $ journal cat Books.journal item:42.text@yesterday  # a text as of yesterday
     """
-  static let syntax = Syntax(operands: [
-    Syntax.journal,
-    Syntax.Operand(name: "WHAT", help: "image:7, item:42.text, or with a point in time item:42.text@HEAD~3"),
-  ])
-  static let examples = [
-    (command: "journal cat Books.journal image:7 > cover.png", does: "an image as a file"),
-    (command: "journal cat Books.journal item:42.text@yesterday", does: "a text as of yesterday"),
-  ]
   static let endsWithReader = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {

@@ -2,44 +2,36 @@ import CatalogModel
 import Foundation
 import JSON
 
-/// `journal gc JOURNAL`
 enum CollectGarbage: Verb {
-  static let name = "gc"
-  static let summary = "removes images that no entry names"
-  static let explanation = """
+  static let text = """
+    gc: removes images that no entry names
+
     Removes the bytes of images that were added but never committed, or that a crash left behind. Images that an entry of
     the history names stay, even if they were deleted. --dry-run only reports how much would be removed.
+
+    Arguments: JOURNAL
+    [--dry-run]: report what would be removed, and remove nothing
+    [--json]
+
+    $ journal gc Books.journal --dry-run  # how much would be removed
+    $ journal gc Books.journal  # removes it
     """
-  static let syntax = Syntax(
-    operands: [Syntax.journal],
-    options: [
-      Syntax.Option(name: "--dry-run", help: "report what would be removed, and remove nothing"), Syntax.json,
-    ])
-  static let examples = [
-    (command: "journal gc Books.journal --dry-run", does: "how much would be removed"),
-    (command: "journal gc Books.journal", does: "removes it"),
-  ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let isDryRun = arguments.has("--dry-run")
     let report = try CatalogJournal.collectGarbage(
-      at: URL(fileURLWithPath: arguments.operand("JOURNAL")), isDryRun: isDryRun,
-      options: arguments.journalOptions(layers: .manual)
-    ) { state in
-      terminal.progress.show { "reading: \(state.done.grouped) of \(state.all.grouped) entries" }
-    }
+      at: arguments.url("JOURNAL"), isDryRun: isDryRun, options: arguments.journalOptions()
+    ) { terminal.showProgress("reading", $0.done, of: $0.all) }
     terminal.progress.clear()
-    if arguments.has("--json") {
-      try terminal.printJSON { writer in
-        writer.member("dryRun", isDryRun)
-        writer.member("images", report.imageCount)
-        writer.member("imageByteCount", report.byteCount)
-      }
-      return .done
+    try terminal.answer { json in
+      json.member("dryRun", isDryRun)
+      json.member("images", report.imageCount)
+      json.member("imageByteCount", report.byteCount)
+    } text: {
+      try terminal.line(
+        "\(isDryRun ? "would remove" : "removed") \(report.imageCount.counted("image")) of "
+          + report.byteCount.counted("byte"))
     }
-    try terminal.output.line(
-      "\(isDryRun ? "would remove" : "removed") \(report.imageCount.counted("image")) of "
-        + report.byteCount.counted("byte"))
     return .done
   }
 }

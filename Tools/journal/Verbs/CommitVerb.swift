@@ -3,11 +3,10 @@ import Foundation
 import JSON
 import JournalServer
 
-/// `journal commit JOURNAL [FILE]`
 enum CommitVerb: Verb {
-  static let name = "commit"
-  static let summary = "adds, changes and deletes entities as JSON says, as one entry"
-  static let explanation = """
+  static let text = """
+    commit: adds, changes and deletes entities as JSON says, as one entry
+
     Reads events in JSON from FILE, or from standard input, and makes them one entry. It is durable when the verb ends.
     The JSON is an array of events, or an object as POST /api/commits takes it:
 
@@ -24,28 +23,17 @@ enum CommitVerb: Verb {
     image, seen from the current folder; name and mediaType follow from it unless they are given. "previous":9 in an
     update or a delete demands that revision 9 changed the entity last: otherwise nothing is written, and the exit code
     is 1.
+
+    Arguments: JOURNAL
+    [FILE]: a file with the events; by default standard input
+    [--by AUTHOR]: the author; by default the one in the JSON, or your login name
+    [--note TEXT]: the note; by default the one in the JSON
+    [--json]
+
+    $ journal commit Books.journal events.json --by ana  # makes an entry of a file
+    $ echo '[{"operation":"update","entity":"item:42","changes":{"attributes":{"stars":5}}}]' | journal commit
+      Books.journal  # changes one attribute
     """
-  static let syntax = Syntax(
-    operands: [
-      Syntax.journal,
-      Syntax.Operand(
-        name: "FILE", help: "a file with the events; by default standard input", isOptional: true,
-        isPath: true),
-    ],
-    options: [
-      Syntax.Option(
-        name: "--by", value: "AUTHOR", help: "the author; by default the one in the JSON, or your login name"),
-      Syntax.Option(name: "--note", value: "TEXT", help: "the note; by default the one in the JSON"),
-      Syntax.json,
-    ])
-  static let examples = [
-    (command: "journal commit Books.journal events.json --by ana", does: "makes an entry of a file"),
-    (
-      command:
-        #"echo '[{"operation":"update","entity":"item:42","changes":{"attributes":{"stars":5}}}]' | journal commit Books.journal"#,
-      does: "changes one attribute"
-    ),
-  ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let bytes = try read(arguments.optionalOperand("FILE"), terminal)
@@ -57,20 +45,17 @@ enum CommitVerb: Verb {
     }
     if value.array != nil { value = .dictionary(["events": value]) }
     // Before images are stored, the form of everything is checked.
-    let places = filePlaces(in: value)
-    var checked = value
-    for place in places { replaceFile(at: place, of: &checked) { _ in (noBytes, []) } }
-    _ = try CommitDocument(checked)
+    let noBytes = Blob(digest: .zero, byteCount: 0)
+    _ = try CommitDocument(replacingFiles(in: value) { _ in (noBytes, []) })
     let journal = try arguments.openForCommit(terminal)
-    for place in places { try replaceFile(at: place, of: &value) { try store($0, in: journal) } }
-    let document = try CommitDocument(value)
+    let document = try CommitDocument(replacingFiles(in: value) { try store($0, in: journal) })
     let commit = try journal.commit(
       by: arguments.value("--by") ?? document.author ?? arguments.author,
       note: arguments.value("--note") ?? document.note ?? "", metadata: document.metadata,
       expecting: document.expectations.map { .entity($0.entity, at: $0.revision) }
     ) { try document.apply(to: &$0) }
     if !commit.isEmpty { terminal.output.noteDone(entry: commit.revision) }
-    try print(commit.isEmpty ? nil : try journal.entry(at: commit.revision), arguments, terminal)
+    try print(commit.isEmpty ? nil : try journal.entry(at: commit.revision), terminal)
     try journal.close()
     return .done
   }
@@ -83,21 +68,6 @@ enum CommitVerb: Verb {
     return Array(try inputFile(path))
   }
 
-  // MARK: Images
-
-  /// The events that name a file.
-  private static func filePlaces(in value: FieldValue) -> [Int] {
-    let events = value.dictionary?["events"]?.array ?? []
-    return events.indices.filter { index in
-      let event = events[index].dictionary
-      return event?["entity"]?.string?.hasPrefix("image") == true
-        && event?["changes"]?.dictionary?["file"]?.string != nil
-    }
-  }
-
-  /// Stands for an image that is not stored yet.
-  private static let noBytes = Blob(digest: .zero, byteCount: 0)
-
   /// Stores the bytes of a file.
   /// - Returns: the image, and its first bytes.
   private static func store(_ path: String, in journal: CatalogJournal) throws -> (Blob, head: [UInt8]) {
@@ -109,54 +79,46 @@ enum CommitVerb: Verb {
     return (blob, Array(try journal.blobs.reader(of: blob, isChecked: false).piece(at: 0, byteCount: 16)))
   }
 
-  /// Replaces the file that an event names by the digest of the image.
-  private static func replaceFile(
-    at index: Int, of value: inout FieldValue, _ image: (_ path: String) throws -> (Blob, head: [UInt8])
-  ) rethrows {
-    guard var body = value.dictionary, var events = body["events"]?.array,
-      var event = events[index].dictionary, var changes = event["changes"]?.dictionary,
-      let path = changes.removeValue(forKey: "file")?.string
-    else { return }
-    let (blob, head) = try image(path)
-    changes["sha256"] = .string(blob.digest.hex)
-    changes["byteCount"] = .integer(Int64(blob.byteCount))
-    if event["operation"]?.string == "add" {
-      let name = URL(fileURLWithPath: path).lastPathComponent
-      if changes["name"] == nil { changes["name"] = .string(name) }
-      if changes["mediaType"] == nil { changes["mediaType"] = .string(MediaType.of(name: name, head: head)) }
-    }
-    event["changes"] = .dictionary(changes)
-    events[index] = .dictionary(event)
-    body["events"] = .array(events)
-    value = .dictionary(body)
+  /// The events with the digests of images instead of the files that they name.
+  private static func replacingFiles(
+    in value: FieldValue, _ image: (_ path: String) throws -> (Blob, head: [UInt8])
+  ) rethrows -> FieldValue {
+    guard var body = value.dictionary, let events = body["events"]?.array else { return value }
+    body["events"] = .array(
+      try events.map { event in
+        guard var members = event.dictionary, members["entity"]?.string?.hasPrefix("image") == true,
+          var changes = members["changes"]?.dictionary,
+          let path = changes.removeValue(forKey: "file")?.string
+        else { return event }
+        let (blob, head) = try image(path)
+        changes["sha256"] = .string(blob.digest.hex)
+        changes["byteCount"] = .integer(Int64(blob.byteCount))
+        if members["operation"]?.string == "add" {
+          let name = URL(fileURLWithPath: path).lastPathComponent
+          changes["name"] = changes["name"] ?? .string(name)
+          changes["mediaType"] = changes["mediaType"] ?? .string(MediaType.of(name: name, head: head))
+        }
+        members["changes"] = .dictionary(changes)
+        return .dictionary(members)
+      })
+    return .dictionary(body)
   }
 
-  // MARK: Printing
-
   /// - Parameter entry: nil if nothing changed.
-  private static func print(_ entry: Entry?, _ arguments: Arguments, _ terminal: Terminal) throws {
-    if arguments.has("--json") {
-      var writer = JSONWriter()
-      if let entry {
-        entry.write(to: &writer)
-      } else {
-        writer.beginObject()
-        writer.key("revision")
-        writer.null()
-        writer.endObject()
-      }
-      writer.newline()
-      try terminal.output.write(writer.bytes)
-      return
-    }
+  private static func print(_ entry: Entry?, _ terminal: Terminal) throws {
     guard let entry else {
-      return try terminal.output.line("nothing to do: everything is as requested already")
+      return try terminal.answer { json in
+        json.member("revision", nil as Int?)
+      } text: {
+        try terminal.line("nothing to do: everything is as requested already")
+      }
     }
-    try terminal.output.line(
+    if terminal.isJSON { return try terminal.printJSON { entry.write(to: &$0) } }
+    try terminal.line(
       terminal.styled(
         .bold, "entry \(entry.revision): \(entry.events.count.counted("entity", "entities")) changed"))
     for event in entry.events {
-      try terminal.output.line("\(event.operation.sign) \(Catalog.name(of: event.entity))")
+      try terminal.line("\(event.operation.sign) \(Catalog.name(of: event.entity))")
     }
   }
 }

@@ -1,33 +1,31 @@
 /// `journal completions SHELL`
 enum Completions: Verb {
-  static let name = "completions"
-  static let summary = "prints completions for bash, zsh or fish"
-  static let explanation = """
+  static let text = """
+    completions: prints completions for bash, zsh or fish
+
     Prints the script with which a shell completes verbs and options. Tools/install installs it; by hand, in bash:
     source <(journal completions bash)
+
+    Arguments:
+    SHELL: bash, zsh or fish
+
+    $ journal completions fish > ~/.config/fish/completions/journal.fish  # for fish
+    $ source <(journal completions bash)  # completes journal's verbs in this bash
     """
-  static let syntax = Syntax(operands: [Syntax.Operand(name: "SHELL", help: "bash, zsh or fish")])
-  static let examples = [
-    (command: "journal completions fish > ~/.config/fish/completions/journal.fish", does: "for fish"),
-    (command: "source <(journal completions bash)", does: "completes journal's verbs in this bash"),
-  ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let shell = arguments.operand("SHELL")
-    switch shell {
-    case "bash": try terminal.output.write(bash)
-    case "zsh": try terminal.output.write(zsh)
-    case "fish": try terminal.output.write(fish)
-    default:
+    guard let script = ["bash": bash, "zsh": zsh, "fish": fish][shell] else {
       throw Failure(.wrongUse, "there are completions for bash, zsh and fish, not for \(shell.printable)")
     }
+    try terminal.output.write(script)
     return .done
   }
 
   private static var names: String { Verbs.all.map { $0.name }.joined(separator: " ") }
 
   private static func options(of verb: any Verb.Type) -> String {
-    verb.syntax.allOptions.map(\.name).joined(separator: " ")
+    verb.manual.syntax.allOptions.map(\.name).joined(separator: " ")
   }
 
   private static var bash: String {
@@ -55,9 +53,9 @@ enum Completions: Verb {
   }
 
   private static var zsh: String {
-    let verbs = Verbs.all.map { "    '\($0.name):\(quoted($0.summary))'" }.joined(separator: "\n")
+    let verbs = Verbs.all.map { "    '\($0.name):\(quoted($0.manual.summary))'" }.joined(separator: "\n")
     let cases = Verbs.all.map { verb in
-      let options = verb.syntax.allOptions.map { option in
+      let options = verb.manual.syntax.allOptions.map { option in
         "'\(option.isRepeated ? "*" : "")\(option.name)[\(bracketed(quoted(option.help)))]"
           + "\(option.value.map { ":\($0):" } ?? "")'"
       }
@@ -92,8 +90,8 @@ enum Completions: Verb {
     lines.append("complete -c journal -n '__fish_seen_subcommand_from help' -f -a '\(names)'")
     for verb in Verbs.all {
       lines.append(
-        "complete -c journal -n __fish_use_subcommand -f -a \(verb.name) -d '\(quoted(verb.summary))'")
-      for option in verb.syntax.allOptions {
+        "complete -c journal -n __fish_use_subcommand -f -a \(verb.name) -d '\(quoted(verb.manual.summary))'")
+      for option in verb.manual.syntax.allOptions {
         let name =
           option.name.hasPrefix("--") ? "-l \(option.name.dropFirst(2))" : "-s \(option.name.dropFirst())"
         lines.append(

@@ -1,33 +1,27 @@
 import CatalogModel
 import JSON
 
-/// `journal diff JOURNAL A B [ENTITY…]`
 enum Diff: Verb {
-  static let name = "diff"
-  static let summary = "shows the differences between two points in time"
-  static let explanation = """
+  static let text = """
+    diff: shows the differences between two points in time
+
     Shows which items, categories, images and tags were added, changed and deleted between two points in time, with the
     old and the new values of those that were changed. With ENTITY it shows only that entity. It reads the entries between
     the two points and what they changed, so comparing neighbors is fast, however large the journal is. --kind and
     --stat print less, but take as long.
+
+    Arguments: JOURNAL
+    A: the first point in time, such as yesterday or HEAD~3
+    [B]: the second one; by default HEAD
+    [ENTITY]…: such as item:42
+    [--kind KIND]: only items of this kind; or category, image or tag
+    [--stat]: show only which entities differ, and how many attributes of each
+    [--full], [--json]
+
+    $ journal diff Books.journal yesterday  # everything that has changed since yesterday
+    $ journal diff Books.journal HEAD~1 HEAD item:42  # what the newest entry did to item 42
+    $ journal diff Books.journal 2026-08-01 2026-09-01 --stat  # what happened in August
     """
-  static let syntax = Syntax(
-    operands: [
-      Syntax.journal, Syntax.Operand(name: "A", help: "the first point in time, such as yesterday or HEAD~3"),
-      Syntax.Operand(name: "B", help: "the second one; by default HEAD", isOptional: true),
-      Syntax.Operand(name: "ENTITY", help: "such as item:42", isOptional: true, isRepeated: true),
-    ],
-    options: [
-      Syntax.Option(
-        name: "--kind", value: "KIND", help: "only items of this kind; or category, image or tag"),
-      Syntax.Option(name: "--stat", help: "show only which entities differ, and how many attributes of each"),
-      Syntax.full, Syntax.json,
-    ])
-  static let examples = [
-    (command: "journal diff Books.journal yesterday", does: "everything that has changed since yesterday"),
-    (command: "journal diff Books.journal HEAD~1 HEAD item:42", does: "what the newest entry did to item 42"),
-    (command: "journal diff Books.journal 2026-08-01 2026-09-01 --stat", does: "what happened in August"),
-  ]
   static let isPaged = true
   static let endsWithReader = true
 
@@ -55,8 +49,8 @@ enum Diff: Verb {
       let query = EntityQuery(kind: kind)
       differences.removeAll { !query.matches($0.entity, $0.new ?? $0.old ?? EntityRecord()) }
     }
-    if arguments.has("--json") {
-      try terminal.printJSON(differences)
+    if terminal.isJSON {
+      for difference in differences { try terminal.printJSON { Catalog.write(difference, to: &$0) } }
     } else if arguments.has("--stat") {
       try printStat(differences, terminal)
     } else {
@@ -81,48 +75,21 @@ enum Diff: Verb {
       let label = (difference.new ?? difference.old).flatMap { Catalog.label(of: $0, of: kind) } ?? ""
       let fields =
         difference.operation == .update
-        ? difference.parts.map { EntityPart.name(of: $0.key, of: kind).printable }.joined(separator: ", ")
+        ? difference.parts.map { $0.key.name(of: kind).printable }.joined(separator: ", ")
         : difference.operation.name
       return [
         difference.operation.sign, Catalog.name(of: difference.entity), label.printable.shortened(to: 40),
         fields,
       ]
     }
-    let columns = [
-      TextTable.Column(title: ""), TextTable.Column(title: "ENTITY", style: .yellow),
-      TextTable.Column(title: "LABEL", isFlexible: true),
-      TextTable.Column(title: "CHANGED"),
+    let entity = TextTable.Column(title: "ENTITY", style: .yellow)
+    try TextTable.print([.text(""), entity, .flexible("LABEL"), .text("CHANGED")], rows, terminal)
+    let operations: [(JournalEvent.Operation, String)] = [
+      (.add, "added"), (.update, "changed"), (.delete, "deleted"),
     ]
-    try TextTable.print(columns, rows, isCut: true, terminal)
-    let counts = JournalEvent.Operation.allCases.map { operation in
-      "\(differences.count { $0.operation == operation }.grouped) \(operation.past)"
+    let counts = operations.map { operation, past in
+      "\(differences.count { $0.operation == operation }.grouped) \(past)"
     }
-    try terminal.output.line(counts.joined(separator: ", "))
-  }
-}
-
-extension JournalEvent.Operation {
-  fileprivate static let allCases: [JournalEvent.Operation] = [.add, .update, .delete]
-
-  /// `added`, `changed` or `deleted`.
-  var past: String {
-    switch self {
-    case .add: "added"
-    case .update: "changed"
-    case .delete: "deleted"
-    }
-  }
-}
-
-extension Terminal {
-  /// Prints each difference as a line of JSON.
-  func printJSON(_ differences: [EntityDifference]) throws {
-    var writer = JSONWriter()
-    for difference in differences {
-      Catalog.write(difference, to: &writer)
-      writer.newline()
-      try output.write(writer.bytes)
-      writer.removeAll()
-    }
+    try terminal.line(counts.joined(separator: ", "))
   }
 }

@@ -3,11 +3,10 @@ import Foundation
 import JSON
 import LegacyStores
 
-/// `journal erase JOURNAL ENTITY… --reason TEXT`
 enum Erase: Verb {
-  static let name = "erase"
-  static let summary = "erases the content of entities from the whole history"
-  static let explanation = """
+  static let text = """
+    erase: erases the content of entities from the whole history
+
     Erases the content of all events of the entities, and the bytes of images that nothing else names. The images of an
     item are erased with it. This can't be undone: the bytes are nowhere in the folder afterwards, not in the log,
     the layers and snapshots, or temporary files. Dates, digests and the order of events stay, so the journal still
@@ -19,36 +18,24 @@ enum Erase: Verb {
     --notes also erases the author, note and metadata of all entries that changed the entities, and of reverts, undos and
     redos whose default notes quote one of those. Other entries with the same text are named and stay. The next run of a
     backup removes the erased content from it; files of backup --file keep it until they are made again.
-    """
-  static let syntax = Syntax(
-    operands: [Syntax.journal, Syntax.Operand(name: "ENTITY", help: "such as item:42", isRepeated: true)],
-    options: [
-      Syntax.Option(
-        name: "--reason", value: "TEXT", help: "why; becomes the note of the new entry", isRequired: true),
-      Syntax.Option(
-        name: "--notes", help: "also erase author, note and metadata of the entries that changed them"),
-      Syntax.author, Syntax.json,
-    ])
-  static let examples = [
-    (
-      command: "journal erase Books.journal item:42 --reason 'asked for by letter of 3 May'",
-      does: "item 42 and its images, for good"
-    )
-  ]
 
-  private static let shownMentions = 10
+    Arguments: JOURNAL
+    ENTITY…: such as item:42
+    --reason TEXT: why; becomes the note of the new entry
+    [--notes]: also erase author, note and metadata of the entries that changed them
+    [--by AUTHOR], [--json]
+
+    $ journal erase Books.journal item:42 --reason 'asked for by letter of 3 May'  # item 42 and its images,
+      for good
+    """
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    guard let reason = arguments.value("--reason"), !reason.isEmpty else {
-      throw Failure(.wrongUse, "--reason TEXT is missing: say why it is erased; see journal help erase")
-    }
     let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
-    let url = URL(fileURLWithPath: arguments.operand("JOURNAL"))
-    let options = try arguments.journalOptions(layers: .manual)
+    let url = arguments.url("JOURNAL")
+    let options = try arguments.journalOptions()
     let report = try CatalogJournal.erase(
-      Set(entities), at: url, reason: reason, by: arguments.author,
-      includingWords: arguments.has("--notes"), options: options
-    ) { terminal.showCopying($0) }
+      Set(entities), at: url, reason: arguments.value("--reason") ?? "", by: arguments.author,
+      includingWords: arguments.has("--notes"), options: options, progress: terminal.showCopying)
     terminal.progress.clear()
     if !report.isEmpty { terminal.output.noteDone(entry: report.head.revision) }
     let after = try CatalogJournal.open(at: url, mode: .readOnly, options: options)
@@ -60,45 +47,29 @@ enum Erase: Verb {
           + memories.joined(separator: ", "))
     }
     let names = report.entities.map { Catalog.name(of: $0) }
-    if arguments.has("--json") {
-      try terminal.printJSON { writer in
-        writer.key("entities")
-        writer.beginArray()
-        for name in names { writer.string(name) }
-        writer.endArray()
-        writer.member("events", report.eventCount)
-        writer.member("images", report.imageCount)
-        writer.member("annotations", report.annotations.count)
-        if !report.mentions.isEmpty {
-          writer.key("mentions")
-          writer.beginArray()
-          for revision in report.mentions { writer.integer(revision) }
-          writer.endArray()
-        }
-        writer.member("revision", report.head.revision)
-        writer.member("digest", report.head.digest.hex)
+    try terminal.answer { json in
+      json.array("entities", names)
+      json.member("events", report.eventCount)
+      json.member("images", report.imageCount)
+      json.member("annotations", report.annotations.count)
+      if !report.mentions.isEmpty { json.array("mentions", report.mentions) }
+      json.member("revision", report.head.revision)
+      json.member("digest", report.head.digest.hex)
+    } text: {
+      let list = names.joined(separator: ", ")
+      if report.isEmpty { return try terminal.line("nothing to erase: no content of \(list) is left") }
+      let annotations = report.annotations.count.counted("entry", "entries")
+      try terminal.line(
+        "erased \(list): \(report.eventCount.counted("event")), \(report.imageCount.counted("image"))"
+          + (report.annotations.isEmpty ? "" : ", the annotations of \(annotations)"))
+      if !report.mentions.isEmpty {
+        try terminal.line(
+          "the same text is in the notes or metadata of these entries, which stay: "
+            + report.mentions.map(String.init).listed(upTo: 10)
+            + "; to erase it there, erase what they changed with --notes")
       }
-      return .done
+      try terminal.line("entry \(report.head.revision) records this; digest \(report.head.digest.hex)")
     }
-    let list = names.joined(separator: ", ")
-    if report.isEmpty {
-      try terminal.output.line("nothing to erase: no content of \(list) is left")
-      return .done
-    }
-    try terminal.output.line(
-      "erased \(list): \(report.eventCount.counted("event")), "
-        + report.imageCount.counted("image")
-        + (report.annotations.isEmpty
-          ? "" : ", the annotations of \(report.annotations.count.counted("entry", "entries"))"))
-    if !report.mentions.isEmpty {
-      let hidden = report.mentions.count - shownMentions
-      try terminal.output.line(
-        "the same text is in the notes or metadata of these entries, which stay: "
-          + report.mentions.prefix(shownMentions).map(String.init).joined(separator: ", ")
-          + (hidden > 0 ? " and \(hidden.grouped) more" : "")
-          + "; to erase it there, erase what they changed with --notes")
-    }
-    try terminal.output.line("entry \(report.head.revision) records this; digest \(report.head.digest.hex)")
     return .done
   }
 }

@@ -1,13 +1,15 @@
 /// `journal help [VERB]`
 enum Help: Verb {
-  static let name = "help"
-  static let summary = "explains a verb, or lists all verbs"
-  static let explanation =
-    "Explains a verb and its arguments, with examples. Without a verb, lists all of them."
-  static let syntax = Syntax(operands: [
-    Syntax.Operand(name: "VERB", help: "the verb to explain", isOptional: true)
-  ])
-  static let examples = [(command: "journal help replay", does: "how to rebuild a past state")]
+  static let text = """
+    help: explains a verb, or lists all verbs
+
+    Explains a verb and its arguments, with examples. Without a verb, lists all of them.
+
+    Arguments:
+    [VERB]: the verb to explain
+
+    $ journal help replay  # how to rebuild a past state
+    """
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     guard let verb = arguments.optionalOperand("VERB") else { return try printOverview(terminal) }
@@ -15,47 +17,42 @@ enum Help: Verb {
   }
 
   static func printOverview(_ terminal: Terminal) throws -> ExitCode {
-    let output = terminal.output
-    try output.line("journal keeps items, categories and images with their whole history.")
-    try output.line()
-    try output.line("usage: journal VERB JOURNAL [arguments]")
-    try output.line()
+    try terminal.line("journal keeps items, categories and images with their whole history.\n")
+    try terminal.line("usage: journal VERB JOURNAL [arguments]\n")
     for (title, verbs) in Verbs.groups {
-      try output.line("\(title):")
+      try terminal.line("\(title):")
       try printList(
-        verbs.map { ($0.name, $0.summary) }, width: Verbs.all.map { $0.name.count }.max(), terminal)
-      try output.line()
+        verbs.map { ($0.name, $0.manual.summary) }, width: Verbs.all.map { $0.name.count }.max(), terminal)
+      try terminal.line()
     }
-    try output.line("How to:")
-    for (question, command) in questions {
-      try output.line("  \(question)")
-      try output.line("      \(terminal.styled(.bold, command))")
+    try terminal.line("How to:")
+    for line in questions.split(separator: "\n") {
+      try terminal.line(
+        line.hasPrefix(" ") ? "      " + terminal.styled(.bold, "\(line.dropFirst(2))") : "  \(line)")
     }
-    try output.line()
-    try output.line(points)
-    try output.line()
-    try output.line(exitCodes)
-    try output.line("See journal help VERB for more, and journal --version for the version.")
+    try terminal.line("\n\(points)\n\n\(exitCodes)")
+    try terminal.line("See journal help VERB for more, and journal --version for the version.")
     return .done
   }
 
-  /// Common questions.
-  private static let questions = [
-    ("find the number of an item", "journal find Books.journal dune"),
-    ("see who changed its title, and what it was before", "journal history Books.journal item:42"),
-    ("see who set each of its attributes", "journal blame Books.journal item:42"),
-    ("restore it as it was yesterday", "journal restore Books.journal item:42 --at yesterday"),
-    ("find deleted entities", "journal find Books.journal --deleted"),
-    ("restore a deleted item", "journal restore Books.journal item:42"),
-    (
-      "restore everything as of yesterday, but keep new entities and attributes",
-      "journal restore Books.journal --all --at yesterday --keep-new"
-    ),
-    (
-      "undo what Bob did on 4 August",
-      "journal revert Books.journal --author bob --since 2026-08-04 --until 2026-08-05"
-    ),
-  ]
+  private static let questions = """
+    find the number of an item
+      journal find Books.journal dune
+    see who changed its title, and what it was before
+      journal history Books.journal item:42
+    see who set each of its attributes
+      journal blame Books.journal item:42
+    restore it as it was yesterday
+      journal restore Books.journal item:42 --at yesterday
+    find deleted entities
+      journal find Books.journal --deleted
+    restore a deleted item
+      journal restore Books.journal item:42
+    restore everything as of yesterday, but keep new entities and attributes
+      journal restore Books.journal --all --at yesterday --keep-new
+    undo what Bob did on 4 August
+      journal revert Books.journal --author bob --since 2026-08-04 --until 2026-08-05
+    """
 
   static let points = """
     A point in time is 120 (a revision), HEAD, HEAD~3, 2026-08-01, "2026-08-01 10:00", 2026-08-01T10:00:00Z, today,
@@ -82,25 +79,19 @@ enum Help: Verb {
     """
 
   static func printHelp(of verb: any Verb.Type, _ terminal: Terminal) throws -> ExitCode {
-    let output = terminal.output
-    let arguments = verb.syntax.summary
-    try output.line("usage: journal \(verb.name)\(arguments.isEmpty ? "" : " " + arguments)")
-    try output.line()
-    try output.line(verb.explanation)
-    if !verb.syntax.operands.isEmpty {
-      try output.line()
-      try printList(verb.syntax.operands.map { ($0.name, $0.help) }, terminal)
+    let manual = verb.manual
+    let arguments = manual.syntax.summary
+    try terminal.line("usage: journal \(verb.name)\(arguments.isEmpty ? "" : " \(arguments)")")
+    try terminal.line("\n\(manual.explanation)\n")
+    if !manual.syntax.operands.isEmpty {
+      try printList(manual.syntax.operands.map { ($0.name, $0.help) }, terminal)
+      try terminal.line()
     }
-    try output.line()
-    let options = verb.syntax.allOptions.map { option in
-      (option.name + (option.value.map { " \($0)" } ?? ""), option.help)
-    }
-    try printList(options, terminal)
-    try output.line()
-    try output.line("Examples:")
-    for example in verb.examples {
-      try output.line("  \(terminal.styled(.bold, example.command))")
-      try output.line("      \(example.does)")
+    try printList(manual.syntax.allOptions.map { ($0.usage, $0.help) }, terminal)
+    try terminal.line("\nExamples:")
+    for example in manual.examples {
+      try terminal.line("  \(terminal.styled(.bold, example.command))")
+      try terminal.line("      \(example.does)")
     }
     return .done
   }
@@ -111,7 +102,7 @@ enum Help: Verb {
     let width = width ?? lines.map(\.0.count).max() ?? 0
     for (name, text) in lines {
       let gap = String(repeating: " ", count: width - name.count)
-      try terminal.output.line("  \(terminal.styled(.bold, name))\(gap)  \(text)")
+      try terminal.line("  \(terminal.styled(.bold, name))\(gap)  \(text)")
     }
   }
 }

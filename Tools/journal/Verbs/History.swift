@@ -1,31 +1,24 @@
 import CatalogModel
 import JSON
 
-/// `journal history JOURNAL ENTITY`
 enum History: Verb {
-  static let name = "history"
-  static let summary = "shows every version of one entity, with old and new values"
-  static let explanation = """
+  static let text = """
+    history: shows every version of one entity, with old and new values
+
     Shows all changes of an item, a category or an image, the newest first: who made each and why, with old and new
     values. The time depends on the number of changes shown, or with --reverse on that of all changes, not on the size of
     the journal.
+
+    Arguments: JOURNAL
+    ENTITY: such as item:42, or item:42@yesterday for its history up to then
+    [-n N]: show at most N versions
+    [--reverse]: show the oldest first
+    [--stat]: one line for each version, without values
+    [--full], [--json]
+
+    $ journal history Books.journal item:42  # every change of item 42
+    $ journal history Books.journal item:42 --stat  # one line for each
     """
-  static let syntax = Syntax(
-    operands: [
-      Syntax.journal,
-      Syntax.Operand(
-        name: "ENTITY", help: "such as item:42, or item:42@yesterday for its history up to then"),
-    ],
-    options: [
-      Syntax.Option(name: "-n", value: "N", help: "show at most N versions"),
-      Syntax.Option(name: "--reverse", help: "show the oldest first"),
-      Syntax.Option(name: "--stat", help: "one line for each version, without values"), Syntax.full,
-      Syntax.json,
-    ])
-  static let examples = [
-    (command: "journal history Books.journal item:42", does: "every change of item 42"),
-    (command: "journal history Books.journal item:42 --stat", does: "one line for each"),
-  ]
   static let isPaged = true
   static let endsWithReader = true
 
@@ -35,14 +28,21 @@ enum History: Verb {
     let journal = try arguments.openJournal(terminal)
     let revision = try journal.revision(point ?? .head())
     let labels = Labels(journal)
-    var table: TextTable?
-    func print(_ part: some Collection<EntityChange>) throws {
-      if arguments.has("--json") {
-        try printJSON(part, terminal)
-      } else if arguments.has("--stat") {
-        try printRows(part, &table, terminal)
-      } else {
-        try Self.print(part, labels, isFull: arguments.has("--full"), terminal)
+    let table = TextTable(
+      [.revision, .date(terminal), .flexible("AUTHOR"), .flexible("CHANGE"), .text("NOTE")],
+      sampleCount: firstPartCount, terminal)
+    func print(_ changes: ArraySlice<EntityChange>) throws {
+      for change in changes {
+        if terminal.isJSON {
+          try terminal.printJSON { change.write(to: &$0) }
+        } else if arguments.has("--stat") {
+          try table.add([
+            "\(change.revision)", terminal.text(of: change.date), change.authorCell(),
+            change.isPruned ? "(pruned before)" : change.event.outline, terminal.note(of: change),
+          ])
+        } else {
+          try Self.print(change, labels, isFull: arguments.has("--full"), terminal)
+        }
       }
     }
     let hasChanges =
@@ -50,6 +50,7 @@ enum History: Verb {
       ? try readForward(entity, revision, limit, journal, print)
       : try readBack(entity, revision, limit, journal, print)
     guard hasChanges else { throw try Failure(absent: entity, at: revision, journal) }
+    try table.end()
     return .done
   }
 
@@ -105,58 +106,17 @@ enum History: Verb {
   private static let partByteCount = 16 << 20
 
   private static func print(
-    _ changes: some Collection<EntityChange>, _ labels: Labels, isFull: Bool, _ terminal: Terminal
+    _ change: EntityChange, _ labels: Labels, isFull: Bool, _ terminal: Terminal
   ) throws {
+    let head = "revision \(change.revision)  \(terminal.text(of: change.date))"
+    let note = change.isPruned ? "history before this was pruned" : terminal.note(of: change)
+    try terminal.line(
+      terminal.styled(.yellow, change.isPruned ? head : "\(head)  \(change.authorText)")
+        + (note.isEmpty ? "" : "  \(note)"))
     let text = ChangeText(terminal: terminal, isFull: isFull)
-    for change in changes {
-      if change.isPruned {
-        try terminal.output.line(
-          terminal.styled(.yellow, "revision \(change.revision)  \(terminal.text(of: change.date))")
-            + "  history before this was pruned")
-        try text.printHeading(change.event.entity, change.event.operation, change.labelRecord)
-        try text.print(change.event, change.parts, in: change.revision, labels)
-        continue
-      }
-      let head = "revision \(change.revision)  \(terminal.text(of: change.date))  \(change.authorText)"
-      let note = terminal.note(of: change)
-      try terminal.output.line(terminal.styled(.yellow, head) + (note.isEmpty ? "" : "  \(note)"))
-      let event = change.event
-      try text.printHeading(event.entity, event.operation, change.labelRecord)
-      try text.print(event, change.parts, in: change.revision, labels)
-    }
-  }
-
-  /// - Parameter table: has the columns, as wide as the first part needs; nil before that.
-  private static func printRows(
-    _ changes: some Collection<EntityChange>, _ table: inout TextTable?, _ terminal: Terminal
-  ) throws {
-    let columns = [
-      TextTable.Column(title: "REVISION", alignment: .right, style: .yellow),
-      TextTable.Column(title: terminal.dateTitle), TextTable.Column(title: "AUTHOR", isFlexible: true),
-      TextTable.Column(title: "CHANGE", isFlexible: true),
-      TextTable.Column(title: "NOTE"),
-    ]
-    let rows = changes.map { change in
-      [
-        "\(change.revision)", terminal.text(of: change.date), change.authorCell(),
-        change.isPruned ? "(pruned before)" : change.event.outline, terminal.note(of: change),
-      ]
-    }
-    if table == nil {
-      table = TextTable(columns, fitting: rows, isCut: true, terminal)
-      try table?.printTitles(terminal)
-    }
-    for row in rows { try table?.printRow(row, terminal) }
-  }
-
-  private static func printJSON(_ changes: some Collection<EntityChange>, _ terminal: Terminal) throws {
-    var writer = JSONWriter()
-    for change in changes {
-      change.write(to: &writer)
-      writer.newline()
-      try terminal.output.write(writer.bytes)
-      writer.removeAll()
-    }
+    let event = change.event
+    let label = change.labelRecord.flatMap { Catalog.label(of: $0, of: event.entity.kind) }
+    try text.print(event, change.parts, label: label, in: change.revision, labels)
   }
 }
 
@@ -169,7 +129,8 @@ extension JournalEvent {
     case .erased: return "\(operation), erased"
     case .update(let changes):
       var names: [String] = []
-      changes.visitKeys { names.append(EntityPart.name(of: $0, of: entity.kind).printable) }
+      changes.visitKeys { names.append($0.name(of: entity.kind).printable) }
+      if names.isEmpty { return "update" }
       let shown = names.prefix(4).joined(separator: ", ")
       return "update \(shown)" + (names.count > 4 ? " and \(names.count - 4) more" : "")
     }

@@ -1,24 +1,23 @@
 import CatalogModel
 
-/// `journal import JOURNAL SOURCE PATH…`
 enum Import: Verb {
-  static let name = "import"
-  static let summary = "imports a git repository, or the files of an older app"
-  static let explanation = """
+  static let text = """
+    import: imports a git repository, or the files of an older app
+
     Imports other data into a journal, which is created if it does not exist. A second run continues from the first: what
     changed in the source since is applied, what people added in the journal stays, and a conflict is reported; the
     history has both. If both have changed the same attribute, category or image, the source's is used. An item that
     the source no longer has stays if people have changed it. One that they have deleted comes back if the source
     changes it. Unchanged data make no entry.
 
-    git REPO: each commit on a branch's first-parent line becomes an entry with its author, date and message, and
-    the commit's hash as git.commit in its metadata. Each file is an item of kind "file" with the attributes path,
-    mode and blob, and text if it is UTF-8 of up to 65,536 bytes; other bytes are the item's image. Its folder is
-    its category. With --records, each object of the JSON array in FILE is an item instead, and its fields are the
-    item's attributes. An object that comes back is the same item again. Objects without a key, or with the key of a
-    later object, are skipped and reported, as are those that a journal can't keep. If there are no others, the exit
-    code is 1. The next run continues after the newest git.commit. If that may have been pruned or erased, name the
-    commit with --after. A shallow clone without that commit is refused.
+    git REPO: each commit on a branch's first-parent line becomes an entry with its author, date and message, and the
+    commit's hash as git.commit in its metadata. Each file is an item of kind "file" with the attributes path, mode and
+    blob, and text if it is UTF-8 of up to 65,536 bytes; other bytes are the item's image. Its folder is its category.
+    With --records, each object of the JSON array in FILE is an item instead, and its fields are the item's attributes.
+    An object that comes back is the same item again. Objects without a key, or with the key of a later object, are
+    skipped and reported, as are those that a journal can't keep. If there are no others, the exit code is 1. If items
+    only stay, the commit's entry names them and changes nothing. The next run continues after the newest git.commit. If
+    that may have been pruned or erased, name the commit with --after. A shallow clone without that commit is refused.
 
     Entries have the commits' dates, and the authors' as git.authored, so --at DATE shows what
     git rev-list -1 --first-parent --before=DATE names. Dates in a journal never decrease: an entry whose commit is later
@@ -36,78 +35,41 @@ enum Import: Verb {
     journal. Changes in the journal stay unless the file changes the same attribute. An item that was removed from a
     file is deleted, unless it was changed in the journal. Unreadable data are reported, the rest is imported, and the
     exit code is 1. --inspect shows what each object and field would become.
-    """
-  static let syntax = Syntax(
-    operands: [
-      Syntax.journal,
-      Syntax.Operand(name: "SOURCE", help: "what to import from: git, archive, defaults, plist or scarybugs"),
-      Syntax.Operand(
-        name: "PATH", help: "the repository, file, files or folder", isRepeated: true, isPath: true),
-    ],
-    options: [
-      Syntax.Option(name: "--branch", value: "B", help: "git: the branch to follow; by default HEAD"),
-      Syntax.Option(
-        name: "--after", value: "COMMIT",
-        help: "git: the newest commit that was imported, if pruning or erasing has removed its name"),
-      Syntax.Option(
-        name: "--dates", value: "WHICH",
-        help: "git: the dates of the entries: commit, which is the default, or author"),
-      Syntax.Option(name: "--records", value: "FILE", help: "git: import the objects of this JSON file"),
-      Syntax.Option(
-        name: "--key", value: "KEY",
-        help: "git: the field that identifies an object; defaults: the only key to import"),
-      Syntax.Option(
-        name: "--category", value: "FIELD", help: "git: the field whose text is the item's category"),
-      Syntax.Option(
-        name: "--images", value: "TEMPLATE",
-        help: "git: the file that is an object's image, with {key} or {FIELD}, .lowercased or .uppercased"),
-      Syntax.Option(
-        name: "--map", value: "FIELD=KEY",
-        help: "the attribute FIELD comes from KEY, as in note=comment or latitude=spot.lat; may be repeated",
-        isRepeated: true),
-      Syntax.Option(
-        name: "--kind", value: "KIND",
-        help: "archive, defaults and plist: the kind of the items, instead of a guess"),
-      Syntax.Option(
-        name: "--store", value: "NAME",
-        help: "the name of this store, to distinguish it from others of the same source"),
-      Syntax.Option(
-        name: "--by", value: "AUTHOR",
-        help: "archive, defaults, plist and scarybugs: the author of the entries; by default your login name"),
-      Syntax.Option(
-        name: "--inspect", help: "show the contents of the files and what they would become; write nothing"),
-      Syntax.json,
-    ])
-  static let examples = [
-    (command: "journal import Code.journal git ~/code", does: "every file of every commit of HEAD"),
-    (
-      command: "journal import World.journal git countries --records countries.json --key cca3 "
-        + "--category region --images 'data/{key.lowercased}.svg'",
-      does: "every country as an item, with its outline as an image"
-    ),
-    (
-      command: "journal import Places.journal archive annotations categories --inspect",
-      does: "which classes and keys the two files have, and what they would become"
-    ),
-    (
-      command: "journal import Places.journal archive annotations categories --map note=comment",
-      does: "places and their categories; the app's comment becomes the note"
-    ),
-    (
-      command: "journal import People.journal defaults com.example.people.plist --key personsArray",
-      does: "the persons archived under that key"
-    ),
-    (command: "journal import ToDo.journal plist Documents", does: "both lists of the to-do app"),
-    (
-      command: "journal import Bugs.journal scarybugs 'Library/Private Documents'",
-      does: "every bug, with its pictures"
-    ),
-  ]
 
-  /// All sources of imports.
-  static let sources: [any ImportSource.Type] = [
-    GitSource.self, ArchiveSource.self, DefaultsSource.self, PlistSource.self, ScaryBugsSource.self,
-  ]
+    Arguments: JOURNAL
+    SOURCE: what to import from: git, archive, defaults, plist or scarybugs
+    PATH…: the repository, file, files or folder
+    [--branch B]: git: the branch to follow; by default HEAD
+    [--after COMMIT]: git: the newest commit that was imported, if pruning or erasing has removed its name
+    [--dates WHICH]: git: the dates of the entries: commit, which is the default, or author
+    [--records FILE]: git: import the objects of this JSON file
+    [--key KEY]: git: the field that identifies an object; defaults: the only key to import
+    [--category FIELD]: git: the field whose text is the item's category
+    [--images TEMPLATE]: git: the file that is an object's image, with {key} or {FIELD}, .lowercased or
+      .uppercased
+    [--map FIELD=KEY]…: the attribute FIELD comes from KEY, as in note=comment or latitude=spot.lat; may be
+      repeated
+    [--kind KIND]: archive, defaults and plist: the kind of the items, instead of a guess
+    [--store NAME]: the name of this store, to distinguish it from others of the same source
+    [--by AUTHOR]: archive, defaults, plist and scarybugs: the author of the entries; by default your login
+      name
+    [--inspect]: show the contents of the files and what they would become; write nothing
+    [--json]
+
+    $ journal import Code.journal git ~/code  # every file of every commit of HEAD
+    $ journal import World.journal git countries --records countries.json --key cca3 --category region
+      --images 'data/{key.lowercased}.svg'  # every country as an item, with its outline as an image
+    $ journal import Places.journal archive annotations categories --inspect  # which classes and keys the two
+      files have, and what they would become
+    $ journal import Places.journal archive annotations categories --map note=comment  # places and their
+      categories; the app's comment becomes the note
+    $ journal import People.journal defaults com.example.people.plist --key personsArray  # the persons
+      archived under that key
+    $ journal import ToDo.journal plist Documents  # both lists of the to-do app
+    $ journal import Bugs.journal scarybugs 'Library/Private Documents'  # every bug, with its pictures
+    """
+
+  static let sources = [GitSource.source] + LegacyImport.sources
   /// Options that only some sources have.
   private static let sourceOptions = Set(sources.flatMap { $0.options })
 
@@ -115,18 +77,16 @@ enum Import: Verb {
     let name = arguments.operand("SOURCE")
     guard let source = sources.first(where: { $0.name == name }) else {
       let known = sources.map { $0.name }
-      throw Failure(
-        .wrongUse,
-        "there is no import from \"\(name.printable)\"\(Suggestion.text(for: name, among: known)), only from "
-          + known.dropLast().joined(separator: ", ") + " and \(known.last ?? ""); see journal help import")
+      let suggestion = Suggestion.text(for: name, among: known)
+      throw arguments.misuse(
+        "there is no import from \"\(name.printable)\"\(suggestion), only from \(known.enumerated)")
     }
     for option in sourceOptions.sorted() where arguments.has(option) && !source.options.contains(option) {
-      throw Failure(.wrongUse, "\(option) is not for \(name); see journal help import")
+      throw arguments.misuse("\(option) is not for \(name)")
     }
     let paths = arguments.operandValues("PATH")
     guard paths.count == 1 || source.takesSeveral else {
-      throw Failure(
-        .wrongUse, "there is one argument too many: \(paths[1].printable); see journal help import")
+      throw arguments.misuse("there is one argument too many: \(paths[1].printable)")
     }
     return try source.run(arguments, terminal)
   }
@@ -149,12 +109,11 @@ enum Import: Verb {
 }
 
 /// A source of imports: `journal import JOURNAL NAME …`.
-protocol ImportSource: Sendable {
-  static var name: String { get }
+struct ImportSource: Sendable {
+  let name: String
   /// Its options, in addition to those of all sources.
-  static var options: [String] { get }
+  let options: [String]
   /// Whether it takes more than one path.
-  static var takesSeveral: Bool { get }
-
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode
+  var takesSeveral = false
+  let run: @Sendable (Arguments, Terminal) throws -> ExitCode
 }

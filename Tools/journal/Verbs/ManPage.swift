@@ -1,11 +1,12 @@
 /// `journal man`
 enum ManPage: Verb {
-  static let name = "man"
-  static let summary = "prints the manual page"
-  static let explanation =
-    "Prints the manual page, made from the texts of journal help. Tools/install installs it."
-  static let syntax = Syntax()
-  static let examples = [(command: "journal man | man -l -", does: "reads the manual")]
+  static let text = """
+    man: prints the manual page
+
+    Prints the manual page, made from the texts of journal help. Tools/install installs it.
+
+    $ journal man | man -l -  # reads the manual
+    """
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let output = terminal.output
@@ -16,19 +17,17 @@ enum ManPage: Verb {
     for (title, verbs) in Verbs.groups {
       try output.line(".SH \(escaped(title.uppercased()))")
       for verb in verbs {
-        try output.line(".SS journal \(verb.name) \(escaped(verb.syntax.summary))")
-        try output.line(escaped(verb.explanation))
-        for operand in verb.syntax.operands { try item(operand.name, operand.help, terminal) }
-        for option in verb.syntax.options {
-          try item(option.name + (option.value.map { " \($0)" } ?? ""), option.help, terminal)
-        }
-        for example in verb.examples {
+        let (manual, syntax) = (verb.manual, verb.manual.syntax)
+        try output.line(".SS journal \(verb.name) \(escaped(syntax.summary))")
+        try output.line(escaped(manual.explanation))
+        try printItems(syntax.operands + syntax.options, output)
+        for example in manual.examples {
           try output.line(".PP\n\(escaped(example.does)):\n.PP\n.RS\n.B \(escaped(example.command))\n.RE")
         }
       }
     }
     try output.line(".SH OPTIONS OF ALL VERBS")
-    for option in Syntax.common { try item(option.name, option.help, terminal) }
+    try printItems(Syntax.common, output)
     try output.line(".SH EXIT STATUS\n\(escaped(Help.exitCodes))")
     try output.line(
       ".SH ENVIRONMENT\n.TP\n.B PAGER\nreads long results; less if not set\n.TP\n.B NO_COLOR\nif set, nothing is "
@@ -38,8 +37,10 @@ enum ManPage: Verb {
     return .done
   }
 
-  private static func item(_ name: String, _ help: String, _ terminal: Terminal) throws {
-    try terminal.output.line(".TP\n.B \(escaped(name))\n\(escaped(help))")
+  private static func printItems(_ arguments: [Syntax.Argument], _ output: Output) throws {
+    for argument in arguments {
+      try output.line(".TP\n.B \(escaped(argument.usage))\n\(escaped(argument.help))")
+    }
   }
 
   private static func escaped(_ text: String) -> String {

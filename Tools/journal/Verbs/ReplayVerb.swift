@@ -2,11 +2,10 @@ import CatalogModel
 import Foundation
 import JSON
 
-/// `journal replay JOURNAL`
 enum ReplayVerb: Verb {
-  static let name = "replay"
-  static let summary = "rebuilds the state at a point in time and prints it"
-  static let explanation = """
+  static let text = """
+    replay: rebuilds the state at a point in time and prints it
+
     Rebuilds the state as of a point and prints it: the counts and the first items, or with --json everything, as one
     object. It starts from the nearest layer or snapshot before that point; --from-start uses none.
 
@@ -14,29 +13,18 @@ enum ReplayVerb: Verb {
     history names. If history was pruned after that point, one more entry proves the state that history begins with. With
     --no-history, the first entry of the new journal is the state itself, its metadata name the source, and the new
     journal has its own id.
+
+    Arguments: JOURNAL, [--at SELECTOR]
+    [--from-start]: replay every entry from revision 1, using no layer or snapshot
+    [--to DIR]: create a journal with the history up to that point
+    [--no-history]: with --to: only with the state, as one entry
+    [--note TEXT], [--by AUTHOR], [--json]
+
+    $ journal replay Books.journal --at HEAD~3  # the state three entries ago
+    $ journal replay Books.journal --at 2026-08-01 --json  # everything that existed on that day
+    $ journal replay Books.journal --at 2026-08-01 --to August.journal  # the journal as it was on that day,
+      next to this one
     """
-  static let syntax = Syntax(
-    operands: [Syntax.journal],
-    options: [
-      Syntax.point,
-      Syntax.Option(
-        name: "--from-start", help: "replay every entry from revision 1, using no layer or snapshot"),
-      Syntax.Option(name: "--to", value: "DIR", help: "create a journal with the history up to that point"),
-      Syntax.Option(name: "--no-history", help: "with --to: only with the state, as one entry"),
-      Syntax.note, Syntax.author,
-      Syntax.json,
-    ])
-  static let examples = [
-    (command: "journal replay Books.journal --at HEAD~3", does: "the state three entries ago"),
-    (
-      command: "journal replay Books.journal --at 2026-08-01 --json",
-      does: "everything that existed on that day"
-    ),
-    (
-      command: "journal replay Books.journal --at 2026-08-01 --to August.journal",
-      does: "the journal as it was on that day, next to this one"
-    ),
-  ]
   static let endsWithReader = true
 
   private static let shownItems = 10
@@ -48,13 +36,13 @@ enum ReplayVerb: Verb {
       return try copy(journal, revision, to: directory, arguments, terminal)
     }
     for option in ["--no-history", "--by", "--note"] where arguments.has(option) {
-      throw Failure(.wrongUse, "\(option) is for --to; see journal help replay")
+      throw arguments.misuse("\(option) is for --to")
     }
     let version =
       arguments.has("--from-start")
       ? try journal.version(replayedTo: .revision(revision))
       : try journal.version(asOf: .revision(revision))
-    if arguments.has("--json") {
+    if terminal.isJSON {
       try writeJSON(version, to: terminal.output)
     } else {
       try printSummary(version, terminal)
@@ -72,24 +60,20 @@ enum ReplayVerb: Verb {
       try journal.copyState(
         to: url, asOf: .revision(revision), by: arguments.author,
         note: arguments.value("--note") ?? "the state of revision \(revision)"
-      ) { state in
-        terminal.progress.show { "copying: \(state.done.grouped) of \(state.all.grouped) entities" }
-      }
+      ) { terminal.showProgress("copying", $0.done, of: $0.all, "entities") }
     } else {
-      try journal.copy(to: url, through: .revision(revision)) { terminal.showCopying($0) }
+      try journal.copy(to: url, through: .revision(revision), progress: terminal.showCopying)
     }
     terminal.progress.clear()
-    if arguments.has("--json") {
-      try terminal.printJSON { writer in
-        writer.member("path", directory)
-        writer.member("revision", isState ? 1 : revision)
-      }
-      return .done
+    try terminal.answer { json in
+      json.member("path", directory)
+      json.member("revision", isState ? 1 : revision)
+    } text: {
+      try terminal.line(
+        isState
+          ? "created \(directory.printable) with the state of revision \(revision), as its entry 1"
+          : "created \(directory.printable) with revision \(revision)")
     }
-    try terminal.output.line(
-      isState
-        ? "created \(directory.printable) with the state of revision \(revision), as its entry 1"
-        : "created \(directory.printable) with revision \(revision)")
     return .done
   }
 
@@ -111,18 +95,17 @@ enum ReplayVerb: Verb {
 
   private static func printSummary(_ version: Version<Catalog>, _ terminal: Terminal) throws {
     let catalog = version.state
-    let output = terminal.output
     // No entry made revision 0, so it has no date.
     let date = version.revision == 0 ? "" : ", \(terminal.text(of: version.date, withZone: true))"
-    try output.line(
+    try terminal.line(
       terminal.styled(.bold, "revision \(version.revision)")
         + "\(date), digest \(version.digest.hex.prefix(16))")
-    try output.line(
+    try terminal.line(
       "\(catalog.itemCount.counted("item")), \(catalog.categoryCount.counted("category", "categories")), "
         + catalog.imageCount.counted("image"))
     guard catalog.itemCount > 0 else { return }
     try printCounts(of: catalog, terminal)
-    try output.line()
+    try terminal.line()
     let rows = catalog.items.prefix(shownItems).map { item in
       [
         "item:\(item.id)", item.kind.printable.shortened(to: 20),
@@ -130,15 +113,13 @@ enum ReplayVerb: Verb {
         "\(item.modified)", item.outline(terminal),
       ]
     }
-    let columns = [
-      TextTable.Column(title: "ITEM"), TextTable.Column(title: "KIND", isFlexible: true),
-      TextTable.Column(title: "CATEGORY", isFlexible: true),
-      TextTable.Column(title: "CHANGED", alignment: .right, style: .yellow),
-      TextTable.Column(title: "ATTRIBUTES"),
-    ]
-    try TextTable.print(columns, rows, isCut: true, terminal)
+    try TextTable.print(
+      [
+        .text("ITEM"), .flexible("KIND"), .flexible("CATEGORY"),
+        TextTable.Column(title: "CHANGED", isRight: true, style: .yellow), .text("ATTRIBUTES"),
+      ], rows, terminal)
     let hidden = catalog.itemCount - rows.count
-    if hidden > 0 { try output.line("… and \(hidden.counted("more item")); --json prints all") }
+    if hidden > 0 { try terminal.line("… and \(hidden.counted("more item")); --json prints all") }
   }
 
   private static func printCounts(of catalog: Catalog, _ terminal: Terminal) throws {
@@ -158,12 +139,8 @@ enum ReplayVerb: Verb {
       let count = rest.reduce(0) { $0 + $1.value }
       rows.append(["category", "(\(rest.count) others)", count.grouped])
     }
-    try terminal.output.line()
-    try TextTable.print(
-      [
-        TextTable.Column(title: "OF"), TextTable.Column(title: "NAME", isFlexible: true),
-        TextTable.Column(title: "ITEMS", alignment: .right),
-      ], rows, isCut: true, terminal)
+    try terminal.line()
+    try TextTable.print([.text("OF"), .flexible("NAME"), .number("ITEMS")], rows, terminal)
   }
 }
 

@@ -1,11 +1,9 @@
 import CatalogModel
-import Foundation
 
-/// `journal restore JOURNAL ENTITY… --at SELECTOR`
 enum Restore: Verb {
-  static let name = "restore"
-  static let summary = "restores entities, or everything, as of a point in time"
-  static let explanation = """
+  static let text = """
+    restore: restores entities, or everything, as of a point in time
+
     Returns entities exactly to what they were at a point in time, as a new entry. No history is lost. Entities that were
     deleted since return under their old numbers, with their images, and with their category if it was deleted too.
     Attributes and entities that were added since are removed, unless --keep-new keeps them.
@@ -17,35 +15,25 @@ enum Restore: Verb {
 
     What was erased can't be restored. --all, --category and --kind restore the rest, and name on standard error what they
     leave out.
+
+    Arguments: JOURNAL
+    [ENTITY]…: such as item:42
+    [--at SELECTOR]: the point in time, such as yesterday or HEAD~3; a date is compared with the dates that
+      order entries, not with the clock's dates
+    [--all]: restore everything
+    [--category C]: a category, and the items in it, now or then: 3, category:3, or its name at the point in
+      time or, if none had that name then, now; a name that means another category now than then is refused
+    [--kind KIND]: all items of a kind, now or then
+    [--fields A,B]: only these attributes, or @category or @kind
+    [--keep-new]: keep attributes and entities that were added since
+    [--dry-run], [--note TEXT], [--by AUTHOR], [--full], [--json]
+
+    $ journal restore Books.journal item:42 --at yesterday  # item 42 as it was
+    $ journal restore Books.journal item:42  # item 42, which was deleted
+    $ journal restore Books.journal item:42 --at 7 --fields title  # only its title
+    $ journal restore Books.journal --all --at yesterday --keep-new --dry-run  # what restoring everything as
+      of yesterday, but keeping what is new, would do
     """
-  static let syntax = Syntax(
-    operands: [
-      Syntax.journal,
-      Syntax.Operand(name: "ENTITY", help: "such as item:42", isOptional: true, isRepeated: true),
-    ],
-    options: [
-      Syntax.pointOption("the point in time, such as yesterday or HEAD~3"),
-      Syntax.Option(name: "--all", help: "restore everything"),
-      Syntax.Option(
-        name: "--category", value: "C",
-        help:
-          "a category, and the items in it, now or then: 3, category:3, or its name at the point in time or, if none "
-          + "had that name then, now; a name that means another category now than then is refused"),
-      Syntax.Option(name: "--kind", value: "KIND", help: "all items of a kind, now or then"),
-      Syntax.Option(
-        name: "--fields", value: "A,B", help: "only these attributes, or @category or @kind"),
-      Syntax.Option(name: "--keep-new", help: "keep attributes and entities that were added since"),
-      Syntax.dryRun, Syntax.note, Syntax.author, Syntax.full, Syntax.json,
-    ])
-  static let examples = [
-    (command: "journal restore Books.journal item:42 --at yesterday", does: "item 42 as it was"),
-    (command: "journal restore Books.journal item:42", does: "item 42, which was deleted"),
-    (command: "journal restore Books.journal item:42 --at 7 --fields title", does: "only its title"),
-    (
-      command: "journal restore Books.journal --all --at yesterday --keep-new --dry-run",
-      does: "what restoring everything as of yesterday, but keeping what is new, would do"
-    ),
-  ]
   static let isPaged = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -55,8 +43,7 @@ enum Restore: Verb {
       throw Failure(.wrongUse, "entities, --category, --kind and --all exclude each other")
     }
     guard !scopes.isEmpty || !names.isEmpty else {
-      throw Failure(
-        .wrongUse, "name what to restore: entities, --category, --kind or --all; see journal help restore")
+      throw arguments.misuse("name what to restore: entities, --category, --kind or --all")
     }
     if let tag = names.first(where: { !Catalog.isRestored($0.entity.kind) }) {
       throw Failure(
@@ -112,24 +99,17 @@ enum Restore: Verb {
     if plan.isEmpty, let absent = names.first(where: { journal.state.record(of: $0.entity) == nil }) {
       throw try Failure(absent: absent.entity, at: try journal.revision(revision), journal)
     }
-    let code = try arguments.carryOut(
-      plan, in: journal, by: arguments.author, isWhole: leftOut.isEmpty, terminal)
+    let code = try arguments.carryOut(plan, in: journal, isWhole: leftOut.isEmpty, terminal)
     try journal.close()
     return code
   }
-
-  /// How many entities that are left out are named.
-  private static let namedCount = 5
 
   /// What to say about erased entities, which a group leaves out. Nothing tells which kind and category an erased item
   /// had, so it may not belong to the group.
   private static func note(
     leavingOut erased: [EntityKey], at revision: Revision, _ arguments: Arguments
   ) -> String {
-    let hidden = erased.count - namedCount
-    let list =
-      erased.prefix(namedCount).map { Catalog.name(of: $0) }.joined(separator: ", ")
-      + (hidden > 0 ? " and \(hidden.grouped) more" : "")
+    let list = erased.map { Catalog.name(of: $0) }.listed(upTo: 5)
     return "these can't be restored, because their content at revision \(revision) was erased: \(list)"
       + (arguments.has("--kind") ? "; whether they had this kind is not known" : "")
       + (arguments.has("--category") ? "; whether they were in this category is not known" : "")

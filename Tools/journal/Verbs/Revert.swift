@@ -1,40 +1,28 @@
 import CatalogModel
 
-/// `journal revert JOURNAL REVISION…`
 enum Revert: Verb {
-  static let name = "revert"
-  static let summary = "undoes entries, each as a new entry"
-  static let explanation = """
+  static let text = """
+    revert: undoes entries, each as a new entry
+
     Undoes exactly what one entry did: each attribute that it changed becomes what it was before, and everything else
     stays. If later entries changed the same fields, it names them and does nothing, unless --theirs keeps their changes
     or --force overrides them. Several entries, or those that --author, --since and --until select, are undone one after
     the other, the newest first. An entity such as item:42 names the newest entry that changed it, if that changed nothing
     else. An entry that only made a tag can't be reverted, because tags are not part of a state;
     journal tag --delete deletes the tag.
+
+    Arguments: JOURNAL
+    [REVISION]…: the entry to undo, such as 12 or HEAD
+    [--author NAME]: all entries of this author in the given time; the whole name, unlike log --author; case
+      is ignored
+    [--since SELECTOR], [--until SELECTOR], [--theirs], [--force], [--dry-run], [--note TEXT]
+    [--by AUTHOR], [--full], [--json]
+
+    $ journal revert Books.journal 12  # undoes entry 12, and nothing after it
+    $ journal revert Books.journal 12 --dry-run  # shows what that would change
+    $ journal revert Books.journal --author bob --since 2026-08-04 --until 2026-08-05  # undoes what Bob did
+      on 4 August
     """
-  static let syntax = Syntax(
-    operands: [
-      Syntax.journal,
-      Syntax.Operand(
-        name: "REVISION", help: "the entry to undo, such as 12 or HEAD", isOptional: true, isRepeated: true),
-    ],
-    options: [
-      Syntax.Option(
-        name: "--author", value: "NAME",
-        help:
-          "all entries of this author in the given time; the whole name, unlike log --author; case is ignored"
-      ),
-      Syntax.since, Syntax.until, Syntax.theirs, Syntax.force, Syntax.dryRun, Syntax.note, Syntax.author,
-      Syntax.full, Syntax.json,
-    ])
-  static let examples = [
-    (command: "journal revert Books.journal 12", does: "undoes entry 12, and nothing after it"),
-    (command: "journal revert Books.journal 12 --dry-run", does: "shows what that would change"),
-    (
-      command: "journal revert Books.journal --author bob --since 2026-08-04 --until 2026-08-05",
-      does: "undoes what Bob did on 4 August"
-    ),
-  ]
   static let isPaged = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -76,12 +64,12 @@ enum Revert: Verb {
           "entry \(revision) was reverted already, and later entries changed the same fields; --force reverts it again, "
             + "and overrides them")
       }
-      if revisions.count > 1, !arguments.has("--json") {
+      if revisions.count > 1, !terminal.isJSON {
         let entry = try journal.entry(at: revision)
-        try terminal.output.line(
+        try terminal.line(
           terminal.styled(.yellow, "entry \(revision), by \(terminal.authorAndNote(of: entry))"))
       }
-      _ = try arguments.carryOut(plan, in: journal, by: arguments.author, terminal)
+      _ = try arguments.carryOut(plan, in: journal, terminal)
     }
     try journal.close()
     return .done
@@ -96,10 +84,7 @@ enum Revert: Verb {
     let entity = try Catalog.entity(String(name))
     let others = try journal.entry(at: revision).events.map(\.entity).filter { $0 != entity }.sorted()
     if others.isEmpty { return revision }
-    let hidden = others.count - otherLimit
-    let list =
-      others.prefix(otherLimit).map { Catalog.name(of: $0) }.joined(separator: ", ")
-      + (hidden > 0 ? " and \(hidden.grouped) more" : "")
+    let list = others.map { Catalog.name(of: $0) }.listed(upTo: otherLimit)
     throw Failure(
       .wrongUse,
       "\(name) names entry \(revision), which also changed \(list); write \(revision) to revert it")

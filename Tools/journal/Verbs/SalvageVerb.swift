@@ -2,68 +2,64 @@ import CatalogModel
 import Foundation
 import JSON
 
-/// `journal salvage JOURNAL… --to DIR`
 enum SalvageVerb: Verb {
-  static let name = "salvage"
-  static let summary = "creates a journal from everything that can be proven of a damaged one"
-  static let explanation = """
+  static let text = """
+    salvage: creates a journal from everything that can be proven of a damaged one
+
     Creates the journal DIR from everything that can be read of a damaged journal, file by file. DIR gets the intact
     images, and the entries from the first one up to the first that is missing or altered. Each entry is proven by its
     digest in the next one. Several copies of one journal that are damaged in different places complement each other.
     Content that one copy has erased stays erased if that copy still has its entry; otherwise it returns from another
     copy. The damaged journals are not changed. It prints what is missing in DIR, and the problems of the files of each
     copy. Exits with 1 if something is missing, or if that is not known because HEAD can't be read.
+
+    Arguments:
+    JOURNAL…: the damaged journal, and copies of it
+    --to DIR: the journal to create
+    [--json]
+
+    $ journal salvage Books.journal --to Saved.journal  # everything that can be proven
+    $ journal salvage Books.journal /media/stick/Books.backup --to Saved.journal  # what either of two damaged
+      copies has
     """
-  static let syntax = Syntax(
-    operands: [
-      Syntax.Operand(
-        name: "JOURNAL", help: "the damaged journal, and copies of it", isRepeated: true, isPath: true)
-    ],
-    options: [
-      Syntax.Option(name: "--to", value: "DIR", help: "the journal to create", isRequired: true), Syntax.json,
-    ])
-  static let examples = [
-    (command: "journal salvage Books.journal --to Saved.journal", does: "everything that can be proven"),
-    (
-      command: "journal salvage Books.journal /media/stick/Books.backup --to Saved.journal",
-      does: "what either of two damaged copies has"
-    ),
-  ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    guard let target = arguments.value("--to") else {
-      throw Failure(.wrongUse, "--to DIR is missing: name the journal to create; see journal help salvage")
-    }
+    let target = arguments.value("--to") ?? ""
     let report = try CatalogJournal.salvage(
       arguments.operandValues("JOURNAL").map { URL(fileURLWithPath: $0) }, to: URL(fileURLWithPath: target),
-      options: arguments.journalOptions(layers: .manual)
-    ) { terminal.showCopying($0) }
+      options: arguments.journalOptions(), progress: terminal.showCopying)
     terminal.progress.clear()
-    if arguments.has("--json") {
-      try printJSON(report, terminal)
-    } else {
-      try terminal.output.line(
-        "\(target.printable) has \(countText(report))")
+    try terminal.answer { json in
+      json.member("whole", report.isWhole)
+      json.member("revision", report.head.revision)
+      json.member("digest", report.head.digest.hex)
+      json.member("acknowledgedRevision", report.acknowledgedRevision)
+      json.member("end", report.end.map { "\($0)" })
+      if let base = report.base {
+        json.member("base", base.revision)
+        json.member("baseProven", report.isBaseProven)
+      }
+      json.array("missingImages", report.missingImages.map(\.digest.hex))
+      json.problems((report.divergences + report.problems).map { ($0.message, $0.revision, $0.path) })
+    } text: {
+      try terminal.line("\(target.printable) has \(countText(report))")
       if let base = report.base, !report.isBaseProven {
-        try terminal.output.line(
+        try terminal.line(
           "not proven: history was pruned and begins with the state of revision \(base.revision), but the entry with "
             + "the digest of that state is missing")
       }
       if !report.isEndKnown {
-        try terminal.output.line(
+        try terminal.line(
           "not proven: later entries may be missing, because HEAD can't be read and nothing else shows which one was "
             + "the newest")
       }
-      if let end = report.end { try terminal.output.line("missing: \(end)".printable) }
-      for divergence in report.divergences {
-        try terminal.output.line("missing: \(divergence)".printable)
-      }
+      if let end = report.end { try terminal.line("missing: \(end)".printable) }
+      for divergence in report.divergences { try terminal.line("missing: \(divergence)".printable) }
       for image in report.missingImages {
-        try terminal.output.line(
-          "missing: an image of \(image.byteCount.counted("byte")), \(image.digest.hex)")
+        try terminal.line("missing: an image of \(image.byteCount.counted("byte")), \(image.digest.hex)")
       }
-      for problem in report.problems { try terminal.output.line("problem: \(problem)".printable) }
-      try terminal.output.line("digest \(report.head.digest.hex)")
+      for problem in report.problems { try terminal.line("problem: \(problem)".printable) }
+      try terminal.line("digest \(report.head.digest.hex)")
     }
     return report.isWhole ? .done : .no
   }
@@ -79,28 +75,5 @@ enum SalvageVerb: Verb {
     return acknowledged < found
       ? "\(found.counted("entry", "entries")), \(acknowledged) or more of them acknowledged"
       : "\(found.counted("entry", "entries")) of \(acknowledged) that were acknowledged"
-  }
-
-  private static func printJSON(_ report: SalvageReport, _ terminal: Terminal) throws {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.member("whole", report.isWhole)
-    writer.member("revision", report.head.revision)
-    writer.member("digest", report.head.digest.hex)
-    writer.key("acknowledgedRevision")
-    if let revision = report.acknowledgedRevision { writer.integer(revision) } else { writer.null() }
-    writer.member("end", report.end.map { "\($0)" })
-    if let base = report.base {
-      writer.member("base", base.revision)
-      writer.member("baseProven", report.isBaseProven)
-    }
-    writer.key("missingImages")
-    writer.beginArray()
-    for image in report.missingImages { writer.string(image.digest.hex) }
-    writer.endArray()
-    writer.problems((report.divergences + report.problems).map { ($0.message, $0.revision, $0.path) })
-    writer.endObject()
-    writer.newline()
-    try terminal.output.write(writer.bytes)
   }
 }

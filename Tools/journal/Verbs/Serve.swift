@@ -2,11 +2,10 @@ import CatalogModel
 import Foundation
 import JournalServer
 
-/// `journal serve JOURNAL`
 enum Serve: Verb {
-  static let name = "serve"
-  static let summary = "serves a journal over HTTP on the loopback interface"
-  static let explanation = """
+  static let text = """
+    serve: serves a journal over HTTP on the loopback interface
+
     Serves the HTTP API of a journal, and the page of journal view, on the loopback interface until it is interrupted.
     Each line of --token-file is a token, which programs send as Authorization: Bearer …. Without that option, the
     printed address has a token for one session. With --edit clients may commit. GET /api/openapi.json describes the API.
@@ -14,28 +13,17 @@ enum Serve: Verb {
     server of a shared journal gets out of reach, --edit says so on standard error, and when it is back.
 
     To serve other machines, put a TLS proxy in front. --host is the name by which clients know the proxy.
+
+    Arguments: JOURNAL
+    [--edit]: let clients commit, restore, revert and undo
+    [--token-file FILE]: a file with one token a line, each of at least 16 characters
+    [--port N]
+    [--host NAME]…: the host name of a proxy in front; may be repeated
+    [--by AUTHOR]
+
+    $ journal serve Books.journal --port 8080  # the API, read-only
+    $ journal serve Books.journal --edit --token-file tokens --port 8080  # the API, with commits
     """
-  static let port = Syntax.Option(name: "--port", value: "N", help: "the port; by default a free one")
-  static let syntax = Syntax(
-    operands: [Syntax.journal],
-    options: [
-      Syntax.Option(name: "--edit", help: "let clients commit, restore, revert and undo"),
-      Syntax.Option(
-        name: "--token-file", value: "FILE",
-        help: "a file with one token a line, each of at least 16 characters"),
-      port,
-      Syntax.Option(
-        name: "--host", value: "NAME", help: "the host name of a proxy in front; may be repeated",
-        isRepeated: true),
-      Syntax.author,
-    ])
-  static let examples = [
-    (command: "journal serve Books.journal --port 8080", does: "the API, read-only"),
-    (
-      command: "journal serve Books.journal --edit --token-file tokens --port 8080",
-      does: "the API, with commits"
-    ),
-  ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     var options = try options(arguments)
@@ -43,7 +31,7 @@ enum Serve: Verb {
     if let path = arguments.value("--token-file") { options.tokens = try tokens(of: path, terminal) }
     let journal = try openJournal(arguments, terminal)
     let server = try JournalServer(journal, options: options)
-    try terminal.output.line(
+    try terminal.line(
       options.tokens.isEmpty ? server.invitation().absoluteString : "http://127.0.0.1:\(server.port)/")
     try terminal.output.flush()
     try waitForInterruption(terminal)
@@ -57,7 +45,7 @@ enum Serve: Verb {
     guard arguments.has("--edit") else { return try arguments.openJournal(terminal, mode: .follow) }
     // A server runs for long, so it writes layers as an app does.
     return try CatalogJournal.open(
-      at: URL(fileURLWithPath: arguments.operand("JOURNAL")), mode: .readWrite,
+      at: arguments.url("JOURNAL"), mode: .readWrite,
       options: arguments.journalOptions(layers: .automatic, isServing: true))
   }
 

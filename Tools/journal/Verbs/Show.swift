@@ -1,25 +1,20 @@
 import CatalogModel
 import JSON
 
-/// `journal show JOURNAL REVISION|ENTITY[@SELECTOR]`
 enum Show: Verb {
-  static let name = "show"
-  static let summary = "shows one entry, or one entity as it is or was"
-  static let explanation = """
+  static let text = """
+    show: shows one entry, or one entity as it is or was
+
     Shows an entry with all its changes and their old and new values, or an item, a category or an image. With @SELECTOR
     it shows the entity as of that point.
+
+    Arguments: JOURNAL
+    WHAT: an entry (120, HEAD~3), or an entity with or without a point (item:42@HEAD~3)
+    [--full], [--json]
+
+    $ journal show Books.journal HEAD  # the newest entry
+    $ journal show Books.journal item:42@2026-08-01  # item 42 as it was on that day
     """
-  static let syntax = Syntax(
-    operands: [
-      Syntax.journal,
-      Syntax.Operand(
-        name: "WHAT", help: "an entry (120, HEAD~3), or an entity with or without a point (item:42@HEAD~3)"),
-    ],
-    options: [Syntax.full, Syntax.json])
-  static let examples = [
-    (command: "journal show Books.journal HEAD", does: "the newest entry"),
-    (command: "journal show Books.journal item:42@2026-08-01", does: "item 42 as it was on that day"),
-  ]
   static let isPaged = true
   static let endsWithReader = true
 
@@ -35,15 +30,12 @@ enum Show: Verb {
       throw Failure(.no, "revision 0 is the empty journal; there is no entry to show")
     }
     let entry = try journal.entry(at: revision)
-    if arguments.has("--json") {
-      var writer = JSONWriter()
-      entry.write(to: &writer)
-      writer.newline()
-      try terminal.output.write(writer.bytes)
+    if terminal.isJSON {
+      try terminal.printJSON { entry.write(to: &$0) }
     } else {
-      try EntryPage(
-        entry: entry, journal: journal, isFull: arguments.has("--full"), terminal: terminal
-      ).print()
+      try terminal.printHead(of: entry, tags: journal.state.tagNames[revision] ?? [])
+      let text = ChangeText(terminal: terminal, isFull: arguments.has("--full"))
+      try text.print(entry.events, in: revision, Labels(journal))
     }
     return .done
   }
@@ -57,18 +49,19 @@ enum Show: Verb {
     guard let record = state.record(of: entity) else {
       throw try Failure(absent: entity, at: version.revision, journal)
     }
-    if arguments.has("--json") {
-      var writer = JSONWriter()
-      state.write(entity, to: &writer)
-      writer.newline()
-      try terminal.output.write(writer.bytes)
+    if terminal.isJSON {
+      try terminal.printJSON { state.write(entity, to: &$0) }
       return .done
     }
     let head =
       "\(Catalog.name(of: entity)) at revision \(version.revision), \(terminal.text(of: version.date, withZone: true))"
-    try terminal.output.line(terminal.styled(.bold, head))
-    var lines = record.parts(of: entity.kind, in: state, isFull: arguments.has("--full"), terminal).map {
-      ($0.name, $0.value)
+    try terminal.line(terminal.styled(.bold, head))
+    var lines: [(name: String, text: String)] = []
+    record.visit { key, value in
+      let text = terminal.text(of: value, key, of: entity.kind, isFull: arguments.has("--full")) {
+        state.reference(to: $0)
+      }
+      lines.append((key.name(of: entity.kind), text))
     }
     if entity.kind == .item {
       lines += state.images(of: EntityID(entity.number)).map { image in
@@ -79,10 +72,10 @@ enum Show: Verb {
       }
     }
     lines.append(("last changed", "revision \(state.revision(of: entity))"))
-    let width = lines.map(\.0.printable.columns).max() ?? 0
+    let width = lines.map(\.name.printable.columns).max() ?? 0
     for (name, text) in lines {
       let gap = String(repeating: " ", count: width - name.printable.columns)
-      try terminal.output.line("  \(name.printable)\(gap)  \(text)")
+      try terminal.line("  \(name.printable)\(gap)  \(text)")
     }
     return .done
   }

@@ -2,19 +2,20 @@ import CatalogModel
 import Foundation
 import JSON
 
-/// `journal stat JOURNAL`
 enum Stat: Verb {
-  static let name = "stat"
-  static let summary = "shows the size of a journal"
-  static let explanation = """
+  static let text = """
+    stat: shows the size of a journal
+
     Shows how much a journal contains, its first and newest date, and its size on disk. For each year it shows the number
     of entries and about how many bytes of the log they take. Pruning frees these bytes, and those of images;
     prune --dry-run shows the exact number. If an entry that it needs is damaged, it says which dates can't be read; in
     JSON they are null. For a shared journal it also asks the server, and shows the address of the log, how far behind this
     node is, how the server flushes commits, and whether commits wait for a standby.
+
+    Arguments: JOURNAL, [--json]
+
+    $ journal stat Books.journal  # counts, dates and bytes
     """
-  static let syntax = Syntax(operands: [Syntax.journal], options: [Syntax.json])
-  static let examples = [(command: "journal stat Books.journal", does: "counts, dates and bytes")]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal)
@@ -22,101 +23,70 @@ enum Stat: Verb {
     let sharing = try journal.sharing()
     let version = journal.version
     let years = try journal.readable { try journal.historyByYear() }
-    let catalog = version.state
     let snapshots = try journal.snapshots()
     let snapshotByteCount = snapshots.reduce(0) { $0 + $1.byteCount }
-    if arguments.has("--json") {
-      var writer = JSONWriter()
-      writer.beginObject()
-      try journal.writeCounts(of: version, to: &writer)
-      writer.member("logByteCount", statistics.logByteCount)
-      writer.member("blobCount", statistics.blobCount)
-      writer.member("blobByteCount", statistics.blobByteCount)
-      writer.member("snapshotCount", snapshots.count)
-      writer.member("snapshotByteCount", snapshotByteCount)
-      writer.key("newestSnapshot")
-      if let newest = snapshots.last { writer.integer(newest.revision) } else { writer.null() }
-      writer.member("layerCount", statistics.layerCount)
-      writer.member("layerByteCount", statistics.layerByteCount)
-      writer.member("newestCheckpoint", statistics.newestCheckpoint)
-      writer.member("writeAmplification", .double(statistics.writeAmplification))
-      writer.member("replayedEventCount", statistics.replayedEventCount)
-      sharing?.write(to: &writer)
-      writer.key("years")
-      if let years {
-        writer.beginArray()
-        for year in years {
-          writer.beginObject()
-          writer.member("year", year.year)
-          writer.member("entries", year.entryCount)
-          writer.member("byteCount", year.byteCount)
-          writer.endObject()
-        }
-        writer.endArray()
-      } else {
-        writer.null()
+    try terminal.answer { json in
+      try journal.writeCounts(of: version, to: &json)
+      json.member("logByteCount", statistics.logByteCount)
+      json.member("blobCount", statistics.blobCount)
+      json.member("blobByteCount", statistics.blobByteCount)
+      json.member("snapshotCount", snapshots.count)
+      json.member("snapshotByteCount", snapshotByteCount)
+      json.member("newestSnapshot", snapshots.last?.revision)
+      json.member("layerCount", statistics.layerCount)
+      json.member("layerByteCount", statistics.layerByteCount)
+      json.member("newestCheckpoint", statistics.newestCheckpoint)
+      json.member("writeAmplification", .double(statistics.writeAmplification))
+      json.member("replayedEventCount", statistics.replayedEventCount)
+      sharing?.write(to: &json)
+      guard let years else { return json.member("years", nil as Int?) }
+      json.objects("years", years) { json, year in
+        json.member("year", year.year)
+        json.member("entries", year.entryCount)
+        json.member("byteCount", year.byteCount)
       }
-      writer.endObject()
-      writer.newline()
-      try terminal.output.write(writer.bytes)
-      return .done
+    } text: {
+      func text(of date: Date) -> String { terminal.text(of: date, withZone: true) }
+      func bytes(_ count: Int, in files: Int) -> String {
+        "\(count.counted("byte")) in \(files.counted("file"))"
+      }
+      let first = try journal.firstRevision(through: version)
+      let firstDate = try first.flatMap { try journal.readableEntry(at: $0) }?.date
+      let catalog = version.state
+      var lines = [("journal", journal.id.description), ("revision", version.revision.grouped)]
+      if let sharing {
+        lines += sharing.lines
+        if let warning = sharing.warning { lines.append(("warning", warning.printable)) }
+        if let problem = sharing.problem { lines.append(("problem", "\(problem)".printable)) }
+      }
+      if let base = journal.base {
+        lines.append(("pruned", "up to revision \(base.revision.grouped), of \(text(of: base.date))"))
+      }
+      lines += [
+        ("first entry", first == nil ? "none" : firstDate.map(text) ?? "(its date can't be read)"),
+        ("newest entry", first == nil ? "none" : text(of: version.date)),
+        ("digest", version.digest.hex),
+        ("items", catalog.itemCount.grouped),
+        ("categories", catalog.categoryCount.grouped),
+        ("images", catalog.imageCount.grouped),
+        ("log", statistics.logByteCount.counted("byte")),
+        ("blobs", bytes(statistics.blobByteCount, in: statistics.blobCount)),
+      ]
+      let newest = snapshots.last.map { ", the newest of revision \($0.revision.grouped)" }
+      lines.append(("snapshots", newest.map { bytes(snapshotByteCount, in: snapshots.count) + $0 } ?? "none"))
+      let written = String(format: "written %.1f times", statistics.writeAmplification)
+      let layers =
+        bytes(statistics.layerByteCount, in: statistics.layerCount)
+        + " up to revision \(statistics.newestCheckpoint.grouped), \(written)"
+      lines.append(("layers", statistics.layerCount == 0 ? "none" : layers))
+      lines.append(("replayed", "\(statistics.replayedEventCount.counted("event")) at opening"))
+      if years == nil { lines.append(("years", "(the dates of entries can't be read)")) }
+      for year in years ?? [] {
+        let size = "about \(year.byteCount.counted("byte")) of the log"
+        lines.append(("in \(year.year)", "\(year.entryCount.counted("entry", "entries")), \(size)"))
+      }
+      try terminal.printList(lines)
     }
-    let first = try journal.firstRevision(through: version)
-    let firstDate = try first.flatMap { try journal.readableEntry(at: $0) }?.date
-    var lines: [(name: String, text: String)] = [
-      ("journal", journal.id.description),
-      ("revision", version.revision.grouped),
-      (
-        "first entry",
-        first == nil
-          ? "none" : firstDate.map { terminal.text(of: $0, withZone: true) } ?? "(its date can't be read)"
-      ),
-      ("newest entry", first == nil ? "none" : terminal.text(of: version.date, withZone: true)),
-      ("digest", version.digest.hex),
-      ("items", catalog.itemCount.grouped),
-      ("categories", catalog.categoryCount.grouped),
-      ("images", catalog.imageCount.grouped),
-      ("log", statistics.logByteCount.counted("byte")),
-      ("blobs", "\(statistics.blobByteCount.counted("byte")) in \(statistics.blobCount.counted("file"))"),
-      (
-        "snapshots",
-        snapshots.last.map { newest in
-          "\(snapshotByteCount.counted("byte")) in \(snapshots.count.counted("file")), the newest of revision "
-            + newest.revision.grouped
-        } ?? "none"
-      ),
-      (
-        "layers",
-        statistics.layerCount == 0
-          ? "none"
-          : "\(statistics.layerByteCount.counted("byte")) in \(statistics.layerCount.counted("file")) up to revision "
-            + "\(statistics.newestCheckpoint.grouped), written "
-            + String(format: "%.1f times", statistics.writeAmplification)
-      ),
-      ("replayed", "\(statistics.replayedEventCount.counted("event")) at opening"),
-    ]
-    if let base = journal.base {
-      lines.insert(
-        (
-          "pruned",
-          "up to revision \(base.revision.grouped), of \(terminal.text(of: base.date, withZone: true))"
-        ), at: 2)
-    }
-    if let sharing {
-      var shared = sharing.lines
-      if let warning = sharing.warning { shared.append(("warning", warning.printable)) }
-      if let problem = sharing.problem { shared.append(("problem", "\(problem)".printable)) }
-      lines.insert(contentsOf: shared, at: 2)
-    }
-    if years == nil { lines.append(("years", "(the dates of entries can't be read)")) }
-    for year in years ?? [] {
-      lines.append(
-        (
-          "in \(year.year)",
-          "\(year.entryCount.counted("entry", "entries")), about \(year.byteCount.counted("byte")) of the log"
-        ))
-    }
-    try terminal.printList(lines)
     return .done
   }
 }

@@ -1,26 +1,21 @@
 import CatalogModel
 
-/// `journal undo JOURNAL`
 enum Undo: Verb {
-  static let name = "undo"
-  static let summary = "undoes the newest entry of an author"
-  static let explanation = """
+  static let text = """
+    undo: undoes the newest entry of an author
+
     Reverts the author's newest entry that is not yet undone, as a new entry. A second undo undoes the entry before it.
     Entries that others have already reverted are skipped. Later changes by others stay. If others changed the same
     fields, it names their entries and does nothing, unless --theirs or --force is given. With --theirs, entries of which
     nothing is left to undo are skipped. journal redo redoes what was undone.
+
+    Arguments: JOURNAL
+    [--by AUTHOR]: whose entry, the exact name; by default your login name
+    [--theirs], [--force], [--dry-run], [--note TEXT], [--full], [--json]
+
+    $ journal undo Books.journal --by bob  # undoes what Bob did last
+    $ journal undo Books.journal --by bob --dry-run  # shows what that would change
     """
-  static let syntax = Syntax(
-    operands: [Syntax.journal],
-    options: [
-      Syntax.Option(
-        name: "--by", value: "AUTHOR", help: "whose entry, the exact name; by default your login name"),
-      Syntax.theirs, Syntax.force, Syntax.dryRun, Syntax.note, Syntax.full, Syntax.json,
-    ])
-  static let examples = [
-    (command: "journal undo Books.journal --by bob", does: "undoes what Bob did last"),
-    (command: "journal undo Books.journal --by bob --dry-run", does: "shows what that would change"),
-  ]
   static let isPaged = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
@@ -41,7 +36,7 @@ enum Undo: Verb {
         "there is nothing for \(arguments.author.isEmpty ? "the empty author" : arguments.author.printable) to \(verb)"
           + (try journal.suggestion(forAuthor: arguments.author)))
     }
-    let code = try arguments.carryOut(plan, in: journal, by: arguments.author, terminal)
+    let code = try arguments.carryOut(plan, in: journal, terminal)
     try journal.close()
     return code
   }
@@ -60,18 +55,19 @@ extension Journal where State == Catalog {
   }
 }
 
-/// `journal redo JOURNAL`
 enum Redo: Verb {
-  static let name = "redo"
-  static let summary = "redoes what an author undid last"
-  static let explanation = """
+  static let text = """
+    redo: redoes what an author undid last
+
     Redoes what an author undid last, with a new entry. If the author has made another entry since, there is nothing to
     redo.
+
+    Arguments: JOURNAL
+    [--by AUTHOR]: whose entry, the exact name; by default your login name
+    [--theirs], [--force], [--dry-run], [--note TEXT], [--full], [--json]
+
+    $ journal redo Books.journal --by bob  # redoes what Bob undid last
     """
-  static let syntax = Undo.syntax
-  static let examples = [
-    (command: "journal redo Books.journal --by bob", does: "redoes what Bob undid last")
-  ]
   static let isPaged = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {

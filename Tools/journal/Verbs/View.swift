@@ -3,11 +3,10 @@ import Foundation
 import JournalServer
 import Locks
 
-/// `journal view JOURNAL`
 enum View: Verb {
-  static let name = "view"
-  static let summary = "shows a journal in a browser"
-  static let explanation = """
+  static let text = """
+    view: shows a journal in a browser
+
     Opens a page in the browser that shows the present and past states and who changed them. With --edit the page can
     also restore, revert and undo. An app may have the journal open: new entries appear as they are committed. With --edit
     the journal must not be open for writing elsewhere. A damaged journal is shown up to the damage, and the page says
@@ -17,19 +16,16 @@ enum View: Verb {
     token that works once and opens a session. The session lasts until the program is interrupted. The browser gets the
     address from a temporary file that only you can read. If the browser can't read it, as in a sandbox, open the printed
     address.
+
+    Arguments: JOURNAL
+    [--edit]: let the page restore, revert and undo, each as a new entry
+    [--by AUTHOR], [--port N]
+    [--no-browser]: print the address, and open nothing
+
+    $ journal view Books.journal  # opens a browser
+    $ journal view Books.journal --edit --by ana  # the same, and lets Ana restore and undo
+    $ journal view Books.journal --port 8080 --no-browser  # prints the address of the page
     """
-  static let syntax = Syntax(
-    operands: [Syntax.journal],
-    options: [
-      Syntax.Option(name: "--edit", help: "let the page restore, revert and undo, each as a new entry"),
-      Syntax.author, Serve.port,
-      Syntax.Option(name: "--no-browser", help: "print the address, and open nothing"),
-    ])
-  static let examples = [
-    (command: "journal view Books.journal", does: "opens a browser"),
-    (command: "journal view Books.journal --edit --by ana", does: "the same, and lets Ana restore and undo"),
-    (command: "journal view Books.journal --port 8080 --no-browser", does: "prints the address of the page"),
-  ]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let (server, journal, problem) = try serve(arguments, terminal)
@@ -37,7 +33,7 @@ enum View: Verb {
     let page = RedirectingPage(to: url)
     defer { page.remove() }
     if !arguments.has("--no-browser") { openBrowser(page) }
-    try terminal.output.line(url.absoluteString)
+    try terminal.line(url.absoluteString)
     try terminal.output.flush()
     try Serve.waitForInterruption(terminal)
     server.stop()
@@ -60,8 +56,7 @@ enum View: Verb {
       if error.code == .damaged, let journal = try? arguments.openJournal(terminal, mode: .upToDamage) {
         return (try JournalServer(journal, options: options), journal, error)
       }
-      let url = URL(fileURLWithPath: arguments.operand("JOURNAL"))
-      return (try JournalServer(showing: error, of: url, options: options), nil, error)
+      return (try JournalServer(showing: error, of: arguments.url("JOURNAL"), options: options), nil, error)
     }
   }
 
