@@ -40,7 +40,7 @@ let package = Package(
       path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables", "Locks"]),
     // Archives as people's files have them. An app's journal does not need it.
-    .target(name: "KeyedArchiving", dependencies: ["PropertyLists"]),
+    .target(name: "KeyedArchiving", dependencies: ["PropertyLists", "Locks"]),
     .target(
       name: "LegacyStores",
       dependencies: [

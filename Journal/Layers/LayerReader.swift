@@ -51,10 +51,9 @@ final class LayerReader: Sendable {
 
   /// The object of a value: the one that a UID names, or the value itself.
   func resolve(_ number: Int) throws(ArchiveError) -> ObjectHeader {
-    var cursor = ObjectCursor(list)
-    let header = cursor.resolved(number, in: objects)
-    try cursor.check()
-    return header
+    let header = try list.header(number)
+    guard header.kind == .uid else { return header }
+    return try list.header(list.reference(objects, Int(list.uid(header))))
   }
 
   /// The members of an archived `NSDictionary` whose keys are texts: object numbers of the values.
@@ -83,7 +82,7 @@ final class LayerReader: Sendable {
     return (keys, values)
   }
 
-  private func isDictionary(_ header: ObjectHeader) throws(ArchiveError) -> Bool {
+  func isDictionary(_ header: ObjectHeader) throws(ArchiveError) -> Bool {
     guard header.kind == .dictionary, header.count == 3 else { return false }
     guard try list.reference(header, 1) == keysField else { return false }
     return try list.reference(header, 2) == valuesField

@@ -99,8 +99,6 @@ extension ArchivedClass {
   public static let uiColor = ArchivedClass("UIColor", hints: ["NSColor"])
   /// `NSColor`.
   public static let nsColor = ArchivedClass("NSColor")
-  /// `CLLocation`.
-  public static let location = ArchivedClass("CLLocation")
 }
 
 /// A string that equals another only if their bytes are equal. Swift's own equality ignores whether `é` is one scalar

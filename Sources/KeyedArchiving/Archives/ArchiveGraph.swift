@@ -13,30 +13,30 @@ final class ArchiveGraph: Sendable {
   /// dictionary as an ordinary value. But if it was converted from XML, as `plutil` of libplist does it, it has no UIDs
   /// either. Then a value at the top is such a dictionary, because archivers write references there.
   private let hasUIDDictionaries: Bool
-  private let topFields: FieldReferences
-  private let classes = ClassTable()
-  private let classFields: ClassFieldTable
+  private let topHeader: ObjectHeader
+  private let classes: ClassTable
 
   init(_ list: PropertyList) throws(ArchiveError) {
     func refusal(_ reason: String) -> ArchiveError {
       ArchiveError(
         .notAnArchive, "the property list is not a keyed archive: \(reason)", path: list.bytes.path)
     }
-    guard let fields = try FieldReferences(list, dictionary: list.top) else {
-      throw refusal("its top is not a dictionary")
+    let top = try list.header(list.top)
+    func member(_ key: String) throws(ArchiveError) -> PropertyListObject? {
+      guard let number = try list.member(key, of: top) else { return nil }
+      return try list.object(number)
     }
-    guard case .string(let archiver)? = try fields.object(of: "$archiver") else {
+    guard top.kind == .dictionary else { throw refusal("its top is not a dictionary") }
+    guard case .string(let archiver)? = try member("$archiver") else {
       throw refusal("it has no string $archiver")
     }
-    guard case .array(let objects)? = try fields.object(of: "$objects") else {
+    guard case .array(let objects)? = try member("$objects") else {
       throw refusal("it has no array $objects")
     }
-    guard let top = try fields.index(of: "$top" as StaticString),
-      let topFields = try FieldReferences(list, dictionary: fields.value(at: top))
-    else {
-      throw refusal("it has no dictionary $top")
-    }
-    if case .integer(let version)? = try fields.object(of: "$version") {
+    guard let number = try list.member("$top", of: top) else { throw refusal("it has no $top") }
+    let topHeader = try list.header(number)
+    guard topHeader.kind == .dictionary else { throw refusal("its $top is not a dictionary") }
+    if case .integer(let version)? = try member("$version") {
       self.version = Int(version)
     } else {
       version = nil
@@ -44,18 +44,20 @@ final class ArchiveGraph: Sendable {
     self.list = list
     self.archiver = archiver
     self.objects = objects
-    self.topFields = topFields
+    self.topHeader = topHeader
     hasUIDDictionaries =
       list.format == .xml
-      || (0..<topFields.count).contains { index in
-        guard let value = try? list.header(topFields.value(at: index)) else { return false }
+      || (0..<topHeader.count).contains { index in
+        guard let value = try? list.header(list.reference(topHeader, topHeader.count + index)) else {
+          return false
+        }
         return (try? Self.dictionaryUID(value, in: list)) ?? nil != nil
       }
-    classFields = ClassFieldTable(list)
+    classes = ClassTable(list)
   }
 
   /// The values at the top of the archive.
-  var top: ArchivedFields { ArchivedFields(graph: self, references: topFields, holder: nil) }
+  var top: ArchivedFields { ArchivedFields(graph: self, header: topHeader, holder: nil) }
 
   /// The object of the property list that holds a value. It is never a reference.
   struct Place {
@@ -101,21 +103,13 @@ final class ArchiveGraph: Sendable {
 
   func value(at place: Place, holder: Int?) throws(ArchiveError) -> ArchivedValue {
     guard let uid = place.uid else { return try plain(place.header, holder: holder, uid: nil) }
-    guard let position = try classField(of: place) else {
+    guard let objectClass = try objectClass(of: place) else {
       return try plain(place.header, holder: uid, uid: uid)
     }
-    let fields = FieldReferences(list, place.header)
-    let description = try objectClass(fields.value(at: position), of: uid).description
     return .object(
       ArchivedObject(
-        uid: uid, objectClass: description,
-        fields: ArchivedFields(graph: self, references: fields, holder: uid)))
-  }
-
-  /// The position of the field `$class`, or nil if the value is not an object.
-  func classField(of place: Place) throws(ArchiveError) -> Int? {
-    guard place.uid != nil, place.header.kind == .dictionary else { return nil }
-    return try classFields.position(in: place.header)
+        uid: uid, objectClass: objectClass.description,
+        fields: ArchivedFields(graph: self, header: place.header, holder: uid)))
   }
 
   /// The object number of an entry of the object table.
@@ -147,16 +141,17 @@ final class ArchiveGraph: Sendable {
     return UInt64(exactly: try list.integer(value)) ?? .max
   }
 
-  /// The class that the value of a field `$class` refers to, and the number of its description in the property list.
-  func objectClass(_ number: Int, of uid: Int) throws(ArchiveError) -> (
-    number: Int, description: ArchivedClass
-  ) {
+  /// The class of an object, and the number of its description in the property list. Nil if the value is not an object.
+  func objectClass(of place: Place) throws(ArchiveError) -> (number: Int, description: ArchivedClass)? {
+    guard let uid = place.uid, place.header.kind == .dictionary,
+      let number = try classes.place(in: place.header)
+    else { return nil }
     guard let classUID = try reference(list.header(number)) else {
       throw malformed("$class of the object is not a reference", uid)
     }
     guard classUID > 0 else { throw malformed("$class of the object is nil", uid) }
     let entry = try self.number(ofEntry: classUID, from: uid)
-    return (entry, try classes.description(at: entry, in: self, of: uid))
+    return (entry, try classes.description(at: entry, of: uid))
   }
 
   /// The UID that an object of the property list represents, as callers see it. Nil also if it is too large for an
@@ -166,6 +161,9 @@ final class ArchiveGraph: Sendable {
   }
 
   private func plain(_ header: ObjectHeader, holder: Int?, uid: Int?) throws(ArchiveError) -> ArchivedValue {
+    func array(_ references: References) -> ArchivedArray {
+      ArchivedArray(graph: self, storage: .references(references), holder: holder, uid: uid)
+    }
     switch try list.object(header) {
     case .null: return .null
     case .bool(let value): return .bool(value)
@@ -176,12 +174,9 @@ final class ArchiveGraph: Sendable {
     case .string(let text): return .string(text)
     case .data(let range): return .data(try list.bytes.data(in: range))
     case .array(let elements), .set(let elements):
-      return .array(
-        ArchivedArray(graph: self, storage: .references(elements), holder: holder, uid: uid))
+      return .array(array(elements))
     case .dictionary(let keys, let values):
-      return .dictionary(
-        ArchivedDictionary(
-          graph: self, keys: .references(keys), values: .references(values), holder: holder, uid: uid))
+      return .dictionary(ArchivedDictionary(keys: array(keys), allValues: array(values)))
     case .bigInteger:
       throw ArchiveError(
         .wrongType, "a number has more than 64 bits, which no archiver writes", offset: header.offset,

@@ -7,11 +7,10 @@ struct ArchiveInspector {
     let place: ArchiveGraph.Place
     /// The object that the collection is or belongs to, for errors.
     let holder: Int?
-    /// The index in `classes`, if the collection is an object.
+    /// The index in `classes`, if the collection is an object. The first field `$class` is then skipped.
     let classIndex: Int?
-    /// The position of its field `$class`.
-    let classField: Int?
     var next = 0
+    var hasSkippedClass = false
   }
 
   private struct Class {
@@ -52,33 +51,39 @@ struct ArchiveInspector {
   private var classesOfCollections: [Int: Int] = [:]
 
   mutating func run() throws(ArchiveError) {
-    let top = graph.top.references
+    let top = graph.top
     for index in 0..<top.count {
-      topKinds.append(try step { () throws(ArchiveError) in try top.value(at: index) })
+      topKinds.append(try step { () throws(ArchiveError) in try top.number(at: index) })
       try drain()
     }
   }
 
   private mutating func drain() throws(ArchiveError) {
+    let list = graph.list
     while let frame = stack.last {
-      guard frame.next < frame.place.header.count else {
+      let (header, position) = (frame.place.header, frame.next)
+      guard position < header.count else {
         onStack.remove(frame.place.number)
         stack.removeLast()
         continue
       }
-      let position = frame.next
       stack[stack.count - 1].next += 1
-      guard position != frame.classField else { continue }
-      let header = frame.place.header
-      let isDictionary = header.kind == .dictionary
-      let list = graph.list
+      if frame.classIndex != nil, !frame.hasSkippedClass, isClassKey(position, of: header) {
+        stack[stack.count - 1].hasSkippedClass = true
+        continue
+      }
       let kind = try step(holder: frame.holder) { () throws(ArchiveError) in
-        try list.reference(header, isDictionary ? header.count + position : position)
+        try list.reference(header, header.kind == .dictionary ? header.count + position : position)
       }
       if let index = frame.classIndex, let key = try? list.reference(header, position) {
         classes[index].fields[key, default: [:]][kind, default: 0] += 1
       }
     }
+  }
+
+  private func isClassKey(_ position: Int, of header: ObjectHeader) -> Bool {
+    let list = graph.list
+    return (try? list.isString(list.header(list.reference(header, position)), "$class")) ?? false
   }
 
   /// Visits one value. A collection that was not visited before is pushed on the stack.
@@ -110,16 +115,11 @@ struct ArchiveInspector {
     guard place.header.kind.isCollection else { return .plain(place.header.kind) }
     if visited.contains(place.number) {
       if onStack.contains(place.number) { isCyclic = true }
-      let isEntry = place.uid != nil
-      return isEntry
-        ? classesOfCollections[place.number].map { .object($0) } ?? .plain(place.header.kind)
-        : .plain(place.header.kind)
+      let known = place.uid == nil ? nil : classesOfCollections[place.number]
+      return known.map { .object($0) } ?? .plain(place.header.kind)
     }
-    let classField = try graph.classField(of: place)
     var classIndex: Int?
-    if let classField, let uid = place.uid {
-      let (number, description) = try graph.objectClass(
-        FieldReferences(graph.list, place.header).value(at: classField), of: uid)
+    if let (number, description) = try graph.objectClass(of: place) {
       classIndex = classIndexes[number]
       if classIndex == nil {
         classIndex = classes.count
@@ -135,15 +135,14 @@ struct ArchiveInspector {
       classesOfCollections[place.number] = classIndex
       classes[classIndex].count += 1
     }
-    stack.append(
-      Frame(place: place, holder: place.uid ?? holder, classIndex: classIndex, classField: classField))
+    stack.append(Frame(place: place, holder: place.uid ?? holder, classIndex: classIndex))
     return classIndex.map { .object($0) } ?? .plain(place.header.kind)
   }
 
   func result() throws(ArchiveError) -> ArchiveInspection {
     var top: [(key: String, kind: String)] = []
     for (index, kind) in topKinds.enumerated() {
-      top.append((try name(ofKey: graph.top.references.key(at: index)), word(kind)))
+      top.append((try name(ofKey: graph.list.reference(graph.top.header, index)), word(kind)))
     }
     // An archive that was merged from several others may describe a class more than once.
     var merged: [ArchivedClass: (count: Int, fields: [String: [Kind: Int]])] = [:]

@@ -1,12 +1,6 @@
 public import PropertyLists
 
 /// The ordered values of an archived array, set or similar collection. Each is read on access.
-///
-/// Iteration gives a `Result` for each element, because one element may be broken while the others are not:
-///
-/// ```swift
-/// for element in array { print(try element.get().kind) }
-/// ```
 public struct ArchivedArray: Sendable {
   /// Where the object numbers of the elements are.
   enum Storage {
@@ -55,8 +49,12 @@ public struct ArchivedArray: Sendable {
   ///   or if their strings and data overlap in the file; what reading an element throws.
   /// - Complexity: O(*n*).
   public func elements() throws(ArchiveError) -> [ArchivedValue] {
-    try graph.checkCount(count, holder: holder)
     var contents = SharedContents(graph)
+    return try elements(&contents)
+  }
+
+  func elements(_ contents: inout SharedContents) throws(ArchiveError) -> [ArchivedValue] {
+    try graph.checkCount(count, holder: holder)
     var values: [ArchivedValue] = []
     values.reserveCapacity(count)
     for position in 0..<count { values.append(try value(at: position, &contents)) }
@@ -80,28 +78,4 @@ public struct ArchivedArray: Sendable {
     case .numbers(let numbers): return numbers[position]
     }
   }
-}
-
-extension ArchivedArray: Sequence {
-  /// Reads one element after the other.
-  public struct Iterator: IteratorProtocol, Sendable {
-    private let array: ArchivedArray
-    private var position = 0
-
-    fileprivate init(_ array: ArchivedArray) { self.array = array }
-
-    /// The next element, or the error of reading it. Nil after the last one.
-    public mutating func next() -> Result<ArchivedValue, ArchiveError>? {
-      guard position < array.count else { return nil }
-      defer { position += 1 }
-      let position = position
-      return Result { () throws(ArchiveError) in try array[position] }
-    }
-  }
-
-  /// Begins with the first element.
-  public func makeIterator() -> Iterator { Iterator(self) }
-
-  /// The number of elements.
-  public var underestimatedCount: Int { count }
 }

@@ -8,9 +8,6 @@ public struct ArchivedObject: Sendable {
   public let objectClass: ArchivedClass
   let fields: ArchivedFields
 
-  /// The archive that the object is part of.
-  public var archive: KeyedArchive { KeyedArchive(graph: fields.graph) }
-
   /// The name of its class.
   public var className: String { objectClass.name }
 
@@ -28,18 +25,13 @@ public struct ArchivedObject: Sendable {
   ///
   /// - Complexity: O(*n*) in their number.
   public var keys: [String] {
-    get throws(ArchiveError) { try fields.names() }
+    get throws(ArchiveError) { try fields.all().map(\.name) }
   }
 
   /// The value of a field, or nil if the object has no such field.
   ///
   /// - Throws: `ArchiveError` if the field refers to an object that does not exist, or whose class is not described.
   /// - Complexity: O(*n*) in the number of fields.
-  public func value(forKey key: String) throws(ArchiveError) -> ArchivedValue? {
-    try fields.value(named: key)
-  }
-
-  /// The value of a field, as ``value(forKey:)``.
   public subscript(_ key: String) -> ArchivedValue? {
     get throws(ArchiveError) { try fields.value(named: key) }
   }
@@ -65,40 +57,4 @@ public struct ArchivedObject: Sendable {
   ///
   /// - Throws: As ``keys``.
   package func allFields() throws(ArchiveError) -> [ArchivedField] { try fields.all() }
-}
-
-/// A field: its name, and access to its value.
-package struct ArchivedField {
-  package let name: String
-  fileprivate let number: Int
-  fileprivate let graph: ArchiveGraph
-  fileprivate let holder: Int?
-
-  /// The value. Its text or data shares memory with its other occurrences.
-  package func value(_ contents: inout SharedContents) throws(ArchiveError) -> ArchivedValue {
-    try contents.value(number, holder: holder)
-  }
-
-  /// Whether the field refers to its value instead of holding it.
-  package var isReference: Bool {
-    get throws(ArchiveError) { try graph.referenceNumber(number) != nil }
-  }
-}
-
-extension ArchivedFields {
-  func all() throws(ArchiveError) -> [ArchivedField] {
-    try named().map { ArchivedField(name: $0.name, number: $0.number, graph: graph, holder: holder) }
-  }
-
-  func reference(named name: String) throws(ArchiveError) -> Int? {
-    guard let index = try index(ofName: name) else { return nil }
-    return try graph.referenceNumber(references.value(at: index))
-  }
-}
-
-extension KeyedArchive {
-  init(graph: ArchiveGraph) { self.graph = graph }
-
-  /// All values at the top, as ``ArchivedObject/allFields()``.
-  package func allTopFields() throws(ArchiveError) -> [ArchivedField] { try graph.top.all() }
 }

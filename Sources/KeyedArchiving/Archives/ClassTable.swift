@@ -1,78 +1,109 @@
-import Foundation
+import Locks
 import PropertyLists
 
-/// The classes of one archive, each decoded once.
+/// The classes of one archive, each decoded once, and the places of the field `$class` in its long dictionaries.
 ///
-/// 1. `classes` and `byteCount` are read and changed only while `lock` is held.
-/// 2. An entry never changes: it is the class at that object number of the archive.
-/// 3. The names together have at most `byteLimit` bytes, and at most 32 times the bytes of the file plus 64 KiB: in a
-///    hostile archive, a million classes can share one long list of names.
-final class ClassTable: @unchecked Sendable {
-  // Sendable: see 1.
-  private let lock = NSLock()
-  private var classes: [Int: ArchivedClass] = [:]
-  private var byteCount = 0
+/// 1. The names of all classes together have at most `byteLimit` bytes, and at most 32 times the bytes of the file plus
+///    64 KiB: in a hostile archive, a million classes can share one long list of names.
+/// 2. All searches in long dictionaries together look at no more keys than the file has bytes. In a sound file each key
+///    takes at least one byte; only dictionaries that overlap in the file can have more keys.
+final class ClassTable: Sendable {
+  private struct Known {
+    /// By the object number of the description.
+    var classes: [Int: ArchivedClass] = [:]
+    var byteCount = 0
+    /// The object number of the class by the offset of the dictionary.
+    var places: [Int: Int?] = [:]
+    var keysLeft: Int
+  }
+
+  private let list: PropertyList
+  private let known: Lock<Known>
 
   private static let byteLimit = 16 << 20
   private static let chainLimit = 256
+  /// The keys of a dictionary with this many are compared each time. In a longer one they are compared once, so many
+  /// references to one long dictionary cost no more than the bytes that they take.
+  private static let shortCount = 32
+
+  init(_ list: PropertyList) {
+    self.list = list
+    known = Lock(Known(keysLeft: list.bytes.count))
+  }
+
+  /// The object number of the value of the first field `$class` of a dictionary, or nil.
+  ///
+  /// - Throws: `ArchiveError` with code `limitExceeded` if the dictionaries overlap in the file.
+  func place(in header: ObjectHeader) throws(ArchiveError) -> Int? {
+    if header.count <= Self.shortCount { return try list.member("$class", of: header) }
+    if let place = known.withLock({ $0.places[header.offset] }) { return place }
+    let mayLook = known.withLock {
+      $0.keysLeft -= header.count
+      return $0.keysLeft >= 0
+    }
+    guard mayLook else {
+      throw ArchiveError(
+        .limitExceeded, "the archive's dictionaries have more keys than the file has bytes: they overlap",
+        path: list.bytes.path)
+    }
+    let found = try list.member("$class", of: header)
+    known.withLock { $0.places[header.offset] = .some(found) }
+    return found
+  }
 
   /// The class that an object of the property list describes.
   ///
   /// - Parameter uid: The object whose class it is, for errors.
-  func description(at number: Int, in graph: ArchiveGraph, of uid: Int) throws(ArchiveError) -> ArchivedClass
-  {
-    if let known = lock.withLock({ classes[number] }) { return known }
-    let made = try decode(number, in: graph, of: uid)
+  func description(at number: Int, of uid: Int) throws(ArchiveError) -> ArchivedClass {
+    if let made = known.withLock({ $0.classes[number] }) { return made }
+    let made = try decode(number, of: uid)
     // The array and the string headers count too: even an empty name takes memory.
     let size = (made.chain + made.hints).reduce(made.name.utf8.count + 64) { $0 + $1.utf8.count + 16 }
-    let fits = lock.withLock {
-      guard byteCount + size <= min(Self.byteLimit, 32 * graph.list.bytes.count + 1 << 16) else {
-        return false
-      }
-      if classes.updateValue(made, forKey: number) == nil { byteCount += size }
+    let limit = min(Self.byteLimit, 32 * list.bytes.count + 1 << 16)
+    let fits = known.withLock {
+      guard $0.byteCount + size <= limit else { return false }
+      if $0.classes.updateValue(made, forKey: number) == nil { $0.byteCount += size }
       return true
     }
     guard fits else {
-      throw limitExceeded(
-        "the names of the archive's classes take too much memory", graph, uid)
+      throw error(.limitExceeded, "the names of the archive's classes take too much memory", uid)
     }
     return made
   }
 
-  private func decode(_ number: Int, in graph: ArchiveGraph, of uid: Int) throws(ArchiveError)
-    -> ArchivedClass
-  {
-    guard let fields = try FieldReferences(graph.list, dictionary: number),
-      case .string(let name)? = try fields.object(of: "$classname")
+  private func decode(_ number: Int, of uid: Int) throws(ArchiveError) -> ArchivedClass {
+    let header = try list.header(number)
+    guard let place = try list.member("$classname", of: header),
+      case .string(let name) = try list.object(place)
     else {
-      throw graph.malformed("what $class of the object refers to is not a class: it has no $classname", uid)
+      throw error(
+        .malformed, "what $class of the object refers to is not a class: it has no $classname", uid)
     }
     return ArchivedClass(
-      name: name, chain: try names("$classes", of: fields, in: graph, uid),
-      hints: try names("$classhints", of: fields, in: graph, uid))
+      name: name, chain: try names("$classes", of: header, uid),
+      hints: try names("$classhints", of: header, uid))
   }
 
-  private func names(
-    _ key: StaticString, of fields: FieldReferences, in graph: ArchiveGraph, _ uid: Int
-  ) throws(ArchiveError) -> [String] {
-    guard let object = try fields.object(of: key) else { return [] }
-    guard case .array(let names) = object else {
-      throw graph.malformed("\(key) of the object's class is not an array", uid)
+  private func names(_ key: String, of header: ObjectHeader, _ uid: Int) throws(ArchiveError) -> [String] {
+    guard let place = try list.member(key, of: header) else { return [] }
+    guard case .array(let names) = try list.object(place) else {
+      throw error(.malformed, "\(key) of the object's class is not an array", uid)
     }
     guard names.count <= Self.chainLimit else {
-      throw limitExceeded("\(key) of the object's class has more than \(Self.chainLimit) names", graph, uid)
+      throw error(
+        .limitExceeded, "\(key) of the object's class has more than \(Self.chainLimit) names", uid)
     }
     var result: [String] = []
     for index in 0..<names.count {
-      guard case .string(let name) = try graph.list.object(names.number(at: index)) else {
-        throw graph.malformed("\(key) of the object's class contains something that is not a string", uid)
+      guard case .string(let name) = try list.object(names.number(at: index)) else {
+        throw error(.malformed, "\(key) of the object's class contains something that is not a string", uid)
       }
       result.append(name)
     }
     return result
   }
 
-  private func limitExceeded(_ message: String, _ graph: ArchiveGraph, _ uid: Int) -> ArchiveError {
-    ArchiveError(.limitExceeded, message, object: uid, path: graph.list.bytes.path)
+  private func error(_ code: ArchiveError.Code, _ message: String, _ uid: Int) -> ArchiveError {
+    ArchiveError(code, message, object: uid, path: list.bytes.path)
   }
 }

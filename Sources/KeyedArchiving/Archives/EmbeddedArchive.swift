@@ -21,7 +21,8 @@ public struct EmbeddedArchive: Sendable {
   public let byteCount: Int
   /// How many embedded archives and property lists enclose the data.
   public let depth: Int
-  let paths: KeyPaths
+  /// All paths of the search, set when it has ended.
+  var paths = KeyPaths()
   let path: Int
   let list: PropertyList
   let range: Range<Int>

@@ -17,17 +17,9 @@ struct EmbeddedArchiveSearch {
     let path: Int
   }
 
-  private struct Finding {
-    let content: EmbeddedArchive.Content
-    let depth: Int
-    let path: Int
-    let list: PropertyList
-    let range: Range<Int>
-  }
-
   private var paths = KeyPaths()
   private var sources: [Source] = []
-  private var findings: [Finding] = []
+  private var findings: [EmbeddedArchive] = []
   /// The bytes of data that may still be copied. Sound files need fewer, because data can be nested only as deeply as
   /// the limit.
   private var bytesLeft: Int
@@ -46,12 +38,8 @@ struct EmbeddedArchiveSearch {
       try search(sources[next])
       next += 1
     }
-    let paths = paths
-    return findings.map {
-      EmbeddedArchive(
-        content: $0.content, byteCount: $0.range.count, depth: $0.depth, paths: paths, path: $0.path,
-        list: $0.list, range: $0.range)
-    }
+    for index in findings.indices { findings[index].paths = paths }
+    return findings
   }
 
   /// The state of the search in one property list.
@@ -70,7 +58,7 @@ struct EmbeddedArchiveSearch {
     var scan = Scan(
       source: source, visited: Bits(count: list.objectCount), referencesLeft: list.bytes.count)
     if let graph = source.graph {
-      scan.queue.append(Collection(header: graph.top.references.header, path: source.path))
+      scan.queue.append(Collection(header: graph.top.header, path: source.path))
     } else {
       try look(at: list.top, nil, after: source.path, &scan)
     }
@@ -116,7 +104,9 @@ struct EmbeddedArchiveSearch {
     guard let content else { return }
     let place = path()
     findings.append(
-      Finding(content: content, depth: source.depth, path: place, list: source.list, range: range))
+      EmbeddedArchive(
+        content: content, byteCount: range.count, depth: source.depth, path: place, list: source.list,
+        range: range))
     if isNew { enqueue(content, source, place) }
   }
 

@@ -54,14 +54,16 @@ public struct KeyedArchive: Sendable {
   ///
   /// - Complexity: O(*n*) in the number of keys.
   public var topKeys: [String] {
-    get throws(ArchiveError) { try graph.top.names() }
+    get throws(ArchiveError) { try graph.top.all().map(\.name) }
   }
 
   /// The value that was archived under a key, or nil if there is none.
   public func top(_ key: String) throws(ArchiveError) -> ArchivedValue? {
-    guard let index = try graph.top.index(ofName: key) else { return nil }
-    return try graph.top.value(at: index)
+    try graph.top.value(named: key)
   }
+
+  /// All values at the top, as ``ArchivedObject/allFields()``.
+  package func allTopFields() throws(ArchiveError) -> [ArchivedField] { try graph.top.all() }
 
   /// The UID that a value at the top refers to, or nil if there is no such key or the value is there directly. UID 0
   /// means nil.
@@ -74,7 +76,7 @@ public struct KeyedArchive: Sendable {
   public var root: ArchivedValue? {
     get throws(ArchiveError) {
       if let value = try top("root") { return value }
-      return graph.top.count == 1 ? try graph.top.value(at: 0) : nil
+      return graph.top.count == 1 ? try graph.value(graph.top.number(at: 0), holder: nil) : nil
     }
   }
 
@@ -91,10 +93,8 @@ public struct KeyedArchive: Sendable {
   ///
   /// - Throws: `ArchiveError` if the property list can't be read.
   public static func isKeyedArchive(_ list: PropertyList) throws(ArchiveError) -> Bool {
-    guard let fields = try FieldReferences(list, dictionary: list.top) else { return false }
-    for key: StaticString in ["$archiver", "$objects", "$top"] where try fields.index(of: key) == nil {
-      return false
-    }
+    let top = try list.header(list.top)
+    for key in ["$archiver", "$objects", "$top"] where try list.member(key, of: top) == nil { return false }
     return true
   }
 }

@@ -1,4 +1,4 @@
-package import PropertyLists
+import PropertyLists
 
 /// The strings and data of one archive, each decoded once, for callers that keep them.
 ///
@@ -29,11 +29,11 @@ package struct SharedContents {
   package mutating func value(_ number: Int, holder: Int?) throws(ArchiveError) -> ArchivedValue {
     guard let place = try graph.place(of: number, holder: holder) else { return .null }
     let header = place.header
-    guard header.kind.isString || header.kind == .data, header.count > Self.shortCount else {
+    guard header.hasContent, header.count > Self.shortCount else {
       return try graph.value(at: place, holder: holder)
     }
     if let known = values[header.offset] { return known }
-    bytesLeft -= header.kind == .utf16String ? 2 * header.count : header.count
+    bytesLeft -= header.byteCount
     guard bytesLeft >= 0 else {
       throw ArchiveError(
         .limitExceeded,

@@ -21,7 +21,7 @@ final class ArchivedValueEncoder: Encoder {
     self.node = node
   }
 
-  var userInfo: [CodingUserInfoKey: Any] { session.configuration.userInfo }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   /// What the value was encoded as. Nil if it encoded nothing.
   var encoded: ArchiveNode.Value? { single ?? object.map { .node($0.node) } }
@@ -46,7 +46,7 @@ final class ArchivedValueEncoder: Encoder {
     }
     precondition(single == nil, "A value that has encoded itself as one value can't add others.")
     inherited?.set(SuperKey(), .node(node))
-    let begun = session.begin(node, isKeyed: isKeyed, type: type, at: codingPath)
+    let begun = session.begin(node, isKeyed: isKeyed, type: type)
     object = begun
     return begun
   }
@@ -73,27 +73,13 @@ struct FieldContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let codingPath: [any CodingKey]
 
   func encodeNil(forKey key: Key) { object.set(key, .null) }
-  func encode(_ value: Bool, forKey key: Key) { object.set(key, .bool(value)) }
-  func encode(_ value: String, forKey key: Key) { object.set(key, .string(value)) }
-  func encode(_ value: Double, forKey key: Key) { object.set(key, .real(value)) }
-  func encode(_ value: Float, forKey key: Key) { object.set(key, .float(value)) }
-  func encode(_ value: Int, forKey key: Key) { object.set(key, .integer(Int64(value))) }
-  func encode(_ value: Int8, forKey key: Key) { object.set(key, .integer(Int64(value))) }
-  func encode(_ value: Int16, forKey key: Key) { object.set(key, .integer(Int64(value))) }
-  func encode(_ value: Int32, forKey key: Key) { object.set(key, .integer(Int64(value))) }
-  func encode(_ value: Int64, forKey key: Key) { object.set(key, .integer(value)) }
-  func encode(_ value: UInt, forKey key: Key) { object.set(key, .unsigned(UInt64(value))) }
-  func encode(_ value: UInt8, forKey key: Key) { object.set(key, .unsigned(UInt64(value))) }
-  func encode(_ value: UInt16, forKey key: Key) { object.set(key, .unsigned(UInt64(value))) }
-  func encode(_ value: UInt32, forKey key: Key) { object.set(key, .unsigned(UInt64(value))) }
-  func encode(_ value: UInt64, forKey key: Key) { object.set(key, .unsigned(value)) }
 
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
     object.set(key, try session.encode(value, at: codingPath + [key], isField: object.hasFields))
   }
 
-  func encodeIfPresent(_ value: String?, forKey key: Key) {
-    if let value { encode(value, forKey: key) } else { object.setAbsent(key, String.self) }
+  func encodeIfPresent(_ value: String?, forKey key: Key) throws {
+    if let value { try encode(value, forKey: key) } else { object.setAbsent(key, String.self) }
   }
 
   func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
@@ -129,7 +115,7 @@ struct FieldContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   private func begin(isKeyed: Bool, forKey key: Key) -> ObjectUnderConstruction {
     let node = ArchiveNode(content: .undefined)
     object.set(key, .node(node))
-    return session.begin(node, isKeyed: isKeyed, type: nil, at: codingPath + [key])
+    return session.begin(node, isKeyed: isKeyed, type: nil)
   }
 }
 
@@ -169,10 +155,9 @@ struct ElementContainer: UnkeyedEncodingContainer {
   }
 
   private func begin(isKeyed: Bool) -> ObjectUnderConstruction {
-    let path = elementPath
     let node = ArchiveNode(content: .undefined)
     object.append(.node(node))
-    return session.begin(node, isKeyed: isKeyed, type: nil, at: path)
+    return session.begin(node, isKeyed: isKeyed, type: nil)
   }
 }
 
@@ -183,20 +168,6 @@ struct SingleContainer: SingleValueEncodingContainer {
   var codingPath: [any CodingKey] { encoder.codingPath }
 
   func encodeNil() { encoder.setSingle(.null) }
-  func encode(_ value: Bool) { encoder.setSingle(.bool(value)) }
-  func encode(_ value: String) { encoder.setSingle(.string(value)) }
-  func encode(_ value: Double) { encoder.setSingle(.real(value)) }
-  func encode(_ value: Float) { encoder.setSingle(.float(value)) }
-  func encode(_ value: Int) { encoder.setSingle(.integer(Int64(value))) }
-  func encode(_ value: Int8) { encoder.setSingle(.integer(Int64(value))) }
-  func encode(_ value: Int16) { encoder.setSingle(.integer(Int64(value))) }
-  func encode(_ value: Int32) { encoder.setSingle(.integer(Int64(value))) }
-  func encode(_ value: Int64) { encoder.setSingle(.integer(value)) }
-  func encode(_ value: UInt) { encoder.setSingle(.unsigned(UInt64(value))) }
-  func encode(_ value: UInt8) { encoder.setSingle(.unsigned(UInt64(value))) }
-  func encode(_ value: UInt16) { encoder.setSingle(.unsigned(UInt64(value))) }
-  func encode(_ value: UInt32) { encoder.setSingle(.unsigned(UInt64(value))) }
-  func encode(_ value: UInt64) { encoder.setSingle(.unsigned(value)) }
 
   func encode<T: Encodable>(_ value: T) throws {
     encoder.setSingle(try encoder.session.encode(value, at: encoder.codingPath))

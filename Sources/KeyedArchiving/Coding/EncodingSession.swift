@@ -11,17 +11,25 @@ final class EncodingSession {
   private var objects: [ObjectUnderConstruction] = []
   private var superEncoders: [ArchivedValueEncoder] = []
   private var unordered: [UnorderedMembers] = []
-  private var topNode: ArchiveNode?
 
   init(configuration: KeyedArchiveEncoder) { self.configuration = configuration }
 
   /// - Parameter isField: whether the value is in a field of an object of a named class. There, points, sizes and
   ///   rectangles are strings, as `encodeCGPoint` writes them. Elsewhere they are objects.
   func encode<T: Encodable>(
-    _ value: T, at path: [any CodingKey], isField: Bool = false
+    _ value: T, at path: @autoclosure () -> [any CodingKey], isField: Bool = false
   ) throws -> ArchiveNode.Value {
+    func geometry(_ form: GeometryForm, _ numbers: [Double]) -> ArchiveNode.Value {
+      isField ? .string(form.text(numbers)) : .node(form.node(numbers))
+    }
     switch value {
     case let text as String: return .string(text)
+    case let flag as Bool: return .bool(flag)
+    case let real as Double: return .real(real)
+    case let float as Float: return .float(float)
+    case let integer as any FixedWidthInteger:
+      if let signed = Int64(exactly: integer) { return .integer(signed) }
+      if let unsigned = UInt64(exactly: integer) { return .unsigned(unsigned) }
     case let date as Date: return .date(date)
     case let data as Data: return .data(data)
     case let url as URL: return .url(url)
@@ -29,25 +37,19 @@ final class EncodingSession {
     case let decimal as Decimal: return .node(.decimal(decimal))
     case let indexPath as IndexPath: return .node(.indexPath(indexPath))
     case let indexes as IndexSet: return .node(.indexSet(indexes))
-    case let point as CGPoint:
-      return isField ? .point(x: point.x, y: point.y) : .node(.pointValue(x: point.x, y: point.y))
-    case let size as CGSize:
-      return isField
-        ? .size(width: size.width, height: size.height)
-        : .node(.sizeValue(width: size.width, height: size.height))
+    case let point as CGPoint: return geometry(.point, [point.x, point.y])
+    case let size as CGSize: return geometry(.size, [size.width, size.height])
     case let rect as CGRect:
       let (origin, size) = (rect.origin, rect.size)
-      return isField
-        ? .rect(x: origin.x, y: origin.y, width: size.width, height: size.height)
-        : .node(.rectValue(x: origin.x, y: origin.y, width: size.width, height: size.height))
+      return geometry(.rect, [origin.x, origin.y, size.width, size.height])
     case let unordered as any UnorderedEncodable:
-      if let node = try unordered.node(in: self, at: path) { return .node(node) }
+      if let node = try unordered.node(in: self, at: path()) { return .node(node) }
     default: break
     }
     guard type(of: value) is AnyClass else {
-      return try encodeItself(value, at: path, as: ArchiveNode(content: .undefined))
+      return try encodeItself(value, at: path(), as: ArchiveNode(content: .undefined))
     }
-    return try encodeInstance(value, at: path)
+    return try encodeInstance(value, at: path())
   }
 
   private func encodeInstance<T: Encodable>(_ value: T, at path: [any CodingKey]) throws -> ArchiveNode.Value
@@ -82,32 +84,12 @@ final class EncodingSession {
     return encoded
   }
 
-  /// Encodes a value whose fields are to become the top of the archive. The fields are known when the session is
-  /// closed.
-  func encodeTop<T: Encodable>(_ value: T) throws -> ObjectUnderConstruction {
-    let node = ArchiveNode(content: .undefined)
-    topNode = node
-    _ = try encodeItself(value, at: [], as: node)
-    guard let top = objects.first(where: { $0.node === node }), top.isKeyed else {
-      throw EncodingError.invalidValue(
-        value,
-        EncodingError.Context(
-          codingPath: [],
-          debugDescription: "A value of type \(T.self) has no keys for the top of the archive."))
-    }
-    return top
-  }
-
   func begin(
-    _ node: ArchiveNode, isKeyed: Bool, type: (any Any.Type)?, at path: [any CodingKey]
+    _ node: ArchiveNode, isKeyed: Bool, type: (any Any.Type)?
   ) -> ObjectUnderConstruction {
-    var naming = configuration.naming(of: type, at: path)
-    let isTop = node === topNode
-    // The top has fields, although it has no class.
-    if isTop, naming == nil { naming = KeyedArchiveEncoder.Naming(ArchivedClass("NSObject")) }
     let object = ObjectUnderConstruction(
-      node: node, isKeyed: isKeyed, isDictionary: !isTop && type is any UnorderedEncodable.Type,
-      naming: naming)
+      node: node, isKeyed: isKeyed, isDictionary: type is any UnorderedEncodable.Type,
+      naming: configuration.naming(of: type))
     objects.append(object)
     return object
   }

@@ -71,23 +71,11 @@ public struct KeyedArchiveDecoder: Sendable {
       switch value {
       case .object(let object): object.fields.graph
       case .array(let array): array.graph
-      case .dictionary(let dictionary): dictionary.graph
+      case .dictionary(let dictionary): dictionary.keys.graph
       default: nil
       }
     let state = DecodingState(namings: namings, depth: depth, graph: graph)
     return try ArchivedValueDecoder(value: value, codingPath: [], state: state).decode(type)
-  }
-
-  /// Decodes a type whose fields are the values at the top of an archive. An app writes such an archive by calling
-  /// `encode(_:forKey:)` several times on one archiver.
-  ///
-  /// - Throws: As ``decode(_:from:)-(_,ArchivedValue)``.
-  public func decodeTop<T: Decodable>(_ type: T.Type, of archive: KeyedArchive) throws -> T {
-    let state = DecodingState(namings: namings, depth: depth, graph: archive.graph)
-    var decoder = ArchivedValueDecoder(value: .null, codingPath: [], state: state)
-    decoder.topFields = archive.graph.top
-    decoder.keys = namings[ObjectIdentifier(type)]
-    return try T(from: decoder)
   }
 }
 
@@ -120,22 +108,6 @@ final class DecodingState {
     return try contents?.value(number, holder: holder) ?? .null
   }
 
-  /// A value of an archived dictionary.
-  func value(at position: Int, of dictionary: ArchivedDictionary) throws(ArchiveError) -> ArchivedValue {
-    guard var contents else { return try dictionary.value(at: position) }
-    self.contents = nil
-    defer { self.contents = contents }
-    return try dictionary.value(at: position, &contents)
-  }
-
-  /// A key of an archived dictionary.
-  func key(at position: Int, of dictionary: ArchivedDictionary) throws(ArchiveError) -> ArchivedValue {
-    guard var contents else { return try dictionary.key(at: position) }
-    self.contents = nil
-    defer { self.contents = contents }
-    return try dictionary.key(at: position, &contents)
-  }
-
   /// Checks that text or data of this size may be kept. Plain strings and data of the archive share their memory among
   /// all references; those inside objects don't.
   func charge(bytes: Int, of value: ArchivedValue, _ codingPath: [any CodingKey]) throws {
@@ -162,11 +134,6 @@ final class DecodingState {
     }
   }
 
-  /// Checks that fields may be searched.
-  func charge(searching fields: ArchivedFields, _ codingPath: [any CodingKey]) throws {
-    if fields.areMany { try charge(count: fields.count, codingPath) }
-  }
-
   /// Checks that this many fields or pairs may be visited.
   func charge(count: Int, _ codingPath: [any CodingKey]) throws {
     valuesLeft -= count
@@ -178,9 +145,8 @@ final class DecodingState {
     }
   }
 
-  /// Checks that one more value may be decoded at this path.
-  func charge(_ codingPath: [any CodingKey]) throws {
-    try charge(count: 1, codingPath)
+  /// Checks that a value may be nested this deeply.
+  func check(depth codingPath: [any CodingKey]) throws {
     guard codingPath.count <= depth else {
       throw corrupted(
         codingPath,
@@ -206,13 +172,4 @@ func reading<T>(_ codingPath: [any CodingKey], _ body: () throws(ArchiveError) -
   } catch {
     throw corrupted(codingPath, error)
   }
-}
-
-/// A step of a coding path.
-struct ArchivedKey: CodingKey {
-  let stringValue: String
-  let intValue: Int?
-
-  init(stringValue: String) { (self.stringValue, intValue) = (stringValue, Int(stringValue)) }
-  init(intValue: Int) { (stringValue, self.intValue) = (String(intValue), intValue) }
 }

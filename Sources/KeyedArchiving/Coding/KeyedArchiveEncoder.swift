@@ -27,29 +27,17 @@ public import PropertyLists
 /// that are NaN or more than 100,000 years from 2001.
 public struct KeyedArchiveEncoder {
   /// What a type is called in the archive.
-  public struct Naming: Sendable {
+  struct Naming {
     let archivedClass: ArchivedClass
     private let keys: [ExactString: String]
 
-    /// - Parameters:
-    ///   - archivedClass: the class that a reader looks for.
-    ///   - keys: the archive's key for each coding key that has another name there.
-    public init(_ archivedClass: ArchivedClass, keys: [String: String] = [:]) {
+    init(_ archivedClass: ArchivedClass, keys: [String: String]) {
       self.archivedClass = archivedClass
       self.keys = Dictionary(keys.map { (ExactString($0.key), $0.value) }) { first, _ in first }
     }
 
     func key(for key: any CodingKey) -> String { keys[ExactString(key.stringValue)] ?? key.stringValue }
   }
-
-  /// Contextual information for the types that encode themselves, as in Foundation's encoders.
-  public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
-
-  /// Gives the class of a type for which ``name(_:_:keys:)`` was not called. If it returns nil, a value with keys
-  /// becomes a dictionary.
-  ///
-  /// Its arguments are the type and the coding path. The type is nil for a container that a type nests in its own.
-  public var nameOthers: (((any Any.Type)?, [any CodingKey]) -> Naming?)?
 
   /// The class that the archive names as its archiver. Some readers require an app's own subclass.
   public var archiver = KeyedArchiveWriter.standardArchiver
@@ -84,35 +72,12 @@ public struct KeyedArchiveEncoder {
   /// - Throws: what the value throws while it encodes itself; `EncodingError` if it encodes nothing or is nested
   ///   deeper than ``depth``; `ArchiveError` if the archive can't be written.
   public func encode<T: Encodable>(_ value: T, forKey key: String = "root") throws -> Data {
-    try Data(ArchiveNode.archive([(key, node(value))], archiver: archiver))
-  }
-
-  /// An archive whose top has the fields of a value. An app writes such an archive by calling `encode(_:forKey:)` on
-  /// one archiver for each of its properties.
-  ///
-  /// - Parameter value: a value of a type that encodes itself with keys. If the type has a name, its keys are used; its
-  ///   class is not written.
-  /// - Throws: as ``encode(_:forKey:)`` does, and `EncodingError` if the value encodes itself without keys.
-  public func encodeTop<T: Encodable>(_ value: T) throws -> Data {
-    let session = EncodingSession(configuration: self)
-    let top = try session.encodeTop(value)
-    try session.close()
-    return try Data(ArchiveNode.archive(top.fields, archiver: archiver))
-  }
-
-  /// A value as a part of a graph, to be archived together with others.
-  ///
-  /// - Throws: as ``encode(_:forKey:)`` does.
-  public func node<T: Encodable>(_ value: T) throws -> ArchiveNode.Value {
     let session = EncodingSession(configuration: self)
     let encoded = try session.encode(value, at: [])
     try session.close()
     // Values at the top are objects, as `encodeObject` writes them.
-    return encoded.boxed
+    return try Data(ArchiveNode.archive([(key, encoded.boxed)], archiver: archiver))
   }
 
-  func naming(of type: (any Any.Type)?, at path: [any CodingKey]) -> Naming? {
-    if let type, let naming = namings[ObjectIdentifier(type)] { return naming }
-    return nameOthers?(type, path)
-  }
+  func naming(of type: (any Any.Type)?) -> Naming? { type.flatMap { namings[ObjectIdentifier($0)] } }
 }

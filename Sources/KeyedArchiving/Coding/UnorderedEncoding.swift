@@ -9,7 +9,7 @@ protocol UnorderedEncodable {
 extension Set: UnorderedEncodable where Element: Encodable {
   func node(in session: EncodingSession, at path: [any CodingKey]) throws -> ArchiveNode? {
     let elements = try map { try session.encode($0, at: path + [ElementKey(0)]).inCollection }
-    let named = session.configuration.naming(of: Self.self, at: path)?.archivedClass
+    let named = session.configuration.naming(of: Self.self)?.archivedClass
     return session.sortLater(UnorderedMembers(keys: elements, values: nil, archivedClass: named ?? .set))
   }
 }
@@ -24,7 +24,7 @@ extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable 
       try keys.append(session.encode(key, at: path + [ElementKey(0)]).inCollection)
       try values.append(session.encode(value, at: path + [ElementKey(1)]).inCollection)
     }
-    let named = session.configuration.naming(of: Self.self, at: path)?.archivedClass
+    let named = session.configuration.naming(of: Self.self)?.archivedClass
     return session.sortLater(
       UnorderedMembers(keys: keys, values: values, archivedClass: named ?? .dictionary))
   }
@@ -108,7 +108,7 @@ struct UnorderedMembers {
 /// The index of an element, in a coding path.
 struct ElementKey: CodingKey {
   let intValue: Int?
-  var stringValue: String { "Index \(intValue ?? 0)" }
+  var stringValue: String { "\(intValue ?? 0)" }
 
   init(_ index: Int) { intValue = index }
 

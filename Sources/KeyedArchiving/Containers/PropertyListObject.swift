@@ -92,13 +92,4 @@ public struct References: Sendable {
     }
     return try list.reference(header, first + index)
   }
-
-  /// All numbers.
-  ///
-  /// - Throws: as ``number(at:)``.
-  public func numbers() throws(ArchiveError) -> [Int] {
-    var numbers: [Int] = []
-    for index in 0..<count { numbers.append(try number(at: index)) }
-    return numbers
-  }
 }

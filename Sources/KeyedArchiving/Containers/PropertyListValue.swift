@@ -64,7 +64,7 @@ extension PropertyList {
   /// Shared parts are read once and share their memory. `ArchiveLimits.valueCount` bounds the work.
   ///
   /// - Throws: `cyclic` if a collection contains itself; `limitExceeded` if the tree is deeper or larger than the
-  ///   limits allow; `malformed`, `danglingReference`, `io` or `damaged` as ``object(_:)``.
+  ///   limits allow; `malformed`, `danglingReference`, `io` or `damaged` as `object(_:)`.
   public func value(_ number: Int? = nil) throws(ArchiveError) -> PropertyListValue {
     var builder = TreeBuilder(self)
     return try builder.tree(number ?? top)

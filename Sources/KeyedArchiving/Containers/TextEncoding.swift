@@ -34,4 +34,15 @@ enum TextEncoding: CaseIterable {
     guard let encoding = Self.allCases.first(where: { start.starts(with: $0.mark) }) else { return nil }
     self = encoding
   }
+
+  /// The code units of a text after its byte order mark, without an incomplete one at the end.
+  /// - Parameter encoding: that of the mark; nil if there is none.
+  static func units<Unit: FixedWidthInteger>(of text: [UInt8], _ encoding: TextEncoding?) -> [Unit] {
+    let (size, start) = (encoding?.unitSize ?? 1, encoding?.mark.count ?? 0)
+    return stride(from: start, to: text.count - size + 1, by: size).map { start in
+      (0..<size).reduce(0) { value, index in
+        value << 8 | Unit(text[encoding?.isLittleEndian == true ? start + size - 1 - index : start + index])
+      }
+    }
+  }
 }

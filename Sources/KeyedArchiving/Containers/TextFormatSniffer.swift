@@ -2,25 +2,12 @@
 struct TextFormatSniffer {
   /// The first characters after the byte order mark, with `?` for each character that is not ASCII.
   private let text: [UInt8]
-  private let isWide: Bool
 
   /// - Parameter start: the first bytes.
   init(_ start: [UInt8]) {
     let encoding = TextEncoding(mark: start)
-    let unit = encoding?.unitSize ?? 1
-    isWide = unit > 1
-    var text: [UInt8] = []
-    var position = encoding?.mark.count ?? 0
-    while position + unit <= start.count {
-      var value: UInt32 = 0
-      for index in 0..<unit {
-        let byte = start[position + (encoding?.isLittleEndian == true ? unit - 1 - index : index)]
-        value = value << 8 | UInt32(byte)
-      }
-      text.append(value < 0x80 ? UInt8(value) : UInt8(ascii: "?"))
-      position += unit
-    }
-    self.text = text
+    let units: [UInt32] = TextEncoding.units(of: start, encoding)
+    text = units.map { $0 < 0x80 ? UInt8($0) : UInt8(ascii: "?") }
   }
 
   var format: DataFormat {

@@ -124,13 +124,12 @@ struct TreeBuilder {
   }
 
   private mutating func spendBytes(of header: ObjectHeader) throws(ArchiveError) {
-    let size = header.kind == .utf16String ? 2 * header.count : header.count
-    guard size <= bytesLeft else {
+    guard header.byteCount <= bytesLeft else {
       throw ArchiveError(
         .limitExceeded, "strings and data overlap so much that together they are larger than the file",
         offset: list.place(header.offset), path: list.bytes.path)
     }
-    bytesLeft -= size
+    bytesLeft -= header.byteCount
   }
 
   private func content(_ header: ObjectHeader) throws(ArchiveError) -> PropertyListValue {

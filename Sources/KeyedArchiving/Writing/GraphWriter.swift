@@ -13,7 +13,7 @@ struct GraphWriter {
   /// The current depth of nested lists.
   private var depth = 0
   /// How many more nodes and list elements may be written. After that, nodes become nil and lists end.
-  private var budget = Int.max
+  private var budget: Int
   /// Whether the budget was too small.
   private(set) var isCut = false
 

@@ -185,12 +185,10 @@ private struct XMLPropertyListReader {
       guard content.allSatisfy(isBlank) else { throw refusal("a boolean contains text") }
       return try writer.bool(element == .yes)
     case .integer:
-      switch XMLInteger(content) {
-      case .signed(let value): return try writer.integer(value)
-      case .unsigned(let value): return try writer.unsigned(value)
-      case .tooLarge: throw refusal("an integer doesn't fit into 64 bits")
-      case nil: throw refusal("this is not an integer")
-      }
+      let value = xmlInteger(content)
+      if let small = value.flatMap({ Int64(exactly: $0) }) { return try writer.integer(small) }
+      if let large = value.flatMap({ UInt64(exactly: $0) }) { return try writer.unsigned(large) }
+      throw refusal("this is not an integer of 64 bits")
     case .real:
       guard let value = xmlReal(content) else { throw refusal("this is not a number") }
       return try writer.real(value)

@@ -1,38 +1,14 @@
-/// An integer as Apple's reader accepts it: decimal or, after `0x`, hexadecimal, with or without a sign.
-enum XMLInteger: Equatable {
-  case signed(Int64)
-  case unsigned(UInt64)
-  /// An integer that fits into neither.
-  case tooLarge
-
-  init?(_ content: [UInt8]) {
-    var digits = trimmed(content)
-    let isNegative = digits.first == UInt8(ascii: "-")
-    if isNegative || digits.first == UInt8(ascii: "+") { digits = digits.dropFirst() }
-    let isHexadecimal = digits.starts(with: Array("0x".utf8)) || digits.starts(with: Array("0X".utf8))
-    if isHexadecimal { digits = digits.dropFirst(2) }
-    let radix: UInt64 = isHexadecimal ? 16 : 10
-    guard !digits.isEmpty else { return nil }
-
-    var magnitude: UInt64 = 0
-    var overflows = false
-    for byte in digits {
-      guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue, digit < radix else { return nil }
-      let (product, first) = magnitude.multipliedReportingOverflow(by: radix)
-      let (sum, second) = product.addingReportingOverflow(UInt64(digit))
-      magnitude = sum
-      overflows = overflows || first || second
-    }
-    if overflows {
-      self = .tooLarge
-    } else if isNegative {
-      self = magnitude <= 1 << 63 ? .signed(Int64(truncatingIfNeeded: 0 &- magnitude)) : .tooLarge
-    } else if let value = Int64(exactly: magnitude) {
-      self = .signed(value)
-    } else {
-      self = .unsigned(magnitude)
-    }
-  }
+/// An integer as Apple's reader accepts it: decimal or, after `0x`, hexadecimal, with or without a sign. Nil also for
+/// numbers of more than 128 bits.
+func xmlInteger(_ content: [UInt8]) -> Int128? {
+  var digits = trimmed(content)
+  let sign = digits.first == UInt8(ascii: "-") ? "-" : ""
+  if !sign.isEmpty || digits.first == UInt8(ascii: "+") { digits = digits.dropFirst() }
+  let isHexadecimal = digits.starts(with: "0x".utf8) || digits.starts(with: "0X".utf8)
+  if isHexadecimal { digits = digits.dropFirst(2) }
+  // No second sign.
+  guard let first = digits.first, first > UInt8(ascii: "-") else { return nil }
+  return Int128(sign + String(decoding: digits, as: UTF8.self), radix: isHexadecimal ? 16 : 10)
 }
 
 /// A decimal number, or `nan`, `inf` or `infinity`, with or without a sign.
@@ -55,16 +31,14 @@ func xmlDate(_ content: [UInt8]) -> Double? {
   var text = trimmed(content)
   let isNegative = text.first == UInt8(ascii: "-")
   if isNegative { text = text.dropFirst() }
-  guard text.last == UInt8(ascii: "Z") else { return nil }
   // Everything after the year has a fixed form.
   let rest = Array(text.suffix(16))
-  guard rest.count == 16, (4...9).contains(text.count - 16), let year = digits(text.dropLast(16)),
-    rest[0] == UInt8(ascii: "-"), let month = digits(rest[1..<3]),
-    rest[3] == UInt8(ascii: "-"), let day = digits(rest[4..<6]),
-    rest[6] == UInt8(ascii: "T"), let hour = digits(rest[7..<9]),
-    rest[9] == UInt8(ascii: ":"), let minute = digits(rest[10..<12]),
-    rest[12] == UInt8(ascii: ":"), let second = digits(rest[13..<15])
+  let form = Array("-00-00T00:00:00Z".utf8)
+  guard rest.count == 16, (4...9).contains(text.count - 16), let year = number(text.dropLast(16)),
+    zip(rest, form).allSatisfy({ $1 == UInt8(ascii: "0") ? isDigit($0) : $0 == $1 })
   else { return nil }
+  let parts = [1, 4, 7, 10, 13].compactMap { number(rest[$0..<$0 + 2]) }
+  let (month, day, hour, minute, second) = (parts[0], parts[1], parts[2], parts[3], parts[4])
   let signedYear = isNegative ? -year : year
   guard 1...12 ~= month, 1...dayCount(signedYear, month) ~= day, hour < 24, minute < 60, second < 60 else {
     return nil
@@ -94,15 +68,11 @@ private func floorDivision(_ number: Int, _ divisor: Int) -> Int {
   number >= 0 ? number / divisor : -((-number + divisor - 1) / divisor)
 }
 
-/// A number of at most nine digits, without anything else.
-private func digits(_ text: some Collection<UInt8>) -> Int? {
-  guard !text.isEmpty, text.count <= 9 else { return nil }
-  var number = 0
-  for byte in text {
-    guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
-    number = number * 10 + Int(byte - UInt8(ascii: "0"))
-  }
-  return number
+private func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+/// A number of a few digits, without anything else.
+private func number(_ text: ArraySlice<UInt8>) -> Int? {
+  text.allSatisfy(isDigit) ? Int(String(decoding: text, as: UTF8.self)) : nil
 }
 
 private func trimmed(_ content: [UInt8]) -> ArraySlice<UInt8> {
@@ -112,43 +82,33 @@ private func trimmed(_ content: [UInt8]) -> ArraySlice<UInt8> {
   return content[first...last]
 }
 
+private let base64Values: [UInt8?] = {
+  var values = [UInt8?](repeating: nil, count: 256)
+  let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+  for (value, digit) in digits.utf8.enumerated() { values[Int(digit)] = UInt8(value) }
+  return values
+}()
+
 /// The bytes that base64 text encodes, or nil if the text is invalid. Other characters are skipped, as in Foundation
 /// and Python. The padding is required, and only skipped characters may follow it.
 func base64(_ content: [UInt8]) -> [UInt8]? {
   var bytes: [UInt8] = []
   bytes.reserveCapacity(content.count / 4 * 3)
   var bits: UInt32 = 0
-  var count = 0
+  var bitCount = 0
   var padding = 0
   for character in content {
-    let value: UInt8
-    switch character {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = character - UInt8(ascii: "A")
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): value = character - UInt8(ascii: "a") + 26
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): value = character - UInt8(ascii: "0") + 52
-    case UInt8(ascii: "+"): value = 62
-    case UInt8(ascii: "/"): value = 63
-    case UInt8(ascii: "="):
-      padding += 1
-      continue
-    default: continue
-    }
+    if character == UInt8(ascii: "=") { padding += 1 }
+    guard let value = base64Values[Int(character)] else { continue }
     guard padding == 0 else { return nil }
     bits = bits << 6 | UInt32(value)
-    count += 1
-    if count % 4 == 0 {
-      bytes.append(UInt8(truncatingIfNeeded: bits >> 16))
-      bytes.append(UInt8(truncatingIfNeeded: bits >> 8))
-      bytes.append(UInt8(truncatingIfNeeded: bits))
+    bitCount += 6
+    if bitCount >= 8 {
+      bitCount -= 8
+      bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
     }
   }
-  switch (count % 4, padding) {
-  case (0, 0): break
-  case (2, 2...): bytes.append(UInt8(truncatingIfNeeded: bits >> 4))
-  case (3, 1...):
-    bytes.append(UInt8(truncatingIfNeeded: bits >> 10))
-    bytes.append(UInt8(truncatingIfNeeded: bits >> 2))
-  default: return nil
-  }
-  return bytes
+  // Two digits of the last four leave 4 bits, three leave 2 bits.
+  let isComplete = bitCount == 0 ? padding == 0 : bitCount == 4 ? padding >= 2 : bitCount == 2 && padding >= 1
+  return isComplete ? bytes : nil
 }

@@ -21,12 +21,12 @@ struct XMLText {
     markSize = mark
     var invalid: Int?
     switch encoding {
-    case .utf16BigEndian, .utf16LittleEndian:
+    case .utf16BigEndian?, .utf16LittleEndian?:
       inputSize = { $0 < 0xF0 ? 2 : 4 }
-      (utf8, invalid) = decoded(units(input[mark...], 2, encoding), UTF16.self)
-    case .utf32BigEndian, .utf32LittleEndian:
+      (utf8, invalid) = decoded(TextEncoding.units(of: input, encoding), UTF16.self)
+    case .utf32BigEndian?, .utf32LittleEndian?:
       inputSize = { _ in 4 }
-      (utf8, invalid) = decoded(units(input[mark...], 4, encoding), UTF32.self)
+      (utf8, invalid) = decoded(TextEncoding.units(of: input, encoding), UTF32.self)
     case .utf8, nil:
       let declared = encoding == nil ? declaredEncoding(input) : nil
       switch declared.map({ DeclaredEncoding($0) }) {
@@ -79,17 +79,6 @@ struct XMLText {
       offset += inputSize(byte)
     }
     return ArchiveError(code, "line \(line) of the XML: \(message)", offset: offset, path: path)
-  }
-}
-
-private func units<Unit: FixedWidthInteger>(
-  _ bytes: ArraySlice<UInt8>, _ size: Int, _ encoding: TextEncoding?
-) -> [Unit] {
-  let isLittleEndian = encoding?.isLittleEndian ?? false
-  return stride(from: bytes.startIndex, to: bytes.endIndex - size + 1, by: size).map { start in
-    (0..<size).reduce(0) { unit, index in
-      unit << 8 | Unit(bytes[isLittleEndian ? start + size - 1 - index : start + index])
-    }
   }
 }
 

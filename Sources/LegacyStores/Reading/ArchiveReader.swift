@@ -267,10 +267,10 @@ final class ArchiveReader {
     var seen: Set<Int> = []
     var waiting = [start]
     while let next = waiting.popLast() {
-      for element in next {
+      for index in 0..<next.count {
         stepsLeft -= 1
         guard stepsLeft >= 0 else { return true }
-        guard let value = try? element.get(), let inner = collection(value), let uid = inner.uid else {
+        guard let value = try? next[index], let inner = collection(value), let uid = inner.uid else {
           continue
         }
         if uid == start.uid { return true }

@@ -8,6 +8,12 @@ package struct ObjectHeader: Sendable {
   /// The size of the content: bytes of a number, date, data or ASCII string; UTF-16 code units; members of a
   /// collection. For a boolean, 0 is false and 1 is true.
   package let count: Int
+
+  /// Whether the object has text or bytes of any number.
+  package var hasContent: Bool { kind.isString || kind == .data }
+
+  /// How many bytes the text or the data of the object has.
+  package var byteCount: Int { kind == .utf16String ? 2 * count : count }
 }
 
 /// The kinds of objects, as they are stored.

@@ -56,7 +56,6 @@ extension PropertyList {
   package func withContent<Result>(
     of header: ObjectHeader, _ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Result
   ) throws(ArchiveError) -> Result {
-    let size = header.kind == .utf16String ? 2 * header.count : header.count
-    return try unsafe bytes.withBytes(in: header.start..<header.start + size, body)
+    try unsafe bytes.withBytes(in: header.start..<header.start + header.byteCount, body)
   }
 }

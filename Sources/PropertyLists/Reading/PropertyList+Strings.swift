@@ -51,41 +51,27 @@ extension PropertyList {
     try unsafe isString(header, UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
-  /// The object number of the value under a key of a dictionary. If the key occurs more than once, the first one
-  /// counts.
+  /// The object number of the value under a key of a dictionary, or nil if there is none, or the object is not a
+  /// dictionary. If the key occurs more than once, the first one counts, as in Apple's reader.
   ///
-  /// - Complexity: O(the dictionary's count).
-  package func member(
-    _ key: UnsafeRawBufferPointer, of header: ObjectHeader
-  ) throws(ArchiveError) -> Int? {
+  /// - Complexity: O(the dictionary's count). Allocates nothing.
+  package func member(_ key: String, of header: ObjectHeader) throws(ArchiveError) -> Int? {
     guard header.kind == .dictionary else { return nil }
-    for index in 0..<header.count {
-      if try unsafe isString(self.header(reference(header, index)), key) {
-        return try reference(header, header.count + index)
+    var key = key
+    // The standard library's function rethrows only untyped errors.
+    let found: Result<Int?, ArchiveError> = key.withUTF8 { utf8 in
+      Result { () throws(ArchiveError) in
+        let utf8 = UnsafeRawBufferPointer(utf8)
+        for index in 0..<header.count {
+          if try unsafe isString(self.header(reference(header, index)), utf8) {
+            return try reference(header, header.count + index)
+          }
+        }
+        return nil
       }
     }
-    return nil
+    return try found.get()
   }
-
-  /// The object number of the value under a key of a dictionary.
-  package func member(_ key: StaticString, of header: ObjectHeader) throws(ArchiveError) -> Int? {
-    try unsafe member(UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount), of: header)
-  }
-}
-
-/// Checks eight bytes at a time.
-private func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
-  var seen: UInt64 = 0
-  var index = 0
-  while index &+ 8 <= bytes.count {
-    seen |= unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-    index &+= 8
-  }
-  while index < bytes.count {
-    seen |= unsafe UInt64(bytes[index])
-    index &+= 1
-  }
-  return seen & 0x8080_8080_8080_8080 == 0
 }
 
 /// UTF-16 code units, the higher byte first.

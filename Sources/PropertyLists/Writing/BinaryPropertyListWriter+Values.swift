@@ -57,16 +57,8 @@ extension BinaryPropertyListWriter {
     return try end(start)
   }
 
-  package mutating func data(_ bytes: [UInt8]) throws(ArchiveError) -> Int {
+  package mutating func data(_ bytes: some ContiguousBytes) throws(ArchiveError) -> Int {
     // The error is carried by hand, because the standard library's function loses its type.
-    var result: Result<Int, ArchiveError> = .success(0)
-    unsafe bytes.withUnsafeBytes { pointer in
-      result = Result { () throws(ArchiveError) in unsafe try data(pointer) }
-    }
-    return try result.get()
-  }
-
-  package mutating func data(_ bytes: Data) throws(ArchiveError) -> Int {
     var result: Result<Int, ArchiveError> = .success(0)
     unsafe bytes.withUnsafeBytes { pointer in
       result = Result { () throws(ArchiveError) in unsafe try data(pointer) }

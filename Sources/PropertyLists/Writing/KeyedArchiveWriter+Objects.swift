@@ -9,38 +9,14 @@ extension KeyedArchiveWriter {
   ///
   /// Until the array ends, each element takes four bytes of memory.
   public mutating func beginArray() throws(ArchiveError) {
-    try beginArray(shape(.array))
-  }
-
-  /// Begins a collection of another class that stores its elements as `NSArray` does, such as a set.
-  ///
-  /// - Parameter shape: a shape from ``collectionShape(_:)``.
-  public mutating func beginArray(_ shape: Shape) {
-    frames.append(Frame(kind: .list, shape: shape.index, base: pending.count))
+    try frames.append(Frame(kind: .list, shape: shape(.array).index, base: pending.count))
   }
 
   /// Begins an `NSDictionary`. Append its members, each key before its value, then call ``end()``.
   ///
   /// The caller ensures that no key occurs twice.
   public mutating func beginDictionary() throws(ArchiveError) {
-    try beginDictionary(shape(.dictionary))
-  }
-
-  /// Begins a dictionary of another class.
-  ///
-  /// - Parameter shape: a shape from ``dictionaryShape(_:)``.
-  public mutating func beginDictionary(_ shape: Shape) {
-    frames.append(Frame(kind: .pairs, shape: shape.index, base: pending.count))
-  }
-
-  /// Prepares a class of arrays or sets.
-  public mutating func collectionShape(_ archivedClass: ArchivedClass) throws(ArchiveError) -> Shape {
-    try shape(archivedClass, keys: ["NS.objects"])
-  }
-
-  /// Prepares a class of dictionaries.
-  public mutating func dictionaryShape(_ archivedClass: ArchivedClass) throws(ArchiveError) -> Shape {
-    try shape(archivedClass, keys: ["NS.keys", "NS.objects"])
+    try frames.append(Frame(kind: .pairs, shape: shape(.dictionary).index, base: pending.count))
   }
 
   /// Writes the object or collection that was begun last.
@@ -50,13 +26,6 @@ extension KeyedArchiveWriter {
   ///   was begun; what the sink throws.
   public mutating func end() throws(ArchiveError) -> Reference {
     try entry(endFrame())
-  }
-
-  /// Writes the object or collection that was begun last as the object that was reserved.
-  ///
-  /// - Throws: as ``end()`` does, and ``ArchiveError/Code/unencodable`` if the reserved object is already defined.
-  public mutating func end(as reserved: Reference) throws(ArchiveError) {
-    try define(reserved, as: endFrame())
   }
 
   /// Writes the dictionary whose values were begun last, with keys that it shares with other dictionaries.
@@ -88,7 +57,7 @@ extension KeyedArchiveWriter {
 
   /// Begins the values of a dictionary, to be ended with ``end(keys:)``.
   package mutating func beginDictionaryValues() throws(ArchiveError) {
-    beginArray(try shape(.dictionary))
+    try frames.append(Frame(kind: .list, shape: shape(.dictionary).index, base: pending.count))
   }
 
   private mutating func endFrame() throws(ArchiveError) -> Int {

@@ -13,8 +13,6 @@ enum KnownShape: Int, CaseIterable {
   case array
   case dictionary
   case date
-  case uuid
-  case url
   case mutableString
 
   var prepared: (archivedClass: ArchivedClass, keys: [String]) {
@@ -22,8 +20,6 @@ enum KnownShape: Int, CaseIterable {
     case .array: (.array, ["NS.objects"])
     case .dictionary: (.dictionary, ["NS.keys", "NS.objects"])
     case .date: (.date, ["NS.time"])
-    case .uuid: (.uuid, ["NS.uuidbytes"])
-    case .url: (.url, ["NS.base", "NS.relative"])
     case .mutableString: (.mutableString, ["NS.string"])
     }
   }
@@ -33,56 +29,30 @@ enum KnownShape: Int, CaseIterable {
 extension KeyedArchiveWriter {
   /// An `NSString`. The text `$null`, which readers interpret as nil, becomes an `NSMutableString`.
   public mutating func string(_ text: String) throws(ArchiveError) -> Reference {
-    if text.utf8.count == 5, text.utf8.elementsEqual(nilMarker.utf8) { return try mutableString(text) }
+    if text.utf8.count == 5, text.utf8.elementsEqual(nilMarker.utf8) { return try boxedNilMarker() }
     return try entry(list.string(text))
   }
 
   /// An `NSString` from UTF-8 bytes.
   package mutating func string(utf8: UnsafeRawBufferPointer) throws(ArchiveError) -> Reference {
-    if utf8.count == 5, unsafe utf8.elementsEqual(nilMarker.utf8) { return try mutableString(nilMarker) }
+    if utf8.count == 5, unsafe utf8.elementsEqual(nilMarker.utf8) { return try boxedNilMarker() }
     return try unsafe entry(list.string(utf8: utf8))
   }
 
-  /// An `NSMutableString`.
-  public mutating func mutableString(_ text: String) throws(ArchiveError) -> Reference {
+  private mutating func boxedNilMarker() throws(ArchiveError) -> Reference {
     try beginObject(shape(.mutableString))
-    try append(Value(number: UInt32(list.string(text))))
+    try append(Value(number: UInt32(list.string(nilMarker))))
     return try end()
   }
 
-  /// An `NSNumber` with a boolean.
-  public mutating func number(_ flag: Bool) throws(ArchiveError) -> Reference {
-    try entry(Int(value(flag).number))
-  }
-
-  /// An `NSNumber` with an integer.
-  public mutating func number(_ integer: Int64) throws(ArchiveError) -> Reference {
-    try entry(Int(value(integer).number))
-  }
-
-  /// An `NSNumber` with an integer that may be above `Int64.max`.
-  public mutating func number(_ integer: UInt64) throws(ArchiveError) -> Reference {
-    try entry(Int(value(integer).number))
-  }
-
-  /// An `NSNumber` with a real number.
-  public mutating func number(_ real: Double) throws(ArchiveError) -> Reference {
-    try entry(list.real(real))
-  }
-
-  /// An `NSNumber` with a real number of 4 bytes.
-  public mutating func number(_ float: Float) throws(ArchiveError) -> Reference {
-    try entry(list.float(float))
+  /// An `NSNumber` or `NSData` that holds a value.
+  public mutating func object(_ value: Value) throws(ArchiveError) -> Reference {
+    try entry(Int(value.number))
   }
 
   /// An `NSData`.
-  public mutating func data(_ bytes: Data) throws(ArchiveError) -> Reference {
-    try entry(list.data(bytes))
-  }
-
-  /// An `NSData`.
-  public mutating func data(_ bytes: [UInt8]) throws(ArchiveError) -> Reference {
-    try entry(list.data(bytes))
+  package mutating func data(_ bytes: [UInt8]) throws(ArchiveError) -> Reference {
+    try object(value(bytes: bytes))
   }
 
   /// An `NSData`.
@@ -92,30 +62,9 @@ extension KeyedArchiveWriter {
 
   /// An `NSDate`, in seconds since the start of 2001 in UTC.
   package mutating func date(_ seconds: Double) throws(ArchiveError) -> Reference {
+    // The class comes first in the file: the order is frozen.
     try beginObject(shape(.date))
     try append(value(seconds))
-    return try end()
-  }
-
-  /// An `NSDate`.
-  public mutating func date(_ date: Date) throws(ArchiveError) -> Reference {
-    try self.date(date.timeIntervalSinceReferenceDate)
-  }
-
-  /// An `NSUUID`.
-  public mutating func uuid(_ uuid: UUID) throws(ArchiveError) -> Reference {
-    try beginObject(shape(.uuid))
-    try append(bytes: uuid.bytes)
-    return try end()
-  }
-
-  /// An `NSURL`, with its base URL.
-  public mutating func url(_ url: URL) throws(ArchiveError) -> Reference {
-    let base = if let base = url.baseURL { try self.url(base).value } else { null }
-    let relative = try string(url.relativeString)
-    try beginObject(shape(.url))
-    try append(base)
-    try append(relative)
     return try end()
   }
 
@@ -173,7 +122,8 @@ extension KeyedArchiveWriter {
   }
 }
 
-/// Each function appends the next value to the object or collection that was begun last.
+/// Each function appends the next value to the object or collection that was begun last. Numbers and bytes are stored in
+/// a field itself, and become objects in a collection.
 ///
 /// - Throws: ``ArchiveError/Code/unencodable`` if nothing was begun; what the sink throws.
 extension KeyedArchiveWriter {
@@ -189,61 +139,36 @@ extension KeyedArchiveWriter {
   }
 
   /// No object: nil.
-  public mutating func appendNull() throws(ArchiveError) {
-    try append(null)
-  }
+  public mutating func appendNull() throws(ArchiveError) { try append(null) }
 
   /// A new `NSString`.
-  public mutating func append(string: String) throws(ArchiveError) {
-    try append(self.string(string))
-  }
+  public mutating func append(string: String) throws(ArchiveError) { try append(self.string(string)) }
 
   /// A boolean.
-  public mutating func append(bool: Bool) throws(ArchiveError) {
-    try append(isInCollection ? number(bool).value : value(bool))
-  }
+  public mutating func append(bool: Bool) throws(ArchiveError) { try append(number: value(bool)) }
 
   /// An integer.
-  public mutating func append(integer: Int64) throws(ArchiveError) {
-    try append(isInCollection ? number(integer).value : value(integer))
-  }
+  public mutating func append(integer: Int64) throws(ArchiveError) { try append(number: value(integer)) }
 
   /// An integer that may be above `Int64.max`.
-  public mutating func append(unsigned: UInt64) throws(ArchiveError) {
-    try append(isInCollection ? number(unsigned).value : value(unsigned))
-  }
+  public mutating func append(unsigned: UInt64) throws(ArchiveError) { try append(number: value(unsigned)) }
 
   /// A real number of 8 bytes.
-  public mutating func append(real: Double) throws(ArchiveError) {
-    try append(isInCollection ? number(real).value : value(real))
-  }
+  public mutating func append(real: Double) throws(ArchiveError) { try append(number: value(real)) }
 
   /// A real number of 4 bytes.
-  public mutating func append(float: Float) throws(ArchiveError) {
-    try append(isInCollection ? number(float).value : value(float))
-  }
+  public mutating func append(float: Float) throws(ArchiveError) { try append(number: value(float)) }
 
-  /// Bytes in the field itself. In a collection they become an `NSData`.
-  public mutating func append(bytes: [UInt8]) throws(ArchiveError) {
-    try append(isInCollection ? data(bytes).value : value(bytes: bytes))
-  }
-
-  /// A new `NSData`.
-  public mutating func append(data: Data) throws(ArchiveError) {
-    try append(self.data(data))
-  }
+  /// Bytes.
+  public mutating func append(bytes: [UInt8]) throws(ArchiveError) { try append(number: value(bytes: bytes)) }
 
   /// A new `NSDate`.
   public mutating func append(date: Date) throws(ArchiveError) {
-    try append(self.date(date))
+    try append(self.date(date.timeIntervalSinceReferenceDate))
   }
 
-  private var isInCollection: Bool { frames.last.map { $0.kind != .object } ?? false }
-}
-
-extension UUID {
-  package var bytes: [UInt8] {
-    let (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) = uuid
-    return [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
+  private mutating func append(number value: Value) throws(ArchiveError) {
+    let isInCollection = frames.last.map { $0.kind != .object } ?? false
+    try append(isInCollection ? object(value).value : value)
   }
 }

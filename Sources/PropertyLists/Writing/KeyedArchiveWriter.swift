@@ -158,8 +158,8 @@ public struct KeyedArchiveWriter: ~Copyable {
     return Reference(uid: uid, number: UInt32(truncatingIfNeeded: try list.uid(uid)))
   }
 
-  /// A reference to an object that is written later, with ``end(as:)``. Objects that refer to each other need it.
-  public mutating func reserve() throws(ArchiveError) -> Reference {
+  /// A reference to an object that is written later. Objects that refer to each other need it.
+  package mutating func reserve() throws(ArchiveError) -> Reference {
     let uid = try entries.reserve()
     return try Reference(uid: uid, number: UInt32(list.uid(uid)))
   }
@@ -176,20 +176,15 @@ public struct KeyedArchiveWriter: ~Copyable {
   /// - Parameters:
   ///   - archivedClass: the class that a reader looks for.
   ///   - keys: in the order in which the values will be appended.
-  ///   - unkeyedCount: how many values without a key follow, as an archiver's `encode(_:)` writes them.
   /// - Throws: ``ArchiveError/Code/unencodable`` if a key occurs twice; what the sink throws.
   public mutating func shape(
-    _ archivedClass: ArchivedClass, keys: [String], unkeyedCount: Int = 0
+    _ archivedClass: ArchivedClass, keys: [String]
   ) throws(ArchiveError) -> Shape {
-    try shape(archivedClass, rawKeys: keys.map(escaped) + (0..<unkeyedCount).map { "$\($0)" })
-  }
-
-  mutating func shape(_ archivedClass: ArchivedClass, rawKeys: [String]) throws(ArchiveError) -> Shape {
-    let numbers = try keyNumbers(["$class"] + rawKeys)
+    let numbers = try keyNumbers(["$class"] + keys.map(escaped))
     let classNumber = try Int(reference(to: archivedClass).number)
     shapes.append(
       PreparedShape(
-        name: archivedClass.name, fieldCount: rawKeys.count,
+        name: archivedClass.name, fieldCount: keys.count,
         head: list.dictionaryHead(keys: numbers, firstValue: classNumber)))
     return Shape(index: shapes.count - 1)
   }

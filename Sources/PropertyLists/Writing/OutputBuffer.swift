@@ -73,24 +73,10 @@ struct OutputBuffer: ~Copyable {
   }
 
   @inline(__always)
-  mutating func put(bigEndian value: UInt16) {
-    assert(used + 2 <= capacity)
-    unsafe base.storeBytes(of: value.bigEndian, toByteOffset: used, as: UInt16.self)
-    used &+= 2
-  }
-
-  @inline(__always)
-  mutating func put(bigEndian value: UInt32) {
-    assert(used + 4 <= capacity)
-    unsafe base.storeBytes(of: value.bigEndian, toByteOffset: used, as: UInt32.self)
-    used &+= 4
-  }
-
-  @inline(__always)
-  mutating func put(bigEndian value: UInt64) {
-    assert(used + 8 <= capacity)
-    unsafe base.storeBytes(of: value.bigEndian, toByteOffset: used, as: UInt64.self)
-    used &+= 8
+  mutating func put<Number: FixedWidthInteger & BitwiseCopyable>(bigEndian value: Number) {
+    assert(used + MemoryLayout<Number>.size <= capacity)
+    unsafe base.storeBytes(of: value.bigEndian, toByteOffset: used, as: Number.self)
+    used &+= MemoryLayout<Number>.size
   }
 
   /// Puts the low `width` bytes of `value`. `width` is 1, 2, 4 or 8.

@@ -83,13 +83,9 @@ import Testing
 func tryAllViews(of value: ArchivedValue) {
   _ = (value.isNull, value.kind, value.integer, value.bool)
   _ = (try? value.string, try? value.double, try? value.decimal, try? value.data, try? value.date)
-  _ = (try? value.uuid, try? value.url, try? value.color, try? value.color?.rgba, try? value.image)
-  _ = (try? value.point, try? value.size, try? value.rect, try? value.insets, try? value.transform)
-  _ = (try? value.range, try? value.indexPath, try? value.indexSet, try? value.cValue)
-  _ = (try? value.attributedString, try? value.location, try? value.region, try? value.placemark)
-  _ = (try? value.timeZone, try? value.locale, try? value.calendar, try? value.dateInterval)
-  _ = (try? value.dateComponents, try? value.error, try? value.notification, try? value.font)
-  _ = (try? value.regularExpression, try? value.measurement, try? value.personName)
+  _ = (try? value.uuid, try? value.url, try? value.color, try? value.color?.rgba, try? value.location)
+  _ = (try? value.point, try? value.size, try? value.rect, try? value.attributedString)
+  _ = (try? value.indexPath, try? value.indexSet)
   _ = (try? value.array?.elements(), try? value.set?.elements(), try? value.countedSet)
   _ = (try? value.dictionary?.pairs(), try? value.hashTable?.elements(), try? value.mapTable?.pairs())
   if case .object(let object) = value {

@@ -182,26 +182,3 @@ import Testing
     #expect(code { _ = try archive.root } == .limitExceeded)
   }
 }
-
-extension KeyedArchiveTests {
-  @Test func fieldsAreFoundByTheNumberOfTheirKeyWithoutDecoding() throws {
-    let archive = try makeArchive(
-      object(3, ["name": uid(2), "nothing": uid(0), "gone": uid(9), "count": int(5)]), text("Ana"),
-      classEntry("Person"))
-    let list = archive.propertyList
-    let fields = try #require(try archive.fields(of: 1))
-    let index = try #require(try fields.index(of: "name" as String))
-    #expect(try fields.index(of: "name" as StaticString) == index)
-    let value = try #require(try fields.value(keyNumber: fields.key(at: index)))
-    #expect(try archive.resolve(value) == archive.entries.number(at: 2))
-    let nothing = try #require(try fields.index(of: "nothing" as String))
-    #expect(try archive.resolve(fields.value(at: nothing)) == nil)
-    let gone = try #require(try fields.index(of: "gone" as String))
-    #expect(code { _ = try archive.resolve(fields.value(at: gone)) } == .danglingReference)
-    let count = try #require(try fields.index(of: "count" as String))
-    let number = try #require(try archive.resolve(fields.value(at: count)))
-    #expect(try list.int64(list.header(number)) == 5)
-    #expect(try archive.fields(of: 2)?.count == nil)
-    #expect(try fields.index(of: "x" as String) == nil)
-  }
-}

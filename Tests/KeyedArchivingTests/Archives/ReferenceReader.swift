@@ -119,17 +119,8 @@ let referenceScript = #"""
             runs.append("%d-%d %s" % (start, start + length, self.meaning(d)))
             start += length
         return "attributed " + self.plain(self.string(o['NSString'])) + " " + "; ".join(runs)
-      if isa('NSTimeZone'): return "zone " + self.plain(self.string(o['NS.name']))
-      if isa('NSLocale'): return "locale " + self.plain(self.string(o['NS.identifier']))
-      if isa('NSCalendar'): return "calendar " + self.plain(self.string(o['NS.identifier']))
-      if isa('NSMeasurement'):
-        return "measure " + real(g('NS.value')) + " " + self.plain(self.string(g('NS.unit')['NS.symbol']))
-      if isa('NSRegularExpression'): return "regex " + self.plain(self.string(o['NSPattern']))
-      if isa('NSNotification'): return "notification " + self.plain(self.string(o['NS.name']))
       if isa('NSValue'):
         kind = o.get('NS.special')
-        if kind == 4: return "range %d %d" % (
-          g('NS.rangeval.location'), g('NS.rangeval.location') + g('NS.rangeval.length'))
         if kind in (1, 2, 3):
           s = g({1: 'NS.pointval', 2: 'NS.sizeval', 3: 'NS.rectval'}[kind])
           return "numbers " + " ".join(real(float(x)) for x in s.replace('{', '').replace('}', '').split(','))
@@ -248,15 +239,6 @@ private func meaning(_ value: ArchivedValue, _ object: ArchivedObject) throws ->
     }
     return "attributed s" + hex(string.string.utf8) + " " + runs.joined(separator: "; ")
   }
-  if let zone = try value.timeZone { return "zone s" + hex(zone.utf8) }
-  if let locale = try value.locale { return "locale s" + hex(locale.utf8) }
-  if let calendar = try value.calendar { return "calendar s" + hex(calendar.identifier.utf8) }
-  if let measurement = try value.measurement {
-    return "measure \(bits(measurement.value)) s" + hex(measurement.symbol.utf8)
-  }
-  if let expression = try value.regularExpression { return "regex s" + hex(expression.pattern.utf8) }
-  if let notification = try value.notification { return "notification s" + hex(notification.name.utf8) }
-  if let range = try value.range { return "range \(range.lowerBound) \(range.upperBound)" }
   if let point = try value.point { return numbers([point.x, point.y]) }
   if let size = try value.size { return numbers([size.width, size.height]) }
   if let rect = try value.rect {

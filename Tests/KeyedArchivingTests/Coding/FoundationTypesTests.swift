@@ -68,8 +68,6 @@ import Testing
       let things = things(&generator)
       let archive = try KeyedArchive(ArchiveBytes(encoder.encode(things)))
       #expect(try KeyedArchiveDecoder().decode(Things.self, from: archive) == things)
-      let top = try KeyedArchive(ArchiveBytes(encoder.encodeTop(things)))
-      #expect(try KeyedArchiveDecoder().decodeTop(Things.self, of: top) == things)
     }
   }
 
@@ -164,29 +162,5 @@ import Testing
       let read = output.split(separator: "\n").map { Decimal(string: String($0))?.description ?? "\($0)" }
       #expect(read == decimals.map(\.description))
     #endif
-  }
-
-  @Test func theFieldsOfAStructCanBeTheTopOfAnArchive() throws {
-    struct Document: Codable, Equatable {
-      var title: String
-      var pages: Int
-      var tags: [String]
-      var author: String?
-    }
-    let document = Document(title: "T", pages: 3, tags: ["a"], author: nil)
-    var encoder = KeyedArchiveEncoder()
-    encoder.name(Document.self, ArchivedClass("Document"), keys: ["title": "Title"])
-    encoder.archiver = "DocumentArchiver"
-    let archive = try KeyedArchive(ArchiveBytes(encoder.encodeTop(document)))
-    #expect(archive.archiver == "DocumentArchiver")
-    #expect(try archive.topKeys == ["Title", "pages", "tags", "author"])
-    #expect(try archive.top("pages")?.integer == 3)
-    #expect(try archive.reference(forTopKey: "pages") == nil)
-    #expect(try archive.reference(forTopKey: "Title") == 1)
-    #expect(try archive.reference(forTopKey: "author") == 0)
-    var decoder = KeyedArchiveDecoder()
-    decoder.name(Document.self, keys: ["title": "Title"])
-    #expect(try decoder.decodeTop(Document.self, of: archive) == document)
-    #expect(throws: EncodingError.self) { _ = try encoder.encodeTop([1, 2]) }
   }
 }

@@ -171,18 +171,6 @@ private struct Nothing: Encodable {
     #expect(dictionary == expected)
   }
 
-  @Test func aClosureNamesTheOtherTypes() throws {
-    var encoder = KeyedArchiveEncoder()
-    encoder.nameOthers = { type, path in
-      guard type == Bug.self, path.last?.stringValue == "bug" else { return nil }
-      return .init(ArchivedClass("ScaryBugData"), keys: ["title": "Title", "rating": "Rating"])
-    }
-    let data = try encoder.encode(["bug": Bug(title: "", rating: 1), "other": Bug(title: "", rating: 1)])
-    let dictionary = try #require(read(data) as? NSDictionary)
-    #expect(dictionary["bug"] as? BugObject != nil)
-    #expect(dictionary["other"] as? BugObject == nil)
-  }
-
   @Test func collectionsTakeTheClassesTheyAreNamedFor() throws {
     var encoder = KeyedArchiveEncoder()
     encoder.name([Int].self, .mutableArray)
@@ -248,7 +236,6 @@ private struct Nothing: Encodable {
     #expect(throws: Never.self) { try KeyedArchiveEncoder().encode(chain(100)) }
     let long = chain(2_000)
     #expect(throws: EncodingError.self) { try KeyedArchiveEncoder().encode(long) }
-    #expect(throws: EncodingError.self) { try KeyedArchiveEncoder().encodeTop(long) }
     // Releasing a chain recurses as well.
     var next: Person? = long
     while let person = next { (next, person.friend) = (person.friend, nil) }

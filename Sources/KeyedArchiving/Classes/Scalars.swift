@@ -1,6 +1,8 @@
 public import Foundation
 import PropertyLists
 
+// Texts, numbers, bytes, dates, identifiers and URLs: how each is read, and then how it is written.
+
 extension ArchivedValue {
   /// The text of a plain string, or of an object derived from `NSString`.
   ///
@@ -44,23 +46,17 @@ extension ArchivedValue {
   /// fit.
   ///
   /// A real is accepted because archivers store equal numbers only once, as the kind that came first.
-  public var integer: Int? {
-    switch self {
-    case .bool(let value): value ? 1 : 0
-    case .integer(let value): Int(exactly: value)
-    case .unsigned(let value): Int(exactly: value)
-    case .real(let value): Int(exactly: value)
-    default: nil
-    }
-  }
+  public var integer: Int? { exactly(Int.self) }
 
   /// The non-negative integer, up to `UInt64.max`, that a boolean, an integer or an integral real holds.
-  public var unsignedInteger: UInt64? {
+  public var unsignedInteger: UInt64? { exactly(UInt64.self) }
+
+  func exactly<Integer: FixedWidthInteger>(_ type: Integer.Type) -> Integer? {
     switch self {
     case .bool(let value): value ? 1 : 0
-    case .integer(let value): UInt64(exactly: value)
-    case .unsigned(let value): value
-    case .real(let value): UInt64(exactly: value)
+    case .integer(let value): Integer(exactly: value)
+    case .unsigned(let value): Integer(exactly: value)
+    case .real(let value): Integer(exactly: value)
     default: nil
     }
   }
@@ -70,25 +66,6 @@ extension ArchivedValue {
     switch self {
     case .bool(let value): value
     default: integer.flatMap { $0 == 0 ? false : $0 == 1 ? true : nil }
-    }
-  }
-
-  /// The exact value of an `NSDecimalNumber`. Nil for other numbers.
-  ///
-  /// - Throws: `ArchiveError` with code `malformed` if its parts are missing or out of range.
-  public var decimal: Decimal? {
-    get throws(ArchiveError) {
-      guard let object = kind(of: "NSDecimalNumber") else { return nil }
-      guard let exponent = try object["NS.exponent"]?.integer, let length = try object["NS.length"]?.integer,
-        let isNegative = try object["NS.negative"]?.bool, let mantissa = try object["NS.mantissa"]?.data,
-        // 1 means that the lower byte comes first, as on all of Apple's current platforms.
-        let decimal = ArchivedDecimal(
-          exponent: exponent, length: length, isNegative: isNegative, mantissa: [UInt8](mantissa),
-          isLowFirst: try object["NS.mantissa.bo"]?.integer ?? 1 == 1)
-      else {
-        throw object.malformed("the decimal number has no exponent, length, sign or mantissa, or a wrong one")
-      }
-      return decimal.decimal
     }
   }
 
@@ -134,7 +111,8 @@ extension ArchivedValue {
       guard let seconds = try secondsSince2001 else { return nil }
       guard abs(seconds) <= 100_000 * 365.2425 * 86400 else {
         throw ArchiveError(
-          .malformed, "the date is not a number, or more than 100,000 years from 2001", object: uid)
+          .malformed, "the date is not a number, or more than 100,000 years from 2001",
+          object: kind(of: "NSDate")?.uid)
       }
       return Date(timeIntervalSinceReferenceDate: seconds)
     }
@@ -151,11 +129,7 @@ extension ArchivedValue {
       guard let bytes = try value?.data, bytes.count == 16 else {
         throw object.malformed("the UUID doesn't have 16 bytes")
       }
-      let b = [UInt8](bytes)
-      return UUID(
-        uuid: (
-          b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]
-        ))
+      return unsafe bytes.withUnsafeBytes { unsafe UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
   }
 
@@ -197,18 +171,78 @@ extension ArchivedValue {
       return texts
     }
   }
+}
 
-  /// The object, if the value is one whose class is one of the given classes or descends from one.
-  func kind(of classes: String...) -> ArchivedObject? {
-    guard case .object(let object) = self, classes.contains(where: { object.isKind(of: $0) }) else {
-      return nil
-    }
-    return object
+/// Each call makes a new object.
+extension ArchiveNode {
+  /// An `NSString`. The text `$null`, which readers interpret as nil, becomes an `NSMutableString`.
+  public static func string(_ text: String) -> ArchiveNode { ArchiveNode(content: .bare(.text(text))) }
+
+  /// An `NSMutableString`.
+  public static func mutableString(_ text: String) -> ArchiveNode {
+    ArchiveNode(.mutableString, ["NS.string": .text(text)])
   }
 
-  /// The UID of the object, if the value is one.
-  var uid: Int? {
-    guard case .object(let object) = self else { return nil }
-    return object.uid
+  /// An `NSNumber` with a boolean.
+  public static func number(_ flag: Bool) -> ArchiveNode { ArchiveNode(content: .bare(.bool(flag))) }
+
+  /// An `NSNumber` with an integer.
+  public static func number(_ integer: Int64) -> ArchiveNode {
+    ArchiveNode(content: .bare(.integer(integer)))
   }
+
+  /// An `NSNumber` with an integer that may be above `Int64.max`.
+  public static func number(_ integer: UInt64) -> ArchiveNode {
+    ArchiveNode(content: .bare(.unsigned(integer)))
+  }
+
+  /// An `NSNumber` with a real number.
+  public static func number(_ real: Double) -> ArchiveNode { ArchiveNode(content: .bare(.real(real))) }
+
+  /// An `NSData`.
+  public static func data(_ data: Data) -> ArchiveNode { self.data([UInt8](data)) }
+
+  /// An `NSData`.
+  package static func data(_ bytes: [UInt8]) -> ArchiveNode { ArchiveNode(content: .bare(.bytes(bytes))) }
+
+  /// An `NSMutableData`.
+  public static func mutableData(_ data: Data) -> ArchiveNode {
+    ArchiveNode(.mutableData, ["NS.data": .bytes([UInt8](data))])
+  }
+
+  /// An `NSDate`.
+  public static func date(_ date: Date) -> ArchiveNode {
+    ArchiveNode(.date, ["NS.time": .real(date.timeIntervalSinceReferenceDate)])
+  }
+
+  /// An `NSUUID`.
+  public static func uuid(_ uuid: UUID) -> ArchiveNode {
+    ArchiveNode(.uuid, ["NS.uuidbytes": .bytes(unsafe withUnsafeBytes(of: uuid.uuid) { unsafe [UInt8]($0) })])
+  }
+
+  /// An `NSURL`, with its base URL.
+  public static func url(_ url: URL) -> ArchiveNode {
+    let base: Value = if let base = url.baseURL { .node(.url(base)) } else { .null }
+    return ArchiveNode(.url, ["NS.base": base, "NS.relative": .string(url.relativeString)])
+  }
+
+  /// An `NSNull`, which represents nil in collections.
+  public static func null() -> ArchiveNode { ArchiveNode(.null) }
+}
+
+extension ArchiveNode.Value {
+  /// A new `NSString`.
+  public static func string(_ text: String) -> Self { .node(.string(text)) }
+
+  /// A new `NSData`.
+  public static func data(_ data: Data) -> Self { .node(.data(data)) }
+
+  /// A new `NSDate`.
+  public static func date(_ date: Date) -> Self { .node(.date(date)) }
+
+  /// A new `NSUUID`.
+  public static func uuid(_ uuid: UUID) -> Self { .node(.uuid(uuid)) }
+
+  /// A new `NSURL`.
+  public static func url(_ url: URL) -> Self { .node(.url(url)) }
 }

@@ -1,5 +1,7 @@
 import PropertyLists
 
+// Arrays, sets, dictionaries and tables: how each is read, and then how it is written.
+
 /// The members of a counted set, and how often each occurs.
 public struct ArchivedCountedSet: Sendable {
   /// The distinct members, in the order of the file.
@@ -15,8 +17,16 @@ extension ArchivedValue {
   public var array: ArchivedArray? {
     get throws(ArchiveError) {
       if case .array(let array) = self { return array }
-      if let array = try oldStyleArray { return array }
-      return try kind(of: "NSArray")?.elements()
+      // `NSCoder` wraps a C array in a separate object.
+      guard let object = kind(of: "_NSKeyedCoderOldStyleArray") else {
+        return try kind(of: "NSArray")?.elements()
+      }
+      // The count is only compared with the elements, never trusted: an archive of 274 bytes may claim 2⁴⁰.
+      let elements = try object.unkeyedValues
+      guard try object.integer("NS.count") == elements.count else {
+        throw object.malformed("the array has \(elements.count) elements, not as many as it says")
+      }
+      return elements
     }
   }
 
@@ -27,16 +37,8 @@ extension ArchivedValue {
   public var set: ArchivedArray? {
     get throws(ArchiveError) {
       if let counted = try countedSet { return counted.members }
-      if let ordered = try orderedSet { return ordered }
-      return try kind(of: "NSSet")?.elements()
+      return try kind(of: "NSOrderedSet", "NSSet")?.elements()
     }
-  }
-
-  /// The members of an `NSOrderedSet`.
-  ///
-  /// - Throws: `ArchiveError` with code `malformed` if members are missing.
-  public var orderedSet: ArchivedArray? {
-    get throws(ArchiveError) { try kind(of: "NSOrderedSet")?.elements() }
   }
 
   /// The members of an `NSCountedSet` and how often each occurs.
@@ -74,9 +76,7 @@ extension ArchivedValue {
       guard keys.count == values.count else {
         throw object.malformed("the dictionary has \(keys.count) keys and \(values.count) values")
       }
-      return ArchivedDictionary(
-        graph: object.fields.graph, keys: keys.storage, values: values.storage, holder: object.uid,
-        uid: object.uid)
+      return ArchivedDictionary(keys: keys, allValues: values)
     }
   }
 
@@ -100,26 +100,10 @@ extension ArchivedValue {
       guard entries.count.isMultiple(of: 2) else {
         throw object.malformed("a key of the map table has no value")
       }
-      let keys = stride(from: 0, to: entries.count, by: 2).map { entries[$0] }
-      let values = stride(from: 1, to: entries.count, by: 2).map { entries[$0] }
-      return ArchivedDictionary(
-        graph: object.fields.graph, keys: .numbers(keys), values: .numbers(values), holder: object.uid,
-        uid: object.uid)
-    }
-  }
-
-  /// The elements of a C array, which `NSCoder` wraps in a separate object.
-  ///
-  /// - Throws: `ArchiveError` with code `malformed` if its count is wrong.
-  private var oldStyleArray: ArchivedArray? {
-    get throws(ArchiveError) {
-      guard let object = kind(of: "_NSKeyedCoderOldStyleArray") else { return nil }
-      // The count is only compared with the elements, never trusted: an archive of 274 bytes may claim 2⁴⁰.
-      let elements = try object.unkeyedValues
-      guard try object.integer("NS.count") == elements.count else {
-        throw object.malformed("the array has \(elements.count) elements, not as many as it says")
+      func half(_ first: Int) -> ArchivedArray {
+        object.array(.numbers(stride(from: first, to: entries.count, by: 2).map { entries[$0] }))
       }
-      return elements
+      return ArchivedDictionary(keys: half(0), allValues: half(1))
     }
   }
 }
@@ -127,22 +111,22 @@ extension ArchivedValue {
 extension ArchivedObject {
   /// The elements of a collection: references in one array or, for old archivers and ordered sets, one field for each
   /// element.
-  func elements(_ key: String = "NS.objects", old prefix: String = "NS.object.") throws(ArchiveError)
-    -> ArchivedArray
-  {
+  fileprivate func elements(
+    _ key: String = "NS.objects", old prefix: String = "NS.object."
+  ) throws(ArchiveError) -> ArchivedArray {
     guard let value = try self[key] else { return array(.numbers(try fields.numberedSequence(prefix))) }
     guard case .array(let elements) = value else { throw malformed("\(key) is not an array") }
     // The holder is this object, not the entry that may hold the list.
     return array(elements.storage)
   }
 
-  func array(_ storage: ArchivedArray.Storage) -> ArchivedArray {
+  fileprivate func array(_ storage: ArchivedArray.Storage) -> ArchivedArray {
     ArchivedArray(graph: fields.graph, storage: storage, holder: uid, uid: uid)
   }
 
   /// The object numbers of the entries of a hash table, map table or pointer array. They begin after the options, which
   /// are numbers stored directly in their fields, and end before a nil.
-  func tableEntries() throws(ArchiveError) -> [Int] {
+  fileprivate func tableEntries() throws(ArchiveError) -> [Int] {
     let graph = fields.graph
     var entries: [Int] = []
     var isOptions = true
@@ -154,5 +138,58 @@ extension ArchivedObject {
       entries.append(number)
     }
     throw malformed("the table doesn't end with nil")
+  }
+}
+
+/// Each call makes a new object. Numbers, texts and bytes among the elements become objects.
+extension ArchiveNode {
+  /// An `NSArray`, or an object of another class that stores its elements in the same way, such as a mutable array or a
+  /// set.
+  public static func array(_ elements: [Value], as archivedClass: ArchivedClass = .array) -> ArchiveNode {
+    ArchiveNode(archivedClass, ["NS.objects": .list(elements.map(\.boxed))])
+  }
+
+  /// An `NSSet`. The caller ensures that no element occurs twice.
+  public static func set(_ elements: [Value]) -> ArchiveNode { array(elements, as: .set) }
+
+  /// An `NSOrderedSet`, or a mutable one.
+  public static func orderedSet(
+    _ elements: [Value], as archivedClass: ArchivedClass = .orderedSet
+  ) -> ArchiveNode {
+    let fields = elements.enumerated().map { (key: "NS.object.\($0)", value: $1.boxed) }
+    return ArchiveNode(content: .object(archivedClass, fields))
+  }
+
+  /// An `NSDictionary`, or a mutable one. The caller ensures that no key occurs twice.
+  public static func dictionary(
+    _ members: [(key: Value, value: Value)], as archivedClass: ArchivedClass = .dictionary
+  ) -> ArchiveNode {
+    ArchiveNode(
+      archivedClass,
+      ["NS.keys": .list(members.map(\.key.boxed)), "NS.objects": .list(members.map(\.value.boxed))])
+  }
+
+  /// An `NSDictionary` whose keys are strings.
+  public static func dictionary(_ members: KeyValuePairs<String, Value>) -> ArchiveNode {
+    dictionary(members.map { (key: .string($0.key), value: $0.value) })
+  }
+}
+
+extension ArchiveNode.Value {
+  /// A new `NSArray`.
+  public static func array(_ elements: [Self]) -> Self { .node(.array(elements)) }
+
+  /// A new `NSDictionary`.
+  public static func dictionary(_ members: KeyValuePairs<String, Self>) -> Self {
+    .node(.dictionary(members))
+  }
+
+  /// The value as an object or nil, as collections contain it.
+  package var boxed: Self {
+    switch self {
+    case .null, .node: self
+    case .list(let elements): .array(elements)
+    default: .node(ArchiveNode(content: .bare(self)))
+    }
   }
 }

@@ -53,8 +53,8 @@ extension ArchivedValue {
   public var color: ArchivedColor? {
     get throws(ArchiveError) {
       guard let object = kind(of: "UIColor", "NSColor") else { return nil }
-      var color = try object.touchColor()
-      if color == nil { color = try object.deskColor() }
+      var color = try object.componentsAsNumbers()
+      if color == nil { color = try object.catalogColor() }
       guard let color else { return nil }
       guard (color.components + [color.alpha] + (color.fallback ?? [])).allSatisfy(\.isFinite) else {
         throw object.malformed("a component of the color is not a finite number")
@@ -67,23 +67,23 @@ extension ArchivedValue {
 extension ArchivedObject {
   /// UIKit's own fields. Components have single precision; if that is inexact, newer systems add the value in double
   /// precision.
-  fileprivate func touchColor() throws(ArchiveError) -> ArchivedColor? {
+  fileprivate func componentsAsNumbers() throws(ArchiveError) -> ArchivedColor? {
     func component(_ key: String) throws(ArchiveError) -> Double? { try double("\(key)-Double", key) }
     let name = try string("UISystemColorName")
-    if let red = try component("UIRed") {
-      guard let green = try component("UIGreen"), let blue = try component("UIBlue") else {
-        throw malformed("the color has UIRed, but not UIGreen and UIBlue")
-      }
-      return ArchivedColor(
-        space: .rgb, components: [red, green, blue], alpha: try component("UIAlpha") ?? 1, name: name)
+    let alpha = try component("UIAlpha") ?? 1
+    guard let red = try component("UIRed") else {
+      guard let white = try component("UIWhite") else { return nil }
+      return ArchivedColor(space: .white, components: [white], alpha: alpha, name: name)
     }
-    guard let white = try component("UIWhite") else { return nil }
-    return ArchivedColor(space: .white, components: [white], alpha: try component("UIAlpha") ?? 1, name: name)
+    guard let green = try component("UIGreen"), let blue = try component("UIBlue") else {
+      throw malformed("the color has UIRed, but not UIGreen and UIBlue")
+    }
+    return ArchivedColor(space: .rgb, components: [red, green, blue], alpha: alpha, name: name)
   }
 
-  /// AppKit's fields, which UIKit writes too: the components as text.
-  fileprivate func deskColor() throws(ArchiveError) -> ArchivedColor? {
-    // A catalog color contains its color at the time of archiving. Only another catalog color would need more depth.
+  /// AppKit's fields. A catalog color contains its color at the time of archiving. Only another catalog color would need
+  /// more depth.
+  fileprivate func catalogColor() throws(ArchiveError) -> ArchivedColor? {
     var object = self
     var name: String?
     for _ in 0..<8 {
@@ -92,32 +92,28 @@ extension ArchivedObject {
       guard let next = try object.object("NSColor", of: "NSColor") else { return nil }
       object = next
     }
-    guard var color = try object.componentColor() else { return nil }
     if name == nil { name = try object.string("UISystemColorName") }
-    color.name = name
+    var color = try object.componentsAsText()
+    color?.name = name
     return color
   }
 
-  private func componentColor() throws(ArchiveError) -> ArchivedColor? {
-    let space = try integer("NSColorSpace")
+  /// AppKit's components, which UIKit writes too.
+  private func componentsAsText() throws(ArchiveError) -> ArchivedColor? {
     let rgb = try numbers("NSRGB", 3...4)
-    if let components = try numbers("NSComponents", 2...16) {
+    if let all = try numbers("NSComponents", 2...16) {
       return ArchivedColor(
-        space: .custom, components: Array(components.dropLast()), alpha: components[components.count - 1],
+        space: .custom, components: all.dropLast(), alpha: all[all.count - 1],
         fallback: rgb.map { Array($0.prefix(3)) })
     }
-    if let rgb {
-      return ArchivedColor(
-        space: space == 1 ? .calibratedRGB : .rgb, components: Array(rgb.prefix(3)),
-        alpha: rgb.count > 3 ? rgb[3] : 1)
+    func color(_ space: ArchivedColor.Space, _ numbers: [Double], _ count: Int) -> ArchivedColor {
+      ArchivedColor(
+        space: space, components: Array(numbers.prefix(count)),
+        alpha: numbers.count > count ? numbers[count] : 1)
     }
-    if let white = try numbers("NSWhite", 1...2) {
-      return ArchivedColor(space: .white, components: [white[0]], alpha: white.count > 1 ? white[1] : 1)
-    }
-    if let ink = try numbers("NSCMYK", 4...5) {
-      return ArchivedColor(space: .cmyk, components: Array(ink.prefix(4)), alpha: ink.count > 4 ? ink[4] : 1)
-    }
-    return nil
+    if let rgb { return color(try integer("NSColorSpace") == 1 ? .calibratedRGB : .rgb, rgb, 3) }
+    if let white = try numbers("NSWhite", 1...2) { return color(.white, white, 1) }
+    return try numbers("NSCMYK", 4...5).map { color(.cmyk, $0, 4) }
   }
 
   /// Numbers in ASCII, separated by spaces, and sometimes followed by a zero byte.
@@ -129,5 +125,41 @@ extension ArchivedObject {
       throw malformed("\(key) is not a list of numbers")
     }
     return numbers
+  }
+}
+
+/// Colors. Components are between 0 and 1. In extended color spaces they may be outside this range.
+extension ArchiveNode {
+  /// A `UIColor` of the RGB space.
+  public static func uiColor(
+    red: Double, green: Double, blue: Double, alpha: Double = 1
+  ) -> ArchiveNode {
+    let components = [("UIRed", red), ("UIGreen", green), ("UIBlue", blue), ("UIAlpha", alpha)]
+    var fields: [(key: String, value: Value)] = [("UIColorComponentCount", .integer(4))]
+    for (key, value) in components { fields.append((key, .float(Float(value)))) }
+    // UIKit adds the exact number if four bytes can't hold it.
+    for (key, value) in components where Double(Float(value)) != value {
+      fields.append((key + "-Double", .real(value)))
+    }
+    fields.append(("NSRGB", text(components.map(\.1)) { String(format: "%.3g", $0) }))
+    fields.append(("NSColorSpace", .integer(2)))
+    return ArchiveNode(content: .object(.uiColor, fields))
+  }
+
+  /// An `NSColor` of the calibrated RGB space.
+  public static func nsColor(
+    red: Double, green: Double, blue: Double, alpha: Double = 1
+  ) -> ArchiveNode {
+    // AppKit writes the text as a C string, with its terminating zero.
+    let text = text([red, green, blue, alpha], end: "\0", numberText)
+    return ArchiveNode(.nsColor, ["NSColorSpace": .integer(1), "NSRGB": text])
+  }
+
+  /// Components as text, without an opacity of 1.
+  private static func text(
+    _ components: [Double], end: String = "", _ text: (Double) -> String
+  ) -> Value {
+    let shown = components.last == 1 ? components.dropLast() : components[...]
+    return .bytes(Array((shown.map(text).joined(separator: " ") + end).utf8))
   }
 }

@@ -1,0 +1,51 @@
+import Foundation
+import PropertyLists
+
+// Fields for the views. Each function gives the value of the first field that exists and doesn't hold nil, or nil if there
+// is none, and throws if that field has a value of another type.
+
+extension ArchivedObject {
+  func malformed(_ message: String) -> ArchiveError {
+    fields.graph.malformed("\(message) (\(className))", uid)
+  }
+
+  /// What a view gives of the first of these fields.
+  private func first<Value>(
+    _ keys: [String], _ kind: String, _ view: (ArchivedValue) throws(ArchiveError) -> Value?
+  ) throws(ArchiveError) -> Value? {
+    for key in keys {
+      guard let value = try self[key], !value.isNull else { continue }
+      guard let result = try view(value) else { throw malformed("\(key) is not \(kind)") }
+      return result
+    }
+    return nil
+  }
+
+  func double(_ keys: String...) throws(ArchiveError) -> Double? {
+    try first(keys, "a number") { (value) throws(ArchiveError) in try value.double }
+  }
+
+  func integer(_ keys: String...) throws(ArchiveError) -> Int? {
+    try first(keys, "an integer") { $0.integer }
+  }
+
+  func string(_ keys: String...) throws(ArchiveError) -> String? {
+    try first(keys, "a string") { (value) throws(ArchiveError) in try value.string }
+  }
+
+  func data(_ keys: String...) throws(ArchiveError) -> Data? {
+    try first(keys, "data") { (value) throws(ArchiveError) in try value.data }
+  }
+
+  func object(_ key: String, of className: String) throws(ArchiveError) -> ArchivedObject? {
+    try first([key], "an object of class \(className)") { $0.kind(of: className) }
+  }
+}
+
+extension ArchivedValue {
+  /// The object, if the value is one whose class is one of the given classes or descends from one.
+  func kind(of classes: String...) -> ArchivedObject? {
+    guard case .object(let object) = self, classes.contains(where: object.isKind) else { return nil }
+    return object
+  }
+}
