@@ -120,7 +120,7 @@ import Testing
       sources += try text("Tests/\(path)")
     }
     let rows = try text("Documentation/Reliability.md").split(separator: "\n").filter { $0.hasPrefix("| ") }
-    let names = rows.flatMap { $0.matches(of: /`([a-zA-Z]+)\([a-z_:]*\)`[,| ]/) }
+    let names = rows.flatMap { $0.matches(of: /`([a-zA-Z]+)\([a-zA-Z_:]*\)`[,| ]/) }
     for name in names {
       let isThere = sources.contains("func \(name.1)(")
       #expect(isThere, "\(name.1)")
