@@ -11,25 +11,26 @@ func ownProgram(_ name: String) -> URL {
 /// A program that runs until this object is deinitialized, or until the benchmark ends.
 final class Child {
   private static let running = Lock<Set<Int32>>([])
-  private let process = Process()
+  private let process: Process
   private let output = Pipe()
 
   init(_ program: URL, _ arguments: [String]) throws {
+    let process = Process()
     process.executableURL = program
     process.arguments = arguments
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()
-    let id = id
-    _ = Self.running.withLock { $0.insert(id) }
+    // Set last: if the program can't be started, there is no process that `deinit` may end.
+    self.process = process
+    _ = Self.running.withLock { [id] in $0.insert(id) }
   }
 
   deinit {
+    _ = Self.running.withLock { [id] in $0.remove(id) }
     // The benchmark ignores SIGINT and SIGTERM, and the child inherits that.
-    kill(id, SIGKILL)
+    if process.isRunning { kill(id, SIGKILL) }
     process.waitUntilExit()
-    let id = id
-    _ = Self.running.withLock { $0.remove(id) }
   }
 
   static func killAll() { running.withLock { for id in $0 { kill(id, SIGKILL) } } }

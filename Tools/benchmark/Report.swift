@@ -33,8 +33,7 @@ struct Report: Encodable {
       }.joined(separator: "  ").replacing(#/ +$/#, with: "")
     }
     let missed = lines.filter(\.isMissed).map(\.row)
-    let verdict =
-      missed.isEmpty ? "All wanted figures are reached." : "Missed: \(missed.joined(separator: ", "))."
+    let verdict = missed.isEmpty ? "All goals are reached." : "Missed: \(missed.joined(separator: ", "))."
     return (environment.lines + [""] + table + [""] + remarks + [verdict]).joined(separator: "\n")
   }
 }
