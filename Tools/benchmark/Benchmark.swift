@@ -52,7 +52,7 @@ struct Benchmark {
     }
     for case (let need, let lack?) in found {
       let names = rows.filter { $0.needs.contains(need) }.map(\.name).joined(separator: ", ")
-      bench.remark("Left out: \(names). \(lack)")
+      bench.remark("Left out: \(names) (\(lack)).")
     }
     var hasFailed = false
     for row in ready {

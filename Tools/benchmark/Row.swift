@@ -56,13 +56,13 @@ enum Need {
       switch self {
       case .commandLine:
         guard FileManager.default.isExecutableFile(atPath: ownProgram("journal").path) else {
-          return "They need the program journal: swift build -c release builds both."
+          return "needs the program journal: swift build -c release builds both"
         }
       case .processStatus: _ = try peakMemory(of: "self")
       case .postgres:
-        guard let address = bench.postgres else { return "They need --postgres ADDRESS." }
+        guard let address = bench.postgres else { return "needs --postgres ADDRESS" }
         guard try psql("SELECT to_regclass('journal_logs') IS NULL", at: address) == "t" else {
-          return "The database has tables of journals, which the benchmark would drop; name an empty one."
+          return "the database has tables of journals, which the benchmark would drop; name an empty one"
         }
       }
       return nil
