@@ -84,7 +84,9 @@ let package = Package(
       linkerSettings: [.linkedLibrary("leveldb"), .linkedLibrary("sqlite3")]),
     .executableTarget(
       name: "benchmark",
-      dependencies: ["CatalogModel", "Journaling", "PostgresLog", "CBOR", "SHA256", "Locks", "CPeers"],
+      dependencies: [
+        "CatalogModel", "Journaling", "PostgresLog", "CBOR", "SHA256", "Files", "Locks", "CPeers",
+      ],
       path: "Tools/benchmark",
       exclude: ["CPeers"]),
 

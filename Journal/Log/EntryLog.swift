@@ -7,7 +7,7 @@
 /// A log makes errors with `JournalError(code, message, revision:, path:)`, and with `.closed(path:)` and
 /// `.logIsReadOnly(path:)`. ``OpenCalls`` counts the calls in progress for ``close()``, and ``NewestRevision`` is what
 /// ``newestRevision(after:waitingAtMost:)`` waits for. A log that needs a thread gets it from `Threads`, and waits with
-/// `TimedSemaphore`; see "Threads and locks" in Documentation/Architecture.md for why.
+/// `TimedSemaphore`, which no change of the date makes longer.
 ///
 /// `Tests/JournalingTests/Logs/LogContract.swift` tests every log. `LogKind.swift` there shows how to add one, and
 /// `FolderLog.swift` is a small log.

@@ -6,7 +6,7 @@ import Testing
 @testable import CatalogModel
 
 /// Searches in steps, by attribute names that are known only at run time.
-@Suite struct ItemScanTests {
+@Suite(.disabled(if: TestLength.isUnderSanitizer)) struct ItemScanTests {
   /// Recipes, and items of other kinds in between.
   private func withRecipes(_ count: Int, _ body: (Catalog, inout SeededGenerator) throws -> Void) throws {
     var random = SeededGenerator()

@@ -293,7 +293,9 @@ struct LayerTests {
 
   /// A search in a layer begins where an entity's number suggests. Here the changed entities lie close together at both
   /// ends, and one in the middle has most of the versions.
-  @Test func anEntityIsFoundHoweverTheChangedOnesAreSpread() throws {
+  @Test(.disabled(if: TestLength.isUnderSanitizer)) func anEntityIsFoundHoweverTheChangedOnesAreSpread()
+    throws
+  {
     try withTemporaryFolder { folder in
       var options = JournalOptions(layers: .often(40))
       options.layers.logShare = 1_000
@@ -424,7 +426,7 @@ struct LayerTests {
   }
 
   /// The log has only what an update changes. A layer has whole entities, but what did not change only once.
-  @Test func versionsShareWhatDidNotChange() throws {
+  @Test(.disabled(if: TestLength.isUnderSanitizer)) func versionsShareWhatDidNotChange() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Long.journal")
       let options = JournalOptions(layers: .often(4))
@@ -463,7 +465,9 @@ struct LayerTests {
   }
 
   /// How much of the past fits depends on what changed, however large the entities are.
-  @Test func smallChangesOfLargeEntitiesKeepAllTheirPastStates() throws {
+  @Test(.disabled(if: TestLength.isUnderSanitizer)) func smallChangesOfLargeEntitiesKeepAllTheirPastStates()
+    throws
+  {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Large.journal")
       let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: .often(16)))
@@ -499,7 +503,8 @@ struct LayerTests {
     case flipped, cut, emptied, deleted, swapped, foreign, unrecorded, recordFlipped
   }
 
-  @Test(arguments: Damage.allCases, [false, true]) func damageToAnyLayerCostsTimeOnly(
+  @Test(.disabled(if: TestLength.isUnderSanitizer), arguments: Damage.allCases, [false, true])
+  func damageToAnyLayerCostsTimeOnly(
     _ damage: Damage, readingLate isLate: Bool
   ) throws {
     try withLayeredGarden(isLate: isLate) { garden, options in

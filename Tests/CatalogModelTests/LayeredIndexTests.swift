@@ -8,7 +8,7 @@ import Testing
 @testable import Journaling
 
 /// Declared indexes are in layers, so that a query after an opening need not wait for them.
-struct LayeredIndexTests {
+@Suite(.disabled(if: TestLength.isUnderSanitizer)) struct LayeredIndexTests {
   @Test func theIndexesOfLayersEqualThoseOfAScan() throws {
     try withRecipes { recipes in
       for round in 0..<12 {

@@ -43,7 +43,7 @@ private struct NestedTask: CatalogItem {
   var place: Place
 }
 
-struct ListOrderTests {
+@Suite(.disabled(if: TestLength.isUnderSanitizer)) struct ListOrderTests {
   @Test func betweenAnyTwoPlacesThereIsAnother() {
     var random = SeededGenerator()
     var places = [ListOrder.start]

@@ -8,7 +8,7 @@ import Testing
 @testable import Journaling
 
 /// How LevelDB stores a long log.
-@Suite struct LogTablesTests {
+@Suite(.disabled(if: TestLength.isUnderSanitizer)) struct LogTablesTests {
   /// LevelDB would merge tables whose ranges of keys overlap, again and again while the log grows.
   /// Large entries, and small ones with updates, whose keys would not ascend if LevelDB had anything else than entries.
   @Test(arguments: [true, false]) func noTableIsWrittenAgain(_ isLarge: Bool) throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import Journaling
 
 /// Long iterations over a state decode on two threads. They give what lookups give, in order.
-struct LongIterationTests {
+@Suite(.disabled(if: TestLength.isUnderSanitizer)) struct LongIterationTests {
   /// Far more than are read ahead.
   private let count = 12_000
 

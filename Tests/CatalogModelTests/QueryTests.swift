@@ -6,7 +6,7 @@ import Testing
 
 @testable import CatalogModel
 
-struct QueryTests {
+@Suite(.disabled(if: TestLength.isUnderSanitizer)) struct QueryTests {
   @Test func recipesAreFilteredSortedAndLimited() throws {
     var history = CatalogHistory()
     let ids = try history.commit { draft in

@@ -7,7 +7,7 @@ import Testing
 
 /// A program that syncs folders, or a partial restore of a backup, can bring back any file or folder of a journal as it
 /// was at any moment. Opening then gives exactly the history, or an error; and once the file is as it was, all is well.
-@Suite struct StaleFilesTests {
+@Suite(.disabled(if: TestLength.isUnderSanitizer)) struct StaleFilesTests {
   /// A moment in the life of a journal: a copy of its folder, and what it has.
   private struct Moment {
     let name: String

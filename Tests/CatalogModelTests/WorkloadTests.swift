@@ -7,7 +7,7 @@ import Testing
 
 /// Journals that have much of one thing: usually a small amount, and with `JOURNAL_BATTERY=long` as much as a large app
 /// has, which takes hours on a small machine.
-@Suite(.serialized) struct WorkloadTests {
+@Suite(.serialized, .disabled(if: TestLength.isUnderSanitizer)) struct WorkloadTests {
   @Test func manyUpdatesOfAFewItemsKeepOpeningFastAndStatesRight() throws {
     let itemCount = TestLength.size(5_000, long: 1_000_000)
     try Workload.run { load in

@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-// The journals of the sessions on two pages, as Documentation/ExampleJournals.md shows them.
+// The journals of the terminal sessions on two pages.
 
 /// The books of Documentation/AuditAndRestore.md.
 func makeAuditedBooks(at url: URL) throws -> CatalogJournal {

@@ -197,7 +197,7 @@ func makeBooksOfErasedCategory(_ folder: TemporaryFolder) throws -> CatalogJourn
   return try CatalogJournal.open(at: books.url)
 }
 
-/// The books of Documentation/Viewer.md, as Documentation/ExampleJournals.md shows them.
+/// The books of Documentation/Viewer.md.
 func makeServedBooks(at url: URL) throws -> CatalogJournal {
   func date(_ text: String) throws -> Date { try Date(text, strategy: .iso8601) }
   let journal = try CatalogJournal.create(at: url)

@@ -20,7 +20,7 @@ import Testing
       let text = try String(contentsOf: page, encoding: .utf8)
       var found = text
       let blocks = text.matches(of: /```\n(\$ curl [^`]*)```\n/)
-      #expect(blocks.count == 12)
+      #expect(blocks.count == 3)
       for block in blocks {
         let command = String(block.1.prefix { $0 != "\n" }.dropFirst(2))
         let output = folder.url.appending(path: "output")

@@ -7,7 +7,7 @@ import Testing
 @testable import Journaling
 
 /// The entities of a layer in its blocks, against a plain list of the same versions.
-struct EntityBlocksTests {
+@Suite(.disabled(if: TestLength.isUnderSanitizer)) struct EntityBlocksTests {
   private typealias Version = (number: Int, revision: Revision, row: EntityRow?)
 
   /// Versions in the order of numbers and then of revisions; those without a row are deletions.

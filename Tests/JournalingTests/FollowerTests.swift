@@ -103,7 +103,8 @@ import Testing
     }
   }
 
-  @Test func aFollowerIsBackedByNewLayersAfterManyEvents() throws {
+  @Test(.disabled(if: TestLength.isUnderSanitizer)) func aFollowerIsBackedByNewLayersAfterManyEvents() throws
+  {
     var options = JournalOptions()
     options.layers.additionsPerEvent = 1
     try withLedger(options: options) { journal, url in

@@ -8,7 +8,7 @@ import Testing
 
 /// Days and times of day around every change of the clocks of every zone from 1970 to 2037, compared with a slow search
 /// and with Python.
-@Suite struct LocalDateTests {
+@Suite(.disabled(if: TestLength.isUnderSanitizer)) struct LocalDateTests {
   @Test(arguments: ["2026-02-30", "2026-06-31 10:00", "2026-13", "2026-13-01"])
   func aDateThatNoCalendarHasIsAnErrorThatSaysSo(_ text: String) {
     let error = #expect(throws: JournalError.self) { try RevisionSelector(text) }

@@ -5,6 +5,10 @@ import Foundation
 package enum TestLength {
   package static let isLong = ProcessInfo.processInfo.environment["JOURNAL_BATTERY"] == "long"
 
+  /// Whether the tests run under a sanitizer, which `.ci/run` says. Tests are disabled then that would take longer than all
+  /// others together, without using threads in another way: damage in many places, large journals, values on one thread.
+  package static let isUnderSanitizer = ProcessInfo.processInfo.environment["JOURNAL_SANITIZER"] != nil
+
   /// Picks the size of a test.
   package static func size(_ usual: Int, long: Int) -> Int { isLong ? long : usual }
 }

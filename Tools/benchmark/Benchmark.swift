@@ -1,28 +1,26 @@
-import CatalogModel
+import Dispatch
 import Foundation
 
 /// Measures all figures of this project, against peers, in one run.
 ///
-/// Each row is a race (``Race``) between the journal and its peers: same bytes, same file system, same number of
-/// operations, in turns. `Rows/` has a file for each kind of work.
+/// A row (`Row`) is a race between the journal and its peers: same bytes, same file system, same number of operations, in
+/// turns. `Rows/` has a file for each kind of work.
 @main
 struct Benchmark {
   static func main() async {
     do {
-      if CommandLine.arguments.dropFirst().first == OpeningProbe.flag {
-        return try OpeningProbe.main(Array(CommandLine.arguments.dropFirst(2)))
+      let words = Array(CommandLine.arguments.dropFirst())
+      switch words.first {
+      case OpeningProbe.flag: return try OpeningProbe.main(Array(words.dropFirst()))
+      case FollowProbe.flag: return try await FollowProbe.main(Array(words.dropFirst()))
+      default: break
       }
-      if CommandLine.arguments.dropFirst().first == FollowProbe.flag {
-        return try await FollowProbe.main(Array(CommandLine.arguments.dropFirst(2)))
-      }
-      let arguments = try Arguments(CommandLine.arguments.dropFirst())
-      if arguments.wantsHelp {
-        print(Arguments.help)
-        return
-      }
-      let report = try await run(arguments)
-      print(try arguments.wantsJSON ? report.json() : report.text())
-      if arguments.isStrict && report.rows.contains(where: \.isMissed) { exit(1) }
+      let arguments = try Arguments(words)
+      if arguments.wantsHelp { return print(Arguments.help) }
+      let bench = try Workbench(arguments)
+      let interruptions = [SIGINT, SIGTERM].map { interruption($0, of: bench) }
+      let isComplete = await run(arguments.rows, on: bench)
+      withExtendedLifetime(interruptions) { bench.end(isComplete ? nil : 3) }
     } catch let error as WrongUse {
       complain(error.message)
       exit(2)
@@ -32,33 +30,41 @@ struct Benchmark {
     }
   }
 
-  private static func run(_ arguments: Arguments) async throws -> Report {
-    if arguments.rows.contains(.verbs) || arguments.rows.contains(.view) { _ = try commandLineProgram() }
-    let bench = try Workbench(arguments)
-    defer { bench.dismantle() }
-    let environment = try Environment(bench)
-    var rows: [ReportRow] = []
-    for callers in [1, 8, 64] {
-      rows += try await commitRows(bench, callers: callers)
+  /// Has a signal end the run.
+  private static func interruption(_ number: Int32, of bench: Workbench) -> any DispatchSourceSignal {
+    signal(number, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+    source.setEventHandler {
+      bench.remark("The run was interrupted, so rows are missing.")
+      bench.end(128 + number)
     }
-    rows += try await reopenedRows(bench)
-    rows += try await bulkRows(bench)
-    rows += try await logRows(bench)
-    rows += try await asOfRows(bench)
-    rows += try await snapshotRows(bench)
-    rows += try await openingRows(bench)
-    rows += try await layerRows(bench)
-    rows += try await commitTailRows(bench)
-    rows += try await saveRows(bench)
-    rows += try await queryRows(bench)
-    rows += try await imageRows(bench)
-    rows += try await followRows(bench)
-    rows += try await verbRows(bench)
-    rows += try await viewRows(bench)
-    rows += try await backupRows(bench)
-    rows += try await sharedRows(bench)
-    bench.progress.clear()
-    return Report(environment: environment, rows: rows.filter { arguments.rows.contains($0.name) })
+    source.resume()
+    return source
+  }
+
+  /// Measures the rows whose needs are met, and returns whether none of them failed.
+  private static func run(_ rows: [Row], on bench: Workbench) async -> Bool {
+    var ready: [Row] = []
+    var found: [Need: String?] = [:]
+    for row in rows {
+      for need in row.needs where found[need] == nil { found[need] = need.lack(on: bench) }
+      if row.needs.allSatisfy({ found[$0] == .some(nil) }) { ready.append(row) }
+    }
+    for case (let need, let lack?) in found {
+      let names = rows.filter { $0.needs.contains(need) }.map(\.name).joined(separator: ", ")
+      bench.remark("Left out: \(names) (\(lack)).")
+    }
+    var hasFailed = false
+    for row in ready {
+      do {
+        try bench.begin(row.name)
+        try await row.measure(bench)
+      } catch {
+        hasFailed = true
+        bench.remark("\(row.name) failed: \(error)")
+      }
+    }
+    return !hasFailed
   }
 
   private static func complain(_ message: String) {

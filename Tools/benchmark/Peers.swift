@@ -1,223 +1,109 @@
 import CPeers
+import Files
 import Foundation
 
-/// A peer failed, so there is no figure to compare with.
+/// A peer failed, or the journal did not do the work, so there is no figure.
 struct PeerFailure: Error, CustomStringConvertible {
   let description: String
+
+  init(_ description: String) { self.description = description }
 }
 
-/// Calls a function of the C interface, and throws the error that it reports.
+extension PeerFailure: FileFailure {
+  init(_ error: FileError) { description = "\(error.path): \(error.message)" }
+}
+
+/// Throws the failure that the C interface reports.
 /// - Throws: ``PeerFailure``
+func check(_ isDone: Bool) throws(PeerFailure) {
+  if !isDone { throw PeerFailure(unsafe String(cString: peer_failure())) }
+}
+
+/// An object of the C interface.
+///
+/// Safe to use from any thread, as far as the function that gets the handle says so: the object owns its handle, which
+/// never changes and lives as long as it does.
 @safe
-func callPeer(_ body: (UnsafeMutablePointer<peer_error>) -> Bool) throws(PeerFailure) {
-  var error = peer_error()
-  guard unsafe !body(&error) else { return }
-  let message = unsafe withUnsafeBytes(of: error.message) { bytes in
-    unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+final class Peer: @unchecked Sendable {
+  let handle: OpaquePointer
+
+  /// - Parameter handle: nil if it could not be made, for the reason that the C interface reports.
+  @safe init(_ handle: OpaquePointer?) throws {
+    guard let handle = unsafe handle else { throw PeerFailure(unsafe String(cString: peer_failure())) }
+    unsafe self.handle = handle
   }
-  throw PeerFailure(description: "A peer failed: \(message).")
+
+  deinit { unsafe peer_free(handle) }
 }
 
 /// The keys and values that a journal wrote, which the peers then write too.
-///
-/// Safe to use: it owns its handle, which lives as long as it does and never leaves this file.
-@safe
-final class WrittenEntries {
-  fileprivate let handle: OpaquePointer
+struct WrittenEntries {
+  private let entries: Peer
 
-  /// Reads the entries of a closed journal, which must not be opened again afterwards, because LevelDB rewrites the
-  /// folder when it opens it.
+  /// Reads the entries of a closed journal.
   init(ofJournalAt url: URL) throws {
-    var handle: OpaquePointer?
-    try callPeer { unsafe peer_entries_read(url.appending(path: "entries").path, &handle, $0) }
-    guard let handle = unsafe handle else { throw PeerFailure(description: "No entries were read.") }
-    unsafe self.handle = handle
+    entries = try Peer(unsafe peer_entries(url.appending(path: "entries").path))
   }
 
-  deinit { unsafe peer_entries_free(handle) }
-
-  var count: Int { unsafe peer_entries_count(handle) }
+  var count: Int { unsafe peer_entries_count(entries.handle) }
 
   /// The average bytes of an entry, including its key.
   var averageByteCount: Int {
-    count == 0 ? 0 : Int(unsafe peer_entries_byte_count(handle)) / count
+    count == 0 ? 0 : Int(unsafe peer_entries_byte_count(entries.handle)) / count
   }
-}
 
-/// LevelDB from C++, with default options.
-enum LevelDBPeer {
-  static var version: String { unsafe String(cString: peer_leveldb_version()) }
+  /// A new LevelDB for these entries.
+  func levelDB(at url: URL) throws -> Peer { try Peer(unsafe peer_leveldb(url.path, entries.handle)) }
 
-  /// Writes each entry with a synced `Put` into a new database, and returns the seconds.
-  static func put(_ entries: WrittenEntries, count: Int, callers: Int, in folder: URL) throws -> Double {
-    var seconds = 0.0
-    try callPeer { error in
-      unsafe peer_leveldb_put(folder.path, entries.handle, count, callers, &seconds, error)
+  /// Writes all entries with synced puts, and returns the seconds.
+  func put(at url: URL, callers: Int) throws -> Double {
+    let database = try levelDB(at: url)
+    return try timedThreads(callers, count: count) { try check(unsafe peer_leveldb_put(database.handle, $0)) }
+  }
+
+  /// Inserts the first entries into SQLite, each in its own transaction, and returns the seconds.
+  /// - Parameter connections: 1 for one that all callers share, or one for each.
+  func insert(_ count: Int, at url: URL, callers: Int, connections: Int) throws -> Double {
+    let databases = try (0..<connections).map { _ in try Peer(unsafe peer_sqlite(url.path)) }
+    return try timedThreads(callers, count: count) { [entries] index in
+      let database = databases[index % callers % connections]
+      try check(unsafe peer_sqlite_insert(database.handle, entries.handle, index))
     }
-    return seconds
-  }
-
-  /// Writes each entry as a synced batch, with its bytes split among `pieces` keys, into a new database, and returns
-  /// the seconds.
-  static func writeBatches(
-    _ entries: WrittenEntries, count: Int, pieces: Int, in folder: URL
-  ) throws -> Double {
-    var seconds = 0.0
-    try callPeer { error in
-      unsafe peer_leveldb_write_batches(folder.path, entries.handle, count, pieces, &seconds, error)
-    }
-    return seconds
   }
 }
 
-/// A copy of a journal's entries, open in plain LevelDB for scans.
-///
-/// Safe to use: it owns its handle, which lives as long as it does and never leaves this file.
-@safe
-final class LevelDBScan {
-  private let handle: OpaquePointer
+/// A table of the sample's items in SQLite.
+struct SQLiteItems: Sendable {
+  private let database: Peer
 
-  init(_ folder: URL) throws {
-    var handle: OpaquePointer?
-    try callPeer { unsafe peer_log_open(folder.path, &handle, $0) }
-    guard let handle = unsafe handle else { throw PeerFailure(description: "LevelDB did not open.") }
-    unsafe self.handle = handle
-  }
-
-  deinit { unsafe peer_log_close(handle) }
-
-  /// Iterates over all entries and verifies their checksums.
-  func run() throws -> (count: Int, byteCount: Int, seconds: Double) {
-    var count = 0
-    var byteCount: UInt64 = 0
-    var seconds = 0.0
-    try callPeer { unsafe peer_log_scan(handle, &count, &byteCount, &seconds, $0) }
-    return (count, Int(byteCount), seconds)
-  }
-}
-
-/// SQLite in WAL mode with synchronous=FULL, one row in each transaction.
-enum SQLitePeer {
-  static var version: String { unsafe String(cString: peer_sqlite_version()) }
-
-  static func insert(
-    _ entries: WrittenEntries, count: Int, callers: Int, sharing: peer_sqlite_sharing, in folder: URL
-  ) throws -> Double {
-    var seconds = 0.0
-    try callPeer { error in
-      unsafe peer_sqlite_insert(folder.path, entries.handle, count, callers, sharing, &seconds, error)
-    }
-    return seconds
-  }
-}
-
-/// A table of items in SQLite that are updated at random, each update in its own transaction.
-///
-/// Safe to use: it owns its handle, which lives as long as it does and never leaves this file.
-@safe
-final class SQLiteUpdates {
-  private let handle: OpaquePointer
-
-  init(itemCount: Int, in folder: URL) throws {
-    var handle: OpaquePointer?
-    try callPeer { unsafe peer_updates_create(folder.path, itemCount, &handle, $0) }
-    guard let handle = unsafe handle else { throw PeerFailure(description: "SQLite did not open.") }
-    unsafe self.handle = handle
-  }
-
-  deinit { unsafe peer_updates_free(handle) }
-
-  /// Updates random items, and returns the seconds.
-  func run(_ count: Int, callers: Int, seed: UInt64) throws -> Double {
-    var seconds = 0.0
-    try callPeer { unsafe peer_updates_run(handle, count, callers, seed, &seconds, $0) }
-    return seconds
-  }
-}
-
-/// A table of the sample's items in SQLite, with the same indexes as ``Sample`` declares.
-///
-/// Safe to use: it owns its handle, which lives as long as it does and never leaves this file.
-@safe
-final class SQLiteItems {
-  private let handle: OpaquePointer
-
-  init(_ items: some Sequence<(id: Int, sample: Sample)>, in folder: URL) throws {
-    var handle: OpaquePointer?
-    try callPeer { unsafe peer_items_create(folder.path, &handle, $0) }
-    guard let handle = unsafe handle else { throw PeerFailure(description: "SQLite did not open.") }
-    unsafe self.handle = handle
+  /// - Parameter indexes: the columns that get one.
+  init(_ items: some Sequence<(id: Int, sample: Sample)>, indexes: [String] = [], at url: URL) throws {
+    database = try Peer(unsafe peer_sqlite(url.path))
+    // Large enough for the whole database, because the journal's state is in memory too.
+    try run("PRAGMA cache_size=-2000000; BEGIN")
     for (id, sample) in items {
-      try callPeer { error in
-        unsafe peer_items_add(
-          handle, Int64(id), sample.name, sample.note, Int64(sample.count), sample.price,
-          sample.seen.timeIntervalSinceReferenceDate, error)
-      }
+      try check(
+        unsafe peer_sqlite_add(
+          database.handle, Int64(id), sample.name, sample.note, Int64(sample.count), sample.price,
+          sample.seen.timeIntervalSinceReferenceDate))
     }
-    try callPeer { unsafe peer_items_index(handle, $0) }
+    try run("COMMIT")
+    for column in indexes { try run("CREATE INDEX by_\(column) ON items(\(column))") }
+    try run("ANALYZE; PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
-  deinit { unsafe peer_items_free(handle) }
+  private func run(_ text: String) throws { try check(unsafe peer_sqlite_run(database.handle, text)) }
 
-  /// Reads the items of a count. Like the two functions below, it adds the number of rows that it has read to `rows`.
-  func read(count: Int, _ rows: inout Int) throws {
-    try callPeer { unsafe peer_items_equal(handle, Int64(count), &rows, $0) }
+  func update(_ id: Int, count: Int) throws {
+    try check(unsafe peer_sqlite_update(database.handle, Int64(id), Int64(count)))
   }
 
-  func readFirst(from price: Double, _ rows: inout Int) throws {
-    try callPeer { unsafe peer_items_first(handle, price, &rows, $0) }
-  }
-
-  func scan(from note: String, _ rows: inout Int) throws {
-    try callPeer { unsafe peer_items_scan(handle, note, &rows, $0) }
-  }
-}
-
-/// PostgreSQL from C++ with libpq.
-enum PostgresPeer {
-  static var version: String { unsafe String(cString: peer_postgres_version()) }
-
-  /// Inserts the rows of all entries again, in the same batches, into a new table.
-  static func insert(at address: String) throws -> (batches: Int, seconds: Double) {
-    var (batches, seconds) = (0, 0.0)
-    try callPeer { unsafe peer_postgres_insert(address, &batches, &seconds, $0) }
-    return (batches, seconds)
-  }
-
-  /// Reads the rows of all entries with COPY, and returns the seconds.
-  static func copy(at address: String) throws -> Double {
-    var (count, seconds) = (0, 0.0)
-    try callPeer { unsafe peer_postgres_copy(address, &count, &seconds, $0) }
-    return seconds
-  }
-}
-
-/// Plain files.
-enum FilesPeer {
-  /// Writes and flushes files that differ in their first 8 bytes, and returns the seconds.
-  static func write(
-    _ bytes: Data, count: Int, firstStamp: UInt64, flushFolderEach: Bool, in folder: URL
-  ) throws -> Double {
-    var seconds = 0.0
-    try callPeer { error in
-      unsafe bytes.withUnsafeBytes { buffer in
-        unsafe peer_files_write(
-          folder.path, buffer.bindMemory(to: UInt8.self).baseAddress, buffer.count, count, firstStamp,
-          flushFolderEach, &seconds, error)
-      }
+  /// Reads the items that answer a question, and adds their number to `rows`.
+  func ask(_ question: Question, _ rows: inout Int) throws {
+    switch question {
+    case .equal(let count): try check(unsafe peer_sqlite_equal(database.handle, Int64(count), &rows))
+    case .first(let price): try check(unsafe peer_sqlite_first(database.handle, price, &rows))
+    case .scan(let note): try check(unsafe peer_sqlite_scan(database.handle, note, &rows))
     }
-    return seconds
-  }
-
-  /// The median time of flushing a small write, in seconds.
-  static func flushTime(in folder: URL) throws -> Double {
-    var seconds = 0.0
-    try callPeer { unsafe peer_flush_time(folder.path, 200, &seconds, $0) }
-    return seconds
-  }
-
-  /// Returns when the file system has nothing left to write.
-  static func settle(_ folder: URL) throws {
-    try callPeer { unsafe peer_settle(folder.path, $0) }
   }
 }

@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  /// Documentation/KeyedArchives.md gives the reasons.
+  /// Documentation/KeyedArchives.md names the rules.
   @Test func whatOtherParsersDisputeIsDecided() throws {
     let files = try KeyedCorpus.files().filter { $0.expectation == "disputed" }
     let known = decisions.keys.filter { KeyedCorpus.hasAdditions || $0.hasPrefix("synthetic/") }

@@ -1,0 +1,168 @@
+import CatalogModel
+import Foundation
+import Locks
+
+/// A program of the folder of this one.
+func ownProgram(_ name: String) -> URL {
+  let own = Bundle.main.executableURL?.resolvingSymlinksInPath() ?? URL(filePath: CommandLine.arguments[0])
+  return name.isEmpty ? own : own.deletingLastPathComponent().appending(path: name)
+}
+
+/// A program that runs until this object is deinitialized, or until the benchmark ends.
+final class Child {
+  private static let running = Lock<Set<Int32>>([])
+  private let process: Process
+  private let output = Pipe()
+
+  init(_ program: URL, _ arguments: [String]) throws {
+    let process = Process()
+    process.executableURL = program
+    process.arguments = arguments
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    // Set last: if the program can't be started, there is no process that `deinit` may end.
+    self.process = process
+    _ = Self.running.withLock { [id] in $0.insert(id) }
+  }
+
+  deinit {
+    _ = Self.running.withLock { [id] in $0.remove(id) }
+    // The benchmark ignores SIGINT and SIGTERM, and the child inherits that.
+    if process.isRunning { kill(id, SIGKILL) }
+    process.waitUntilExit()
+  }
+
+  static func killAll() { running.withLock { for id in $0 { kill(id, SIGKILL) } } }
+
+  var id: Int32 { process.processIdentifier }
+
+  /// The next line of the program's output; empty after its end.
+  func line() throws -> String {
+    var bytes: [UInt8] = []
+    while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != UInt8(ascii: "\n") {
+      bytes.append(byte)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Waits for the end of the program, and returns what it printed and its exit code.
+  func rest() throws -> (output: Data, code: Int32) {
+    let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return (bytes, process.terminationStatus)
+  }
+}
+
+/// Runs a program and returns what it prints.
+/// - Parameter codes: the exit codes that mean success.
+/// - Throws: ``PeerFailure`` for another exit code.
+@discardableResult
+func output(of program: URL, _ arguments: [String], codes: Set<Int32> = [0]) throws -> Data {
+  let (output, code) = try Child(program, arguments).rest()
+  guard codes.contains(code) else {
+    throw PeerFailure("\(program.lastPathComponent) \(arguments.joined(separator: " ")) exited with \(code)")
+  }
+  return output
+}
+
+/// The same for a program that is found in `PATH` by its name.
+@discardableResult
+func output(of name: String, _ arguments: [String]) throws -> Data {
+  try output(of: URL(filePath: "/usr/bin/env"), [name] + arguments)
+}
+
+/// The peak resident memory of a process.
+func peakMemory(of process: String) throws -> Double {
+  let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
+  let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+  guard let kilobytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Double($0) })
+  else { throw PeerFailure("the system does not report the peak memory of a process") }
+  return kilobytes * 1024
+}
+
+/// The time and memory that opening a journal and reading something takes, in a separate process.
+struct OpeningProbe: Codable {
+  /// What is read.
+  enum Question: Codable {
+    case item(Int)
+    /// The first 20 samples from a price on, in the order of their prices, by an index.
+    case prices(from: Double)
+  }
+
+  /// From the call that opens the journal to the answer.
+  let seconds: Double
+  /// The peak memory of the process, including its libraries.
+  let byteCount: Double
+
+  /// The first argument of such a process.
+  static let flag = "--opening-probe"
+
+  /// Starts this program again as such a process, and returns what it reports.
+  static func run(_ journal: URL, _ question: Question) throws -> OpeningProbe {
+    let question = String(decoding: try JSONEncoder().encode(question), as: UTF8.self)
+    let report = try output(of: ownProgram(""), [flag, journal.path, question])
+    return try JSONDecoder().decode(Self.self, from: report)
+  }
+
+  /// The main function of such a process.
+  /// - Parameter arguments: what follows ``flag``.
+  static func main(_ arguments: [String]) throws {
+    let question = try JSONDecoder().decode(Question.self, from: Data(arguments[1].utf8))
+    let url = URL(filePath: arguments[0], directoryHint: .isDirectory)
+    var isAnswered = false
+    let seconds = try timed {
+      let state = try CatalogJournal.open(at: url, mode: .readOnly).state
+      switch question {
+      case .item(let number): isAnswered = state.item(EntityID(number))?.attributes.isEmpty == false
+      case .prices(let price):
+        let samples = state.items(Sample.self).filter(\.price >= price).sorted(by: \.price).prefix(20)
+        isAnswered = try samples.values.count == 20
+      }
+    }
+    guard isAnswered else { throw PeerFailure("\(url.path) lacks the requested items") }
+    let probe = OpeningProbe(seconds: seconds, byteCount: try peakMemory(of: "self"))
+    FileHandle.standardOutput.write(try JSONEncoder().encode(probe))
+  }
+}
+
+/// A process that follows a journal and reports when it sees each entry, or only when it sees one of them.
+struct FollowProbe {
+  /// The first argument of such a process.
+  static let flag = "--follow-probe"
+
+  private let child: Child
+
+  /// Starts this program again as such a process, and returns when it follows the journal.
+  /// - Parameter last: the only entry that it reports; nil for all.
+  init(_ journal: URL, until last: Revision? = nil) throws {
+    child = try Child(ownProgram(""), [Self.flag, journal.path] + (last.map { ["\($0)"] } ?? []))
+    guard try child.line() == "follows" else { throw PeerFailure("following \(journal.path) failed") }
+  }
+
+  /// Waits until the process has seen the next entry, and returns when that was, as ``now()`` does.
+  func next() throws -> Double {
+    guard let seconds = Double(try child.line()) else { throw PeerFailure("the follower has ended") }
+    return seconds
+  }
+
+  /// The time in seconds of a clock that all processes share.
+  static func now() -> Double {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  /// The main function of such a process.
+  /// - Parameter arguments: what follows ``flag``.
+  static func main(_ arguments: [String]) async throws {
+    let last = arguments.count == 2 ? Revision(arguments[1]) : nil
+    let journal = try CatalogJournal.open(
+      at: URL(filePath: arguments[0], directoryHint: .isDirectory), mode: .follow)
+    let entries = journal.newEntries
+    FileHandle.standardOutput.write(Data("follows\n".utf8))
+    for try await entry in entries where last == nil || entry.revision == last {
+      FileHandle.standardOutput.write(Data("\(now())\n".utf8))
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import CatalogModel
+import Dispatch
+import Foundation
+import Locks
+
+/// A participant of a race. `run` does the work once and returns the seconds that it took. Preparation and cleanup are not
+/// included: making folders, opening, closing, checking.
+typealias Contestant = (name: String, run: () async throws -> Double)
+
+/// The same work, done by all contestants in turns, round after round.
+///
+/// A warm-up comes first and is not counted. The order is reversed from round to round, and the file system finishes its
+/// writes before each turn, so that no contestant always pays for the one before it.
+struct Race {
+  let names: [String]
+  /// Seconds per operation: of each contestant, in each round.
+  private var seconds: [[Double]]
+
+  /// - Parameters:
+  ///   - operations: how many each turn has.
+  ///   - limit: the maximum number of rounds, for work that moves gigabytes.
+  init(
+    _ bench: Workbench, _ work: String, operations: Int = 1, rounds limit: Int = .max,
+    _ contestants: [Contestant]
+  ) async throws {
+    names = contestants.map(\.name)
+    seconds = contestants.map { _ in [] }
+    let rounds = min(bench.rounds, limit)
+    for round in 0...rounds {
+      let order = Array(contestants.indices)
+      for index in round.isMultiple(of: 2) ? order : order.reversed() {
+        let turn = round == 0 ? "warm-up" : "round \(round) of \(rounds)"
+        bench.show("\(work): \(names[index]), \(turn)")
+        try bench.settle()
+        let taken = try await contestants[index].run()
+        if round > 0 { seconds[index].append(taken / Double(operations)) }
+      }
+    }
+  }
+
+  /// A line of the report.
+  /// - Parameter ours: which contestant is compared with the peers.
+  func line(_ work: String, _ figure: Figure, ours: Int = 0, _ rivals: Rival...) -> Line {
+    func spread(_ index: Int) -> Spread {
+      let spread = Spread(seconds[index])
+      return if case .rate = figure { spread.reciprocal } else { spread }
+    }
+    return Line(
+      work: work + figure.explanation, unit: figure.unit, journal: spread(ours),
+      comparisons: rivals.map { rival in
+        let ratios = zip(seconds[ours], seconds[rival.index]).map { ours, other in
+          if case .duration = figure { ours / other } else { other / ours }
+        }
+        return Comparison(
+          peer: names[rival.index], figure: spread(rival.index), ratio: Spread(ratios),
+          atLeast: rival.atLeast,
+          atMost: rival.atMost)
+      })
+  }
+
+  /// A contestant with which the journal is compared, and the wanted ratio.
+  struct Rival {
+    let index: Int
+    let atLeast, atMost: Double?
+
+    static func against(_ index: Int, atLeast: Double? = nil, atMost: Double? = nil) -> Rival {
+      Rival(index: index, atLeast: atLeast, atMost: atMost)
+    }
+  }
+
+  /// How the seconds of a race are shown, and which ratio.
+  enum Figure {
+    /// Operations per second; the ratio of the rates.
+    case rate(String)
+    /// Seconds; the ratio of the times.
+    case duration
+    /// Seconds; how many times as fast the journal is.
+    case speed
+
+    fileprivate var unit: String { if case .rate(let what) = self { "\(what)/s" } else { "s" } }
+
+    fileprivate var explanation: String {
+      switch self {
+      case .rate: ""
+      case .duration: " (times as long)"
+      case .speed: " (times as fast)"
+      }
+    }
+  }
+}
+
+/// A median, with the lowest and the highest value.
+struct Spread: Encodable {
+  let median: Double
+  let lowest: Double
+  let highest: Double
+
+  /// - Parameter values: at least one.
+  init(_ values: [Double]) {
+    let sorted = values.sorted()
+    let middle = sorted.count / 2
+    median = sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+    lowest = sorted[0]
+    highest = sorted[sorted.count - 1]
+  }
+
+  /// Converts seconds per operation to operations per second.
+  var reciprocal: Spread { Spread([lowest, median, highest].map { 1 / $0 }) }
+}
+
+// MARK: Callers
+
+/// The seconds that a piece of work takes.
+func timed(_ work: () throws -> Void) rethrows -> Double {
+  try ContinuousClock().measure(work) / .seconds(1)
+}
+
+/// Deals the indexes below `count` to threads in turn, and returns the seconds from the moment all threads are ready until
+/// the last has returned.
+/// - Throws: the first error of a caller, after all have returned.
+func timedThreads(
+  _ callers: Int, count: Int, _ work: @escaping @Sendable (_ index: Int) throws -> Void
+) throws -> Double {
+  let (ready, done, gate) = (DispatchGroup(), DispatchGroup(), DispatchSemaphore(value: 0))
+  let failure = FirstFailure()
+  for caller in 0..<callers {
+    ready.enter()
+    done.enter()
+    Thread.detachNewThread {
+      ready.leave()
+      gate.wait()
+      do {
+        for index in stride(from: caller, to: count, by: callers) { try work(index) }
+      } catch let error { failure.error.withLock { $0 = $0 ?? error } }
+      done.leave()
+    }
+  }
+  ready.wait()
+  let seconds = timed {
+    for _ in 0..<callers { gate.signal() }
+    done.wait()
+  }
+  if let error = failure.error.withLock({ $0 }) { throw error }
+  return seconds
+}
+
+private final class FirstFailure: Sendable {
+  let error = Lock<(any Error)?>(nil)
+}
+
+/// Who commits.
+enum Callers {
+  case threads(Int)
+  case tasks(Int)
+  /// One thread, in a pipeline.
+  case pipeline
+}
+
+/// Commits entries to journals, which the callers share out among themselves, and returns the seconds until the last is
+/// durable.
+/// - Parameter body: makes the events of an entry. It gets the entry's index, from 0.
+func commit(
+  _ callers: Callers, to journals: [CatalogJournal], count: Int,
+  _ body: @escaping @Sendable (inout Draft<Catalog>, Int) throws -> Void
+) async throws -> Double {
+  switch callers {
+  case .threads(let callers):
+    return try timedThreads(callers, count: count) { index in
+      try journals[index % callers % journals.count].commit { try body(&$0, index) }
+    }
+  case .tasks(let callers):
+    let clock = ContinuousClock()
+    let start = clock.now
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for caller in 0..<callers {
+        let journal = journals[caller % journals.count]
+        group.addTask {
+          for index in stride(from: caller, to: count, by: callers) {
+            try await journal.commit { try body(&$0, index) }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    return start.duration(to: clock.now) / .seconds(1)
+  case .pipeline:
+    return try timedThreads(1, count: 1) { _ in try journals[0].fill(count, body) }
+  }
+}

@@ -1,0 +1,98 @@
+import Foundation
+
+/// The results of a run.
+struct Report: Encodable {
+  let environment: Environment
+  var lines: [Line] = []
+  /// What was left out or failed.
+  var remarks: [String] = []
+
+  /// For machines: one object.
+  var json: String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    do { return String(decoding: try encoder.encode(self), as: UTF8.self) } catch { return "\(error)" }
+  }
+
+  /// For people.
+  var text: String {
+    var cells = [["row", "work", "journal", "peer", "", "ratio", "(rounds)", "wanted", ""]]
+    for line in lines {
+      for (index, comparison) in line.comparisons.enumerated() {
+        let own = index == 0 ? [line.row, line.work, display(line.journal.median, line.unit)] : ["", "", ""]
+        cells.append(own + comparison.cells(line.unit))
+      }
+    }
+    let widths = cells[0].indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
+    let table = cells.map { row in
+      row.indices.map { column in
+        let padding = String(repeating: " ", count: widths[column] - row[column].count)
+        return [2, 4, 5].contains(column) ? padding + row[column] : row[column] + padding
+      }.joined(separator: "  ").replacing(#/ +$/#, with: "")
+    }
+    let missed = lines.filter(\.isMissed).map(\.row)
+    let verdict = missed.isEmpty ? "All goals are reached." : "Missed: \(missed.joined(separator: ", "))."
+    return (environment.lines + [""] + table + [""] + remarks + [verdict]).joined(separator: "\n")
+  }
+}
+
+/// One line of the report.
+struct Line: Encodable {
+  /// The row's name; the report adds it.
+  var row = ""
+  /// The work and its sizes, for people.
+  let work: String
+  /// `s`, `B`, or a number per second such as `commits/s`.
+  let unit: String
+  let journal: Spread
+  let comparisons: [Comparison]
+
+  var isMissed: Bool { comparisons.contains(where: \.isMissed) }
+}
+
+extension Line {
+  /// A line of figures that must not be above a limit.
+  init(_ work: String, _ unit: String, _ figures: [Double], atMost limit: Double) {
+    let allowance = Comparison(
+      peer: display(limit, unit), figure: Spread([limit]), ratio: Spread(figures.map { $0 / limit }),
+      atMost: 1)
+    self.init(work: work, unit: unit, journal: Spread(figures), comparisons: [allowance])
+  }
+}
+
+/// The journal compared with one peer.
+struct Comparison: Encodable {
+  let peer: String
+  /// The peer's figure, in the line's unit.
+  let figure: Spread
+  /// The ratio of the two, round by round.
+  let ratio: Spread
+  /// The wanted ratio; neither bound if the comparison is for information only.
+  var atLeast: Double?
+  var atMost: Double?
+
+  var isMissed: Bool { ratio.median < atLeast ?? -.infinity || ratio.median > atMost ?? .infinity }
+
+  fileprivate func cells(_ unit: String) -> [String] {
+    func text(_ ratio: Double) -> String { String(format: ratio < 9.995 ? "%.2f" : "%.1f", ratio) }
+    let wanted = atLeast.map { "at least \(text($0))" } ?? atMost.map { "at most \(text($0))" } ?? ""
+    return [
+      peer, display(figure.median, unit), text(ratio.median),
+      "(\(text(ratio.lowest)) to \(text(ratio.highest)))",
+      wanted, wanted.isEmpty ? "" : isMissed ? "missed" : "ok",
+    ]
+  }
+}
+
+/// A figure in a line's unit, for people.
+private func display(_ figure: Double, _ unit: String) -> String {
+  switch unit {
+  case "s" where figure < 1e-3: String(format: "%.1f µs", figure * 1e6)
+  case "s" where figure < 1: String(format: "%.2f ms", figure * 1e3)
+  case "s": String(format: "%.2f s", figure)
+  case "B": String(format: "%.1f MiB", figure / Double(1 << 20))
+  default: "\(Int(figure.rounded()).formatted(.number.locale(Locale(identifier: "en_US")))) \(unit)"
+  }
+}

@@ -1,5 +1,0 @@
-/// The results of a run.
-struct Report {
-  let environment: Environment
-  let rows: [ReportRow]
-}

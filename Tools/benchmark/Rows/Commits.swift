@@ -1,0 +1,210 @@
+import CPeers
+import CatalogModel
+import Foundation
+
+/// Durable commits, each of one event: every call returns when its entry is flushed; in a pipeline, when the body has run.
+func commits(_ bench: Workbench, callers: Int) async throws {
+  // A peer without group commit needs a flush for each operation, so the number of operations depends on the time of a
+  // flush. But groups form only if each caller makes some commits, and layers are merged only after some ten thousands.
+  let most = bench.isQuick ? 2_048 : callers == 64 ? 102_400 : 6_400
+  let count = bench.operations(
+    lasting: bench.isQuick ? 0.15 : callers == 64 ? 12 : 0.4, in: max(64, 16 * callers)...most)
+  var runs: UInt64 = 0
+  var latest: WrittenEntries?
+
+  func journal(_ callers: Callers, _ count: Int) async throws -> Double {
+    runs += 1
+    let items = Sample.attributes(count: count, seed: bench.seed &+ runs &* 0x1_0001)
+    return try await bench.temporary { url in
+      let journal = try CatalogJournal.create(at: url)
+      let seconds = try await commit(callers, to: [journal], count: count) { try $0.addSample(items[$1]) }
+      try journal.close()
+      // Memory for two runs would be too much.
+      latest = nil
+      latest = try WrittenEntries(ofJournalAt: url)
+      guard latest?.count == count else { throw PeerFailure("the journal lacks commits") }
+      return seconds
+    }
+  }
+  func entries() throws -> WrittenEntries {
+    guard let latest else { throw PeerFailure("a peer ran before the journal had") }
+    return latest
+  }
+  func sqlite(_ count: Int, connections: Int) async throws -> Double {
+    try await bench.temporary {
+      try entries().insert(count, at: $0, callers: callers, connections: connections)
+    }
+  }
+
+  // The faster way to use SQLite: connections that wait for each other's transactions can be so slow that a whole race
+  // would take minutes.
+  var (connections, how) = (1, "")
+  if callers > 1 {
+    bench.show("trying the two ways in which \(callers) callers can use SQLite")
+    let few = 4 * callers
+    _ = try await journal(.threads(callers), few)
+    let one = try await sqlite(few, connections: 1)
+    let isShared = try await one <= sqlite(few, connections: callers)
+    (connections, how) = isShared ? (1, ", one connection") : (callers, ", a connection each")
+  }
+
+  var contestants: [Contestant] = [
+    ("Journal", { try await journal(.threads(callers), count) }),
+    ("LevelDB Put, sync", { try await bench.temporary { try entries().put(at: $0, callers: callers) } }),
+    ("SQLite, WAL, FULL\(how)", { [connections] in try await sqlite(count, connections: connections) }),
+  ]
+  if callers == 64 { contestants.append(("Journal, tasks", { try await journal(.tasks(callers), count) })) }
+  if callers == 1 { contestants.append(("Journal, in a pipeline", { try await journal(.pipeline, count) })) }
+  let who = callers == 1 ? "1 caller" : "\(callers) callers"
+  let race = try await Race(bench, "durable commits, \(who)", operations: count, contestants)
+  let size = try "an event of \(entries().averageByteCount) B"
+  bench.add(
+    race.line(
+      "durable commits, \(who), \(size)", .rate("commits"), .against(1, atLeast: callers == 1 ? 0.95 : nil),
+      .against(2, atLeast: callers == 64 ? 10 : nil)))
+  if contestants.count > 3 {
+    let who = callers == 64 ? "64 tasks" : "1 caller in a pipeline"
+    bench.add(
+      race.line(
+        "durable commits, \(who), \(size)", .rate("commits"), ours: 3, .against(1),
+        .against(2, atLeast: callers == 64 ? 20 : nil)))
+  }
+}
+
+/// Durable commits of 64 tasks into a journal of many items that was just opened: its state is in layers, of which little
+/// has been read.
+func commitsAfterOpening(_ bench: Workbench) async throws {
+  let sizes = [bench.isQuick ? 100_000 : 1_000_000, 10_000]
+  let urls = try sizes.map { try bench.journal(items: $0) }
+  let count = bench.isQuick ? 2_048 : 25_600
+  var random = SeededGenerator(seed: bench.seed)
+
+  func reopened(
+    _ url: URL, _ body: @escaping @Sendable (inout Draft<Catalog>, Int) throws -> Void
+  ) async throws -> Double {
+    let journal = try CatalogJournal.open(at: url)
+    let seconds = try await commit(.tasks(64), to: [journal], count: count, body)
+    // The next round must not begin with the merges that this one left.
+    journal.waitForLayers()
+    try journal.close()
+    return seconds
+  }
+  func adding(_ url: URL) async throws -> Double {
+    let items = Sample.attributes(count: count, seed: random.next())
+    return try await reopened(url) { try $0.addSample(items[$1]) }
+  }
+  func updating(_ url: URL, of size: Int) async throws -> Double {
+    let items = (0..<count).map { _ in Int.random(in: 1...size, using: &random) }
+    let start = Int.random(in: 1_000_001...1 << 30, using: &random)
+    return try await reopened(url) { try $0.setCount(items[$1], start + $1) }
+  }
+
+  let additions = try await Race(
+    bench, "adding items after opening", operations: count,
+    [
+      ("Journal", { try await adding(urls[0]) }), ("\(sizes[1]) items", { try await adding(urls[1]) }),
+    ])
+  bench.add(
+    additions.line(
+      "durable commits, 64 tasks, an item added to \(sizes[0]), just opened", .rate("commits"), .against(1)))
+
+  bench.show("writing a table of \(sizes[0]) items")
+  let samples = (1...sizes[0]).lazy.map { id in (id: id, sample: Sample(&random)) }
+  let table = try SQLiteItems(samples, at: bench.path("items.sqlite"))
+  let updates = try await Race(
+    bench, "updating random items after opening", operations: count,
+    [
+      ("Journal", { try await updating(urls[0], of: sizes[0]) }),
+      ("\(sizes[1]) items", { try await updating(urls[1], of: sizes[1]) }),
+      (
+        "SQLite, WAL, FULL, one connection",
+        {
+          let items = (0..<count).map { _ in Int.random(in: 1...sizes[0], using: &random) }
+          return try timedThreads(64, count: count) { try table.update(items[$0], count: 1_000_001 + $0) }
+        }
+      ),
+    ])
+  bench.add(
+    updates.line(
+      "durable commits, 64 tasks, an update of a random one of \(sizes[0]), just opened", .rate("commits"),
+      .against(1), .against(2)))
+}
+
+/// The time of the slowest commits while a snapshot is written and while none is written.
+func commitTail(_ bench: Workbench) async throws {
+  let (_, journal) = try bench.openJournal(items: 200_000, .manual)
+  try journal.takeSnapshot()
+  // Enough commits for some snapshots to be written meanwhile, and for a hundredth of the commits to be many.
+  let count = bench.operations(lasting: bench.isQuick ? 1 : 3, in: 2_000...40_000)
+  let items = Sample.attributes(count: count, seed: bench.seed)
+  func slowest() throws -> Double {
+    let times = try items.map { item in try timed { try journal.commit { try $0.addSample(item) } } }
+    return times.sorted()[count * 99 / 100]
+  }
+  let race = try await Race(
+    bench, "commits while a snapshot is written",
+    [
+      (
+        "Journal",
+        {
+          try journal.takeSnapshot()
+          let snapshots = Task.detached {
+            while !Task.isCancelled { try journal.takeSnapshot() }
+          }
+          let seconds = try slowest()
+          snapshots.cancel()
+          try await snapshots.value
+          return seconds
+        }
+      ),
+      ("without", { try slowest() }),
+    ])
+  bench.add(
+    race.line(
+      "99th percentile of \(count) commits, a snapshot being written", .duration, .against(1, atMost: 1.5)))
+  try journal.close()
+}
+
+/// Entries of many events, as an import writes them: in a pipeline, and for comparison so that each commit waits for its
+/// flush.
+///
+/// The thread that writes layers works longer on a short import than the import takes. A long one includes most of its
+/// work.
+func bulk(_ bench: Workbench, entries: Int, wanted: Double? = nil) async throws {
+  let perEntry = 1_000
+  var runs: UInt64 = 0
+  var latest: WrittenEntries?
+  func journal(_ callers: Callers, _ layers: LayerPolicy = .automatic) async throws -> Double {
+    runs += 1
+    let items = Sample.attributes(count: entries * perEntry, seed: bench.seed &+ runs &* 0x2_0001)
+    return try await bench.temporary { url in
+      let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: layers))
+      let seconds = try await commit(callers, to: [journal], count: entries) { draft, entry in
+        for index in entry * perEntry..<(entry + 1) * perEntry { try draft.addSample(items[index]) }
+      }
+      try journal.close()
+      latest = try WrittenEntries(ofJournalAt: url)
+      return seconds
+    }
+  }
+  func levelDB() async throws -> Double {
+    guard let latest else { throw PeerFailure("a peer ran before the journal had") }
+    return try await bench.temporary { url in
+      let database = try latest.levelDB(at: url)
+      return try timedThreads(1, count: latest.count) {
+        try check(unsafe peer_leveldb_write(database.handle, $0, perEntry))
+      }
+    }
+  }
+  let race = try await Race(
+    bench, "bulk", operations: entries * perEntry,
+    [
+      ("Journal, in a pipeline", { try await journal(.pipeline) }),
+      ("Journal, a flush awaited by each commit", { try await journal(.threads(1)) }),
+      ("LevelDB batch, sync, a key an event", { try await levelDB() }),
+      ("Journal, in a pipeline, without layers", { try await journal(.pipeline, .manual) }),
+    ])
+  let work = "1,000 events an entry of \((latest?.averageByteCount ?? 0) / 1_000) kB, \(entries) entries"
+  bench.add(race.line(work, .rate("events"), .against(2, atLeast: wanted), .against(3)))
+  bench.add(race.line("\(work), a flush awaited by each", .rate("events"), ours: 1, .against(2)))
+}

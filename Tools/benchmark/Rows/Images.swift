@@ -1,0 +1,67 @@
+import CatalogModel
+import Files
+import Foundation
+
+/// Adding images, against writing and flushing the same files: each in its own commit, as a person adds them, and all
+/// in one commit, as an import does.
+func images(_ bench: Workbench, oneCommit: Bool) async throws {
+  let count = oneCommit ? (bench.isQuick ? 200 : 1_000) : (bench.isQuick ? 30 : 150)
+  let journal = try CatalogJournal.create(at: bench.path("images.journal"))
+  let item = try await journal.commit { try $0.addItem(kind: Sample.kind) }.value
+  let files = bench.path("files")
+  try FileManager.default.createDirectory(at: files, withIntermediateDirectories: false)
+  let folder = try Folder<PeerFailure>(files.path, followsLinks: true, hook: nil)
+
+  // Bytes that no file system can compress.
+  var random = SeededGenerator(seed: bench.seed)
+  var content = Data((0..<1 << 17).flatMap { _ in withBytes(of: random.next()) })
+  var stamp: UInt64 = 0
+  /// The image, with other first bytes than any before it.
+  func image() -> Data {
+    stamp += 1
+    content.replaceSubrange(0..<8, with: withBytes(of: stamp))
+    return content
+  }
+  func addImages() throws {
+    var blobs: [Blob] = []
+    func commit() throws {
+      try journal.commit { draft in
+        for blob in blobs {
+          _ = try draft.addImage(to: item, name: "photo.jpg", mediaType: "image/jpeg", blob: blob)
+        }
+      }
+      blobs.removeAll()
+    }
+    // An import adds several at a time; a person one.
+    let together = oneCommit ? 16 : 1
+    for start in stride(from: 0, to: count, by: together) {
+      blobs += try journal.blobs.add((start..<min(start + together, count)).map { _ in image() })
+      if !oneCommit { try commit() }
+    }
+    if oneCommit { try commit() }
+  }
+  func writeFiles() throws {
+    for _ in 0..<count {
+      let image = image()
+      let file = try folder.file("\(stamp)", .creating)
+      try unsafe image.withUnsafeBytes { try unsafe file.write($0, at: 0) }
+      try file.flush()
+      if !oneCommit { try folder.flush() }
+    }
+    if oneCommit { try folder.flush() }
+  }
+  let race = try await Race(
+    bench, oneCommit ? "images, one commit" : "images, a commit each", operations: count, rounds: 3,
+    [
+      ("Journal", { try timed(addImages) }),
+      // Durable at the same moments as the journal's: the folder is flushed as often as an entry is.
+      (oneCommit ? "files, folder flushed once" : "files, folder flushed each", { try timed(writeFiles) }),
+    ])
+  let how = oneCommit ? "one commit for \(count)" : "a commit each"
+  bench.add(race.line("adding images of 1 MB, \(how)", .rate("images"), .against(1, atLeast: 0.7)))
+  try journal.close()
+}
+
+private func withBytes(of word: UInt64) -> [UInt8] {
+  (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * UInt64($0))) }
+}

@@ -1,0 +1,226 @@
+import CatalogModel
+import Foundation
+
+/// Opens journals in separate processes, and keeps the peak memory of these.
+private final class Openings {
+  var memory: [Double] = []
+  private var random: SeededGenerator
+
+  init(_ bench: Workbench) { random = SeededGenerator(seed: bench.seed) }
+
+  /// Opens a journal and reads one of its items.
+  func item(_ name: String, _ url: URL, of count: Int) -> Contestant {
+    open(name, url) { .item(.random(in: 1...count, using: &self.random)) }
+  }
+
+  func prices(_ name: String, _ url: URL) -> Contestant {
+    open(name, url) { .prices(from: .random(in: 0...900, using: &self.random)) }
+  }
+
+  private func open(_ name: String, _ url: URL, _ question: @escaping () -> OpeningProbe.Question)
+    -> Contestant
+  {
+    (
+      name,
+      {
+        // The time of a new process varies with whatever else is running, so this is the median of several.
+        let probes = try (0..<5).map { _ in try OpeningProbe.run(url, question()) }
+        self.memory += probes.map(\.byteCount)
+        return Spread(probes.map(\.seconds)).median
+      }
+    )
+  }
+
+  /// A line about the memory of all processes so far.
+  var memoryLine: Line { Line("peak memory of that process", "B", memory, atMost: Double(64 << 20)) }
+}
+
+/// Opening with a snapshot of the newest revision, in a large journal and in a small one.
+func opening(_ bench: Workbench) async throws {
+  let sizes = [bench.isQuick ? 100_000 : 1_000_000, 10_000]
+  let openings = Openings(bench)
+  let contestants = try sizes.map { size in
+    let url = try bench.journal(items: size, .manual) { try $0.takeSnapshot() }
+    return openings.item("\(size) items", url, of: size)
+  }
+  let race = try await Race(bench, "opening", contestants)
+  bench.add(race.line("opening and first item of \(sizes[0])", .duration, .against(1, atMost: 2)))
+  bench.add(openings.memoryLine)
+}
+
+/// Opening and the first query by an index, which is read from the layers, in a large journal and in a small one.
+func openingOfIndex(_ bench: Workbench) async throws {
+  let sizes = [bench.isQuick ? 100_000 : 1_000_000, 10_000]
+  let openings = Openings(bench)
+  let contestants = try sizes.map { size in
+    let url = bench.path("indexed.journal")
+    bench.show("writing a journal of \(size) items")
+    let journal = try CatalogJournal.create(at: url)
+    // Declares the indexes, so that all layers get them.
+    journal.state.buildIndexes(of: Sample.self)
+    try journal.addItems(size, perEntry: 1_000, seed: bench.seed)
+    journal.waitForLayers()
+    try journal.close()
+    return openings.prices("\(size) items", url)
+  }
+  let work = "opening and first 20 of \(sizes[0]) in order, by an index"
+  let race = try await Race(bench, work, contestants)
+  bench.add(race.line(work, .duration, .against(1, atMost: 3)))
+}
+
+/// A journal of items and of updates of random ones, whose process was killed at the worst moment for the next opening:
+/// just before the next layer was due.
+private func killedJournal(
+  _ bench: Workbench, items: Int, perEntry: Int, updates: Int, updatesPerEntry: Int
+) throws -> URL {
+  let (writing, journal) = try bench.openJournal(items: items, perEntry: perEntry)
+  bench.show("writing \(updates) updates of \(items) items")
+  var random = SeededGenerator(seed: bench.seed)
+  func update(_ count: Int, perEntry: Int = 1) throws {
+    try journal.update(count, perEntry: perEntry) { _ in .random(in: 1...items, using: &random) }
+  }
+  try update(updates, perEntry: updatesPerEntry)
+  // Until just after a layer was written, and then until just before the next one is due.
+  journal.waitForLayers()
+  let known = try journal.statistics().newestCheckpoint
+  while try journal.statistics().newestCheckpoint == known {
+    try update(16)
+    journal.waitForLayers()
+  }
+  let since = try journal.head.revision - journal.statistics().newestCheckpoint
+  try update(LayerPolicy.automatic.eventCount - since - 1)
+  // The files are now as a process would leave them if it were killed here.
+  let url = bench.path("killed.journal")
+  try FileManager.default.copyItem(at: writing, to: url)
+  try journal.close()
+  return url
+}
+
+private func statistics(_ url: URL) throws -> JournalStatistics {
+  let journal = try CatalogJournal.open(at: url, mode: .readOnly)
+  defer { try? journal.close() }
+  return try journal.statistics()
+}
+
+/// Opens a journal whose process was killed just before the next layer was due, and a small journal that was closed.
+func openingAfterKill(_ bench: Workbench) async throws {
+  let items = bench.isQuick ? 100_000 : 1_000_000
+  let url = try killedJournal(
+    bench, items: items, perEntry: 1_000, updates: items * 6 / 10, updatesPerEntry: 100)
+  let small = try bench.journal(items: 10_000)
+  let found = try statistics(url)
+  let (openings, others) = (Openings(bench), Openings(bench))
+  let race = try await Race(
+    bench, "opening after a kill",
+    [
+      openings.item("Journal", url, of: items), others.item("10000 items, closed", small, of: 10_000),
+    ])
+  bench.add(
+    race.line(
+      "opening and first item of \(items), killed before the next layer: "
+        + "\(found.replayedEventCount) events replayed over \(found.layerCount) layers", .duration,
+      .against(1, atMost: 3)))
+  bench.add(openings.memoryLine)
+  let (layers, log) = (Double(found.layerByteCount), Double(found.logByteCount))
+  let times = String(format: "%.1f", found.writeAmplification)
+  bench.add(
+    Line("bytes of all its layers, written \(times) times, against its log", "B", [layers], atMost: log))
+}
+
+/// Opens journals whose process was killed while commits waited for layers: one during an import, the other during
+/// updates. Opening never has more to replay.
+func openingWithBacklog(_ bench: Workbench) async throws {
+  let items = bench.isQuick ? 100_000 : 1_000_000
+  let updates = LayerPolicy.automatic.backlogCount
+  let additions = updates * LayerPolicy.automatic.additionsPerEvent
+  let openings = Openings(bench)
+  let contestants = try [true, false].map { isImport in
+    let url = try bench.journal(items: items)
+    let writing = try CatalogJournal.open(at: url, options: JournalOptions(layers: .manual))
+    var random = SeededGenerator(seed: bench.seed)
+    if isImport {
+      try writing.addItems(additions, perEntry: 1_000, seed: bench.seed &+ 1)
+    } else {
+      try writing.update(updates, perEntry: 100) { _ in .random(in: 1...items, using: &random) }
+    }
+    try writing.close()
+    return openings.item(isImport ? "\(additions) additions" : "\(updates) updates", url, of: items)
+  }
+  let race = try await Race(bench, "opening with a full backlog", contestants)
+  bench.add(
+    race.line(
+      "opening and first item of \(items), killed with \(additions) additions in no layer", .duration,
+      .against(1)))
+}
+
+/// Opening journals of growing sizes after a kill at the worst moment, and by a replay of the whole log.
+func startUp(_ bench: Workbench) async throws {
+  var sizes = bench.isQuick ? [10_000, 30_000, 100_000] : [10_000, 30_000, 100_000, 300_000, 1_000_000]
+  if bench.isLarge { sizes += [3_000_000, 10_000_000] }
+  for entries in sizes {
+    let url = try killedJournal(
+      bench, items: entries / 2, perEntry: 1, updates: entries - entries / 2, updatesPerEntry: 1)
+    let replayed = try statistics(url).replayedEventCount
+    let bare = bench.path("bare.journal")
+    try FileManager.default.copyItem(at: url, to: bare)
+    try FileManager.default.removeItem(at: bare.appending(path: "snapshots"))
+    guard try statistics(bare).replayedEventCount >= entries else {
+      throw PeerFailure("the journal without layers did not open as it should")
+    }
+    let openings = Openings(bench)
+    let race = try await Race(
+      bench, "start-up", rounds: entries > 1_000_000 ? 3 : 5,
+      [
+        openings.item("Journal", url, of: entries / 2),
+        (
+          "without layers", { try OpeningProbe.run(bare, .item(.random(in: 1...entries / 2))).seconds }
+        ),
+      ])
+    bench.add(
+      race.line(
+        "opening of \(entries) entries and an item, half of them updates, killed before the next layer: "
+          + "\(replayed) events replayed", .speed, .against(1)))
+    for url in [url, bare] { try FileManager.default.removeItem(at: url) }
+  }
+}
+
+/// Writes a layer of 10,000 updates over many items and over few items.
+func layerWrite(_ bench: Workbench) async throws {
+  let sizes = [bench.isQuick ? 100_000 : 1_000_000, 10_000]
+  let count = 10_000
+  var policy = LayerPolicy.automatic
+  policy.eventCount = count
+  // So that no layers are merged.
+  policy.fanout = 1_000
+  policy.logShare = 1_000
+  let contestants = try sizes.map { [policy] size -> Contestant in
+    let url = try bench.journal(items: size, .manual) { try $0.takeSnapshot() }
+    let journal = try CatalogJournal.open(at: url, options: JournalOptions(layers: policy))
+    var turn = 0
+    func update(_ count: Int) throws {
+      // No item occurs twice in an entry, because its two updates would be one event.
+      try journal.update(count, perEntry: 100) { index in (turn + index) * 7_919 % size + 1 }
+      turn += count
+    }
+    return (
+      "over \(size) items",
+      {
+        try update(count - 100)
+        let before = try journal.statistics().newestCheckpoint
+        let seconds = try timed {
+          // These updates make the layer due.
+          try update(100)
+          journal.waitForLayers()
+        }
+        guard try journal.statistics().newestCheckpoint > before else {
+          throw PeerFailure("no layer was written")
+        }
+        return seconds
+      }
+    )
+  }
+  let race = try await Race(bench, "writing a layer", contestants)
+  bench.add(
+    race.line("writing a layer of \(count) updates over \(sizes[0]) items", .duration, .against(1, atMost: 2))
+  )
+}

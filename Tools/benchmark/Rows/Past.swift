@@ -1,0 +1,130 @@
+import CPeers
+import CatalogModel
+import Foundation
+
+/// A replay of many entries from revision 0, against an iteration over the same entries.
+func replay(_ bench: Workbench) async throws {
+  let entries = bench.isQuick ? 100_000 : 1_000_000
+  try await replay(bench, "\(entries) entries", try bench.journal(entries: entries), entries)
+}
+
+/// The same if the second half of the entries updates random items of the first half.
+func replayOfUpdates(_ bench: Workbench) async throws {
+  let entries = bench.isQuick ? 100_000 : 1_000_000
+  var random = SeededGenerator(seed: bench.seed)
+  let url = try bench.journal(items: entries / 2, perEntry: 1) { journal in
+    try journal.update(entries / 2) { _ in .random(in: 1...entries / 2, using: &random) }
+  }
+  try await replay(bench, "\(entries) entries, half of them updates", url, entries)
+}
+
+private func replay(_ bench: Workbench, _ what: String, _ url: URL, _ entries: Int) async throws {
+  let copy = bench.path("entries")
+  try FileManager.default.copyItem(at: url.appending(path: "entries"), to: copy)
+  let scan = try Peer(unsafe peer_leveldb(copy.path, nil))
+  // Opened again. Otherwise LevelDB would still hold some entries in memory, and reading would be faster than in an app
+  // that has just been started.
+  let journal = try CatalogJournal.open(at: url)
+  // The merges that are left from writing would take a processor from what is measured.
+  journal.waitForLayers()
+  var byteCount: UInt64 = 0
+  let race = try await Race(
+    bench, "replay", operations: entries,
+    [
+      ("Journal", { try version(entries) { try journal.version(replayedTo: $0) } }),
+      (
+        "LevelDB iterator, checksums",
+        {
+          var count = 0
+          byteCount = 0
+          let seconds = try timed { try check(unsafe peer_leveldb_scan(scan.handle, &count, &byteCount)) }
+          guard count == entries else { throw PeerFailure("LevelDB sees \(count) entries of \(entries)") }
+          return seconds
+        }
+      ),
+    ])
+  bench.add(
+    race.line(
+      "replay of \(what), of \(Int(byteCount) / entries) B each, from revision 0", .rate("entries"),
+      .against(1, atLeast: 0.4)))
+  try journal.close()
+}
+
+/// The seconds of reading a past state.
+private func version(
+  _ revision: Revision, _ work: (RevisionSelector) throws -> Version<Catalog>
+) throws -> Double {
+  // Held until the clock has stopped, so that releasing the state is not measured.
+  var version: Version<Catalog>?
+  let seconds = try timed { version = try work(.revision(revision)) }
+  guard let version, version.revision == revision else { throw PeerFailure("no state of \(revision)") }
+  return seconds
+}
+
+/// The state as of a random revision of a long history in which all items are updated in turn, against a full replay.
+func asOf(_ bench: Workbench) async throws {
+  let items = bench.isQuick ? 5_000 : 50_000
+  let entries = items * 20
+  // The layers are those that a journal writes and keeps automatically.
+  let url = try bench.journal(items: items, perEntry: 1) { journal in
+    bench.show("writing a journal of \(entries) entries")
+    try journal.update(entries - items) { $0 % items + 1 }
+  }
+  let journal = try CatalogJournal.open(at: url)
+  let statistics = try journal.statistics()
+  var random = SeededGenerator(seed: bench.seed)
+  let race = try await Race(
+    bench, "as of",
+    [
+      (
+        "Journal",
+        {
+          try (0..<10).reduce(0) { sum, _ in
+            let revision = Int.random(in: 1..<entries, using: &random)
+            return try sum + version(revision) { try journal.version(asOf: $0) } / 10
+          }
+        }
+      ),
+      ("full replay", { try version(entries - 1) { try journal.version(replayedTo: $0) } }),
+    ])
+  let (layers, log) = (statistics.layerByteCount / 1_000_000, statistics.logByteCount / 1_000_000)
+  bench.add(
+    race.line(
+      "state as of a random revision of \(entries), \(statistics.layerCount) layers of \(layers) MB, a log of \(log) MB",
+      .speed, .against(1, atLeast: 100)))
+  try journal.close()
+}
+
+/// Some changes of an item at random points of its very long history, against a shorter one.
+func historyPart(_ bench: Workbench) async throws {
+  // Both are so long that LevelDB has most entries in tables.
+  let counts = [bench.isQuick ? 500_000 : 1_000_000, 100_000]
+  let (passes, limit) = (200, 20)
+  var random = SeededGenerator(seed: bench.seed)
+  let contestants = try counts.map { count -> Contestant in
+    let url = try bench.journal(items: 1) { journal in
+      bench.show("writing \(count) changes of one item")
+      try journal.update(count) { _ in 1 }
+    }
+    let journal = try CatalogJournal.open(at: url)
+    return (
+      "of \(count) changes",
+      {
+        let points = (0..<passes).map { _ in Int.random(in: limit...count, using: &random) }
+        var found = 0
+        let seconds = try timed {
+          for point in points {
+            found += try journal.history(of: .item(1), asOf: .revision(point), limit: limit).count
+          }
+        }
+        guard found == passes * limit else { throw PeerFailure("\(found) changes were found") }
+        return seconds
+      }
+    )
+  }
+  let race = try await Race(bench, "part of a history", operations: passes, contestants)
+  bench.add(
+    race.line(
+      "\(limit) of \(counts[0]) changes of an item, as of a random revision", .duration,
+      .against(1, atMost: 2)))
+}

@@ -1,0 +1,48 @@
+import CatalogModel
+import Foundation
+
+/// The time of verbs of the command line in a large journal and in a small one, including the start of the program.
+func verbs(_ bench: Workbench) async throws {
+  let sizes = [bench.isQuick ? 100_000 : 1_000_000, 10_000]
+  let urls = try sizes.map { try bench.journal(entries: $0) }
+  var random = SeededGenerator(seed: bench.seed)
+  func tracked() -> String { "item:\(Int.random(in: 1...Workbench.trackedCount, using: &random))" }
+
+  /// - Parameter words: makes the arguments, without the journal. It gets the number of entries.
+  func race(_ name: String, atMost wanted: Double? = 2, _ words: @escaping (Int) -> [String]) async throws {
+    let contestants = zip(sizes, urls).map { size, url -> Contestant in
+      (
+        "in \(size) entries",
+        {
+          let times = try (0..<5).map { _ in
+            let words = words(size)
+            return try timed {
+              try output(
+                of: ownProgram("journal"), [words[0], url.path] + words.dropFirst(), codes: [0, 1])
+            }
+          }
+          return Spread(times).median
+        }
+      )
+    }
+    let race = try await Race(bench, name, contestants)
+    bench.add(race.line("\(name), in \(sizes[0]) entries", .duration, .against(1, atMost: wanted)))
+  }
+
+  try await race("history") { _ in ["history", tracked()] }
+  try await race("blame") { _ in ["blame", tracked()] }
+  try await race("show") { _ in ["show", tracked()] }
+  try await race("show as of a random revision") { entries in
+    ["show", "\(tracked())@\(Int.random(in: 1_000...entries, using: &random))"]
+  }
+  try await race("find by number") { _ in ["find", tracked()] }
+  try await race("log -n 20 of a kind") { _ in ["log", "-n", "20", "--kind", Sample.kind] }
+  for distance in [1, 1_000] {
+    try await race(distance == 1 ? "diff of neighbors" : "diff over 1,000 entries") { entries in
+      let revision = Int.random(in: 1_000..<entries - distance, using: &random)
+      return ["diff", "\(revision)", "\(revision + distance)", "--stat"]
+    }
+  }
+  // The number of states that it reads is the logarithm of the number of entries.
+  try await race("bisect", atMost: nil) { _ in ["bisect", "--where", "@name=nothing"] }
+}

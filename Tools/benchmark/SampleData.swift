@@ -1,0 +1,156 @@
+import CatalogModel
+import Foundation
+
+/// A small, fast generator with a seed, so that a run can be repeated with the same data.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  // SplitMix64.
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+    return value ^ (value >> 31)
+  }
+}
+
+/// Items as an app would have them: five attributes, some 200 bytes, of random letters and numbers so that they hardly
+/// compress.
+struct Sample: CatalogItem {
+  static let kind = "sample"
+  static let indexes = [Index(\Sample.count), Index(\.price)]
+  static let attributeCount = 5
+
+  var name: String
+  var note: String
+  var count: Int
+  var price: Double
+  var seen: Date
+
+  init(_ random: inout SeededGenerator) {
+    name = Self.text(18, &random)
+    note = Self.text(96, &random)
+    count = .random(in: 0...1_000_000, using: &random)
+    price = .random(in: 0...1000, using: &random)
+    seen = Date(timeIntervalSinceReferenceDate: .random(in: 6e8...9e8, using: &random))
+  }
+
+  var attributes: [String: FieldValue] {
+    [
+      "name": .string(name), "note": .string(note), "count": .integer(Int64(count)), "price": .double(price),
+      "seen": .date(seen),
+    ]
+  }
+
+  /// The attributes of many items.
+  static func attributes(count: Int, seed: UInt64) -> [[String: FieldValue]] {
+    var random = SeededGenerator(seed: seed)
+    return (0..<count).map { _ in Sample(&random).attributes }
+  }
+
+  private static let letters = Array("abcdefghijklmnopqrstuvwxyz      ".utf8)
+
+  private static func text(_ count: Int, _ random: inout SeededGenerator) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count)
+    while bytes.count < count {
+      var word = random.next()
+      for _ in 0..<min(12, count - bytes.count) {
+        bytes.append(letters[Int(word & 31)])
+        word >>= 5
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+extension Draft<Catalog> {
+  mutating func addSample(_ attributes: [String: FieldValue]) throws {
+    _ = try addItem(kind: Sample.kind, attributes: attributes)
+  }
+
+  mutating func setCount(_ item: Int, _ count: Int) throws {
+    try updateItem(EntityID(item), set: ["count": .integer(Int64(count))])
+  }
+}
+
+extension CatalogJournal {
+  /// Commits entries in a pipeline, so that a flush makes many of them durable.
+  /// - Parameter body: makes the events of an entry. It gets the entry's index, from 0.
+  func fill(_ count: Int, _ body: (inout Draft<Catalog>, Int) throws -> Void) throws {
+    try withPipeline { pipeline in
+      for index in 0..<count { try pipeline.commit { try body(&$0, index) } }
+    }
+  }
+
+  /// Adds items, `perEntry` of them with each entry.
+  func addItems(_ count: Int, perEntry: Int, seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    try fill((count + perEntry - 1) / perEntry) { draft, entry in
+      for _ in entry * perEntry..<min((entry + 1) * perEntry, count) {
+        try draft.addSample(Sample(&random).attributes)
+      }
+    }
+  }
+
+  /// Updates items, `perEntry` of them with each entry. Each update sets another count, because a commit that changes
+  /// nothing makes no entry.
+  /// - Parameter item: the number of the item that an update changes. It gets the update's index, from 0.
+  func update(_ count: Int, perEntry: Int = 1, _ item: (Int) -> Int) throws {
+    let start = Int.random(in: 1_000_001...1 << 30)
+    try fill(count / perEntry) { draft, entry in
+      for index in entry * perEntry..<(entry + 1) * perEntry {
+        try draft.setCount(item(index), start + index)
+      }
+    }
+  }
+}
+
+extension Workbench {
+  /// A new journal of items, which stays open.
+  func openJournal(
+    items count: Int, perEntry: Int = 1_000, _ layers: LayerPolicy = .automatic
+  ) throws -> (url: URL, journal: CatalogJournal) {
+    show("writing a journal of \(count) items")
+    let url = path("items.journal")
+    let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: layers))
+    try journal.addItems(count, perEntry: perEntry, seed: seed)
+    return (url, journal)
+  }
+
+  /// A closed journal of items.
+  /// - Parameter finish: is called before the journal is closed.
+  func journal(
+    items count: Int, perEntry: Int = 1_000, _ layers: LayerPolicy = .automatic,
+    then finish: (CatalogJournal) throws -> Void = { _ in }
+  ) throws -> URL {
+    let (url, journal) = try openJournal(items: count, perEntry: perEntry, layers)
+    try finish(journal)
+    journal.waitForLayers()
+    try journal.close()
+    return url
+  }
+
+  /// How many items of a journal of many entries have 20 events, spread over the whole log.
+  static let trackedCount = 200
+
+  /// A closed journal of many entries with an event each, which adds items and updates some of them again and again.
+  func journal(entries: Int) throws -> URL {
+    try journal(items: Self.trackedCount, perEntry: 1) { journal in
+      let count = entries - Self.trackedCount
+      let updates = Self.trackedCount * 19
+      var random = SeededGenerator(seed: seed)
+      try journal.fill(count) { draft, index in
+        let ordinal = index * updates / count
+        if (index + 1) * updates / count > ordinal {
+          try draft.setCount(ordinal % Self.trackedCount + 1, 1_000_001 + ordinal)
+        } else {
+          try draft.addSample(Sample(&random).attributes)
+        }
+      }
+    }
+  }
+}

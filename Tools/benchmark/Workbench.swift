@@ -1,0 +1,134 @@
+import Files
+import Foundation
+import Locks
+
+/// The settings of a run for its rows, the folder in which they write, and the report to which they add lines.
+final class Workbench: Sendable {
+  let rounds: Int
+  let isQuick: Bool
+  let isLarge: Bool
+  let seed: UInt64
+  let postgres: String?
+  /// The folder of the run. Each row has a folder of its own in it.
+  private let folder: URL
+  private let handle: Folder<PeerFailure>
+  /// The time of flushing a small write, in seconds. A durable commit can't be faster.
+  private let flushTime: Double
+  private let isStrict: Bool
+  private let wantsJSON: Bool
+  private let showsProgress = isatty(FileHandle.standardError.fileDescriptor) == 1
+  private let state: Lock<State>
+
+  private struct State {
+    var report: Report
+    var row = ""
+    var pathCount = 0
+    var atEnd: [@Sendable () -> Void] = []
+  }
+
+  /// Makes a new folder and measures the time of a flush there.
+  init(_ arguments: Arguments) throws {
+    isQuick = arguments.isQuick
+    isLarge = arguments.isLarge
+    isStrict = arguments.isStrict
+    wantsJSON = arguments.wantsJSON
+    rounds = arguments.rounds ?? (arguments.isQuick ? 3 : 7)
+    seed = arguments.seed
+    postgres = arguments.postgres
+    // On many machines the system's temporary folder is in memory, where a flush costs nothing and the ratios mean
+    // nothing. So the default is the folder of the program, which is in the build folder.
+    let name = "journal-benchmark-\(ProcessInfo.processInfo.processIdentifier)"
+    folder = (arguments.folder ?? ownProgram("").deletingLastPathComponent())
+      .appending(path: name, directoryHint: .isDirectory)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    handle = try Folder(folder.path, followsLinks: true, hook: nil)
+    flushTime = try Self.flushTime(in: handle)
+    let environment = Environment(folder: folder, flushSeconds: flushTime, rounds: rounds, seed: seed)
+    state = Lock(State(report: Report(environment: environment)))
+  }
+
+  // MARK: The report
+
+  /// Starts a row, and removes what the row before it wrote.
+  func begin(_ row: String) throws {
+    let old = state.withLock { state in
+      defer { state.row = row }
+      return state.row
+    }
+    try? FileManager.default.removeItem(at: folder.appending(path: old.isEmpty ? row : old))
+    try FileManager.default.createDirectory(
+      at: folder.appending(path: row), withIntermediateDirectories: true)
+  }
+
+  func add(_ line: Line) {
+    state.withLock { state in
+      var line = line
+      line.row = state.row
+      state.report.lines.append(line)
+    }
+  }
+
+  func remark(_ text: String) { state.withLock { $0.report.remarks.append(text) } }
+
+  /// Prints what was measured, removes everything that the run wrote, and ends the process.
+  /// - Parameter code: nil for the exit code that the goals demand.
+  func end(_ code: Int32?) -> Never {
+    // An interrupt after this waits for the lock, until the process has ended.
+    state.withLock { state -> Never in
+      show("")
+      print(wantsJSON ? state.report.json : state.report.text)
+      Child.killAll()
+      for action in state.atEnd { action() }
+      // Threads that still write could add files while the folder is being removed, so it is renamed first.
+      let away = folder.deletingLastPathComponent().appending(path: "\(folder.lastPathComponent)-removed")
+      try? FileManager.default.moveItem(at: folder, to: away)
+      try? FileManager.default.removeItem(at: away)
+      exit(code ?? (isStrict && state.report.lines.contains(where: \.isMissed) ? 1 : 0))
+    }
+  }
+
+  /// Has `action` called at the end of the run, also after an interrupt.
+  func atEnd(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.atEnd.append(action) } }
+
+  /// Replaces the line on standard error that says what is being done, if that is a terminal.
+  func show(_ text: String) {
+    if showsProgress { FileHandle.standardError.write(Data("\r\u{1B}[K\(text)".utf8)) }
+  }
+
+  // MARK: Files
+
+  /// The path of a new file or folder, which does not exist yet and is removed after the row.
+  func path(_ name: String) -> URL {
+    state.withLock { state in
+      state.pathCount += 1
+      return folder.appending(path: "\(state.row)/\(state.pathCount)-\(name)", directoryHint: .isDirectory)
+    }
+  }
+
+  /// Calls `work` with a path whose parent folder is new and is removed afterwards.
+  func temporary<Result>(_ work: (URL) async throws -> Result) async throws -> Result {
+    let parent = path("turn")
+    try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: parent) }
+    return try await work(parent.appending(path: "subject", directoryHint: .isDirectory))
+  }
+
+  /// Returns when the file system has nothing left to write, so that no contestant pays for the one before it.
+  func settle() throws { _ = try handle.flushFileSystem() }
+
+  /// A number of durable operations that takes about `seconds` on this drive when each waits for one flush.
+  func operations(lasting seconds: Double, in range: ClosedRange<Int>) -> Int {
+    min(range.upperBound, max(range.lowerBound, Int(seconds / max(flushTime, 1e-6))))
+  }
+
+  private static func flushTime(in folder: Folder<PeerFailure>) throws -> Double {
+    let file = try folder.file("flush-time", .creating)
+    let block = [UInt8](repeating: 0x5A, count: 256)
+    return Spread(
+      try (0..<200).map { index in
+        try unsafe block.withUnsafeBytes { try unsafe file.write($0, at: index * block.count) }
+        return try timed { try file.flush() }
+      }
+    ).median
+  }
+}
