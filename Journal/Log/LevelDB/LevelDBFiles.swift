@@ -28,17 +28,4 @@ enum LevelDBFiles {
     }
     return byteCounts.sum(of: \.self)
   }
-
-  /// Whether a name is that of a LevelDB file.
-  static func isKnown(_ name: String) -> Bool {
-    if ["CURRENT", "LOCK", "LOG", "LOG.old"].contains(name) { return true }
-    if name.hasPrefix("MANIFEST-") { return isNumber(name.dropFirst(9)) }
-    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-    return parts.count == 2 && isNumber(parts[0]) && ["log", "ldb", "sst", "dbtmp"].contains(parts[1])
-  }
-
-  /// LevelDB numbers its files, and never reaches the numbers that are excluded here.
-  private static func isNumber(_ digits: Substring) -> Bool {
-    (6...14).contains(digits.count) && digits.allSatisfy { $0.isASCII && $0.isNumber }
-  }
 }

@@ -13,7 +13,7 @@ package struct LevelDBStorage: LogStorage {
 
   package func create(in place: LogPlace) throws(JournalError) { try LevelDBLog.create(in: place) }
 
-  package func isFile(_ name: String) -> Bool { LevelDBFiles.isKnown(name) }
+  package func isFile(_ name: String) -> Bool { Database.isFileName(name) }
 
   package func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog {
     try LevelDBFiles.check(place)
