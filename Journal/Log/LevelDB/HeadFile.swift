@@ -126,7 +126,10 @@ final class HeadFile: Sendable {
     try state.withLock { state throws(JournalError) in
       if let failure = state.failure { throw failure }
       do throws(JournalError) {
-        try Self.write(Self.encode(mark, id: id), at: state.slot() * Slot.stride, state.open.file)
+        let offset = state.slot() * Slot.stride
+        try unsafe Self.encode(mark, id: id).lend { bytes throws(JournalError) in
+          try unsafe state.open.file.write(bytes, at: offset)
+        }
         state.newest = mark
       } catch {
         state.failure = error
@@ -174,16 +177,6 @@ final class HeadFile: Sendable {
   }
 
   // MARK: Bytes
-
-  private static func write(
-    _ bytes: [UInt8], at offset: Int, _ file: borrowing File
-  ) throws(JournalError) {
-    var failure: JournalError?
-    unsafe bytes.withUnsafeBytes { bytes in
-      do throws(JournalError) { try unsafe file.write(bytes, at: offset) } catch { failure = error }
-    }
-    if let failure { throw failure }
-  }
 
   /// The bytes of a file whose first slot has the mark.
   private static func contents(_ mark: LogMark, id: JournalID) -> [UInt8] {

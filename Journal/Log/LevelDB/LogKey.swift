@@ -52,7 +52,9 @@ extension Database {
   /// The newest entry; the one before the first if there is none.
   /// - Throws: ``JournalError`` with code `damaged` if it is older than a file says. LevelDB skips what it can't read, and
   ///   an entry that was skipped would be written again.
-  private func newestRevision(from first: Revision, atLeast accounted: Revision) throws(JournalError) -> Revision {
+  private func newestRevision(from first: Revision, atLeast accounted: Revision) throws(JournalError)
+    -> Revision
+  {
     var (newest, isChecked) = (first - 1, false)
     do throws(DatabaseError) {
       try unsafe scan(from: LogKey.entry(first), through: LogKey.entry(.max), backwards: true) { key, _ in
