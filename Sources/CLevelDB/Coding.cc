@@ -1,7 +1,5 @@
 #include "Coding.h"
 
-#include <array>
-
 #include "CCRC32C.h"
 
 namespace cldb {
@@ -39,33 +37,12 @@ bool ReadBytes(const char*& bytes, const char* limit, Slice* value) {
   return true;
 }
 
-namespace {
-
-uint32_t ExtendWithTable(uint32_t remainder, const char* bytes, size_t count) {
-  static const std::array<uint32_t, 256> table = [] {
-    std::array<uint32_t, 256> table{};
-    for (uint32_t index = 0; index < 256; index++) {
-      uint32_t value = index;
-      for (int bit = 0; bit < 8; bit++) value = value & 1 ? value >> 1 ^ 0x82f63b78 : value >> 1;
-      table[index] = value;
-    }
-    return table;
-  }();
-  for (size_t index = 0; index < count; index++)
-    remainder = table[(remainder ^ static_cast<unsigned char>(bytes[index])) & 0xff] ^ remainder >> 8;
-  return remainder;
-}
-
-}  // namespace
-
 void WriteFixed32(uint32_t value, char* bytes) {
   for (int index = 0; index < 4; index++) bytes[index] = static_cast<char>(value >> 8 * index);
 }
 
 uint32_t Checksum(const char* bytes, size_t count) {
-  static const bool has_instruction = ccrc32c_is_available();
-  uint32_t sum = ~(has_instruction ? ccrc32c_update(UINT32_MAX, bytes, count)
-                                   : ExtendWithTable(UINT32_MAX, bytes, count));
+  const uint32_t sum = ~ccrc32c_update(UINT32_MAX, bytes, count);
   // LevelDB stores the sum rotated by 15 bits, plus a constant.
   return (sum >> 15 | sum << 17) + 0xa282ead8;
 }
