@@ -26,8 +26,6 @@ using leveldb::Status;
 
 struct cldb_database {
   bool read_only = false;
-  // As of opening.
-  std::vector<cldb::TableInfo> tables;
   cldb::NullLogger logger;
   std::unique_ptr<cldb::StagedEnv> env;
   std::unique_ptr<leveldb::Cache> cache;
@@ -103,11 +101,9 @@ Status OpenEnv(const std::string& path, int descriptor, const cldb_options& opti
     bool exists;
     uint64_t size;
     cfiles_status info;
-    cldb::LockedFile* locked = nullptr;
     status = folder->Find("LOCK", &exists, &size);
     const bool is_own = exists && folder->StatusOf("LOCK", &info) == 0 && info.link_count == 1;
-    if (status.ok() && is_own) status = cldb::LockedFile::Acquire(*folder, "LOCK", &locked);
-    lock.reset(locked);
+    if (status.ok() && is_own) status = cldb::LockedFile::Acquire(*folder, &lock);
     if (!status.ok()) return status;
   }
   cldb::Inventory inventory;
@@ -159,7 +155,6 @@ cldb_database* cldb_open(const char* path, int folder, const cldb_options* optio
   Status opened = leveldb::DB::Open(LevelDBOptions(*options, *database), name, &db);
   database->db.reset(db);
   database->env->Seal();
-  if (opened.ok()) opened = database->env->ReadTables(&database->tables);
   return Translate(opened, status) ? database.release() : nullptr;
 }
 
@@ -171,31 +166,22 @@ bool cldb_damage(const cldb_database* database, cldb_status* status) {
 
 bool cldb_key_ranges(cldb_database* database, cldb_receiver receive, void* context, cldb_status* status) {
   if (!database->IsOpen(status)) return false;
-  const auto give = [&](const cldb::KeyRanges& ranges) {
-    for (const auto& range : ranges) Give(receive, context, range.first, range.second);
-  };
-  give(database->env->kept_log_ranges());
-  for (const cldb::TableInfo& table : database->tables) {
-    cldb::KeyRanges ranges;
-    bool is_one = !table.smallest.empty() && !table.largest.empty() && table.smallest[0] == table.largest[0];
-    if (is_one) {
+  const cldb::Inventory& inventory = database->env->inventory();
+  cldb::KeyRanges ranges = inventory.log_ranges;
+  for (const cldb::TableInfo& table : inventory.manifest.tables) {
+    if (!table.smallest.empty() && !table.largest.empty() && table.smallest[0] == table.largest[0]) {
       ranges.push_back({table.smallest, table.largest});
-    } else {
-      leveldb::RandomAccessFile* file;
-      std::unique_ptr<cldb::TableCursor> cursor;
-      const std::string name = database->env->inventory().NameOf(table);
-      Status read = database->env->NewRandomAccessFile(database->env->folder().PathOf(name), &file);
-      if (read.ok())
-        read = cldb::TableCursor::Open(std::unique_ptr<leveldb::RandomAccessFile>(file), table.size, &cursor);
-      if (read.ok()) ranges = cursor->Ranges();
-      if (read.ok()) read = cursor->status();
-      if (!Translate(read, status)) {
-        cldb::SetKey(status, table.smallest);
-        return false;
-      }
+      continue;
     }
-    give(ranges);
+    std::unique_ptr<cldb::TableCursor> cursor;
+    Status read = cldb::TableCursor::Open(database->env->folder(), inventory.NameOf(table), &table, &cursor);
+    if (read.ok()) read = cursor->AddRanges(&ranges);
+    if (!Translate(read, status)) {
+      cldb::SetKey(status, table.smallest);
+      return false;
+    }
   }
+  for (const auto& range : ranges) Give(receive, context, range.first, range.second);
   return Succeed(status);
 }
 

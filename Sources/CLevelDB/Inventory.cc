@@ -147,6 +147,7 @@ Status Inventory::TakeLogs(const Folder& folder) {
     if (file.tail == RecordFile::Tail::kDamage && damage.ok())
       damage = Failed(CLDB_DAMAGED, folder.PathOf(log.second),
                       "the log is damaged at byte " + std::to_string(file.bytes.size()));
+    for (auto& range : ReadKeyRanges(file.bytes)) log_ranges.push_back(std::move(range));
     contents[log.second] = std::move(file.bytes);
     logs.insert(log.second);
   }

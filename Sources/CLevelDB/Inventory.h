@@ -24,8 +24,9 @@ struct Inventory {
   // What LevelDB reads when it opens, by name: CURRENT, the manifest that it names, and the logs whose entries are
   // in no table yet.
   std::map<std::string, std::string> contents;
-  // The names of those logs.
+  // The names of those logs, and their keys.
   std::set<std::string> logs;
+  KeyRanges log_ranges;
   Manifest manifest;
 
   // The name of a table's file. Other versions of LevelDB use an older one.

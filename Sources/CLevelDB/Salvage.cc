@@ -44,19 +44,16 @@ struct cldb_salvage {
 
   Status Open(const std::string& name) {
     if (open_name == name && open != nullptr) return Status::OK();
-    std::unique_ptr<cldb::TableFile> file;
-    Status status = cldb::TableFile::Open(*folder, name, nullptr, &file);
-    const uint64_t size = status.ok() ? file->size() : 0;
     open.reset();
     open_name = name;
-    return status.ok() ? TableCursor::Open(std::move(file), size, &open) : status;
+    return TableCursor::Open(*folder, name, nullptr, &open);
   }
 
   Status TakeTable(const std::string& name) {
     Status status = Open(name);
     if (!status.ok()) return status;
-    tables.push_back({name, open->Ranges()});
-    return open->status();
+    tables.push_back({name, {}});
+    return open->AddRanges(&tables.back().ranges);
   }
 
   Status TakeLog(const std::string& name) {

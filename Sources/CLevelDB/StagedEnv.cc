@@ -77,8 +77,6 @@ StagedEnv::StagedEnv(std::unique_ptr<Folder> folder, Inventory inventory, std::u
       lock_(std::move(lock)),
       kept_log_size_(kept_log_size) {}
 
-StagedEnv::~StagedEnv() = default;
-
 bool StagedEnv::TakeRefusal() { return std::exchange(is_refused, false); }
 
 Status StagedEnv::WaitingForDescriptors(const std::function<Status()>& open) {
@@ -89,17 +87,6 @@ Status StagedEnv::WaitingForDescriptors(const std::function<Status()>& open) {
 }
 
 // MARK: From memory to disk
-
-Status StagedEnv::ReadTables(std::vector<TableInfo>* tables) const {
-  for (const auto& file : staged_) {
-    if (FileName::Parse(file.first).kind != Kind::kManifest) continue;
-    Manifest manifest;
-    Status status = Manifest::Read(file.second->bytes(), folder_->PathOf(file.first), &manifest);
-    if (status.ok()) *tables = std::move(manifest.tables);
-    return status;
-  }
-  return Failed(CLDB_IO, folder_->path(), "the database has no manifest");
-}
 
 Status StagedEnv::BeginWriting(const std::function<Status(const Slice&)>& holds, std::string* key) {
   if (!inventory_.damage.ok()) return inventory_.damage;
@@ -127,11 +114,7 @@ Status StagedEnv::BeginWriting(const std::function<Status(const Slice&)>& holds,
   }
 
   Status status;
-  if (lock_ == nullptr) {
-    LockedFile* lock = nullptr;
-    status = LockedFile::Acquire(*folder_, "LOCK", &lock);
-    lock_.reset(lock);
-  }
+  if (lock_ == nullptr) status = LockedFile::Acquire(*folder_, &lock_);
   for (auto name = replaced.begin(); status.ok() && name != replaced.end(); name++) status = folder_->Remove(*name);
   if (!status.ok()) return status;
   std::vector<std::string> made;
@@ -172,16 +155,9 @@ Status StagedEnv::CheckLeftover(const std::string& name, const std::function<Sta
     if (!status.ok()) return status;
     ranges = ReadKeyRanges(log.bytes);
   } else if (kind == Kind::kTable) {
-    std::unique_ptr<TableFile> table;
-    std::unique_ptr<TableCursor> cursor;
-    Status status = TableFile::Open(*folder_, name, nullptr, &table);
-    if (!status.ok()) return status;
-    const uint64_t size = table->size();
-    status = TableCursor::Open(std::move(table), size, &cursor);
-    if (status.ok()) {
-      ranges = cursor->Ranges();
-      status = cursor->status();
-    }
+    std::unique_ptr<TableCursor> table;
+    Status status = TableCursor::Open(*folder_, name, nullptr, &table);
+    if (status.ok()) status = table->AddRanges(&ranges);
     // A table that a crash has left unfinished. Its sources exist, or else keys would be missing.
     if (status.IsCorruption()) return Status::OK();
     if (!status.ok()) return status;
@@ -313,7 +289,6 @@ Status StagedEnv::NewAppendableFile(const std::string& path, leveldb::WritableFi
   const std::string name = folder_->NameOf(path);
   std::lock_guard<std::mutex> lock(mutex_);
   if (kept_log_name_ != name) return Status::NotSupported(path, "files are never appended to after they were closed");
-  kept_log_ranges_ = ReadKeyRanges(kept_log_bytes_);
   log_name_ = name;
   log_ = std::make_shared<NewFile>(*folder_, name, is_sealed_, nullptr);
   Status status = log_->Append(kept_log_bytes_);
@@ -359,10 +334,6 @@ Status StagedEnv::RemoveFile(const std::string& path) {
 Status StagedEnv::CreateDir(const std::string&) {
   // The folder was created and flushed before LevelDB opens it.
   return Status::OK();
-}
-
-Status StagedEnv::RemoveDir(const std::string& path) {
-  return Status::NotSupported(path, "folders are never removed");
 }
 
 Status StagedEnv::GetFileSize(const std::string& path, uint64_t* size) {

@@ -40,7 +40,6 @@ class StagedEnv final : public leveldb::EnvWrapper {
   // `kept_log_size` bytes is kept.
   StagedEnv(std::unique_ptr<Folder> folder, Inventory inventory, std::unique_ptr<LockedFile> lock,
             size_t kept_log_size);
-  ~StagedEnv() override;
 
   Folder& folder() { return *folder_; }
   const Inventory& inventory() const { return inventory_; }
@@ -52,9 +51,6 @@ class StagedEnv final : public leveldb::EnvWrapper {
   // step.
   void Seal() { is_sealed_ = true; }
 
-  // The tables that the database is made of now, staged ones included. To be called when it is sealed.
-  leveldb::Status ReadTables(std::vector<TableInfo>* tables) const;
-
   // Writes the staged files to disk, and lets LevelDB write from now on. `holds` returns whether the database has a
   // key: OK, NotFound, or an error if that is unknown. After a failure the folder is unchanged, except that useless
   // leftovers were removed. If a leftover has the only copy of an entry, that is the failure, and `key` is the entry's
@@ -62,9 +58,6 @@ class StagedEnv final : public leveldb::EnvWrapper {
   leveldb::Status BeginWriting(const std::function<leveldb::Status(const leveldb::Slice&)>& holds,
                                std::string* key);
   bool is_writing() const { return is_writing_.load(std::memory_order_acquire); }
-
-  // The keys of the log that LevelDB reuses, whose entries are in no table. To be called when it is sealed.
-  const KeyRanges& kept_log_ranges() const { return kept_log_ranges_; }
 
   // Whether a write of this thread was refused a new log since the last call, because the system had no descriptor.
   // LevelDB has then written nothing.
@@ -78,7 +71,6 @@ class StagedEnv final : public leveldb::EnvWrapper {
   leveldb::Status GetChildren(const std::string& path, std::vector<std::string>* names) override;
   leveldb::Status RemoveFile(const std::string& path) override;
   leveldb::Status CreateDir(const std::string& path) override;
-  leveldb::Status RemoveDir(const std::string& path) override;
   leveldb::Status GetFileSize(const std::string& path, uint64_t* size) override;
   leveldb::Status RenameFile(const std::string& from, const std::string& to) override;
   leveldb::Status LockFile(const std::string& path, leveldb::FileLock** lock) override;
@@ -107,7 +99,6 @@ class StagedEnv final : public leveldb::EnvWrapper {
   Staged staged_;             // by name
   // The log that LevelDB has read last, if it is to be reused.
   std::string kept_log_name_, kept_log_bytes_;
-  KeyRanges kept_log_ranges_;
   // The log that LevelDB has made last, or reuses.
   std::string log_name_;
   std::shared_ptr<NewFile> log_;

@@ -218,16 +218,17 @@ bool TableFile::IsInItsPlace(uint64_t offset, const std::string& first, const st
          UserKey(last).compare(info_->largest) <= 0;
 }
 
-Status TableCursor::Open(std::unique_ptr<leveldb::RandomAccessFile> file, uint64_t size,
+Status TableCursor::Open(const Folder& folder, const std::string& name, const TableInfo* info,
                          std::unique_ptr<TableCursor>* result) {
   auto cursor = std::make_unique<TableCursor>();
+  Status status = TableFile::Open(folder, name, info, &cursor->file_);
+  if (!status.ok()) return status;
   leveldb::Options options;
   options.paranoid_checks = true;
   options.comparator = &cursor->order_;
   leveldb::Table* table = nullptr;
-  Status status = leveldb::Table::Open(options, file.get(), size, &table);
+  status = leveldb::Table::Open(options, cursor->file_.get(), cursor->file_->size(), &table);
   if (!status.ok()) return status;
-  cursor->file_ = std::move(file);
   cursor->table_.reset(table);
   leveldb::ReadOptions reading;
   reading.verify_checksums = true;
@@ -239,8 +240,7 @@ Status TableCursor::Open(std::unique_ptr<leveldb::RandomAccessFile> file, uint64
 
 void TableCursor::Seek(const Slice& key) { position_->Seek(key.ToString() + std::string(kTrailerSize, '\0')); }
 
-KeyRanges TableCursor::Ranges() {
-  KeyRanges ranges;
+Status TableCursor::AddRanges(KeyRanges* ranges) {
   position_->SeekToFirst();
   while (IsAtKey() && !key().empty()) {
     std::string first = key().ToString();
@@ -253,11 +253,11 @@ KeyRanges TableCursor::Ranges() {
       position_->Prev();
     }
     if (!IsAtKey()) break;
-    ranges.push_back({std::move(first), key().ToString()});
+    ranges->push_back({std::move(first), key().ToString()});
     if (is_last) break;
     position_->Next();
   }
-  return ranges;
+  return status();
 }
 
 }  // namespace cldb

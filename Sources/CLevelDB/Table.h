@@ -81,11 +81,12 @@ class TableFile final : public leveldb::RandomAccessFile {
 // Iterates over the keys of one table. What can't be read is skipped, and then `status` is not OK.
 class TableCursor {
  public:
-  static leveldb::Status Open(std::unique_ptr<leveldb::RandomAccessFile> file, uint64_t size,
+  // `info` is as for `TableFile`.
+  static leveldb::Status Open(const Folder& folder, const std::string& name, const TableInfo* info,
                               std::unique_ptr<TableCursor>* result);
 
-  // The first and the last readable key of those that begin with the same byte. Reads two blocks for each.
-  KeyRanges Ranges();
+  // Adds the first and the last readable key of those that begin with the same byte. Reads two blocks for each.
+  leveldb::Status AddRanges(KeyRanges* ranges);
   // Moves to the first key that is not before this one.
   void Seek(const leveldb::Slice& key);
   bool IsAtKey() const { return position_->Valid(); }
@@ -107,7 +108,7 @@ class TableCursor {
   };
 
   KeyOrder order_;
-  std::unique_ptr<leveldb::RandomAccessFile> file_;
+  std::unique_ptr<TableFile> file_;
   std::unique_ptr<leveldb::Table> table_;
   std::unique_ptr<leveldb::Iterator> position_;
 };

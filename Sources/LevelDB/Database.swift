@@ -188,7 +188,9 @@ package final class Database: Sendable {
   package func value(for key: [UInt8]) throws(DatabaseError) -> [UInt8]? {
     var found: [UInt8]?
     try unsafe call(path: path) { receiver, context, status in
-      unsafe key.withUnsafeBytes { unsafe cldb_get(handle, $0.baseAddress, $0.count, receiver, context, status) }
+      unsafe key.withUnsafeBytes {
+        unsafe cldb_get(handle, $0.baseAddress, $0.count, receiver, context, status)
+      }
     } receiver: { _, value in
       found = unsafe Array(value)
       return CLDB_NEXT
@@ -218,7 +220,8 @@ package final class Database: Sendable {
       unsafe first.withUnsafeBytes { first in
         unsafe last.withUnsafeBytes { last in
           unsafe cldb_scan(
-            handle, first.baseAddress, first.count, last.baseAddress, last.count, backwards, receiver, context,
+            handle, first.baseAddress, first.count, last.baseAddress, last.count, backwards, receiver,
+            context,
             status)
         }
       }

@@ -25,7 +25,8 @@ package final class SalvagedFiles: Sendable {
       unsafe opened = cldb_salvage_open(folder.path, folder.descriptor, receiver, context, status)
       return unsafe opened != nil
     } receiver: { name, words in
-      unsafe problems.append("\(String(decoding: name, as: UTF8.self)): \(String(decoding: words, as: UTF8.self))")
+      unsafe problems.append(
+        "\(String(decoding: name, as: UTF8.self)): \(String(decoding: words, as: UTF8.self))")
       return CLDB_NEXT
     }
     path = folder.path

@@ -52,7 +52,8 @@ import Testing
           let expected = found.map { Entry($0) }
           #expect(try database.entries(from: key(first), through: key(last)) == expected)
           #expect(
-            try database.entries(from: key(first), through: key(last), backwards: true) == expected.reversed())
+            try database.entries(from: key(first), through: key(last), backwards: true) == expected.reversed()
+          )
         }
       }
     }

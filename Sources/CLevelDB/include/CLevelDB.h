@@ -143,9 +143,8 @@ bool cldb_has_torn_tail(const cldb_database *database);
 // False, with CLDB_DAMAGED and the place, if the log is damaged: writing can't begin then.
 bool cldb_damage(const cldb_database *database, cldb_status *status);
 
-// Calls `receive` with ranges of keys: each is the first and, as a value, the last key of those in a table or the log
-// that begin with the same byte. To be called before writing begins. It reads from a table only if its keys differ in
-// their first byte.
+// Calls `receive` with ranges of keys, as of opening: each is the first and, as a value, the last key of those in a table
+// or a log that begin with the same byte. It reads from a table only if its keys differ in their first byte.
 bool cldb_key_ranges(cldb_database *database, cldb_receiver receive, void *context, cldb_status *status);
 
 // For a database that is open as one `in_use`: calls `receive` with each key and value that its logs have gained since
