@@ -1,0 +1,219 @@
+import CBOR
+import PropertyLists
+
+/// The versions of the entities of one kind in the blocks of a layer's file.
+///
+/// A list of the blocks has the first number and revision of each, so looking an entity up reads one block.
+final class EntityBlocks: LayerVersions {
+  private let list: PropertyList
+  /// For each block: the number and the revision of its first version, and the offset of its data in the file. A further
+  /// row is for the last version.
+  private let directory: PackedNumbers
+  private let count: Int
+  private let keyLists: [RecordKeys]
+  private let highest: Int
+  /// The newest revision of the layer.
+  private let revision: Revision
+
+  /// - Parameters:
+  ///   - highest: no entity has a higher number.
+  ///   - revision: no version is newer.
+  init(
+    _ reader: LayerReader, directory: ObjectHeader, keyLists: [RecordKeys], highest: Int,
+    revision: Revision
+  ) throws(ArchiveError) {
+    list = reader.list
+    self.directory = try PackedNumbers(reader, directory, columns: 3, isByEntity: true)
+    count = max(self.directory.count - 1, 0)
+    self.keyLists = keyLists
+    self.highest = highest
+    self.revision = revision
+  }
+
+  func bounds() throws(ArchiveError) -> ClosedRange<Int>? { try directory.bounds(highest: highest) }
+
+  func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> Found? {
+    guard let index = try lastBlock(startingBefore: number, revision + 1) else { return nil }
+    return try block(index).newest(number, asOf: revision)
+  }
+
+  /// The last block whose first version comes before one that need not exist.
+  private func lastBlock(startingBefore number: Int, _ revision: Revision) throws(ArchiveError) -> Int? {
+    let position = try directory.position(of: (UInt64(number), UInt64(revision), 0))
+    return position > 0 ? min(position, count) - 1 : nil
+  }
+
+  func cursor(
+    from number: Int, asOf revision: Revision?
+  ) throws(ArchiveError) -> () throws(ArchiveError) -> Found? {
+    var versions = try Versions(self, from: max(number, 0))
+    guard let revision else { return { () throws(ArchiveError) in try versions.next() } }
+    var newest = try NewestVersions(self, versions, asOf: revision)
+    return { () throws(ArchiveError) in try newest.next() }
+  }
+
+  /// The newest version of each entity as of a revision.
+  private struct NewestVersions {
+    private let blocks: EntityBlocks
+    private let revision: Revision
+    private var versions: Versions
+    private var ahead: Found?
+
+    init(_ blocks: EntityBlocks, _ versions: Versions, asOf revision: Revision) throws(ArchiveError) {
+      self.blocks = blocks
+      self.revision = revision
+      self.versions = versions
+      ahead = try self.versions.next()
+    }
+
+    mutating func next() throws(ArchiveError) -> Found? {
+      while let first = ahead {
+        var newest = first.revision <= revision ? first : nil
+        ahead = try versions.next()
+        while let further = ahead, further.number == first.number {
+          if try versions.isInWholeBlock(of: first.number) {
+            // The versions of one entity can fill many blocks.
+            newest = try blocks.newest(first.number, asOf: revision)
+            versions = try Versions(blocks, from: first.number + 1)
+            ahead = try versions.next()
+            break
+          }
+          if further.revision <= revision { newest = further }
+          ahead = try versions.next()
+        }
+        if let newest { return newest }
+      }
+      return nil
+    }
+  }
+
+  /// All versions from an entity on.
+  private struct Versions {
+    private let blocks: EntityBlocks
+    private var index: Int
+    private var block: EntityBlock?
+    private var versions: [PackedVersion] = []
+    private var place = 0
+
+    init(_ blocks: EntityBlocks, from number: Int) throws(ArchiveError) {
+      self.blocks = blocks
+      index = try blocks.lastBlock(startingBefore: number, 0) ?? 0
+      try read()
+      place = versions.partitioningIndex { $0.number >= number }
+    }
+
+    /// Reads a block, which must continue where the one before ends: readers rely on the order of numbers.
+    private mutating func read() throws(ArchiveError) {
+      let last = versions.last
+      block = index < blocks.count ? try blocks.block(index) : nil
+      versions = try block?.versions() ?? []
+      place = 0
+      if let block, let last, let first = versions.first,
+        (first.number, first.revision) <= (last.number, last.revision)
+      {
+        throw block.foreign
+      }
+    }
+
+    mutating func next() throws(ArchiveError) -> Found? {
+      while let block {
+        if place < versions.count {
+          place += 1
+          let version = versions[place - 1]
+          return (version.number, version.revision, block.position(of: place - 1))
+        }
+        index += 1
+        try read()
+      }
+      return nil
+    }
+
+    /// Whether a block has just begun, and the block after it begins with a version of the same entity.
+    func isInWholeBlock(of number: Int) throws(ArchiveError) -> Bool {
+      guard place == 1, index + 1 < blocks.count else { return false }
+      return try blocks.directory.row(at: index + 1).0 == UInt64(number)
+    }
+  }
+
+  func rows() -> RowReader {
+    var rows = BlockRows(self, keyLists)
+    return { (version) throws(ArchiveError) in
+      guard case .archived(let position) = version.content else { return nil }
+      return try rows.row(version, at: position)
+    }
+  }
+
+  func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
+    var rows = BlockRows(self, keyLists)
+    return try rows.row(version, at: position)
+  }
+
+  fileprivate func block(_ index: Int) throws(ArchiveError) -> EntityBlock {
+    let offset = try directory.row(at: index).2
+    guard offset < UInt64(list.bytes.count) else { throw directory.foreign }
+    let header = try list.header(at: Int(offset))
+    guard header.kind == .data else { throw LayerReader.foreign(at: header.offset) }
+    return try EntityBlock(
+      index, list.bytes, header.start..<header.start + header.count, highest: highest, revision: revision)
+  }
+}
+
+/// Reads entities from blocks, one after the other. Used by one thread.
+private struct BlockRows {
+  private let blocks: EntityBlocks
+  private var index = -1
+  private var block: EntityBlock?
+  /// All versions of the block, once a second one of them was read.
+  private var versions: [PackedVersion] = []
+  private var unpacker: RecordUnpacker
+  /// Where the record begins from which unpacking began, and the place of the next version to unpack.
+  private var origin = 0
+  private var nextPlace = -1
+
+  init(_ blocks: EntityBlocks, _ keyLists: [RecordKeys]) {
+    self.blocks = blocks
+    unpacker = RecordUnpacker(keyLists)
+  }
+
+  /// The row of a version, which is at that position.
+  mutating func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
+    let (index, place) = EntityBlock.place(of: position)
+    if let block, index == self.index {
+      if versions.isEmpty { versions = try block.versions() }
+      guard place < versions.count else { throw block.foreign }
+      // The nearest record that refers to none before it, unless those up to here are unpacked already.
+      var start = place
+      while start > 0, start != nextPlace, !versions[start].startsOver { start -= 1 }
+      return try row(version, versions[start...place], in: block, at: place)
+    }
+    let block = try blocks.block(index)
+    self.block = block
+    self.index = index
+    versions = []
+    nextPlace = -1
+    return try row(version, try block.chain(to: place)[...], in: block, at: place)
+  }
+
+  /// - Parameter chain: the version, after those that were not unpacked yet.
+  private mutating func row(
+    _ version: EntityVersion, _ chain: ArraySlice<PackedVersion>, in block: EntityBlock, at place: Int
+  ) throws(ArchiveError) -> EntityRow {
+    guard let found = chain.last, found.number == version.number, found.revision == version.revision else {
+      throw block.foreign
+    }
+    // After an error, the next record begins anew.
+    nextPlace = -1
+    if let first = chain.first, first.startsOver { origin = first.record.lowerBound }
+    let record = try unsafe block.withRecords(origin..<found.record.upperBound) {
+      (bytes) throws(CBORError) in
+      for version in chain {
+        if version.startsOver { unpacker.startOver() }
+        let part = version.record.lowerBound - origin..<version.record.upperBound - origin
+        try unsafe unpacker.advance(in: bytes, part)
+      }
+      return try unsafe unpacker.record(in: bytes, byteLimit: EntityRecord.byteLimit)
+    }
+    nextPlace = place + 1
+    return EntityRow(record: record, created: found.created, modified: found.revision)
+  }
+}

@@ -1,0 +1,344 @@
+import CBOR
+import Foundation
+import PropertyLists
+
+/// The header of a layer or snapshot.
+struct LayerHeader: Sendable {
+  let journal: JournalID
+  let shape: StateShape
+  /// Its newest entry.
+  let head: Head
+  /// The checkpoint below it; the empty state for a self-contained one.
+  let start: LayerCheckpoint
+  /// Its checkpoints, in ascending order; the last is that of the head.
+  let checkpoints: [LayerCheckpoint]
+  /// The declared indexes that it has.
+  var indexes: [IndexDefinition] = []
+
+  var top: LayerCheckpoint { checkpoints.last ?? start }
+}
+
+/// What the archive has of the entities of one kind.
+private struct WrittenTable {
+  /// The number and the revision of each version.
+  var versions = PackedNumbersBuilder(columns: 2)
+  /// The same of each deletion, and of those deletions that are erasures.
+  var deletions = PackedNumbersBuilder(columns: 2)
+  var erased = PackedNumbersBuilder(columns: 2)
+  /// The lists of keys that blocks refer to.
+  var keyLists: [RecordKeys] = []
+  /// For each block: the number and the revision of its first version, and its offset in the file; then those of the last
+  /// version, and where the blocks end.
+  var blocks = PackedNumbersBuilder(columns: 3)
+}
+
+/// Writes a layer or a whole state as a keyed archive, entity by entity. The same sources make the same bytes.
+///
+/// The entities of a whole state become objects, which other programs can read, and those of a layer become blocks, which
+/// take less space and time.
+struct LayerWriter: ~Copyable {
+  var archive: KeyedArchiveWriter
+  var texts = ShortTexts()
+  var keyLists = KeyLists()
+  /// The encoded keys of the dictionaries in progress, the innermost last.
+  var keys: [UInt8] = []
+  var null: KeyedArchiveWriter.Reference?
+  /// The leading fields of the entity that was written last; neighbors mostly have some of the same numbers.
+  var leading = [(number: Int, value: KeyedArchiveWriter.Value)?](
+    repeating: nil, count: LayerLayout.leadingFields.count)
+  private var digest: StateDigest.Builder
+
+  /// Writes the whole archive.
+  /// - Parameter sources: in the order of time; together they have everything that the header names.
+  /// - Returns: the digest of the state, if the only source is a whole state.
+  static func write(
+    _ sources: [any LayerSource], _ header: LayerHeader, to sink: @escaping KeyedArchiveWriter.Sink
+  ) throws -> ContentDigest? {
+    let isWhole = sources.first is WholeState
+    var writer = LayerWriter(
+      archive: try unsafe KeyedArchiveWriter(to: sink),
+      digest: StateDigest.Builder(schema: header.shape.schema))
+    // Prepared first, so that a reader finds the names of fields at the start.
+    let shapes = isWhole ? try writer.shapes(header.shape) : []
+    let root = try writer.root(sources, header, shapes, isWhole)
+    let digest = try writer.finish(root)
+    return isWhole ? digest : nil
+  }
+
+  private init(archive: consuming KeyedArchiveWriter, digest: consuming StateDigest.Builder) {
+    self.archive = archive
+    self.digest = digest
+  }
+
+  private consuming func finish(_ root: KeyedArchiveWriter.Reference) throws -> ContentDigest {
+    try archive.finish(.root(root))
+    return digest.finish()
+  }
+
+  // MARK: The root
+
+  private mutating func shapes(_ shape: StateShape) throws -> [EntityShapes] {
+    var shapes: [EntityShapes] = []
+    for (kind, names) in zip(shape.kinds, shape.fieldNames) {
+      shapes.append(
+        try EntityShapes(
+          ArchivedClass(LayerLayout.className(ofKind: kind)), LayerLayout.fields(names), &archive))
+    }
+    return shapes
+  }
+
+  private mutating func root(
+    _ sources: [any LayerSource], _ header: LayerHeader, _ shapes: [EntityShapes], _ isWhole: Bool
+  ) throws -> KeyedArchiveWriter.Reference {
+    typealias Root = LayerLayout.Root
+    let shape = header.shape
+    try archive.beginDictionary()
+    try archive.append(string: Root.about)
+    try archive.append(
+      string: (isWhole ? LayerLayout.aboutSnapshot : LayerLayout.aboutLayer)
+        + (header.indexes.isEmpty ? "" : LayerLayout.aboutValueIndexes))
+    try archive.append(string: Root.format)
+    try archive.append(integer: Int64(isWhole ? LayerLayout.objectsVersion : LayerLayout.blocksVersion))
+    try archive.append(string: Root.journal)
+    try archive.append(string: header.journal.description)
+    try archive.append(string: Root.schema)
+    try archive.append(string: shape.schema)
+    try archive.append(string: Root.from)
+    try archive.append(integer: Int64(header.start.revision))
+    try archive.append(string: Root.revision)
+    try archive.append(integer: Int64(header.head.revision))
+    try archive.append(string: Root.date)
+    try archive.append(date: header.head.date)
+    try archive.append(string: Root.digest)
+    try archive.append(string: header.head.digest.hex)
+    try archive.append(string: Root.checkpoints)
+    try archive.beginArray()
+    for checkpoint in header.checkpoints { try archive.append(integer: Int64(checkpoint.revision)) }
+    try archive.append(try archive.end())
+    try archive.append(string: Root.kinds)
+    try append(texts: shape.kinds)
+    try archive.append(string: Root.fields)
+    try appendDictionary(shape.kinds, shape.fieldNames) { writer, names throws in
+      try writer.append(texts: names)
+    }
+    let kept = header.checkpoints.map(\.revision)
+    var tables: [WrittenTable] = []
+    try archive.append(string: Root.entities)
+    if isWhole {
+      try appendDictionary(shape.kinds, shapes) { writer, shapes throws in
+        var shapes = shapes
+        let totals = header.top.tables[tables.count]
+        writer.digest.begin(highest: totals.highest, count: totals.count)
+        let table = try writer.objects(sources, tables.count, kept, &shapes)
+        writer.digest.end(deletions: table.deletions, erased: table.erased)
+        tables.append(table)
+      }
+      try archive.append(string: Root.versions)
+      try appendData(shape.kinds, tables.map(\.versions))
+    } else {
+      try appendDictionary(shape.kinds, Array(shape.kinds.indices)) { writer, kind throws in
+        tables.append(try writer.blocks(sources, kind, kept))
+      }
+      try archive.append(string: Root.keys)
+      try appendDictionary(shape.kinds, tables.map(\.keyLists)) { writer, lists throws in
+        try writer.append(lists)
+      }
+      try archive.append(string: Root.blocks)
+      try appendData(shape.kinds, tables.map(\.blocks))
+    }
+    try archive.append(string: Root.deleted)
+    try appendData(shape.kinds, tables.map(\.deletions))
+    try archive.append(string: Root.erased)
+    try appendData(shape.kinds, tables.map(\.erased))
+    try archive.append(string: Root.highest)
+    try appendDictionary(shape.kinds, header.top.tables) { writer, totals throws in
+      try writer.archive.append(integer: Int64(totals.highest))
+    }
+    try archive.append(string: Root.indexes)
+    var lines: [PackedNumbersBuilder] = []
+    for index in shape.indexes.indices {
+      lines.append(try Self.lines(sources, index, kept, isLowest: header.start.revision == 0))
+    }
+    try appendData(shape.indexes, lines)
+    try archive.append(string: Root.lists)
+    try appendDictionary(shape.lists, Array(shape.lists.indices)) { writer, list throws in
+      try writer.append(texts: try sources.flatMap { try $0.texts(list) })
+    }
+    if !header.indexes.isEmpty {
+      try archive.append(string: Root.valueIndexes)
+      try archive.beginArray()
+      for definition in header.indexes { try append(definition, sources, header, tables) }
+      try archive.append(try archive.end())
+    }
+    return try archive.end()
+  }
+
+  /// Appends an `NSArray` of the entities of a kind as objects, and adds them to the digest of the state.
+  private mutating func objects(
+    _ sources: [any LayerSource], _ kind: Int, _ kept: [Revision], _ shapes: inout EntityShapes
+  ) throws -> WrittenTable {
+    try archive.beginArray()
+    let table = try visit(sources, kind, kept) { writer, number, row throws in
+      // Iterating over a state in files is most of the work, so it is done once for both.
+      writer.digest.append(number, row)
+      try writer.append(number, row, &shapes)
+    }
+    try archive.append(try archive.end())
+    return table
+  }
+
+  /// Appends an `NSArray` of the blocks of all versions of a kind.
+  private mutating func blocks(
+    _ sources: [any LayerSource], _ kind: Int, _ kept: [Revision]
+  ) throws -> WrittenTable {
+    var output = BlockOutput()
+    try archive.beginArray()
+    var table = try visit(sources, kind, kept) { writer, number, row throws in
+      try output.append(number, row, to: &writer.archive)
+    }
+    try output.end(in: &archive)
+    try archive.append(try archive.end())
+    table.keyLists = output.keyLists
+    table.blocks = output.blocks
+    return table
+  }
+
+  /// The blocks of a kind, and where each begins.
+  private struct BlockOutput: ~Copyable {
+    private var block = EntityBlockWriter()
+    private(set) var blocks = PackedNumbersBuilder(columns: 3)
+
+    var keyLists: [RecordKeys] { block.keyLists }
+
+    mutating func append(
+      _ number: Int, _ row: EntityRow, to archive: inout KeyedArchiveWriter
+    ) throws(ArchiveError) {
+      if block.isComplete(before: number, row.record) { try endBlock(in: &archive) }
+      block.append(number, row)
+    }
+
+    /// Ends the last block, and notes where it ends.
+    mutating func end(in archive: inout KeyedArchiveWriter) throws(ArchiveError) {
+      try endBlock(in: &archive)
+      if blocks.count > 0 {
+        blocks.append((UInt64(block.end.number), UInt64(block.end.revision), UInt64(archive.byteCount)))
+      }
+    }
+
+    private mutating func endBlock(in archive: inout KeyedArchiveWriter) throws(ArchiveError) {
+      guard let start = block.start else { return }
+      blocks.append((UInt64(start.number), UInt64(start.revision), UInt64(archive.byteCount)))
+      try unsafe block.finishBlock { (bytes) throws(ArchiveError) in
+        try archive.append(try unsafe archive.data(bytes))
+      }
+    }
+  }
+
+  /// Calls `body` with the versions of all entities of a kind, in order.
+  private mutating func visit(
+    _ sources: [any LayerSource], _ kind: Int, _ kept: [Revision],
+    _ body: (inout LayerWriter, Int, EntityRow) throws -> Void
+  ) throws -> WrittenTable {
+    var table = WrittenTable()
+    var merge = try VersionMerge(try sources.map { try $0.versions(kind) }, keeping: kept)
+    let readers = sources.map { $0.rows(kind) }
+    while try merge.next() {
+      for (source, version) in merge.group {
+        let numbers = (UInt64(version.number), UInt64(version.revision), UInt64(0))
+        if let row = try readers[source](version) {
+          table.versions.append(numbers)
+          try body(&self, version.number, row)
+        } else {
+          table.deletions.append(numbers)
+          if case .deleted(isErased: true) = version.content { table.erased.append(numbers) }
+        }
+      }
+    }
+    return table
+  }
+
+  /// Appends an `NSArray` of lists of keys.
+  private mutating func append(_ keyLists: [RecordKeys]) throws {
+    try archive.beginArray()
+    for list in keyLists {
+      try archive.beginArray()
+      for key in list.keys {
+        switch key {
+        case .field(let number): try archive.append(integer: Int64(number))
+        case .attribute(let name): try archive.append(string: name)
+        }
+      }
+      try archive.append(try archive.end())
+    }
+    try archive.append(try archive.end())
+  }
+
+  private static func lines(
+    _ sources: [any LayerSource], _ index: Int, _ kept: [Revision], isLowest: Bool
+  ) throws -> PackedNumbersBuilder {
+    var lines = PackedNumbersBuilder(columns: 3)
+    var merge = try LineMerge(
+      try sources.map { try $0.lines(index) }, keeping: kept, isLowest: isLowest)
+    while try merge.next() {
+      for line in merge.group { lines.append((line.key.words.0, line.key.words.1, LayerFile.time(line))) }
+    }
+    return lines
+  }
+
+  /// Appends an `NSDictionary` of a declared index.
+  /// - Parameter tables: by kind: what the archive has.
+  private mutating func append(
+    _ definition: IndexDefinition, _ sources: [any LayerSource], _ header: LayerHeader,
+    _ tables: [WrittenTable]
+  ) throws {
+    typealias Member = LayerLayout.ValueIndex
+    let scope = definition.scope
+    var lines = PackedValueLines.Builder(
+      highest: header.top.tables[scope.table].highest, revision: header.head.revision)
+    var merge = try ValueLineMerge(try sources.map { try $0.knownOrScannedLines(definition) })
+    while let next = try merge.next() {
+      guard tables[scope.table].versions.contains((UInt64(next.line.member), UInt64(next.revision), 0)) else {
+        continue
+      }
+      lines.append(next)
+    }
+    try archive.beginDictionary()
+    try archive.append(string: Member.kind)
+    try archive.append(string: header.shape.kinds[scope.table])
+    try archive.append(string: Member.field)
+    try archive.append(integer: Int64(scope.field))
+    try archive.append(string: Member.text)
+    try archive.append(string: scope.text)
+    try archive.append(string: Member.path)
+    try append(texts: definition.path.names)
+    try archive.append(string: Member.lines)
+    try archive.append(try archive.data(lines.lines))
+    try archive.append(string: Member.rests)
+    try archive.append(try archive.data(lines.rests))
+    try archive.append(try archive.end())
+  }
+
+  private mutating func appendData(_ keys: [String], _ rows: [PackedNumbersBuilder]) throws {
+    try appendDictionary(keys, rows) { writer, rows throws in
+      try writer.archive.append(try writer.archive.data(rows.bytes))
+    }
+  }
+
+  private mutating func appendDictionary<Value>(
+    _ keys: [String], _ values: [Value],
+    _ append: (inout LayerWriter, Value) throws -> Void
+  ) throws {
+    try archive.beginDictionary()
+    for (key, value) in zip(keys, values) {
+      try archive.append(string: key)
+      try append(&self, value)
+    }
+    try archive.append(try archive.end())
+  }
+
+  private mutating func append(texts: [String]) throws {
+    try archive.beginArray()
+    for text in texts { try archive.append(string: text) }
+    try archive.append(try archive.end())
+  }
+}

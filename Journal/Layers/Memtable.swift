@@ -1,0 +1,213 @@
+import PropertyLists
+import Tables
+
+/// The changes between two checkpoints, in memory: what a state has above its layers until a file has it.
+final class Memtable: LayerContents {
+  struct Entities: Sendable {
+    var rows = SortedTable<Int, EntityRow>()
+    var deletions = SortedTable<Int, Deletion>()
+  }
+
+  /// The newest revision.
+  private let revision: Revision
+  private let tables: [Entities]
+  private let indexes: [SortedTable<IndexKey, Bool>]
+  private let lists: [TextInterner]
+  /// How many texts each list had below.
+  private let textStarts: [Int]
+
+  init(
+    revision: Revision, tables: [Entities], indexes: [SortedTable<IndexKey, Bool>], lists: [TextInterner],
+    textStarts: [Int]
+  ) {
+    self.revision = revision
+    self.tables = tables
+    self.indexes = indexes
+    self.lists = lists
+    self.textStarts = textStarts
+  }
+
+  /// All changes of a state above its layers.
+  convenience init(_ parts: StateParts, at checkpoint: LayerCheckpoint, after start: LayerCheckpoint) {
+    self.init(
+      revision: checkpoint.revision,
+      tables: parts.tables.map { Entities(rows: $0.rows, deletions: $0.deletions) },
+      indexes: parts.indexes.map(\.index.changes), lists: parts.lists.map(\.texts),
+      textStarts: start.textCounts)
+  }
+
+  /// The changes of a state above its layers since an earlier state that is backed by the same layers.
+  convenience init(
+    _ parts: StateParts, since earlier: StateParts, at checkpoint: LayerCheckpoint,
+    after start: LayerCheckpoint
+  ) {
+    let tables = zip(parts.tables, earlier.tables).map { table, before in
+      Entities(
+        rows: Self.values(after: table.rows.changes(since: before.rows)) { $0 },
+        deletions: Self.values(after: table.deletions.changes(since: before.deletions)) { $0 })
+    }
+    let indexes = zip(parts.indexes, earlier.indexes).map { part, before in
+      Self.values(after: part.index.changes.changes(since: before.index.changes)) { $0 ?? false }
+    }
+    self.init(
+      revision: checkpoint.revision, tables: tables, indexes: indexes, lists: parts.lists.map(\.texts),
+      textStarts: start.textCounts)
+  }
+
+  /// - Parameter value: returns what the layer keeps for a new value; nil if it keeps nothing.
+  private static func values<Key, Value>(
+    after changes: SortedTable<Key, Value>.Changes, _ value: @escaping (Value?) -> Value?
+  ) -> SortedTable<Key, Value> {
+    let elements = changes.lazy.compactMap { change in value(change.new).map { (key: change.key, value: $0) }
+    }
+    guard let table = SortedTable(sorted: elements) else {
+      preconditionFailure("Changes are in the order of their keys.")
+    }
+    return table
+  }
+
+  // MARK: Writing
+
+  func versions(_ kind: Int) -> VersionCursor { newestVersions(kind, from: 0, asOf: revision) }
+
+  func rows(_ kind: Int) -> RowReader {
+    { (version) throws(ArchiveError) in version.row }
+  }
+
+  func lines(_ index: Int) -> LineCursor {
+    newestLines(index, from: IndexKey(group: 0, member: 0), asOf: revision)
+  }
+
+  func texts(_ list: Int) -> [String] { lists[list].texts(from: textStarts[list]) }
+
+  // MARK: Looking up
+
+  func hasIndex(_ definition: IndexDefinition) -> Bool { true }
+
+  func version(_ kind: Int, _ number: Int, asOf revision: Revision) -> EntityVersion? {
+    if let row = tables[kind].rows[number] {
+      return row.modified <= revision
+        ? EntityVersion(number: number, revision: row.modified, content: .row(row)) : nil
+    }
+    guard let deletion = tables[kind].deletions[number], deletion.revision <= revision else { return nil }
+    return EntityVersion(
+      number: number, revision: deletion.revision, content: .deleted(isErased: deletion.isErased))
+  }
+
+  func line(_ index: Int, _ key: IndexKey, asOf revision: Revision) -> Bool? {
+    self.revision <= revision ? indexes[index][key] : nil
+  }
+
+  func newestVersions(_ kind: Int, from number: Int, asOf revision: Revision) -> VersionCursor {
+    var versions = Versions(tables[kind], from: number, asOf: revision)
+    return { () throws(ArchiveError) in versions.next() }
+  }
+
+  /// The versions of a kind from an entity on. A closure that captures one value takes less time than one with four.
+  private struct Versions {
+    private let revision: Revision
+    private var rows: SortedTable<Int, EntityRow>.Elements.Iterator
+    private var deletions: SortedTable<Int, Deletion>.Elements.Iterator
+    private var row: (key: Int, value: EntityRow)?
+    private var deletion: (key: Int, value: Deletion)?
+
+    init(_ entities: Entities, from number: Int, asOf revision: Revision) {
+      self.revision = revision
+      rows = entities.rows.elements(from: number).makeIterator()
+      deletions = entities.deletions.elements(from: number).makeIterator()
+      row = rows.next()
+      deletion = deletions.next()
+    }
+
+    mutating func next() -> EntityVersion? {
+      while true {
+        // No number is in both.
+        if let next = row, deletion.map({ next.key < $0.key }) ?? true {
+          row = rows.next()
+          guard next.value.modified <= revision else { continue }
+          return EntityVersion(
+            number: next.key, revision: next.value.modified, content: .row(next.value))
+        }
+        guard let next = deletion else { return nil }
+        deletion = deletions.next()
+        guard next.value.revision <= revision else { continue }
+        return EntityVersion(
+          number: next.key, revision: next.value.revision, content: .deleted(isErased: next.value.isErased))
+      }
+    }
+  }
+
+  func newestLines(_ index: Int, from key: IndexKey, asOf revision: Revision) -> LineCursor {
+    let own = self.revision
+    guard own <= revision else { return { () throws(ArchiveError) in nil } }
+    var lines = indexes[index].elements(from: key).makeIterator()
+    return { () throws(ArchiveError) in
+      lines.next().map { LineVersion(key: $0.key, revision: own, isThere: $0.value) }
+    }
+  }
+}
+
+/// The changes of a state above its layers at a revision. It can become a checkpoint as long as the next layer has no
+/// file.
+struct LayerMoment: Sendable {
+  let checkpoint: LayerCheckpoint
+  let parts: StateParts
+
+  /// The changes since an earlier moment above the same layers, or since those layers.
+  func layer(after before: LayerMoment?, start: LayerCheckpoint) -> Memtable {
+    guard let before else { return Memtable(parts, at: checkpoint, after: start) }
+    return Memtable(parts, since: before.parts, at: checkpoint, after: before.checkpoint)
+  }
+
+  /// At most how many bytes some moments hold that the next of them has otherwise.
+  static func heldByteCount(_ moments: [LayerMoment]) -> Int {
+    zip(moments, moments.dropFirst()).reduce(0) { sum, pair in
+      let (before, next) = (pair.0.parts, pair.1.parts)
+      return sum + min(next.replacedByteCount - before.replacedByteCount, before.changedByteCount)
+    }
+  }
+}
+
+extension [LayerMoment] {
+  var everySecond: [LayerMoment] { enumerated().filter { $0.offset % 2 == 1 }.map(\.element) }
+}
+
+/// A whole state, as what changed since revision 0.
+struct WholeState: LayerSource {
+  let parts: StateParts
+  let revision: Revision
+
+  func versions(_ kind: Int) -> VersionCursor {
+    var rows = parts.tables[kind].makeIterator()
+    var deletions = parts.tables[kind].goneEntities.makeIterator()
+    var row = rows.next()
+    var deletion = deletions.next()
+    return { () throws(ArchiveError) in
+      if let next = row, deletion.map({ next.number < $0.number }) ?? true {
+        row = rows.next()
+        return EntityVersion(number: next.number, revision: next.row.modified, content: .row(next.row))
+      }
+      guard let next = deletion else { return nil }
+      deletion = deletions.next()
+      return EntityVersion(
+        number: next.number, revision: next.revision, content: .deleted(isErased: next.isErased))
+    }
+  }
+
+  func rows(_ kind: Int) -> RowReader {
+    { (version) throws(ArchiveError) in version.row }
+  }
+
+  func lines(_ index: Int) -> LineCursor {
+    var lines = parts.indexes[index].index.lines.makeIterator()
+    return { [revision] () throws(ArchiveError) in
+      lines.next().map { LineVersion(key: $0, revision: revision, isThere: true) }
+    }
+  }
+
+  func texts(_ list: Int) -> [String] { parts.lists[list].texts.texts }
+
+  func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? {
+    LayeredIndex(parts.tables[definition.scope.table], definition).map { ScannedValueLines($0.lines()) }
+  }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import Synchronization
+
+/// Makes the writing of layers leave the drive to commits, by a pause after each piece.
+///
+/// A commit's flush waits for what the drive was given before it.
+///
+/// Safe to use from any thread.
+final class RateLimiter: Sendable {
+  /// The system's uptime in milliseconds at the newest commit.
+  private let newestCommit = Atomic<Int>(.min / 2)
+
+  /// If the newest commit is older than this, there are no commits to make room for.
+  private static let idleMilliseconds = 5
+  /// Much shorter pauses take so much of a small machine that commits wait for that.
+  private static let pauseSeconds = 0.002
+
+  /// Notes that a commit has written to the drive.
+  func noteCommit(at milliseconds: Int = RateLimiter.now) {
+    newestCommit.store(milliseconds, ordering: .relaxed)
+  }
+
+  /// How many bytes the drive is given at a time, and how many of those before it may still have to write.
+  func piece(
+    _ backlog: LayerBacklog, at milliseconds: Int = RateLimiter.now
+  ) -> (byteCount: Int, unwrittenByteCount: Int) {
+    if backlog == .large { return (256 << 10, 8 << 20) }
+    return (isIdle(at: milliseconds) ? 64 << 10 : 16 << 10, 0)
+  }
+
+  /// Pauses after a piece, unless there are no commits or another layer waits.
+  func pause(
+    _ backlog: LayerBacklog, at milliseconds: Int = RateLimiter.now, sleep: (Double) -> Void = Thread.sleep
+  ) {
+    if backlog == .none, !isIdle(at: milliseconds) { sleep(Self.pauseSeconds) }
+  }
+
+  private func isIdle(at milliseconds: Int) -> Bool {
+    milliseconds - newestCommit.load(ordering: .relaxed) > Self.idleMilliseconds
+  }
+
+  static var now: Int { Int(ProcessInfo.processInfo.systemUptime * 1_000) }
+}
+
+/// What waits for the layer that is being written.
+enum LayerBacklog {
+  case none
+  /// Another layer.
+  case layer
+  /// Another layer, and so many events that commits would soon wait too.
+  case large
+}

@@ -1,0 +1,233 @@
+public import Foundation
+import Synchronization
+
+/// The bytes of an archive: in memory, or in a file whose pages are read when they are first touched.
+///
+/// 1. The bytes never change: each page is read and checked before it is used, and then kept. If a file is truncated or
+///    overwritten while it is open, pages not yet read give errors. There is never a signal, and never bytes other than
+///    those checked.
+/// 2. Each access is checked against ``count``.
+/// 3. Any number of threads may read at once. While a thread reads a page from the file, other threads that need it or a
+///    page near it wait.
+@safe public final class ArchiveBytes: @unchecked Sendable {
+  // Unchecked because the compiler can't see that memory is written only before it is published: by `init`, or by the
+  // file's loader, which sets a page's bit after it has written and checked the page.
+
+  /// The number of bytes.
+  public let count: Int
+  /// The path of the file, if the bytes come from a file.
+  public let path: String?
+
+  private let base: UnsafeMutableRawPointer
+  private let file: PagedFile?
+  private let pageShift: Int
+  /// The bits of the file's pages. They are kept here too, so that checking whether a page was read costs almost
+  /// nothing.
+  private let loaded: UnsafeMutablePointer<Atomic<UInt64>>?
+
+  /// Copies bytes.
+  public convenience init(_ bytes: [UInt8]) { self.init(bytes, path: nil) }
+
+  /// Copies bytes that were made from a file.
+  package convenience init(_ bytes: [UInt8], path: String?) {
+    unsafe self.init(count: bytes.count, path: path) { target in
+      unsafe bytes.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
+    }
+  }
+
+  /// Copies bytes.
+  public convenience init(_ data: Data) {
+    unsafe self.init(count: data.count) { target in
+      unsafe data.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
+    }
+  }
+
+  /// Bytes that `fill` writes.
+  package init(count: Int, path: String? = nil, fill: (UnsafeMutableRawBufferPointer) -> Void) {
+    self.count = count
+    self.path = path
+    unsafe base = .allocate(byteCount: max(count, 1), alignment: 16)
+    unsafe fill(UnsafeMutableRawBufferPointer(start: base, count: count))
+    file = nil
+    pageShift = 0
+    unsafe loaded = nil
+  }
+
+  /// Opens a file. Nothing is read yet.
+  ///
+  /// - Throws: `io` if the file can't be opened or is not a regular file; `limitExceeded` if it is too large.
+  public convenience init(contentsOf url: URL, limits: ArchiveLimits = .init()) throws(ArchiveError) {
+    self.init(try PagedFile(opening: url.path(percentEncoded: false), limits: limits))
+  }
+
+  /// Reads an open file page by page. Each page must pass a check when it is first used.
+  ///
+  /// - Parameters:
+  ///   - descriptor: The open file. This object closes it, even if this initializer throws.
+  ///   - byteCount: How many bytes of the file belong to the archive.
+  ///   - pageSize: A power of two, at least 4,096.
+  ///   - check: Returns whether the bytes of a page are valid. Pages are numbered from 0. The last page may be shorter
+  ///     than the others.
+  ///   - didRead: Called after pages were read, with about the number of their bytes. No lock is held, but the caller
+  ///     is reading.
+  /// - Throws: `io` if there is not enough address space.
+  package convenience init(
+    descriptor: Int32, byteCount: Int, pageSize: Int = PagedFile.defaultPageSize, path: String? = nil,
+    check: @escaping @Sendable (_ page: Int, _ bytes: UnsafeRawBufferPointer) -> Bool,
+    didRead: (@Sendable (_ byteCount: Int) -> Void)? = nil
+  ) throws(ArchiveError) {
+    unsafe self.init(
+      try PagedFile(
+        descriptor: descriptor, byteCount: byteCount, pageSize: pageSize, path: path, check: check,
+        didRead: didRead))
+  }
+
+  private init(_ file: PagedFile) {
+    count = file.byteCount
+    path = file.path
+    unsafe base = file.base
+    self.file = file
+    pageShift = file.pageShift
+    unsafe loaded = file.loaded
+  }
+
+  deinit {
+    if file == nil { unsafe base.deallocate() }
+  }
+
+  /// How many bytes are in memory: all, or those of the pages of a file that were read.
+  package var loadedByteCount: Int { file?.loadedByteCount ?? count }
+  /// How many bytes of a file's pages are in memory.
+  package var pageByteCount: Int { file?.loadedByteCount ?? 0 }
+
+  /// The same file without its pages, which are read again; bytes in memory stay as they are.
+  ///
+  /// - Throws: `io` if the system lacks a descriptor or address space.
+  package func reopened() throws(ArchiveError) -> ArchiveBytes {
+    if let file { ArchiveBytes(try file.reopened()) } else { self }
+  }
+
+  /// Frees the memory of a file's pages. They are read again when they are needed.
+  ///
+  /// Unsafe unless no other thread reads, and no pointer to the bytes is in use.
+  @unsafe package func unload() {
+    if let file { unsafe file.unload() }
+  }
+
+  /// Calls `body` with the bytes of a range.
+  ///
+  /// - Throws: `malformed` if the range is not within the bytes; `io` or `damaged` if the file can't be read; what
+  ///   `body` throws.
+  @inlinable @inline(__always)
+  package func withBytes<Result>(
+    in range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Result
+  ) throws(ArchiveError) -> Result {
+    // Inlined, because in generic code the call of `body` would take longer than the reads of a search.
+    try unsafe body(bytes(in: range))
+  }
+
+  /// The bytes of a range. They are valid as long as this object exists.
+  @usableFromInline
+  @unsafe package func bytes(in range: Range<Int>) throws(ArchiveError) -> UnsafeRawBufferPointer {
+    let count = try checkedCount(range)
+    return try unsafe UnsafeRawBufferPointer(start: pointer(at: range.lowerBound, count: count), count: count)
+  }
+
+  /// A copy of the bytes of a range.
+  ///
+  /// - Throws: as `withBytes(in:_:)`.
+  public func data(in range: Range<Int>) throws(ArchiveError) -> Data {
+    let count = try checkedCount(range)
+    let start = try unsafe pointer(at: range.lowerBound, count: count)
+    return unsafe Data(bytes: start, count: count)
+  }
+
+  /// A copy of the bytes of a range.
+  package func copy(of range: Range<Int>) throws(ArchiveError) -> [UInt8] {
+    try unsafe withBytes(in: range) { (bytes) throws(ArchiveError) in unsafe [UInt8](bytes) }
+  }
+
+  /// The address of `count` bytes at `offset`, after they are read. It is valid as long as this object exists.
+  @inline(__always)
+  func pointer(at offset: Int, count: Int) throws(ArchiveError) -> UnsafeRawPointer {
+    guard offset >= 0, count >= 0, offset <= self.count - count else {
+      throw outOfBounds(offset, count)
+    }
+    if let loaded = unsafe loaded, count > 0 {
+      let first = offset >> pageShift
+      let last = (offset + count - 1) >> pageShift
+      if unsafe first != last || !isLoaded(first, loaded) { try load(first, last) }
+    }
+    return unsafe UnsafeRawPointer(base + offset)
+  }
+
+  /// The same, but only if the bytes are in one page that was already read. Nil says nothing about the bytes.
+  @inline(__always)
+  func pointerIfLoaded(at offset: Int, count: Int) -> UnsafeRawPointer? {
+    guard offset >= 0, count >= 0, offset <= self.count &- count else { return nil }
+    if let loaded = unsafe loaded {
+      let page = offset >> pageShift
+      guard page == (offset &+ count &- 1) >> pageShift, unsafe isLoaded(page, loaded) else { return nil }
+    }
+    return unsafe UnsafeRawPointer(base + offset)
+  }
+
+  /// The byte at an offset.
+  @inline(__always)
+  func byte(at offset: Int) throws(ArchiveError) -> UInt8 {
+    try unsafe pointer(at: offset, count: 1).load(as: UInt8.self)
+  }
+
+  /// The big-endian number of `width` bytes at an offset. All but its last eight bytes must be zero.
+  @inline(__always)
+  func number(at offset: Int, width: Int) throws(ArchiveError) -> UInt64 {
+    let start = try unsafe pointer(at: offset, count: width)
+    switch width {
+    case 1: return unsafe UInt64(start.load(as: UInt8.self))
+    case 2: return unsafe UInt64(UInt16(bigEndian: start.loadUnaligned(as: UInt16.self)))
+    case 4: return unsafe UInt64(UInt32(bigEndian: start.loadUnaligned(as: UInt32.self)))
+    case 8: return unsafe UInt64(bigEndian: start.loadUnaligned(as: UInt64.self))
+    default: return try number(at: offset, oddWidth: width)
+    }
+  }
+
+  private func number(at offset: Int, oddWidth width: Int) throws(ArchiveError) -> UInt64 {
+    let start = try unsafe pointer(at: offset, count: width)
+    var number: UInt64 = 0
+    for index in 0..<width {
+      guard number >> 56 == 0 else {
+        throw ArchiveError(
+          .malformed, "a number of \(width) bytes doesn't fit into 64 bits", offset: offset, path: path)
+      }
+      number = unsafe number << 8 | UInt64(start.load(fromByteOffset: index, as: UInt8.self))
+    }
+    return number
+  }
+
+  /// The count of a range, after a check that it is within the bytes. For other ranges, `Range.count` can overflow.
+  @inline(__always)
+  package func checkedCount(_ range: Range<Int>) throws(ArchiveError) -> Int {
+    guard range.lowerBound >= 0, range.upperBound <= count else {
+      throw ArchiveError(
+        .malformed, "bytes \(range) are out of range: there are \(count)", offset: count, path: path)
+    }
+    return range.count
+  }
+
+  @inline(__always)
+  private func isLoaded(_ page: Int, _ loaded: UnsafeMutablePointer<Atomic<UInt64>>) -> Bool {
+    unsafe loaded[page >> 6].load(ordering: .acquiring) & (1 << UInt64(page & 63)) != 0
+  }
+
+  @inline(never)
+  private func load(_ first: Int, _ last: Int) throws(ArchiveError) {
+    try file?.load(first...last)
+  }
+
+  @inline(never)
+  private func outOfBounds(_ offset: Int, _ count: Int) -> ArchiveError {
+    ArchiveError(
+      .malformed, "\(count) bytes are needed from byte \(offset) on, but there are only \(self.count)",
+      offset: offset, path: path)
+  }
+}

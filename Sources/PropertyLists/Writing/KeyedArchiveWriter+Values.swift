@@ -1,0 +1,249 @@
+public import Foundation
+
+/// Values that the writer writes only once and uses again, because they have no identity.
+struct KnownValues {
+  var null = KeyedArchiveWriter.Value(number: 0)
+  var bools: [UInt32?] = [nil, nil]
+  var integers = [UInt32?](repeating: nil, count: 256)
+  var shapes = [KeyedArchiveWriter.Shape?](repeating: nil, count: KnownShape.allCases.count)
+}
+
+/// Shapes of Foundation's own classes, each prepared when it is first needed.
+enum KnownShape: Int, CaseIterable {
+  case array
+  case dictionary
+  case date
+  case uuid
+  case url
+  case mutableString
+
+  var prepared: (archivedClass: ArchivedClass, keys: [String]) {
+    switch self {
+    case .array: (.array, ["NS.objects"])
+    case .dictionary: (.dictionary, ["NS.keys", "NS.objects"])
+    case .date: (.date, ["NS.time"])
+    case .uuid: (.uuid, ["NS.uuidbytes"])
+    case .url: (.url, ["NS.base", "NS.relative"])
+    case .mutableString: (.mutableString, ["NS.string"])
+    }
+  }
+}
+
+/// Objects of Foundation's classes. Each call writes a new object and returns a reference to it.
+extension KeyedArchiveWriter {
+  /// An `NSString`. The text `$null`, which readers interpret as nil, becomes an `NSMutableString`.
+  public mutating func string(_ text: String) throws(ArchiveError) -> Reference {
+    if text.utf8.count == 5, text.utf8.elementsEqual(nilMarker.utf8) { return try mutableString(text) }
+    return try entry(list.string(text))
+  }
+
+  /// An `NSString` from UTF-8 bytes.
+  package mutating func string(utf8: UnsafeRawBufferPointer) throws(ArchiveError) -> Reference {
+    if utf8.count == 5, unsafe utf8.elementsEqual(nilMarker.utf8) { return try mutableString(nilMarker) }
+    return try unsafe entry(list.string(utf8: utf8))
+  }
+
+  /// An `NSMutableString`.
+  public mutating func mutableString(_ text: String) throws(ArchiveError) -> Reference {
+    try beginObject(shape(.mutableString))
+    try append(Value(number: UInt32(list.string(text))))
+    return try end()
+  }
+
+  /// An `NSNumber` with a boolean.
+  public mutating func number(_ flag: Bool) throws(ArchiveError) -> Reference {
+    try entry(Int(value(flag).number))
+  }
+
+  /// An `NSNumber` with an integer.
+  public mutating func number(_ integer: Int64) throws(ArchiveError) -> Reference {
+    try entry(Int(value(integer).number))
+  }
+
+  /// An `NSNumber` with an integer that may be above `Int64.max`.
+  public mutating func number(_ integer: UInt64) throws(ArchiveError) -> Reference {
+    try entry(Int(value(integer).number))
+  }
+
+  /// An `NSNumber` with a real number.
+  public mutating func number(_ real: Double) throws(ArchiveError) -> Reference {
+    try entry(list.real(real))
+  }
+
+  /// An `NSNumber` with a real number of 4 bytes.
+  public mutating func number(_ float: Float) throws(ArchiveError) -> Reference {
+    try entry(list.float(float))
+  }
+
+  /// An `NSData`.
+  public mutating func data(_ bytes: Data) throws(ArchiveError) -> Reference {
+    try entry(list.data(bytes))
+  }
+
+  /// An `NSData`.
+  public mutating func data(_ bytes: [UInt8]) throws(ArchiveError) -> Reference {
+    try entry(list.data(bytes))
+  }
+
+  /// An `NSData`.
+  package mutating func data(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) -> Reference {
+    try unsafe entry(list.data(bytes))
+  }
+
+  /// An `NSDate`, in seconds since the start of 2001 in UTC.
+  package mutating func date(_ seconds: Double) throws(ArchiveError) -> Reference {
+    try beginObject(shape(.date))
+    try append(value(seconds))
+    return try end()
+  }
+
+  /// An `NSDate`.
+  public mutating func date(_ date: Date) throws(ArchiveError) -> Reference {
+    try self.date(date.timeIntervalSinceReferenceDate)
+  }
+
+  /// An `NSUUID`.
+  public mutating func uuid(_ uuid: UUID) throws(ArchiveError) -> Reference {
+    try beginObject(shape(.uuid))
+    try append(bytes: uuid.bytes)
+    return try end()
+  }
+
+  /// An `NSURL`, with its base URL.
+  public mutating func url(_ url: URL) throws(ArchiveError) -> Reference {
+    let base = if let base = url.baseURL { try self.url(base).value } else { null }
+    let relative = try string(url.relativeString)
+    try beginObject(shape(.url))
+    try append(base)
+    try append(relative)
+    return try end()
+  }
+
+  mutating func shape(_ known: KnownShape) throws(ArchiveError) -> Shape {
+    if let shape = self.known.shapes[known.rawValue] { return shape }
+    let (archivedClass, keys) = known.prepared
+    let shape = try shape(archivedClass, keys: keys)
+    self.known.shapes[known.rawValue] = shape
+    return shape
+  }
+}
+
+/// Values that are stored directly in a field, or at the top.
+extension KeyedArchiveWriter {
+  /// No object: nil.
+  public var null: Value { known.null }
+
+  /// A boolean.
+  public mutating func value(_ flag: Bool) throws(ArchiveError) -> Value {
+    let place = flag ? 1 : 0
+    if let number = known.bools[place] { return Value(number: number) }
+    let value = try Value(number: UInt32(list.bool(flag)))
+    known.bools[place] = value.number
+    return value
+  }
+
+  /// An integer.
+  public mutating func value(_ integer: Int64) throws(ArchiveError) -> Value {
+    guard 0..<256 ~= integer else { return try Value(number: UInt32(list.integer(integer))) }
+    if let number = known.integers[Int(integer)] { return Value(number: number) }
+    let value = try Value(number: UInt32(list.integer(integer)))
+    known.integers[Int(integer)] = value.number
+    return value
+  }
+
+  /// An integer that may be above `Int64.max`.
+  public mutating func value(_ integer: UInt64) throws(ArchiveError) -> Value {
+    if let small = Int64(exactly: integer) { return try value(small) }
+    return try Value(number: UInt32(list.unsigned(integer)))
+  }
+
+  /// A real number of 8 bytes.
+  public mutating func value(_ real: Double) throws(ArchiveError) -> Value {
+    try Value(number: UInt32(list.real(real)))
+  }
+
+  /// A real number of 4 bytes, as `encodeFloat` writes it.
+  public mutating func value(_ float: Float) throws(ArchiveError) -> Value {
+    try Value(number: UInt32(list.float(float)))
+  }
+
+  /// Bytes, as `encodeBytes` writes them.
+  public mutating func value(bytes: [UInt8]) throws(ArchiveError) -> Value {
+    try Value(number: UInt32(list.data(bytes)))
+  }
+}
+
+/// Each function appends the next value to the object or collection that was begun last.
+///
+/// - Throws: ``ArchiveError/Code/unencodable`` if nothing was begun; what the sink throws.
+extension KeyedArchiveWriter {
+  /// A value that was made before.
+  public mutating func append(_ value: Value) throws(ArchiveError) {
+    guard !frames.isEmpty else { throw nothingBegun() }
+    pending.append(value.number)
+  }
+
+  /// An object.
+  public mutating func append(_ reference: Reference) throws(ArchiveError) {
+    try append(reference.value)
+  }
+
+  /// No object: nil.
+  public mutating func appendNull() throws(ArchiveError) {
+    try append(null)
+  }
+
+  /// A new `NSString`.
+  public mutating func append(string: String) throws(ArchiveError) {
+    try append(self.string(string))
+  }
+
+  /// A boolean.
+  public mutating func append(bool: Bool) throws(ArchiveError) {
+    try append(isInCollection ? number(bool).value : value(bool))
+  }
+
+  /// An integer.
+  public mutating func append(integer: Int64) throws(ArchiveError) {
+    try append(isInCollection ? number(integer).value : value(integer))
+  }
+
+  /// An integer that may be above `Int64.max`.
+  public mutating func append(unsigned: UInt64) throws(ArchiveError) {
+    try append(isInCollection ? number(unsigned).value : value(unsigned))
+  }
+
+  /// A real number of 8 bytes.
+  public mutating func append(real: Double) throws(ArchiveError) {
+    try append(isInCollection ? number(real).value : value(real))
+  }
+
+  /// A real number of 4 bytes.
+  public mutating func append(float: Float) throws(ArchiveError) {
+    try append(isInCollection ? number(float).value : value(float))
+  }
+
+  /// Bytes in the field itself. In a collection they become an `NSData`.
+  public mutating func append(bytes: [UInt8]) throws(ArchiveError) {
+    try append(isInCollection ? data(bytes).value : value(bytes: bytes))
+  }
+
+  /// A new `NSData`.
+  public mutating func append(data: Data) throws(ArchiveError) {
+    try append(self.data(data))
+  }
+
+  /// A new `NSDate`.
+  public mutating func append(date: Date) throws(ArchiveError) {
+    try append(self.date(date))
+  }
+
+  private var isInCollection: Bool { frames.last.map { $0.kind != .object } ?? false }
+}
+
+extension UUID {
+  package var bytes: [UInt8] {
+    let (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) = uuid
+    return [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
+  }
+}
