@@ -71,12 +71,7 @@ final class SalvagedLog: EntryLog {
     throw .refused(readOnly)
   }
 
-  func byteCount() throws(JournalError) -> Int {
-    let entries = try source.folder.openEntries()
-    var byteCounts: [Int] = []
-    for name in try entries.names() { byteCounts.append(try entries.status(of: name)?.byteCount ?? 0) }
-    return byteCounts.sum(of: \.self)
-  }
+  func byteCount() throws(JournalError) -> Int { try source.folder.byteCountOfEntries() }
 
   func close() throws(JournalError) {
     guard calls.close() else { return }

@@ -35,10 +35,11 @@ Status Inventory::Take(const Folder& folder, bool is_in_use, Inventory* result, 
 
 bool Inventory::HasChanged(const Folder& folder) const {
   Inventory now;
-  std::string manifest;
+  std::string manifest_name;
   bool exists;
-  if (!now.TakeCurrent(folder, &manifest).ok() || now.current_ != current_) return true;
-  return !folder.Find(manifest, &exists, &now.manifest_size_).ok() || now.manifest_size_ != manifest_size_;
+  Status status = now.TakeCurrent(folder, &manifest_name);
+  if (status.ok()) status = folder.Find(manifest_name, &exists, &now.manifest_size_);
+  return now.current_ != current_ || (status.ok() && now.manifest_size_ != manifest_size_);
 }
 
 Status Inventory::TakeNames(const Folder& folder) {

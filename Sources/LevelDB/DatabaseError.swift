@@ -48,28 +48,6 @@ package struct DatabaseError: Error, Sendable, Equatable {
   }
 }
 
-extension DatabaseError: CustomStringConvertible {
-  /// One sentence on what happened and where, and possibly one on what to do.
-  package var description: String {
-    let place = message.contains(path) ? message : "\(path): \(message)"
-    guard let advice else { return place }
-    return "\(place). \(advice)"
-  }
-
-  private var advice: String? {
-    switch code {
-    case .notFound: "Check the path, or create a new database there."
-    case .damaged: "Nothing was changed. Keep a copy of the folder before you try anything else."
-    case .io: "After the cause is removed, open it again to see what is stored."
-    case .busy: "Try again when the other user is done."
-    case .poisoned: "Close it and open it again to see what is stored."
-    case .closed: "Open it again."
-    case .refused: "Nothing was written. Try again."
-    case .wrongUse, .readOnly, .outOfResources: nil
-    }
-  }
-}
-
 extension DatabaseError {
   /// The only place that converts LevelDB's errors.
   init(_ status: borrowing cldb_status, path: String) {

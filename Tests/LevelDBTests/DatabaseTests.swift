@@ -147,17 +147,6 @@ import Testing
     }
   }
 
-  @Test func anErrorSaysWhatHappenedWhereAndWhatToDo() throws {
-    try withTemporaryFolder { folder in
-      let path = folder.path("db")
-      let error = #expect(throws: DatabaseError.self) { try Database(path: path, access: .existing) }
-      let text = try #require(error).description
-      #expect(text.contains(path))
-      #expect(text.contains("Check the path"))
-      #expect(error?.path == path)
-    }
-  }
-
   @Test func filesAndFoldersAreForTheirOwnerOnly() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")

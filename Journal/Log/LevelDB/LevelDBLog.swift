@@ -86,7 +86,9 @@ final class LevelDBLog: EntryLog {
   /// Lets LevelDB change its folder: it removes a log that has become a table.
   func beginWriting() throws(JournalError) {
     try using {
-      try LevelDBFiles.partFromBackups(try place.entries())
+      // LevelDB replaces all files that a backup of hard links has too, but for this one, which it makes if it is missing.
+      let entries = try place.entries()
+      if let lock = try entries.status(of: "LOCK"), lock.linkCount > 1 { try entries.removeFile("LOCK") }
       System.ignoreFileSizeSignal()
       do throws(DatabaseError) { try database.beginWriting() } catch {
         guard error.osError == ENOSPC else { throw error }
@@ -217,7 +219,7 @@ final class LevelDBLog: EntryLog {
     return found
   }
 
-  func byteCount() throws(JournalError) -> Int { try using { try LevelDBFiles.byteCount(place) } }
+  func byteCount() throws(JournalError) -> Int { try using { try place.folder.byteCountOfEntries() } }
 
   // MARK: Closing
 

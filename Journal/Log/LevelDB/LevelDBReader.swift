@@ -127,7 +127,7 @@ final class LevelDBReader: EntryLog {
   }
 
   func byteCount() throws(JournalError) -> Int {
-    try using { () throws(JournalError) in try LevelDBFiles.byteCount(place) }
+    try using { () throws(JournalError) in try place.folder.byteCountOfEntries() }
   }
 
   // MARK: Reading
