@@ -94,7 +94,8 @@ let package = Package(
     .systemLibrary(
       name: "CLibLevelDB", path: "Tests/CLibLevelDB", providers: [.apt(["libleveldb-dev"])]),
     .target(
-      name: "TestSupport", dependencies: ["CBOR", "CLibLevelDB"], path: "Tests/TestSupport"),
+      name: "TestSupport", dependencies: ["CBOR", "CLibLevelDB", "Files", "LevelDB"],
+      path: "Tests/TestSupport"),
     .target(name: "ForeignNames", path: "Tests/ForeignNames"),
     .target(name: "LogbookModel", dependencies: ["Journaling"], path: "Tests/LogbookModel"),
     .executableTarget(

@@ -91,7 +91,7 @@ struct Recovery<State: EventSourced> {
         momentLimit: mode == .readWrite && policy.isAutomatic && policy.keepsPast ? policy.momentLimit : 0)
       try format.base?.check(erasure: chain.newestErasure, in: log)
       if mode == .readWrite {
-        try LogReplacement.recover(folder, log, format, State.self, options.logStorage)
+        try LogReplacement.recover(folder, log, format, State.self, options)
         try folder.prepareForWriting()
         try log.beginWriting()
       }

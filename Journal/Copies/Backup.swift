@@ -134,7 +134,7 @@ extension Journal {
     defer { backup.close() }
     let head = try backup.commonHead(with: log, format, newest: last)
     try LogReplacement.recover(
-      backup.place.folder, backup.log, backup.place.format, State.self, backup.place.options.logStorage)
+      backup.place.folder, backup.log, backup.place.format, State.self, backup.place.options)
     try backup.place.folder.prepareForWriting()
     // An interrupted run may have left a part of an image that was erased since.
     if let images = try backup.place.folder.openImages() { try BlobNames.removeUnfinished(in: images) }

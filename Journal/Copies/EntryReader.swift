@@ -135,12 +135,18 @@ extension EntryDecoder {
   static func decode<Result>(
     _ bytes: [UInt8], revision: Revision, _ body: (EntryDecoder) throws(JournalError) -> Result
   ) throws(JournalError) -> Result {
-    let result = unsafe bytes.withUnsafeBytes { bytes -> Swift.Result<Result, JournalError> in
-      do throws(JournalError) {
-        return .success(try body(unsafe EntryDecoder(bytes, revision: revision)))
-      } catch { return .failure(error) }
+    try unsafe bytes.lend { bytes throws(JournalError) in
+      try body(unsafe EntryDecoder(bytes, revision: revision))
     }
-    return try result.get()
+  }
+}
+
+extension [UInt8] {
+  /// Calls `body` with the bytes, and throws only what it throws.
+  func lend<Result>(
+    _ body: (UnsafeRawBufferPointer) throws(JournalError) -> Result
+  ) throws(JournalError) -> Result {
+    try unsafe span.bytes.withUnsafeBytes { bytes throws(JournalError) in try unsafe body(bytes) }
   }
 }
 

@@ -114,7 +114,7 @@ final class LogReplacement {
   /// - Parameter log: the current log of the journal.
   static func recover<State: EventSourced>(
     _ folder: JournalFolder, _ log: any EntryLog, _ format: JournalFormat, _: State.Type,
-    _ storage: any LogStorage
+    _ options: JournalOptions
   ) throws(JournalError) {
     if format.announcesBase != (format.base != nil) {
       try folder.root.write("FORMAT", format.bytes)
@@ -124,18 +124,30 @@ final class LogReplacement {
       let unfinished = name + Folder.temporarySuffix
       if try folder.root.status(of: unfinished) != nil { try folder.root.removeFile(unfinished) }
     }
-    guard let record = try ReplacementRecord(in: folder.root) else {
-      // An unfinished log has no erased content. If it can't be removed now, a later opening removes it.
-      try? removeBuilding(in: folder)
-      return
+    var record: ReplacementRecord?
+    do throws(JournalError) {
+      record = try ReplacementRecord(in: folder.root)
+      if record == nil {
+        // An unfinished log has no erased content. If it can't be removed now, a later opening removes it.
+        try? removeBuilding(in: folder)
+        return
+      }
+    } catch {
+      // Another program has altered the file, or written it. The logs are intact, and say which of them is the new one.
+      guard error.code == .damaged else { throw error }
+      options.note(.warning, error.message)
+      record = try ReplacementRecord(
+        unfinishedIn: try folder.openFolder(buildingName), of: format.id, options.logStorage)
     }
     var images: Set<ContentDigest> = []
-    if try record.isCommitted(in: log, format) {
-      images = try record.images(unnamedIn: log, format, of: State.self, folder)
-    } else {
-      try putSnapshotsBack(folder)
+    if let record {
+      if try record.isCommitted(in: log, format) {
+        images = try record.images(unnamedIn: log, format, of: State.self, folder)
+      } else {
+        try putSnapshotsBack(folder)
+      }
     }
-    try finish(folder, removing: images.sorted { $0.hex < $1.hex }, storage)
+    try finish(folder, removing: images.sorted { $0.hex < $1.hex }, options.logStorage)
   }
 
   private static func finish(

@@ -40,10 +40,26 @@ struct ReplacementRecord {
     else {
       throw JournalError(
         .damaged,
-        "ERASING can't be parsed, so an erasure can't be finished; remove the file and run gc, which removes images that "
-          + "no entry names", path: path)
+        "ERASING can't be parsed; the next opening for writing removes it and finishes what it records, except that images "
+          + "stay: gc removes those that no entry names", path: path)
     }
     self.init(revision: revision, digest: digest, images: images)
+  }
+
+  /// What the mark of the new log says of a replacement, whose ERASING can't be parsed; nil if there is none. It names no
+  /// images.
+  init?(
+    unfinishedIn building: Folder?, of journal: JournalID, _ storage: any LogStorage
+  ) throws(JournalError) {
+    guard let building else { return nil }
+    do throws(JournalError) {
+      let remains = try storage.remains(in: JournalFolder(root: building))
+      guard let mark = try remains.acknowledged(by: journal) else { return nil }
+      self.init(revision: mark.revision, digest: mark.digest, images: [])
+    } catch {
+      guard error.saysSomethingOfTheJournal || error.code == .wrongUse else { throw error }
+      return nil
+    }
   }
 
   /// Whether the log is the new one, or continues it. If its entry was pruned since, everything was removed before.

@@ -41,7 +41,9 @@ final class SalvagedLog: EntryLog {
     guard found.lowerBound >= range.lowerBound, !found.isEmpty else { return }
     var revision = newestFirst ? found.upperBound : found.lowerBound
     while found.contains(revision) {
-      guard let bytes = try entry(revision), try unsafe lend(bytes, revision, body) else { return }
+      guard let bytes = try entry(revision),
+        try unsafe bytes.lend({ bytes throws(JournalError) in try unsafe body(revision, bytes) })
+      else { return }
       revision += newestFirst ? -1 : 1
     }
   }
@@ -58,19 +60,6 @@ final class SalvagedLog: EntryLog {
     }
   }
 
-  private func lend(
-    _ bytes: [UInt8], _ revision: Revision,
-    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
-  ) throws(JournalError) -> Bool {
-    var result: Result<Bool, JournalError> = .success(false)
-    unsafe bytes.withUnsafeBytes { raw in
-      do throws(JournalError) {
-        result = .success(try unsafe body(revision, raw))
-      } catch { result = .failure(error) }
-    }
-    return try result.get()
-  }
-
   func newestRevision(after revision: Revision, waitingAtMost time: Duration) throws(JournalError) -> Revision
   {
     newest
@@ -82,12 +71,7 @@ final class SalvagedLog: EntryLog {
     throw .refused(readOnly)
   }
 
-  func byteCount() throws(JournalError) -> Int {
-    let entries = try source.folder.openEntries()
-    var byteCounts: [Int] = []
-    for name in try entries.names() { byteCounts.append(try entries.status(of: name)?.byteCount ?? 0) }
-    return byteCounts.sum(of: \.self)
-  }
+  func byteCount() throws(JournalError) -> Int { try source.folder.byteCountOfEntries() }
 
   func close() throws(JournalError) {
     guard calls.close() else { return }

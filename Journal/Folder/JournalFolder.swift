@@ -71,6 +71,15 @@ package struct JournalFolder: Sendable {
   /// The folder of the log. Only the log reads it.
   package func openEntries() throws(JournalError) -> Files.Folder<JournalError> { try root.folder("entries") }
 
+  /// How many bytes the files of the log have.
+  func byteCountOfEntries() throws(JournalError) -> Int {
+    let entries = try openEntries()
+    var byteCount = 0
+    // The log may remove a file in between.
+    for name in try entries.names() { byteCount += try entries.status(of: name)?.byteCount ?? 0 }
+    return byteCount
+  }
+
   /// The folder of blobs; nil if a copy of the journal omitted it because it was empty.
   func openImages() throws(JournalError) -> Folder? { try openFolder("images") }
 

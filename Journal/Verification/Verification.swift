@@ -252,8 +252,8 @@ extension Journal {
     }
   }
 
-  /// Notes a record of a replacement of the log that prevents writing, or that another program has brought back. One that
-  /// a crash has left is in order.
+  /// Notes a record of a replacement of the log that prevents writing, or that another program has altered or brought back.
+  /// One that a crash has left is in order.
   private func checkReplacement(
     of log: any EntryLog, _ format: JournalFormat, _ verifier: inout Verifier<State>
   ) {
@@ -264,7 +264,12 @@ extension Journal {
       verifier.note(ReplacementRecord.stale(in: folder.root), isForeign: true)
     } catch {
       // Unreadable entries were noted before.
-      if error.path == folder.root.path(of: ReplacementRecord.fileName) { verifier.note(error) }
+      guard error.path == folder.root.path(of: ReplacementRecord.fileName) else { return }
+      if error.code == .damaged {
+        verifier.note(JournalError(.notAJournal, error.message, path: error.path), isForeign: true)
+      } else {
+        verifier.note(error)
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 #include "CCRC32C.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -9,7 +10,7 @@
 #define ADD_WORD(remainder, word) ((uint32_t)_mm_crc32_u64(remainder, word))
 #define ADD_BYTE(remainder, byte) _mm_crc32_u8(remainder, byte)
 
-bool ccrc32c_is_available(void) { return __builtin_cpu_supports("sse4.2"); }
+static bool is_available(void) { return __builtin_cpu_supports("sse4.2"); }
 
 #elif defined(__ARM_FEATURE_CRC32)
 #include <arm_acle.h>
@@ -17,14 +18,14 @@ bool ccrc32c_is_available(void) { return __builtin_cpu_supports("sse4.2"); }
 #define ADD_WORD(remainder, word) __crc32cd(remainder, word)
 #define ADD_BYTE(remainder, byte) __crc32cb(remainder, byte)
 
-bool ccrc32c_is_available(void) { return true; }
+static bool is_available(void) { return true; }
 
 #else
 #define INSTRUCTION
 #define ADD_WORD(remainder, word) (remainder)
 #define ADD_BYTE(remainder, byte) (remainder)
 
-bool ccrc32c_is_available(void) { return false; }
+static bool is_available(void) { return false; }
 #endif
 
 INSTRUCTION
@@ -79,7 +80,41 @@ static uint32_t update_three_parts(uint32_t remainder, const uint8_t *parts) {
   return pass_part(pass_part(remainder) ^ second) ^ third;
 }
 
+/// Eight tables of 256: table *k* has the remainder of a byte followed by *k* zero bytes.
+static uint32_t tables[sizeof(uint64_t)][256];
+static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
+
+static void make_tables(void) {
+  for (uint32_t byte = 0; byte < 256; byte += 1) {
+    uint32_t remainder = byte;
+    for (int bit = 0; bit < 8; bit += 1) remainder = remainder & 1 ? remainder >> 1 ^ 0x82F63B78 : remainder >> 1;
+    tables[0][byte] = remainder;
+  }
+  for (unsigned place = 1; place < sizeof(uint64_t); place += 1) {
+    for (unsigned byte = 0; byte < 256; byte += 1) {
+      const uint32_t before = tables[place - 1][byte];
+      tables[place][byte] = tables[0][before & 0xFF] ^ before >> 8;
+    }
+  }
+}
+
+uint32_t ccrc32c_update_with_tables(uint32_t remainder, const void *bytes, size_t count) {
+  const uint8_t *next = bytes;
+  pthread_once(&tables_once, make_tables);
+  for (; count >= sizeof(uint64_t); count -= sizeof(uint64_t), next += sizeof(uint64_t)) {
+    uint64_t word;
+    memcpy(&word, next, sizeof word);
+    word ^= remainder;
+    remainder = 0;
+    for (unsigned place = 0; place < sizeof word; place += 1)
+      remainder ^= tables[sizeof word - 1 - place][word >> (8 * place) & 0xFF];
+  }
+  for (; count > 0; count -= 1, next += 1) remainder = tables[0][(remainder ^ *next) & 0xFF] ^ remainder >> 8;
+  return remainder;
+}
+
 uint32_t ccrc32c_update(uint32_t remainder, const void *bytes, size_t count) {
+  if (!is_available()) return ccrc32c_update_with_tables(remainder, bytes, count);
   const uint8_t *next = bytes;
   if (count >= 3 * PART_SIZE) pthread_once(&after_part_once, make_after_part);
   for (; count >= 3 * PART_SIZE; count -= 3 * PART_SIZE, next += 3 * PART_SIZE) {

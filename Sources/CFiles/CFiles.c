@@ -345,14 +345,7 @@ int cfiles_path(int descriptor, char *path, size_t count) {
   return strlcpy(path, found, count) < count ? 0 : -ENAMETOOLONG;
 #else
   char link[32];
-  // A number of at most ten digits fits.
-  size_t length = strlen(strcpy(link, "/proc/self/fd/"));
-  char digits[12];
-  size_t digit_count = 0;
-  for (unsigned rest = (unsigned)descriptor; digit_count == 0 || rest > 0; rest /= 10)
-    digits[digit_count++] = (char)('0' + rest % 10);
-  while (digit_count > 0) link[length++] = digits[--digit_count];
-  link[length] = '\0';
+  snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
   ssize_t result;
   CALL(result, readlink(link, path, count));
   if (result < 0) return (int)result;

@@ -1,10 +1,10 @@
 #include "Coding.h"
 
-#include <array>
-
 #include "CCRC32C.h"
 
 namespace cldb {
+
+using leveldb::Slice;
 
 uint32_t ReadFixed32(const char* bytes) {
   uint32_t value = 0;
@@ -29,43 +29,39 @@ bool ReadShortVarint(const char*& bytes, const char* limit, uint64_t* value) {
   return ReadVarint(bytes, limit, value) && *value <= UINT32_MAX && bytes - start <= 5;
 }
 
-bool ReadBytes(const char*& bytes, const char* limit, leveldb::Slice* value) {
+bool ReadBytes(const char*& bytes, const char* limit, Slice* value) {
   uint64_t count;
   if (!ReadShortVarint(bytes, limit, &count) || count > uint64_t(limit - bytes)) return false;
-  *value = leveldb::Slice(bytes, count);
+  *value = Slice(bytes, count);
   bytes += count;
   return true;
 }
-
-namespace {
-
-uint32_t ExtendWithTable(uint32_t remainder, const char* bytes, size_t count) {
-  static const std::array<uint32_t, 256> table = [] {
-    std::array<uint32_t, 256> table{};
-    for (uint32_t index = 0; index < 256; index++) {
-      uint32_t value = index;
-      for (int bit = 0; bit < 8; bit++) value = value & 1 ? value >> 1 ^ 0x82f63b78 : value >> 1;
-      table[index] = value;
-    }
-    return table;
-  }();
-  for (size_t index = 0; index < count; index++)
-    remainder = table[(remainder ^ static_cast<unsigned char>(bytes[index])) & 0xff] ^ remainder >> 8;
-  return remainder;
-}
-
-}  // namespace
 
 void WriteFixed32(uint32_t value, char* bytes) {
   for (int index = 0; index < 4; index++) bytes[index] = static_cast<char>(value >> 8 * index);
 }
 
 uint32_t Checksum(const char* bytes, size_t count) {
-  static const bool has_instruction = ccrc32c_is_available();
-  uint32_t sum = ~(has_instruction ? ccrc32c_update(UINT32_MAX, bytes, count)
-                                   : ExtendWithTable(UINT32_MAX, bytes, count));
+  const uint32_t sum = ~ccrc32c_update(UINT32_MAX, bytes, count);
   // LevelDB stores the sum rotated by 15 bits, plus a constant.
   return (sum >> 15 | sum << 17) + 0xa282ead8;
+}
+
+bool IsInternalKey(const Slice& key) {
+  return key.size() >= kTrailerSize &&
+         static_cast<unsigned char>(key[key.size() - kTrailerSize]) <= 1;  // the kind: deleted, or stored
+}
+
+Slice UserKey(const Slice& key) {
+  return Slice(key.data(), key.size() < kTrailerSize ? 0 : key.size() - kTrailerSize);
+}
+
+int CompareKeys(const Slice& left, const Slice& right) {
+  int order = UserKey(left).compare(UserKey(right));
+  if (order != 0) return order;
+  uint64_t newer = ReadFixed64(left.data() + left.size() - kTrailerSize);
+  uint64_t older = ReadFixed64(right.data() + right.size() - kTrailerSize);
+  return newer > older ? -1 : newer < older ? 1 : 0;
 }
 
 }  // namespace cldb

@@ -1,4 +1,4 @@
-// Numbers and checksums in LevelDB's files.
+// Numbers, checksums and keys in LevelDB's files.
 
 #pragma once
 
@@ -9,8 +9,12 @@
 
 namespace cldb {
 
+// LevelDB ends the process at 2^56. No database comes near this.
+constexpr uint64_t kLargestSequence = (uint64_t(1) << 55) - 1;
+
 uint32_t ReadFixed32(const char* bytes);
 uint64_t ReadFixed64(const char* bytes);
+void WriteFixed32(uint32_t value, char* bytes);
 
 // Reads a base-128 number and moves `bytes` on; false if it doesn't end before `limit`.
 bool ReadVarint(const char*& bytes, const char* limit, uint64_t* value);
@@ -21,9 +25,19 @@ bool ReadShortVarint(const char*& bytes, const char* limit, uint64_t* value);
 // Reads a length, and that many bytes.
 bool ReadBytes(const char*& bytes, const char* limit, leveldb::Slice* value);
 
-void WriteFixed32(uint32_t value, char* bytes);
-
 // The CRC-32C (RFC 3720, appendix B.4) of the bytes, as LevelDB stores it.
 uint32_t Checksum(const char* bytes, size_t count);
+
+// LevelDB's own form of a key is the user's, then a sequence number and a kind in eight bytes.
+constexpr size_t kTrailerSize = 8;
+
+// Whether a key is one that LevelDB makes, with a kind that it knows.
+bool IsInternalKey(const leveldb::Slice& key);
+
+// The user's part of a key; empty if LevelDB could not have made the key.
+leveldb::Slice UserKey(const leveldb::Slice& key);
+
+// The order of LevelDB's keys: the user's, then the newer before the older.
+int CompareKeys(const leveldb::Slice& left, const leveldb::Slice& right);
 
 }  // namespace cldb

@@ -18,7 +18,9 @@ leveldb::Status SystemError(const std::string& path, const char* what, int error
 // A failure of this code.
 leveldb::Status Failed(cldb_code code, const std::string& path, const std::string& what, int error = 0);
 
-void Succeed(cldb_status* status);
+// Fills `status`, and returns true.
+bool Succeed(cldb_status* status);
+// Fills `status`, and returns false.
 bool Fail(cldb_status* status, cldb_code code, int os_error, const std::string& message);
 
 // Fills `status` from LevelDB's, and returns whether it is OK.
@@ -26,9 +28,6 @@ bool Translate(const leveldb::Status& from, cldb_status* status);
 
 // Sets the key of a failure.
 void SetKey(cldb_status* status, const std::string& key);
-
-// The system's error number of a failure; 0 if there is none.
-int ErrorOf(const leveldb::Status& status);
 
 // Whether the process or the system has no free descriptor, which is temporary.
 bool IsShortOfDescriptors(const leveldb::Status& status);
@@ -38,8 +37,5 @@ bool IsShortage(const leveldb::Status& status);
 
 // The words of a failure, for people.
 std::string WordsOf(const leveldb::Status& status);
-
-// To be called in a catch block: fills `status` from the exception in flight.
-void TranslateException(cldb_status* status);
 
 }  // namespace cldb

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "CLevelDB.h"
+
 namespace cldb {
 
 FileName FileName::Parse(const std::string& name) {
@@ -56,3 +58,8 @@ std::string FileName::Of(Kind kind, uint64_t number) {
 }
 
 }  // namespace cldb
+
+bool cldb_is_file_name(const char* name) {
+  const cldb::FileName parsed = cldb::FileName::Parse(name);
+  return parsed.kind != cldb::FileName::Kind::kOther && !parsed.IsAbsurd();
+}

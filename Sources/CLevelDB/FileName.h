@@ -10,8 +10,8 @@ namespace cldb {
 struct FileName {
   enum class Kind { kCurrent, kLock, kNotes, kManifest, kLog, kTable, kTemporary, kOther };
 
-  // No database has that many files. LevelDB itself fails near 2^64.
-  static constexpr uint64_t kLargestNumber = uint64_t(1) << 48;
+  // No database has that many files: a number has at most 14 digits. LevelDB itself fails near 2^64.
+  static constexpr uint64_t kLargestNumber = 99'999'999'999'999;
 
   Kind kind = Kind::kOther;
   uint64_t number = 0;

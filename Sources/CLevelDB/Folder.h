@@ -3,7 +3,7 @@
 // Invariants:
 //  1. Each file is reached through the folder's descriptor and its bare name, without following links, so
 //     nothing outside of the folder can be read or changed, whatever the files in it say.
-//  2. Each change to the disk is passed to the hook first, if there is one.
+//  2. The hook of a test, if there is one, is asked before each read and each change to the disk.
 //  3. No file is ever truncated or overwritten: a file is written only after it was created under a name that did not
 //     exist. So hard links to files that existed at the opening are safe too; a file of this opening is appended to
 //     until it is closed, whatever links it gets meanwhile. Only zeros that were written for later bytes are
@@ -29,19 +29,11 @@
 
 namespace cldb {
 
-// Callbacks for the operations on the folder; for tests.
-struct Hooks {
-  cldb_hook change = nullptr;
-  void* change_context = nullptr;
-  cldb_read_hook read = nullptr;
-  void* read_context = nullptr;
-};
-
 class Folder {
  public:
-  // Opens the folder of `descriptor`, wherever it is now; `path` is then for messages. With CLDB_BY_PATH, opens it by
-  // its path. With `make` it is created first if necessary, and its parent flushed.
-  static leveldb::Status Open(const std::string& path, int descriptor, bool make, const Hooks& hooks,
+  // Opens the folder of `descriptor` again, wherever it is now; `path` is for messages. `hook` is null, or asked before
+  // each operation.
+  static leveldb::Status Open(const std::string& path, int descriptor, cldb_hook hook, void* context,
                               std::unique_ptr<Folder>* result);
   ~Folder();
   Folder(const Folder&) = delete;
@@ -50,9 +42,9 @@ class Folder {
   const std::string& path() const { return path_; }
   std::string PathOf(const std::string& name) const { return path_ + "/" + name; }
 
-  // The file name in a path of LevelDB. An error for one that would leave the folder, which a forged CURRENT can
-  // contain.
-  leveldb::Status NameOf(const std::string& path, std::string* name) const;
+  // The file name in a path of LevelDB. LevelDB makes them all but that of the manifest, which CURRENT names, and that
+  // was checked (Inventory.h).
+  std::string NameOf(const std::string& path) const { return path.substr(path_.size() + 1); }
 
   leveldb::Status List(std::vector<std::string>* names) const;
   // Whether there is a file of that name. An error for anything else of that name, and if that is unknown.
@@ -93,18 +85,21 @@ class Folder {
   std::string poison_reason() const;
 
  private:
-  Folder(std::string path, const Hooks& hooks) : path_(std::move(path)), hooks_(hooks) {}
+  Folder(std::string path, int descriptor, cldb_hook hook, void* context)
+      : path_(std::move(path)), descriptor_(descriptor), hook_(hook), context_(context) {}
 
-  leveldb::Status Make();
+  // Asks the hook; 0 or an errno. `count` is that of a read or a write, which the hook can lower.
+  int Ask(cldb_operation_kind kind, const std::string& name, const char* new_path = nullptr, size_t* count = nullptr,
+          const char* bytes = nullptr, uint64_t offset = 0) const;
   // Returns 0 or an errno.
   int WriteAll(int descriptor, const std::string& name, const char* bytes, size_t count, uint64_t* offset);
-  int Ask(cldb_operation_kind kind, const std::string& path) const;
   leveldb::Status Refusal() const;
   leveldb::Status Failure(const std::string& path, const char* what, int error);
 
   const std::string path_;
-  const Hooks hooks_;
-  int descriptor_ = -1;
+  const int descriptor_;
+  const cldb_hook hook_;
+  void* const context_;
 
   std::atomic<bool> poisoned_{false};
   mutable std::mutex mutex_;  // guards poison_reason_

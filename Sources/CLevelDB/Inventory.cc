@@ -5,7 +5,6 @@
 #include "CFiles.h"
 #include "Failure.h"
 #include "FileName.h"
-#include "LogBatches.h"
 
 namespace cldb {
 
@@ -25,34 +24,22 @@ bool IsLeftOfCreation(const std::string& name, uint64_t size) {
 
 }  // namespace
 
-Status Inventory::Take(const Folder& folder, Inventory* result, std::string* key) {
-  Status status = result->TakeNames(folder);
-  if (!status.ok() || !result->has_database) return status;
-  status = result->TakeManifest(folder);
-  if (status.ok()) status = result->CheckTables(folder, key);
-  if (status.ok()) status = result->TakeLogs(folder);
-  return status;
-}
-
-Status Inventory::TakeInUse(const Folder& folder, Inventory* result, std::string* key) {
+Status Inventory::Take(const Folder& folder, bool is_in_use, Inventory* result, std::string* key) {
   Status status = result->TakeNames(folder);
   if (!status.ok() || !result->has_database) return status;
   status = result->TakeManifest(folder);
   if (status.ok()) status = result->CheckTables(folder, key);
   if (!status.ok()) return status;
-  // Adds tables that were created after the listing, because LevelDB compares the names with the manifest.
-  for (const TableInfo& table : result->manifest.tables)
-    result->names.insert(FileName::Of(FileName::Kind::kTable, table.number));
-  status = result->OpenLogs(folder);
-  // An incomplete record of the manifest is being written.
-  result->has_torn_tail = false;
-  return status;
+  return is_in_use ? result->OpenLogs(folder) : result->TakeLogs(folder);
 }
 
 bool Inventory::HasChanged(const Folder& folder) const {
   Inventory now;
-  Status status = now.TakeManifest(folder);
-  return now.current_ != current_ || now.manifest_size_ != manifest_size_;
+  std::string manifest_name;
+  bool exists;
+  Status status = now.TakeCurrent(folder, &manifest_name);
+  if (status.ok()) status = folder.Find(manifest_name, &exists, &now.manifest_size_);
+  return now.current_ != current_ || (status.ok() && now.manifest_size_ != manifest_size_);
 }
 
 Status Inventory::TakeNames(const Folder& folder) {
@@ -77,13 +64,6 @@ Status Inventory::TakeNames(const Folder& folder) {
   if (!has_database && !is_left_of_creation)
     return Failed(CLDB_DAMAGED, folder.PathOf("CURRENT"), "the file is missing, but others are there");
   return Status::OK();
-}
-
-bool Inventory::WasReopened(const Folder& folder) const {
-  Inventory now;
-  std::string name;
-  Status status = now.TakeCurrent(folder, &name);
-  return now.current_ != current_;
 }
 
 Status Inventory::TakeCurrent(const Folder& folder, std::string* manifest_name) {
@@ -139,6 +119,10 @@ std::map<uint64_t, std::string> Inventory::NeededLogs() const {
 }
 
 Status Inventory::OpenLogs(const Folder& folder) {
+  // Adds tables that were created after the listing, because LevelDB compares the names with the manifest.
+  for (const TableInfo& table : manifest.tables) names.insert(NameOf(table));
+  // An incomplete record of the manifest is being written.
+  has_torn_tail = false;
   for (const auto& log : NeededLogs()) {
     growing.emplace_back();
     Status status = GrowingLog::Open(folder, log.second, &growing.back());
@@ -154,7 +138,6 @@ Status Inventory::TakeLogs(const Folder& folder) {
     RecordFile file;
     Status status = RecordFile::Read(folder, log.second, RecordFile::Kind::kLog, &file);
     if (!status.ok()) return status;
-    CheckBatches(&file);
     // The next log is started only after the last write to the previous one was confirmed.
     if (!torn.empty() && file.file_size > 0 && damage.ok())
       damage = Failed(CLDB_DAMAGED, folder.PathOf(torn), "the log is damaged at its end, and another one follows it");
@@ -165,6 +148,7 @@ Status Inventory::TakeLogs(const Folder& folder) {
     if (file.tail == RecordFile::Tail::kDamage && damage.ok())
       damage = Failed(CLDB_DAMAGED, folder.PathOf(log.second),
                       "the log is damaged at byte " + std::to_string(file.bytes.size()));
+    for (auto& range : ReadKeyRanges(file.bytes)) log_ranges.push_back(std::move(range));
     contents[log.second] = std::move(file.bytes);
     logs.insert(log.second);
   }

@@ -11,9 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "GrowingLog.h"
 #include "Manifest.h"
-#include "RecordFile.h"
+#include "Records.h"
 
 namespace cldb {
 
@@ -25,8 +24,9 @@ struct Inventory {
   // What LevelDB reads when it opens, by name: CURRENT, the manifest that it names, and the logs whose entries are
   // in no table yet.
   std::map<std::string, std::string> contents;
-  // The names of those logs.
+  // The names of those logs, and their keys.
   std::set<std::string> logs;
+  KeyRanges log_ranges;
   Manifest manifest;
 
   // The name of a table's file. Other versions of LevelDB use an older one.
@@ -39,17 +39,15 @@ struct Inventory {
 
   // Reads the folder and changes nothing. Fails with Corruption if stored data is unreachable; `key` is then the first
   // missing key, if known.
-  static leveldb::Status Take(const Folder& folder, Inventory* result, std::string* key);
-
-  // The same while another process may be writing the database. Its logs are opened but not read. They are in
+  //
+  // If the database is in use, another process may be writing it. Its logs are then opened but not read: they are in
   // `growing`, in order, and neither in `names` nor in `contents`.
-  static leveldb::Status TakeInUse(const Folder& folder, Inventory* result, std::string* key);
+  static leveldb::Status Take(const Folder& folder, bool is_in_use, Inventory* result, std::string* key);
   std::vector<std::unique_ptr<GrowingLog>> growing;
 
-  // Whether the manifest has changed since then, so that missing files may have been replaced.
+  // Whether the manifest has grown since then, or there is another one: then missing files may have been replaced. Each
+  // opening for writing makes a manifest.
   bool HasChanged(const Folder& folder) const;
-  // Whether there is another manifest: each opening for writing makes one.
-  bool WasReopened(const Folder& folder) const;
 
  private:
   // The contents of CURRENT, and the length of the manifest.

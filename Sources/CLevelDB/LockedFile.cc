@@ -43,8 +43,8 @@ Status Busy(const std::string& path, const char* who) {
 
 }  // namespace
 
-Status LockedFile::Acquire(Folder& folder, const std::string& name, LockedFile** result) {
-  const std::string path = folder.PathOf(name);
+Status LockedFile::Acquire(Folder& folder, std::unique_ptr<LockedFile>* result) {
+  const std::string name = "LOCK", path = folder.PathOf(name);
   std::lock_guard<std::mutex> guard(registry().mutex);
   bool exists;
   uint64_t size;
@@ -64,17 +64,15 @@ Status LockedFile::Acquire(Folder& folder, const std::string& name, LockedFile**
     return SystemError(path, "the file can't be locked", error);
   }
   registry().files.insert({info.device, info.inode});
-  *result = new LockedFile(descriptor, info.device, info.inode);
+  result->reset(new LockedFile(descriptor, info.device, info.inode));
   return Status::OK();
 }
 
-void LockedFile::Release() {
+LockedFile::~LockedFile() {
   std::lock_guard<std::mutex> guard(registry().mutex);
-  if (descriptor_ < 0) return;
   registry().files.erase({device_, inode_});
   cfiles_unlock(descriptor_);
   cfiles_close(descriptor_);
-  descriptor_ = -1;
 }
 
 }  // namespace cldb

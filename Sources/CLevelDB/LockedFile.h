@@ -6,25 +6,25 @@
 
 #pragma once
 
-#include <sys/types.h>
+#include <memory>
 
 #include "Folder.h"
-#include "leveldb/env.h"
 
 namespace cldb {
 
-class LockedFile final : public leveldb::FileLock {
+class LockedFile {
  public:
-  static leveldb::Status Acquire(Folder& folder, const std::string& name, LockedFile** result);
-  ~LockedFile() override { Release(); }
-  // Harmless when repeated.
-  void Release();
+  // Locks the file LOCK, which is made if necessary.
+  static leveldb::Status Acquire(Folder& folder, std::unique_ptr<LockedFile>* result);
+  ~LockedFile();
+  LockedFile(const LockedFile&) = delete;
+  LockedFile& operator=(const LockedFile&) = delete;
 
  private:
   LockedFile(int descriptor, uint64_t device, uint64_t inode)
       : descriptor_(descriptor), device_(device), inode_(inode) {}
 
-  int descriptor_;
+  const int descriptor_;
   const uint64_t device_;
   const uint64_t inode_;
 };

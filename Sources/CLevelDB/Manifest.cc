@@ -8,8 +8,7 @@
 #include "Coding.h"
 #include "Failure.h"
 #include "FileName.h"
-#include "InternalKey.h"
-#include "RecordFile.h"
+#include "Records.h"
 
 namespace cldb {
 
@@ -19,8 +18,55 @@ using leveldb::Status;
 namespace {
 
 constexpr uint64_t kLevels = 7;
-// LevelDB ends the process at 2^56. No database comes near this.
-constexpr uint64_t kLargestSequence = (uint64_t(1) << 55) - 1;
+
+enum Tag : uint64_t {
+  kComparator = 1,
+  kLogNumber = 2,
+  kNextFileNumber = 3,
+  kLastSequence = 4,
+  kCompactPointer = 5,
+  kDeletedFile = 6,
+  kNewFile = 7,
+  kPreviousLogNumber = 9,
+};
+
+// A part of a manifest's record: a tag, and the values that follow it.
+struct Part {
+  uint64_t tag = 0, level = 0, number = 0, size = 0;
+  Slice text, other;
+  bool is_of_another_program = false;
+
+  // Reads the next part. False if it is cut, has a value that LevelDB does not write, or another tag.
+  bool Read(const char*& bytes, const char* limit) {
+    if (!ReadShortVarint(bytes, limit, &tag)) return false;
+    switch (tag) {
+      case kComparator: return ReadBytes(bytes, limit, &text);
+      case kLogNumber:
+      case kPreviousLogNumber:
+      case kNextFileNumber: return ReadNumber(bytes, limit);
+      case kLastSequence: return ReadVarint(bytes, limit, &number) && number <= kLargestSequence;
+      case kCompactPointer: return ReadLevel(bytes, limit) && ReadKey(bytes, limit, &text);
+      case kDeletedFile: return ReadLevel(bytes, limit) && ReadNumber(bytes, limit);
+      case kNewFile:
+        return ReadLevel(bytes, limit) && ReadNumber(bytes, limit) && ReadVarint(bytes, limit, &size) &&
+               ReadKey(bytes, limit, &text) && ReadKey(bytes, limit, &other) && CompareKeys(text, other) <= 0;
+      default:
+        is_of_another_program = true;
+        return false;
+    }
+  }
+
+ private:
+  bool ReadLevel(const char*& bytes, const char* limit) {
+    return ReadShortVarint(bytes, limit, &level) && level < kLevels;
+  }
+  bool ReadNumber(const char*& bytes, const char* limit) {
+    return ReadVarint(bytes, limit, &number) && number <= FileName::kLargestNumber;
+  }
+  static bool ReadKey(const char*& bytes, const char* limit, Slice* key) {
+    return ReadBytes(bytes, limit, key) && IsInternalKey(*key);
+  }
+};
 
 struct Named {
   uint64_t size;
@@ -39,56 +85,42 @@ class Reader {
     const char* limit = bytes + record.size();
     std::map<Place, Named> added;
     while (bytes < limit) {
-      uint64_t tag, level, number;
-      Slice text, other;
-      if (!ReadShortVarint(bytes, limit, &tag)) return false;
-      switch (tag) {
+      Part part;
+      const bool is_read = part.Read(bytes, limit);
+      if (part.is_of_another_program)
+        *other_writer = "the manifest has a part that LevelDB 1.23 does not know, " + std::to_string(part.tag) +
+                        ": another program, such as RocksDB or Pebble, has written to the database";
+      if (!is_read) return false;
+      switch (part.tag) {
         case kComparator:
-          if (!ReadBytes(bytes, limit, &text)) return false;
-          if (text == Slice("leveldb.BytewiseComparator")) break;
-          *other_writer = "the keys have the order of another program, \"" + Printable(text) + "\"";
+          if (part.text == Slice("leveldb.BytewiseComparator")) break;
+          *other_writer = "the keys have the order of another program, \"" + Printable(part.text) + "\"";
           return false;
         case kLogNumber:
-          if (!ReadNumber(bytes, limit, &log_number)) return false;
+          log_number = part.number;
           has_log_number = true;
           break;
         case kPreviousLogNumber:
-          if (!ReadNumber(bytes, limit, &previous_log_number)) return false;
+          previous_log_number = part.number;
           break;
         case kNextFileNumber:
-          if (!ReadNumber(bytes, limit, &next_file_number)) return false;
+          next_file_number = part.number;
           break;
         case kLastSequence:
-          if (!ReadVarint(bytes, limit, &number) || number > kLargestSequence) return false;
           has_sequence = true;
           break;
-        case kCompactPointer:
-          if (!ReadLevel(bytes, limit, &level) || !ReadBytes(bytes, limit, &text) || !IsInternalKey(text)) return false;
-          break;
         case kDeletedFile:
-          if (!ReadLevel(bytes, limit, &level) || !ReadNumber(bytes, limit, &number)) return false;
-          if (tables.erase({level, number}) == 0) return false;
+          if (tables.erase({part.level, part.number}) == 0) return false;
           break;
         case kNewFile: {
-          Named table;
-          if (!ReadLevel(bytes, limit, &level) || !ReadNumber(bytes, limit, &number) ||
-              !ReadVarint(bytes, limit, &table.size) || !ReadBytes(bytes, limit, &text) ||
-              !ReadBytes(bytes, limit, &other) || !IsInternalKey(text) || !IsInternalKey(other))
-            return false;
-          table.smallest = text.ToString();
-          table.largest = other.ToString();
-          if (CompareKeys(table.smallest, table.largest) > 0) return false;
+          const Place place = {part.level, part.number};
+          const Named table = {part.size, part.text.ToString(), part.other.ToString()};
           // goleveldb names a new table twice, and LevelDB takes that for once.
-          const auto named = added.find({level, number});
+          const auto named = added.find(place);
           if (named != added.end() && named->second == table) break;
-          if (!placed.insert({level, number}).second) return false;
-          added[{level, number}] = std::move(table);
-          break;
+          if (!placed.insert(place).second) return false;
+          added[place] = table;
         }
-        default:
-          *other_writer = "the manifest has a part that LevelDB 1.23 does not know, " + std::to_string(tag) +
-                          ": another program, such as RocksDB or Pebble, has written to the database";
-          return false;
       }
     }
     // A table that only moves to another level is deleted and added by one record.
@@ -116,14 +148,6 @@ class Reader {
   using Place = std::pair<uint64_t, uint64_t>;  // level, number
 
   std::set<Place> placed;  // of all tables, also of those that were deleted: LevelDB uses no number twice
-
-  static bool ReadLevel(const char*& bytes, const char* limit, uint64_t* level) {
-    return ReadShortVarint(bytes, limit, level) && *level < kLevels;
-  }
-
-  static bool ReadNumber(const char*& bytes, const char* limit, uint64_t* number) {
-    return ReadVarint(bytes, limit, number) && *number <= FileName::kLargestNumber;
-  }
 
   // The first bytes of a name, for a message.
   static std::string Printable(const Slice& name) {
@@ -176,6 +200,38 @@ Status Manifest::Read(const Slice& bytes, const std::string& path, Manifest* res
                               UserKey(table.second.smallest).ToString(), UserKey(table.second.largest).ToString()});
   }
   return Status::OK();
+}
+
+void LowerSequence(std::string* bytes, size_t start, uint64_t offset,
+                   const std::function<uint64_t(uint64_t)>& first_sequence) {
+  // The rest of a block that is too short for a header is filled with zeros.
+  const size_t left = kRecordBlockSize - offset % kRecordBlockSize;
+  if (left < kRecordHeaderSize) start += left;
+  if (start >= bytes->size()) return;
+  RecordJoiner joiner;
+  Slice rest(bytes->data() + start, bytes->size() - start);
+  // A record in several fragments stays as it is. LevelDB's records have some hundred bytes.
+  if (!joiner.Take(&rest) || !joiner.is_whole() || !rest.empty()) return;
+  const char* part_start = joiner.bytes().data();
+  const char* part_end = part_start;
+  const char* limit = bytes->data() + bytes->size();
+  Part part;
+  uint64_t log = 0;
+  // The number of the log comes before the sequence number.
+  while (part_end < limit && part.tag != kLastSequence) {
+    part_start = part_end;
+    if (!part.Read(part_end, limit)) return;
+    if (part.tag == kLogNumber) log = part.number;
+  }
+  const uint64_t first = part.tag == kLastSequence && log > 0 ? first_sequence(log) : 0;
+  if (first == 0 || first > part.number) return;
+  // As many bytes as before, so that no other byte moves.
+  const size_t end = part_end - bytes->data();
+  uint64_t lower = first - 1;
+  for (size_t index = part_start + 1 - bytes->data(); index < end; index++, lower >>= 7)
+    (*bytes)[index] = static_cast<char>((lower & 0x7f) | (index + 1 < end ? 0x80 : 0));
+  const size_t type = start + kRecordHeaderSize - 1;
+  WriteFixed32(Checksum(&(*bytes)[type], bytes->size() - type), &(*bytes)[start]);
 }
 
 }  // namespace cldb

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,18 +11,6 @@
 #include "leveldb/status.h"
 
 namespace cldb {
-
-// The parts of a manifest's record: each is a tag and its value.
-enum ManifestTag {
-  kComparator = 1,
-  kLogNumber = 2,
-  kNextFileNumber = 3,
-  kLastSequence = 4,
-  kCompactPointer = 5,
-  kDeletedFile = 6,
-  kNewFile = 7,
-  kPreviousLogNumber = 9,
-};
 
 struct TableInfo {
   int level = 0;
@@ -43,5 +32,17 @@ struct Manifest {
   // process, are errors here.
   static leveldb::Status Read(const leveldb::Slice& bytes, const std::string& path, Manifest* result);
 };
+
+// Changes a record that LevelDB has written, from `start` to the end of the bytes, so that goleveldb reads every record of
+// the log; `offset` is that of `start` in the file.
+//
+// LevelDB puts its newest sequence number into each record of the manifest. goleveldb drops the records of the log that
+// are not above it, in most modes without an error: those that were written while the previous log became a table, and
+// all of a log that is used again. Here the number is lowered to the one before the log's first record, which is what the
+// tables have at most. LevelDB itself takes the highest number from the log.
+//
+// `first_sequence` gives the sequence number of the first record of a log; 0 if it has none.
+void LowerSequence(std::string* bytes, size_t start, uint64_t offset,
+                   const std::function<uint64_t(uint64_t log)>& first_sequence);
 
 }  // namespace cldb

@@ -1,7 +1,5 @@
 #include "Snappy.h"
 
-#include <cstdint>
-
 #include "Coding.h"
 
 namespace cldb {
@@ -10,8 +8,6 @@ using leveldb::Slice;
 
 namespace {
 
-// An entry is smaller than 1 GiB, and LevelDB ends a block when it has at most 4 MiB.
-constexpr uint64_t kLargestBlock = (uint64_t(1) << 30) + (4 << 20);
 constexpr uint64_t kHighestRatio = 22;
 
 // Reads a number of 1 to 4 bytes, the lowest first.

@@ -3,11 +3,15 @@
 
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "leveldb/slice.h"
 
 namespace cldb {
+
+// An entry is smaller than 1 GiB, and LevelDB ends a block when it has at most 4 MiB.
+constexpr uint64_t kLargestBlock = (uint64_t(1) << 30) + (4 << 20);
 
 // Uncompresses the bytes; false if they are not valid. The length that they announce is checked before anything is
 // allocated: it is at most 22 times their number, because three bytes make at most 64.

@@ -4,13 +4,8 @@
 #include <chrono>
 #include <utility>
 
-#include "CFiles.h"
-#include "Coding.h"
 #include "Failure.h"
 #include "FileName.h"
-#include "TableRanges.h"
-#include "LogBatches.h"
-#include "ManifestWriter.h"
 
 namespace cldb {
 
@@ -28,7 +23,49 @@ thread_local bool is_refused = false;
 constexpr auto kRest = std::chrono::milliseconds(10);
 constexpr int kMostRests = 500;
 
-class HeldLock final : public leveldb::FileLock {};
+// LevelDB's interfaces to a new file.
+class Writer final : public leveldb::WritableFile {
+ public:
+  explicit Writer(std::shared_ptr<NewFile> file) : file_(std::move(file)) {}
+  // LevelDB closes no log.
+  ~Writer() override { file_->Close(); }
+  Status Append(const Slice& data) override { return file_->Append(data); }
+  Status Close() override { return file_->Close(); }
+  Status Flush() override { return file_->Flush(); }
+  Status Sync() override { return file_->Sync(); }
+
+ private:
+  const std::shared_ptr<NewFile> file_;
+};
+
+class NewTable final : public leveldb::RandomAccessFile {
+ public:
+  explicit NewTable(std::shared_ptr<NewFile> file) : file_(std::move(file)) {}
+  Status Read(uint64_t offset, size_t count, Slice* result, char* scratch) const override {
+    return file_->Read(offset, count, result, scratch);
+  }
+
+ private:
+  const std::shared_ptr<NewFile> file_;
+};
+
+// Bytes that were read and checked before.
+class BytesReader final : public leveldb::SequentialFile {
+ public:
+  explicit BytesReader(std::string bytes) : bytes_(std::move(bytes)), rest_(bytes_) {}
+  Status Read(size_t count, Slice* result, char*) override {
+    *result = Slice(rest_.data(), std::min(count, rest_.size()));
+    return Skip(count);
+  }
+  Status Skip(uint64_t count) override {
+    rest_.remove_prefix(std::min<uint64_t>(count, rest_.size()));
+    return Status::OK();
+  }
+
+ private:
+  const std::string bytes_;
+  Slice rest_;
+};
 
 }  // namespace
 
@@ -40,21 +77,6 @@ StagedEnv::StagedEnv(std::unique_ptr<Folder> folder, Inventory inventory, std::u
       lock_(std::move(lock)),
       kept_log_size_(kept_log_size) {}
 
-StagedEnv::~StagedEnv() = default;
-
-Status StagedEnv::Lock() {
-  if (lock_ != nullptr) return Status::OK();
-  LockedFile* lock;
-  Status status = LockedFile::Acquire(*folder_, "LOCK", &lock);
-  if (status.ok()) lock_.reset(lock);
-  return status;
-}
-
-void StagedEnv::Break(const std::string& reason) {
-  folder_->Poison(reason);
-  broken_.store(true, std::memory_order_release);
-}
-
 bool StagedEnv::TakeRefusal() { return std::exchange(is_refused, false); }
 
 Status StagedEnv::WaitingForDescriptors(const std::function<Status()>& open) {
@@ -64,23 +86,7 @@ Status StagedEnv::WaitingForDescriptors(const std::function<Status()>& open) {
   return status;
 }
 
-void StagedEnv::AbandonLock() {
-  if (lock_ != nullptr) lock_->Release();
-}
-
 // MARK: From memory to disk
-
-Status StagedEnv::ReadTables(std::vector<TableInfo>* tables) const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& file : staged_) {
-    if (FileName::Parse(file.first).kind != Kind::kManifest) continue;
-    Manifest manifest;
-    Status status = Manifest::Read(file.second->bytes(), folder_->PathOf(file.first), &manifest);
-    if (status.ok()) *tables = std::move(manifest.tables);
-    return status;
-  }
-  return Failed(CLDB_EXCEPTION, folder_->path(), "the database has no manifest");
-}
 
 Status StagedEnv::BeginWriting(const std::function<Status(const Slice&)>& holds, std::string* key) {
   if (!inventory_.damage.ok()) return inventory_.damage;
@@ -92,11 +98,11 @@ Status StagedEnv::BeginWriting(const std::function<Status(const Slice&)>& holds,
     removed = hidden_;
   }
   for (const auto& file : staged) {
-    const bool takes_name = file.first == "CURRENT" || file.second == kept_log_;
+    const bool takes_name = file.first == "CURRENT" || IsKeptLog(file.second);
     if (inventory_.names.count(file.first) > 0 && !takes_name) replaced.insert(file.first);
     // Both are written under the name that LevelDB gives to such files, and then renamed.
     FileName name = FileName::Parse(file.first);
-    if (name.kind == Kind::kManifest || file.second == kept_log_) {
+    if (name.kind == Kind::kManifest || IsKeptLog(file.second)) {
       std::string temporary = FileName::Of(Kind::kTemporary, name.number);
       if (inventory_.names.count(temporary) > 0) replaced.insert(temporary);
     }
@@ -107,7 +113,8 @@ Status StagedEnv::BeginWriting(const std::function<Status(const Slice&)>& holds,
     if (!status.ok()) return status;
   }
 
-  Status status = Lock();
+  Status status;
+  if (lock_ == nullptr) status = LockedFile::Acquire(*folder_, &lock_);
   for (auto name = replaced.begin(); status.ok() && name != replaced.end(); name++) status = folder_->Remove(*name);
   if (!status.ok()) return status;
   std::vector<std::string> made;
@@ -123,8 +130,6 @@ Status StagedEnv::BeginWriting(const std::function<Status(const Slice&)>& holds,
     for (const auto& file : staged) session_.insert(file.first);
     staged_.clear();
     hidden_.clear();
-    // From now on only LevelDB has it. Otherwise its file would stay open after LevelDB has replaced and removed it.
-    kept_log_.reset();
   }
   is_writing_.store(true, std::memory_order_release);
   for (const std::string& name : removed) {
@@ -143,19 +148,16 @@ Status StagedEnv::CheckLeftover(const std::string& name, const std::function<Sta
     if (inventory_.logs.count(name) > 0) {
       // LevelDB got the whole log, or never requested it.
       if (inventory_.contents.count(name) == 0) return Status::OK();
-      return Failed(CLDB_EXCEPTION, folder_->PathOf(name), "LevelDB has not read this log");
+      return Failed(CLDB_IO, folder_->PathOf(name), "LevelDB has not read this log");
     }
     RecordFile log;
     Status status = RecordFile::Read(*folder_, name, RecordFile::Kind::kLog, &log);
     if (!status.ok()) return status;
-    CheckBatches(&log);
     ranges = ReadKeyRanges(log.bytes);
   } else if (kind == Kind::kTable) {
-    std::unique_ptr<DiskTable> table;
-    Status status = DiskTable::Open(*folder_, name, nullptr, &table);
-    if (!status.ok()) return status;
-    uint64_t size = table->size();
-    status = ReadKeyRanges(std::move(table), size, &ranges);
+    std::unique_ptr<TableCursor> table;
+    Status status = TableCursor::Open(*folder_, name, nullptr, &table);
+    if (status.ok()) status = table->AddRanges(&ranges);
     // A table that a crash has left unfinished. Its sources exist, or else keys would be missing.
     if (status.IsCorruption()) return Status::OK();
     if (!status.ok()) return status;
@@ -180,10 +182,10 @@ Status StagedEnv::PutAll(const Staged& staged, std::vector<std::string>* made) {
     for (const auto& file : staged) {
       FileName name = FileName::Parse(file.first);
       if (name.kind != kind) continue;
-      const bool is_kept_log = file.second == kept_log_;
+      const bool is_kept_log = IsKeptLog(file.second);
       made->push_back(is_kept_log ? FileName::Of(Kind::kTemporary, name.number) : file.first);
-      Status status = file.second->Put(*folder_, made->back());
-      if (status.ok() && is_kept_log) status = file.second->Rename(*folder_, file.first);
+      Status status = file.second->Put(made->back());
+      if (status.ok() && is_kept_log) status = file.second->Rename(file.first);
       if (!status.ok()) return status;
       // The file has the same entries and the same name as before, so there is nothing to undo.
       if (is_kept_log) made->pop_back();
@@ -192,9 +194,9 @@ Status StagedEnv::PutAll(const Staged& staged, std::vector<std::string>* made) {
   }
   auto current = staged.find("CURRENT");
   if (current == staged.end() || temporary.empty())
-    return Failed(CLDB_EXCEPTION, folder_->path(), "the database has no manifest");
+    return Failed(CLDB_IO, folder_->path(), "the database has no manifest");
   made->push_back(temporary);
-  Status status = current->second->Put(*folder_, temporary);
+  Status status = current->second->Put(temporary);
   if (!status.ok()) return status;
   status = folder_->Rename(temporary, "CURRENT");
   if (!status.ok()) {
@@ -208,7 +210,7 @@ Status StagedEnv::PutAll(const Staged& staged, std::vector<std::string>* made) {
 
 // MARK: Files
 
-std::shared_ptr<StagedFile> StagedEnv::Find(const std::string& name) const {
+std::shared_ptr<NewFile> StagedEnv::Find(const std::string& name) const {
   std::lock_guard<std::mutex> lock(mutex_);
   auto found = staged_.find(name);
   return found == staged_.end() ? nullptr : found->second;
@@ -216,9 +218,7 @@ std::shared_ptr<StagedFile> StagedEnv::Find(const std::string& name) const {
 
 Status StagedEnv::NewSequentialFile(const std::string& path, leveldb::SequentialFile** result) {
   *result = nullptr;
-  std::string name;
-  Status status = folder_->NameOf(path, &name);
-  if (!status.ok()) return status;
+  const std::string name = folder_->NameOf(path);
   if (auto file = Find(name)) {
     *result = new BytesReader(file->bytes());
     return Status::OK();
@@ -237,96 +237,70 @@ Status StagedEnv::NewSequentialFile(const std::string& path, leveldb::Sequential
 
 Status StagedEnv::NewRandomAccessFile(const std::string& path, leveldb::RandomAccessFile** result) {
   *result = nullptr;
-  std::string name;
-  Status status = folder_->NameOf(path, &name);
-  if (!status.ok()) return status;
+  const std::string name = folder_->NameOf(path);
   if (auto file = Find(name)) {
-    *result = new StagedTable(std::move(file));
+    *result = new NewTable(std::move(file));
     return Status::OK();
   }
-  std::unique_ptr<DiskTable> table;
+  std::unique_ptr<TableFile> table;
   const TableInfo* info = nullptr;
   const uint64_t number = FileName::Parse(name).number;
   for (const TableInfo& table : inventory_.manifest.tables) {
     if (table.number == number) info = &table;
   }
-  status = WaitingForDescriptors([&] { return DiskTable::Open(*folder_, name, info, &table); });
+  Status status = WaitingForDescriptors([&] { return TableFile::Open(*folder_, name, info, &table); });
   *result = table.release();
   return status;
 }
 
 Status StagedEnv::NewWritableFile(const std::string& path, leveldb::WritableFile** result) {
   *result = nullptr;
-  std::string name;
-  Status status = folder_->NameOf(path, &name);
-  if (!status.ok()) return status;
+  const std::string name = folder_->NameOf(path);
   const bool is_log = FileName::Parse(name).kind == Kind::kLog;
+  if (!is_writing() && is_sealed_) return Failed(CLDB_READ_ONLY, path, "the database is open for reading only");
+  const auto first_sequence = [this](uint64_t log) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return log_ != nullptr && log_name_ == FileName::Of(Kind::kLog, log) ? log_->first_sequence() : 0;
+  };
+  auto file = std::make_shared<NewFile>(*folder_, name, is_sealed_, first_sequence);
   if (is_writing()) {
-    int descriptor;
-    status = WaitingForDescriptors([&] { return folder_->Create(name, &descriptor); });
+    Status status = WaitingForDescriptors([&] { return file->Put(name); });
     if (is_log) is_refused = IsShortOfDescriptors(status);
     if (!status.ok()) return status;
-    std::lock_guard<std::mutex> lock(mutex_);
-    session_.insert(name);
-    *result = new DiskWriter(*folder_, name, descriptor, is_log);
-    return Status::OK();
   }
-  if (*is_sealed_) return Failed(CLDB_READ_ONLY, path, "the database is open for reading only");
-  auto file = std::make_shared<StagedFile>(path, is_log, is_sealed_);
   std::lock_guard<std::mutex> lock(mutex_);
-  staged_[name] = file;
-  *result = new StagedWriter(std::move(file));
-  if (FileName::Parse(name).kind == Kind::kManifest) {
-    std::unique_ptr<leveldb::WritableFile> writer(*result);
-    *result = new ManifestWriter(std::move(writer), [this](uint64_t log) { return FirstSequence(log); });
-  }
-  return Status::OK();
-}
-
-uint64_t StagedEnv::FirstSequence(uint64_t log) const {
-  // The first record has its sequence number first.
-  char start[RecordJoiner::kHeaderSize + 8];
-  size_t count = 0;
-  const std::string name = FileName::Of(Kind::kLog, log);
   if (is_writing()) {
-    int descriptor;
-    uint64_t size;
-    if (!folder_->OpenForReading(name, &descriptor, &size).ok()) return 0;
-    if (!folder_->Read(descriptor, name, 0, sizeof start, start, &count).ok()) count = 0;
-    cfiles_close(descriptor);
+    session_.insert(name);
   } else {
-    // Any other log on disk is a leftover that is to be replaced.
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (kept_log_ == nullptr || kept_log_name_ != name) return 0;
-    Slice bytes;
-    if (kept_log_->Read(0, sizeof start, &bytes, start).ok()) count = bytes.size();
+    staged_[name] = file;
   }
-  return count < sizeof start ? 0 : ReadFixed64(start + RecordJoiner::kHeaderSize);
+  if (is_log) {
+    log_name_ = name;
+    log_ = file;
+  }
+  *result = new Writer(std::move(file));
+  return Status::OK();
 }
 
 Status StagedEnv::NewAppendableFile(const std::string& path, leveldb::WritableFile** result) {
   // Called for the manifest and for the last log. A closed file is never appended to, because after a failed flush it
   // must not be flushed again. LevelDB makes a new manifest, and a small log is copied here.
   *result = nullptr;
-  std::string name;
-  Status status = folder_->NameOf(path, &name);
-  if (!status.ok()) return status;
+  const std::string name = folder_->NameOf(path);
   std::lock_guard<std::mutex> lock(mutex_);
-  if (kept_log_name_ != name || kept_log_ != nullptr)
-    return Status::NotSupported(path, "files are never appended to after they were closed");
-  kept_log_ranges_ = ReadKeyRanges(kept_log_bytes_);
-  kept_log_ = std::make_shared<StagedFile>(path, true, is_sealed_);
-  status = kept_log_->Append(kept_log_bytes_);
+  if (kept_log_name_ != name) return Status::NotSupported(path, "files are never appended to after they were closed");
+  log_name_ = name;
+  log_ = std::make_shared<NewFile>(*folder_, name, is_sealed_, nullptr);
+  Status status = log_->Append(kept_log_bytes_);
   kept_log_bytes_ = std::string();
-  staged_[name] = kept_log_;
-  *result = new StagedWriter(kept_log_);
+  staged_[name] = log_;
+  *result = new Writer(log_);
   return status;
 }
 
 bool StagedEnv::FileExists(const std::string& path) {
   // Called only for CURRENT, while LevelDB opens.
-  std::string name;
-  if (!folder_->NameOf(path, &name).ok()) return false;
+  const std::string name = folder_->NameOf(path);
   return Find(name) != nullptr || inventory_.names.count(name) > 0;
 }
 
@@ -344,9 +318,7 @@ Status StagedEnv::GetChildren(const std::string&, std::vector<std::string>* name
 }
 
 Status StagedEnv::RemoveFile(const std::string& path) {
-  std::string name;
-  Status status = folder_->NameOf(path, &name);
-  if (!status.ok()) return status;
+  const std::string name = folder_->NameOf(path);
   std::lock_guard<std::mutex> lock(mutex_);
   if (!is_writing()) {
     staged_.erase(name);
@@ -354,7 +326,7 @@ Status StagedEnv::RemoveFile(const std::string& path) {
     return Status::OK();
   }
   if (session_.count(name) == 0) return Status::NotSupported(path, "the file came from elsewhere");
-  status = folder_->Remove(name);
+  Status status = folder_->Remove(name);
   if (status.ok()) session_.erase(name);
   return status;
 }
@@ -364,47 +336,28 @@ Status StagedEnv::CreateDir(const std::string&) {
   return Status::OK();
 }
 
-Status StagedEnv::RemoveDir(const std::string& path) {
-  return Status::NotSupported(path, "folders are never removed");
-}
-
 Status StagedEnv::GetFileSize(const std::string& path, uint64_t* size) {
-  std::string name;
-  Status status = folder_->NameOf(path, &name);
-  if (!status.ok()) return status;
-  if (auto file = Find(name)) {
-    *size = file->bytes().size();
-    return Status::OK();
-  }
-  if (name == kept_log_name_) {
-    // The size without a torn tail.
-    *size = kept_log_bytes_.size();
-    return Status::OK();
-  }
-  bool exists;
-  status = folder_->Find(name, &exists, size);
-  return status.ok() && !exists ? Failed(CLDB_DAMAGED, path, "the file is missing") : status;
+  // Called before `NewAppendableFile`. The size is that without a torn tail.
+  if (folder_->NameOf(path) != kept_log_name_) return Status::NotSupported(path, "only a log is appended to");
+  *size = kept_log_bytes_.size();
+  return Status::OK();
 }
 
 Status StagedEnv::RenameFile(const std::string& from, const std::string& to) {
   // LevelDB renames only what it has just made, while it opens: CURRENT.
-  std::string name, new_name;
-  Status status = folder_->NameOf(from, &name);
-  if (status.ok()) status = folder_->NameOf(to, &new_name);
-  if (!status.ok()) return status;
   std::lock_guard<std::mutex> lock(mutex_);
-  auto found = staged_.find(name);
+  auto found = staged_.find(folder_->NameOf(from));
   if (found == staged_.end()) return Status::NotSupported(from, "files are renamed at opening only");
-  staged_[new_name] = found->second;
-  staged_.erase(name);
+  staged_[folder_->NameOf(to)] = found->second;
+  staged_.erase(found);
   return Status::OK();
 }
 
-// MARK: Locks, notes and threads
+// MARK: Locks and threads
 
 Status StagedEnv::LockFile(const std::string&, leveldb::FileLock** lock) {
   // The file is locked before anything is read. A read-only database relies on the journal's own lock.
-  *lock = new HeldLock;
+  *lock = new leveldb::FileLock;
   return Status::OK();
 }
 
@@ -414,22 +367,8 @@ Status StagedEnv::UnlockFile(leveldb::FileLock* lock) {
   return Status::OK();
 }
 
-Status StagedEnv::NewLogger(const std::string&, leveldb::Logger** result) {
-  *result = new NullLogger;
-  return Status::OK();
-}
-
 void StagedEnv::Schedule(void (*function)(void*), void* argument) {
-  worker_.Schedule([this, function, argument] {
-    // An exception on the worker's thread would end the process.
-    try {
-      function(argument);
-    } catch (...) {
-      cldb_status status;
-      TranslateException(&status);
-      Break(std::string("a compaction failed: ") + status.message);
-    }
-  });
+  worker_.Schedule([function, argument] { function(argument); });
 }
 
 }  // namespace cldb

@@ -28,8 +28,7 @@
 #include "Folder.h"
 #include "Inventory.h"
 #include "LockedFile.h"
-#include "StagedFile.h"
-#include "TableRanges.h"
+#include "NewFile.h"
 #include "Worker.h"
 #include "leveldb/env.h"
 
@@ -41,7 +40,6 @@ class StagedEnv final : public leveldb::EnvWrapper {
   // `kept_log_size` bytes is kept.
   StagedEnv(std::unique_ptr<Folder> folder, Inventory inventory, std::unique_ptr<LockedFile> lock,
             size_t kept_log_size);
-  ~StagedEnv() override;
 
   Folder& folder() { return *folder_; }
   const Inventory& inventory() const { return inventory_; }
@@ -51,10 +49,7 @@ class StagedEnv final : public leveldb::EnvWrapper {
 
   // Refuses everything that would add to the staged files. LevelDB can still read, but compactions fail at their first
   // step.
-  void Seal() { *is_sealed_ = true; }
-
-  // The tables that the database is made of now, staged ones included. To be called when it is sealed.
-  leveldb::Status ReadTables(std::vector<TableInfo>* tables) const;
+  void Seal() { is_sealed_ = true; }
 
   // Writes the staged files to disk, and lets LevelDB write from now on. `holds` returns whether the database has a
   // key: OK, NotFound, or an error if that is unknown. After a failure the folder is unchanged, except that useless
@@ -64,21 +59,9 @@ class StagedEnv final : public leveldb::EnvWrapper {
                                std::string* key);
   bool is_writing() const { return is_writing_.load(std::memory_order_acquire); }
 
-  // The log that LevelDB reuses, with the entries that are in no table: its number and its keys. To be called when it
-  // is sealed.
-  uint64_t kept_log_number() const { return kept_log_ == nullptr ? 0 : FileName::Parse(kept_log_name_).number; }
-  const KeyRanges& kept_log_ranges() const { return kept_log_ranges_; }
-
   // Whether a write of this thread was refused a new log since the last call, because the system had no descriptor.
   // LevelDB has then written nothing.
   bool TakeRefusal();
-
-  // True once an exception has left LevelDB. The library is built without exceptions, so its locks and queues are then
-  // in an undefined state, and no call into the database is safe.
-  bool broken() const { return broken_.load(std::memory_order_acquire); }
-  void Break(const std::string& reason);
-  // Gives up LevelDB's lock of a broken database, which can't be closed, so that it can be opened again.
-  void AbandonLock();
 
   leveldb::Status NewSequentialFile(const std::string& path, leveldb::SequentialFile** result) override;
   leveldb::Status NewRandomAccessFile(const std::string& path, leveldb::RandomAccessFile** result) override;
@@ -88,42 +71,37 @@ class StagedEnv final : public leveldb::EnvWrapper {
   leveldb::Status GetChildren(const std::string& path, std::vector<std::string>* names) override;
   leveldb::Status RemoveFile(const std::string& path) override;
   leveldb::Status CreateDir(const std::string& path) override;
-  leveldb::Status RemoveDir(const std::string& path) override;
   leveldb::Status GetFileSize(const std::string& path, uint64_t* size) override;
   leveldb::Status RenameFile(const std::string& from, const std::string& to) override;
   leveldb::Status LockFile(const std::string& path, leveldb::FileLock** lock) override;
   leveldb::Status UnlockFile(leveldb::FileLock* lock) override;
-  leveldb::Status NewLogger(const std::string& path, leveldb::Logger** result) override;
   void Schedule(void (*function)(void*), void* argument) override;
 
  private:
-  using Staged = std::map<std::string, std::shared_ptr<StagedFile>>;
+  using Staged = std::map<std::string, std::shared_ptr<NewFile>>;
 
-  leveldb::Status Lock();
   leveldb::Status WaitingForDescriptors(const std::function<leveldb::Status()>& open);
-  std::shared_ptr<StagedFile> Find(const std::string& name) const;
+  std::shared_ptr<NewFile> Find(const std::string& name) const;
   leveldb::Status CheckLeftover(const std::string& name,
                                 const std::function<leveldb::Status(const leveldb::Slice&)>& holds,
                                 std::string* key) const;
-  // The sequence number of the first record of a log; 0 if it has none.
-  uint64_t FirstSequence(uint64_t log) const;
+  bool IsKeptLog(const std::shared_ptr<NewFile>& file) const { return file == log_ && kept_log_name_ == log_name_; }
   leveldb::Status PutAll(const Staged& staged, std::vector<std::string>* made);
 
   const std::unique_ptr<Folder> folder_;
   Inventory inventory_;
   std::unique_ptr<LockedFile> lock_;
   const size_t kept_log_size_;
-  // Shared with the files, which ask it at each append.
-  const std::shared_ptr<std::atomic<bool>> is_sealed_ = std::make_shared<std::atomic<bool>>(false);
+  std::atomic<bool> is_sealed_{false};
   std::atomic<bool> is_writing_{false};
-  std::atomic<bool> broken_{false};
 
   mutable std::mutex mutex_;  // guards what follows
   Staged staged_;             // by name
-  // The log that LevelDB has read last, if it is to be reused; then also its new file.
+  // The log that LevelDB has read last, if it is to be reused.
   std::string kept_log_name_, kept_log_bytes_;
-  KeyRanges kept_log_ranges_;
-  std::shared_ptr<StagedFile> kept_log_;
+  // The log that LevelDB has made last, or reuses.
+  std::string log_name_;
+  std::shared_ptr<NewFile> log_;
   std::set<std::string> hidden_;   // names on disk that LevelDB has removed
   std::set<std::string> session_;  // names that LevelDB may remove once writing has begun
 

@@ -5,10 +5,12 @@
 
 namespace cldb {
 
+using Lock = std::unique_lock<std::mutex>;
+
 Worker::~Worker() {
   if (!thread_.joinable()) return;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    Lock lock(mutex_);
     is_ending_ = true;
     is_released_ = true;
   }
@@ -18,52 +20,43 @@ Worker::~Worker() {
 
 void Worker::Start() {
   try {
-    thread_ = std::thread([this] { Run(); });
+    thread_ = std::thread([this] {
+      for (Lock lock(mutex_); !is_ending_;) {
+        changed_.wait(lock, [this] { return is_ending_ || (is_released_ && !queue_.empty()); });
+        RunQueue(lock);
+      }
+    });
   } catch (const std::system_error&) {
     // The system has none.
   }
 }
 
 void Worker::Schedule(Work work) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    queue_.push_back(std::move(work));
-  }
+  Lock lock(mutex_);
+  queue_.push_back(std::move(work));
   changed_.notify_all();
 }
 
 void Worker::Release() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    is_released_ = true;
-  }
+  Lock lock(mutex_);
+  is_released_ = true;
   changed_.notify_all();
 }
 
 void Worker::RunWithoutThread() {
   if (thread_.joinable()) return;
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (is_released_ && !queue_.empty()) {
-    Work work = std::move(queue_.front());
-    queue_.pop_front();
-    lock.unlock();
-    work();
-    lock.lock();
-  }
+  Lock lock(mutex_);
+  RunQueue(lock);
 }
 
 bool Worker::Rest(std::chrono::milliseconds duration) {
   if (std::this_thread::get_id() != thread_.get_id()) return false;
-  std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait_for(lock, duration, [this] { return is_ending_; });
-  return !is_ending_;
+  Lock lock(mutex_);
+  return !changed_.wait_for(lock, duration, [this] { return is_ending_; });
 }
 
-void Worker::Run() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return is_ending_ || (is_released_ && !queue_.empty()); });
-    if (queue_.empty()) return;
+void Worker::RunQueue(Lock& lock) {
+  while (is_released_ && !queue_.empty()) {
     Work work = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();

@@ -38,7 +38,7 @@ class Worker {
   bool Rest(std::chrono::milliseconds duration);
 
  private:
-  void Run();
+  void RunQueue(std::unique_lock<std::mutex>& lock);
 
   std::mutex mutex_;  // guards what follows, but for `thread_`
   std::condition_variable changed_;

@@ -34,7 +34,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
       case .creating: (CFILES_CREATE, 0o600)
       case .publishing: (CFILES_CREATE, 0o644)
       }
-    if mode == CFILES_CREATE { try hook.check(.create(path), Failure.self) }
+    if mode == CFILES_CREATE { try hook.check(.create, path, Failure.self) }
     self.init(
       descriptor: try Self.open(
         name, Int32(mode), in: folder, followsLinks: false, permissions: permissions, path: path),
@@ -141,7 +141,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
   /// Returns when the drive has confirmed what was written. After a failure the file must not be flushed again, because
   /// the system may drop the data and report success.
   package func flush() throws(Failure) {
-    try hook.check(.sync(path), Failure.self)
+    try hook.check(.sync, path, Failure.self)
     try Failure.check("can't flush the file to the drive", path) { cfiles_flush(descriptor, false) }
   }
 

@@ -1,23 +1,10 @@
-extension FileOperation {
-  static func create(_ path: String) -> FileOperation { FileOperation(.create, path: path) }
-  static func sync(_ path: String) -> FileOperation { FileOperation(.sync, path: path) }
-  static func remove(_ path: String) -> FileOperation { FileOperation(.remove, path: path) }
-  static func makeFolder(_ path: String) -> FileOperation { FileOperation(.makeFolder, path: path) }
-  static func syncFolder(_ path: String) -> FileOperation { FileOperation(.syncFolder, path: path) }
-  static func rename(_ path: String, to newPath: String) -> FileOperation {
-    FileOperation(.rename, path: path, newPath: newPath)
-  }
-}
-
 extension Optional where Wrapped == FileHook {
   /// Fails if the hook makes the operation fail.
   func check<Failure: FileFailure>(
-    _ operation: @autoclosure () -> FileOperation, _: Failure.Type
+    _ kind: FileOperation.Kind, _ path: String, to newPath: String? = nil, _: Failure.Type
   ) throws(Failure) {
-    guard let self else { return }
-    let operation = operation()
-    if case .fail(let number) = self(operation) {
-      throw Failure(FileError(number, "can't \(operation.kind)", path: operation.path))
+    if case .fail(let number)? = self?(FileOperation(kind, path: path, newPath: newPath)) {
+      throw Failure(FileError(number, "can't \(kind)", path: path))
     }
   }
 

@@ -136,7 +136,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
   package func makeFolder(_ name: String, isPrivate: Bool = true) throws(Failure) {
     try checkName(name)
     let path = path(of: name)
-    try hook.check(.makeFolder(path), Failure.self)
+    try hook.check(.makeFolder, path, Failure.self)
     try Failure.check("can't create the folder", path) {
       unsafe cfiles_make_folder(descriptor, name, isPrivate ? 0o700 : 0o755)
     }
@@ -149,7 +149,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
     try checkName(newName)
     let other = other ?? self
     let newPath = other.path(of: newName)
-    try hook.check(.rename(path(of: name), to: newPath), Failure.self)
+    try hook.check(.rename, path(of: name), to: newPath, Failure.self)
     try Failure.check("can't rename it", newPath) {
       unsafe cfiles_rename(descriptor, name, other.descriptor, newName)
     }
@@ -160,7 +160,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
     try checkName(name)
     try checkName(otherName)
     let path = path(of: name)
-    try hook.check(.rename(other.path(of: otherName), to: path), Failure.self)
+    try hook.check(.rename, other.path(of: otherName), to: path, Failure.self)
     let result = unsafe cfiles_exchange(descriptor, name, other.descriptor, otherName)
     if result == -EINVAL || result == -ENOSYS || result == -ENOTSUP {
       throw Failure(
@@ -206,7 +206,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
     try checkName(newName)
     let newPath = other.path(of: newName)
     let number: Int32
-    if case .fail(let given)? = other.hook?(.create(newPath)) {
+    if case .fail(let given)? = other.hook?(FileOperation(.create, path: newPath)) {
       number = given
     } else {
       number = unsafe -cfiles_link(descriptor, name, other.descriptor, newName)
@@ -226,7 +226,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
   package func removeFile(_ name: String) throws(Failure) {
     try checkName(name)
     let path = path(of: name)
-    try hook.check(.remove(path), Failure.self)
+    try hook.check(.remove, path, Failure.self)
     let result = unsafe cfiles_remove_file(descriptor, name)
     guard result == 0 || result == -ENOENT else {
       throw Failure(FileError(-result, "can't remove the file", path: path))
@@ -237,7 +237,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
   package func removeFolder(_ name: String) throws(Failure) {
     let folder = try folder(name)
     try folder.removeContents()
-    try hook.check(.remove(folder.path), Failure.self)
+    try hook.check(.remove, folder.path, Failure.self)
     try Failure.check("can't remove the folder", folder.path) {
       unsafe cfiles_remove_folder(descriptor, name)
     }
@@ -248,7 +248,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
   package func remove() throws(Failure) {
     try removeContents()
     let path = currentPath() ?? path
-    try hook.check(.remove(path), Failure.self)
+    try hook.check(.remove, path, Failure.self)
     try Failure.check("can't remove the folder", path) {
       unsafe cfiles_remove_folder(cfiles_current_folder(), path)
     }
@@ -271,11 +271,9 @@ package final class Folder<Failure: FileFailure>: Sendable {
     try removeFile(temporary)
     do {
       let file = try file(temporary, .creating)
-      var failure: Failure?
-      unsafe contents.withUnsafeBytes { bytes in
-        do throws(Failure) { try unsafe file.write(bytes, at: 0) } catch { failure = error }
+      try unsafe contents.span.bytes.withUnsafeBytes { bytes throws(Failure) in
+        try unsafe file.write(bytes, at: 0)
       }
-      if let failure { throw failure }
       try file.flush()
     }
     try rename(temporary, to: name)
@@ -283,7 +281,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
 
   /// Returns when the drive has confirmed the names in the folder.
   package func flush() throws(Failure) {
-    try hook.check(.syncFolder(path), Failure.self)
+    try hook.check(.syncFolder, path, Failure.self)
     try Failure.check("can't flush the folder to the drive", path) { cfiles_flush(descriptor, true) }
   }
 

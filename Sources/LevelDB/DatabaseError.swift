@@ -10,22 +10,20 @@ package struct DatabaseError: Error, Sendable, Equatable {
     case damaged
     /// The operating system refused; `osError` says why.
     case io
-    /// An invalid call, such as reading from a cursor without an entry.
+    /// An invalid call, such as creating a database where there is one.
     case wrongUse
     /// A write to a database that was opened for reading only.
     case readOnly
     /// A call after `close()`.
     case closed
-    /// It is in use: at opening by another opener, at closing by a cursor.
+    /// Another opener has it open for writing.
     case busy
     /// The system had no descriptor; nothing was written, and the same write may succeed later.
     case refused
     /// An earlier failure made writing unsafe; open the database again to find out what is stored.
     case poisoned
-    /// A file required more memory than there is.
+    /// The system lacks memory.
     case outOfResources
-    /// An unexpected failure in LevelDB.
-    case unexpected
   }
 
   /// The kind of failure.
@@ -50,28 +48,6 @@ package struct DatabaseError: Error, Sendable, Equatable {
   }
 }
 
-extension DatabaseError: CustomStringConvertible {
-  /// One sentence on what happened and where, and possibly one on what to do.
-  package var description: String {
-    let place = message.contains(path) ? message : "\(path): \(message)"
-    guard let advice else { return place }
-    return "\(place). \(advice)"
-  }
-
-  private var advice: String? {
-    switch code {
-    case .notFound: "Check the path, or create a new database there."
-    case .damaged: "Nothing was changed. Keep a copy of the folder before you try anything else."
-    case .io: "After the cause is removed, open it again to see what is stored."
-    case .busy: "Try again when the other user is done."
-    case .poisoned: "Close it and open it again to see what is stored."
-    case .closed: "Open it again."
-    case .refused: "Nothing was written. Try again."
-    case .wrongUse, .readOnly, .outOfResources, .unexpected: nil
-    }
-  }
-}
-
 extension DatabaseError {
   /// The only place that converts LevelDB's errors.
   init(_ status: borrowing cldb_status, path: String) {
@@ -83,14 +59,6 @@ extension DatabaseError {
     let key = unsafe withUnsafeBytes(of: status.key) { unsafe Array($0.prefix(keySize)) }
     self.init(Code(status.code), message, path: path, osError: osError, key: key.isEmpty ? nil : key)
   }
-
-  /// Calls a C function, and throws the error that it reports if it returns false.
-  static func check(
-    path: String, _ call: (_ status: UnsafeMutablePointer<cldb_status>) -> Bool
-  ) throws(DatabaseError) {
-    var status = cldb_status()
-    guard unsafe call(&status) else { throw DatabaseError(status, path: path) }
-  }
 }
 
 extension DatabaseError.Code {
@@ -98,7 +66,6 @@ extension DatabaseError.Code {
     switch code {
     case CLDB_NOT_FOUND: self = .notFound
     case CLDB_DAMAGED: self = .damaged
-    case CLDB_IO: self = .io
     case CLDB_WRONG_USE: self = .wrongUse
     case CLDB_READ_ONLY: self = .readOnly
     case CLDB_CLOSED: self = .closed
@@ -106,7 +73,7 @@ extension DatabaseError.Code {
     case CLDB_REFUSED: self = .refused
     case CLDB_POISONED: self = .poisoned
     case CLDB_OUT_OF_RESOURCES: self = .outOfResources
-    default: self = .unexpected
+    default: self = .io
     }
   }
 }

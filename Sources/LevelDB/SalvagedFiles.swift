@@ -19,19 +19,19 @@ package final class SalvagedFiles: Sendable {
   /// - Complexity: O(*n*) in the number of tables, and in the bytes of logs, which are held in memory.
   package init<Failure>(in folder: Folder<Failure>) throws(DatabaseError) {
     defer { withExtendedLifetime(folder) {} }
-    var status = cldb_status()
-    guard let handle = unsafe cldb_salvage_open(folder.path, folder.descriptor, &status) else {
-      throw DatabaseError(status, path: folder.path)
+    var opened: OpaquePointer?
+    var problems: [String] = []
+    try unsafe call(path: folder.path) { receiver, context, status in
+      unsafe opened = cldb_salvage_open(folder.path, folder.descriptor, receiver, context, status)
+      return unsafe opened != nil
+    } receiver: { name, words in
+      unsafe problems.append(
+        "\(String(decoding: name, as: UTF8.self)): \(String(decoding: words, as: UTF8.self))")
+      return CLDB_NEXT
     }
     path = folder.path
-    unsafe self.handle = unsafe handle
-    var text = ""
-    unsafe Self.lend { receive, context in
-      unsafe cldb_salvage_problems(handle, receive, context)
-    } to: {
-      text = unsafe String(decoding: $0, as: UTF8.self)
-    }
-    problems = text.split(separator: "\n").map(String.init)
+    unsafe handle = unsafe opened!
+    self.problems = problems
   }
 
   deinit { unsafe cldb_salvage_free(handle) }
@@ -39,53 +39,28 @@ package final class SalvagedFiles: Sendable {
   /// All values of a key in the files: more than one if a crash has left two copies.
   package func values(for key: [UInt8]) throws(DatabaseError) -> [[UInt8]] {
     var values: [[UInt8]] = []
-    var status = cldb_status()
-    var isDone = false
-    unsafe Self.lend { receive, context in
-      isDone = unsafe withKey(key) { bytes, count in
-        unsafe cldb_salvage_get(handle, bytes, count, receive, context, &status)
+    try unsafe call(path: path) { receiver, context, status in
+      unsafe key.withUnsafeBytes {
+        unsafe cldb_salvage_get(handle, $0.baseAddress, $0.count, receiver, context, status)
       }
-    } to: {
-      values.append(unsafe Array($0))
+    } receiver: { _, value in
+      values.append(unsafe Array(value))
+      return CLDB_NEXT
     }
-    guard isDone else { throw DatabaseError(status, path: path) }
     return values
   }
 
   /// The last key before a limit.
   package func lastKey(before limit: [UInt8]) throws(DatabaseError) -> [UInt8]? {
     var found: [UInt8]?
-    var status = cldb_status()
-    var isDone = false
-    unsafe Self.lend { receive, context in
-      isDone = unsafe withKey(limit) { bytes, count in
-        unsafe cldb_salvage_last(handle, bytes, count, receive, context, &status)
+    try unsafe call(path: path) { receiver, context, status in
+      unsafe limit.withUnsafeBytes {
+        unsafe cldb_salvage_last(handle, $0.baseAddress, $0.count, receiver, context, status)
       }
-    } to: {
-      found = unsafe Array($0)
+    } receiver: { key, _ in
+      found = unsafe Array(key)
+      return CLDB_NEXT
     }
-    guard isDone else { throw DatabaseError(status, path: path) }
     return found
-  }
-
-  /// Keys are never empty.
-  private func withKey(_ key: [UInt8], _ body: (UnsafeRawPointer, Int) -> Bool) -> Bool {
-    unsafe key.withUnsafeBytes { key in unsafe key.baseAddress.map { unsafe body($0, key.count) } ?? false }
-  }
-
-  private static func lend(
-    _ call: (cldb_receiver, UnsafeMutableRawPointer) -> Void, to receiver: (UnsafeRawBufferPointer) -> Void
-  ) {
-    typealias Receiver = (UnsafeRawBufferPointer) -> Void
-    unsafe withoutActuallyEscaping(receiver) { receiver in
-      var receiver = unsafe receiver
-      unsafe withUnsafeMutablePointer(to: &receiver) { context in
-        unsafe call(
-          { context, bytes, count in
-            let receiver = unsafe context.assumingMemoryBound(to: Receiver.self).pointee
-            unsafe receiver(UnsafeRawBufferPointer(start: bytes, count: count))
-          }, context)
-      }
-    }
   }
 }

@@ -697,8 +697,8 @@ import Testing
           changes.withLock { $0 += 1 + operation.bytes.count }
           return .proceed
         }
-        options.database.readHook = { _, _ in
-          reads.withLock { $0 += 1 }
+        options.readHook = { path, _ in
+          if path.contains("/entries/") { reads.withLock { $0 += 1 } }
           return .proceed
         }
         let url = folder.url.appending(path: "Finds.journal")
@@ -753,8 +753,8 @@ import Testing
         try made.close()
         let readByteCount = Lock(0)
         var options = JournalOptions(layers: .manual)
-        options.database.readHook = { _, byteCount in
-          readByteCount.withLock { $0 += byteCount }
+        options.readHook = { path, byteCount in
+          if path.contains("/entries/") { readByteCount.withLock { $0 += byteCount } }
           return .proceed
         }
         let journal = try CatalogJournal.open(at: url, mode: .readOnly, options: options)

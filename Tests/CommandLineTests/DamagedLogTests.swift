@@ -75,10 +75,9 @@ import Testing
     try withLargeJournal { path in
       #expect(try journal("stat", path).output.contains(/first entry +2[0-9]{3}-/))
       let database = try Database(path: "\(path)/entries", access: .existing)
-      var batch = WriteBatch()
-      batch.put([UInt8(ascii: "e"), 0, 0, 0, 0, 0, 0, 0, 1], Array("no entry".utf8))
-      try database.write(&batch, sync: true)
-      try database.close()
+      let key = [UInt8(ascii: "e"), 0, 0, 0, 0, 0, 0, 0, 1]
+      try database.write([(key, Array("no entry".utf8))], sync: true)
+      database.close()
       #expect(try journal("show", path, "1").code == 3)
       let stat = try journal("stat", path)
       #expect(stat.code == 0, "\(stat.error)")

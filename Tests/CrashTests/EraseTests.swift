@@ -225,19 +225,42 @@ extension Battery {
     }
 
     @Test(arguments: ["erasing 1 -5", "erasing 1 0", "erasing 1 9223372036854775807", "erasing 0 1", ""])
-    func aRecordOfAnErasureThatCanNotBeReadIsNamed(_ start: String) throws {
+    func aRecordOfAnErasureThatCanNotBeReadIsNamedAndPreventsNothing(_ start: String) throws {
       var random = SeededGenerator()
       try withFolderInMemory { folder in
         let pages = try Pages(in: folder, count: 2, &random)
-        let line = "\(start) \(String(repeating: "0", count: 64))\n"
-        try Data(line.utf8).write(to: pages.url.appending(path: "ERASING"))
-        let error = #expect(throws: JournalError.self) { try Journal<Logbook>.open(at: pages.url) }
-        #expect(error?.code == .damaged && error?.path?.hasSuffix("/ERASING") == true)
-        #expect(error?.message.contains("remove the file and run gc") == true)
-        // Reading needs nothing of it.
+        let record = pages.url.appending(path: "ERASING")
+        try Data("\(start) \(String(repeating: "0", count: 64))\n".utf8).write(to: record)
         let reader = try Journal<Logbook>.open(at: pages.url, mode: .readOnly)
         #expect(reader.head == pages.head)
+        let problems = try reader.verify()
+        #expect(problems.isSound && problems.problems.contains { $0.path?.hasSuffix("/ERASING") == true })
         try reader.close()
+        let warnings = Lock<[String]>([])
+        let options = JournalOptions(log: { notice in warnings.withLock { $0.append(notice.message) } })
+        let journal = try Journal<Logbook>.open(at: pages.url, options: options)
+        #expect(journal.head == pages.head)
+        try journal.close()
+        #expect(warnings.withLock { $0 }.contains { $0.contains("ERASING can't be parsed") })
+        #expect(!FileManager.default.fileExists(atPath: record.path))
+      }
+    }
+
+    /// Another program has altered the record in between.
+    @Test func anErasureThatIsKilledAndLosesItsRecordIsDoneInFullOrNotAtAll() throws {
+      var random = SeededGenerator()
+      try withFolderInMemory { folder in
+        let pages = try Pages(in: folder, count: 3, &random)
+        try pages.killAtEachOperation(of: "erase") { url, place in
+          let record = url.appending(path: "ERASING")
+          if FileManager.default.fileExists(atPath: record.path) {
+            try Data("erasing 1 ?\n".utf8).write(to: record)
+          }
+          try Journal<Logbook>.open(at: url).close()
+          // No record has named the images.
+          _ = try Journal<Logbook>.collectGarbage(at: url)
+          return try isErased(pages, at: url, place)
+        }
       }
     }
 

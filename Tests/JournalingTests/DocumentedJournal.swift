@@ -140,11 +140,10 @@ func withDocumentedJournal<Result>(
     let empty = [UInt8](repeating: 0, count: 4096)
     try Data(Documented.slots.flatMap { $0 + padding } + empty).write(to: url.appendingPathComponent("HEAD"))
     let database = try Database(path: url.appendingPathComponent("entries").path, access: .existingOrNew)
-    var batch = WriteBatch()
-    batch.put(Array("m".utf8), Documented.journalID)
-    for (index, entry) in entries.enumerated() { batch.put(Documented.key(index + 1), entry) }
-    try database.write(&batch, sync: true)
-    try database.close()
+    let log = [(key: Array("m".utf8), value: Documented.journalID)]
+    try database.write(
+      log + entries.enumerated().map { (key: Documented.key($0 + 1), value: $1) }, sync: true)
+    database.close()
     return try body(url)
   }
 }

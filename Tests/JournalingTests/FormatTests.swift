@@ -264,12 +264,9 @@ import Testing
       let database = try Database(path: url.appendingPathComponent("entries").path, access: .readOnly)
       #expect(try database.value(for: Array("m".utf8)) == id.bytes)
       var keys: [[UInt8]] = []
-      var cursor = try database.cursor()
-      var isAtEntry = try cursor.seekToFirst()
-      while isAtEntry {
-        keys.append(
-          try cursor.withEntry { key, _ in unsafe key.withUnsafeBytes { unsafe Array($0) } })
-        isAtEntry = try cursor.next()
+      try unsafe database.scan(from: [], through: [0xff]) { key, _ in
+        keys.append(unsafe Array(key))
+        return .next
       }
       #expect(keys == [Documented.key(1), Documented.key(2), Array("m".utf8)])
 

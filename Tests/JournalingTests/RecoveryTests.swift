@@ -61,7 +61,9 @@ import Testing
         let faulty = index
         let reads = Reads()
         var options = Self.options
-        options.database.readHook = { _, _ in reads.next() == faulty ? .fail(number) : .proceed }
+        options.readHook = { path, _ in
+          path.contains("/entries/") && reads.next() == faulty ? .fail(number) : .proceed
+        }
         do {
           let journal = try Journal<Ledger>.open(at: url, mode: .readOnly, options: options)
           isHit = reads.next() > faulty
@@ -171,7 +173,7 @@ import Testing
       let reads = Reads()
       let faulty = Lock(-1)
       let tables = try entryTables(of: url).map(\.lastPathComponent)
-      options.database.readHook = { path, _ in
+      options.readHook = { path, _ in
         // Verification needs no other table.
         guard tables.contains(where: path.hasSuffix) else { return .proceed }
         return reads.next() == faulty.withLock { $0 } ? .fail(EIO) : .proceed
@@ -230,7 +232,9 @@ import Testing
       var isHit = true
       while isHit {
         let (faulty, reads) = (index, Reads())
-        options.database.readHook = { _, _ in reads.next() == faulty ? .fail(EIO) : .proceed }
+        options.readHook = { path, _ in
+          path.contains("/entries/") && reads.next() == faulty ? .fail(EIO) : .proceed
+        }
         do {
           let again = try Journal<Ledger>.open(at: url, options: options)
           isHit = reads.next() > faulty

@@ -25,18 +25,6 @@ import Testing
     }
   }
 
-  @Test func aLinkToAFolderIsNotOpened() throws {
-    try withTemporaryFolder { folder in
-      try withDatabase(folder.path("db"), .new) { _ in }
-      try FileManager.default.createSymbolicLink(
-        atPath: folder.path("link"), withDestinationPath: folder.path("db"))
-      for path in [folder.path("link"), folder.path("link/")] {
-        #expect(code { try Database(path: path, access: .existingOrNew) } == .damaged)
-        #expect(code { try Database(path: path, access: .readOnly) } == .damaged)
-      }
-    }
-  }
-
   @Test func aDatabaseWithoutItsCurrentFileIsNotTreatedAsNew() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
@@ -125,10 +113,8 @@ import Testing
       try withDatabase(path, .new) { try $0.store(1...20) }
       let log = try newest(".log", in: path)
       let readHook: ReadHook = { path, _ in path.hasSuffix(".log") ? .fail(EMFILE) : .proceed }
-      var options = Database.Options()
-      options.readHook = readHook
       let short = #expect(throws: DatabaseError.self) {
-        try Database(path: path, access: .readOnly, options: options)
+        try Database(path: path, access: .readOnly, readHook: readHook)
       }
       #expect(short?.code == .io && short?.osError == EMFILE)
       #expect(
@@ -250,7 +236,7 @@ import Testing
       try edit(table) { $0.forgeBlocks(forgery) }
       let scan = try Database(path: path, access: .readOnly)
       #expect(code { try scan.entries() } == .damaged)
-      try scan.close()
+      scan.close()
       // Tables whose keys overlap are merged.
       do {
         for round in 1...6 {
@@ -282,10 +268,10 @@ import Testing
     for access in [Database.Access.readOnly, .existing] {
       let lookup = try Database(path: path, access: access)
       #expect(code { try lookup.value(for: key(1)) } == expected)
-      try lookup.close()
+      lookup.close()
       let scan = try Database(path: path, access: access)
       #expect(code { try scan.entries() } == expected)
-      try scan.close()
+      scan.close()
     }
   }
 }

@@ -42,18 +42,6 @@ import Testing
     }
   }
 
-  @Test func aNewFolderIsFollowedByAFlushOfItsParent() throws {
-    try withTemporaryFolder { folder in
-      let recorder = Recorder()
-      try withDatabase(folder.path("db"), .new, hook: recorder.hook) { _ in }
-      let first = recorder.operations.prefix(2).map { FileOperation($0.kind, path: $0.path) }
-      #expect(
-        first == [
-          FileOperation(.makeFolder, path: folder.path("db")), FileOperation(.syncFolder, path: folder.path),
-        ])
-    }
-  }
-
   @Test func theHookSeesTheBytesThatAreWritten() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
@@ -91,7 +79,7 @@ import Testing
       #expect(code { try database.store([5], sync: true) } == .poisoned)
       #expect(code { try database.store([6]) } == .poisoned)
       #expect(try database.value(for: key(3)) == value(3))
-      try database.close()
+      database.close()
       #expect(recorder.operations.count == count)
       let entries = try withDatabase(path, .existing) { try $0.entries() }
       // The failed entry is wholly there or wholly absent.
@@ -129,7 +117,7 @@ import Testing
       #expect(failure?.code == .poisoned || failure?.code == .io)
       #expect(failure?.message.contains(".ldb") == true)
       #expect(try database.entries().prefix(stored) == (1...stored).map { Entry($0) }[...])
-      try database.close()
+      database.close()
       let entries = try withDatabase(path, .existing) { try $0.entries() }
       #expect(entries.prefix(stored) == (1...stored).map { Entry($0) }[...])
     }
@@ -167,7 +155,7 @@ import Testing
       }
       #expect(failure?.code == .io)
       #expect(code { try database.store([number + 1], sync: true) } == .poisoned)
-      try database.close()
+      database.close()
       let entries = try withDatabase(path, .existing) { try $0.entries() }
       #expect(entries.count == number && entries.last == Entry(number), "\(entries.count) of \(number)")
     }
@@ -226,7 +214,7 @@ import Testing
         guard (try? database.store([number], byteCount: Self.byteCount, sync: true)) != nil else { break }
         acknowledged = number
       }
-      try? database.close()
+      database.close()
       guard acknowledged == numbers.upperBound else { break }
     }
     return acknowledged

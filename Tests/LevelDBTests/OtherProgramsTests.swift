@@ -21,12 +21,7 @@ private struct FolderFailure: FileFailure {
   /// Makes a database of tables and a log.
   private func make(_ path: String) throws {
     try withDatabase(path, .new, options: .small) { database throws in
-      var batch = WriteBatch()
-      for entry in Self.expected {
-        batch.clear()
-        batch.put(entry.key, entry.value)
-        try database.write(&batch, sync: false)
-      }
+      for entry in Self.expected { try database.write([(entry.key, entry.value)], sync: false) }
     }
   }
 
@@ -64,9 +59,7 @@ private struct FolderFailure: FileFailure {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       try withDatabase(path, .new) { database throws in
-        var batch = WriteBatch()
-        batch.put([UInt8(ascii: "m")], [1])
-        try database.write(&batch, sync: true)
+        try database.write([([UInt8(ascii: "m")], [1])], sync: true)
         try database.store(1...100)
       }
       #expect(try PlainLevelDB(compacts: true).look(at: path) == 101)

@@ -40,59 +40,32 @@ struct Entry: Equatable {
 extension Database {
   /// Stores entries with these numbers, each in a batch of its own.
   func store(_ numbers: some Sequence<Int>, byteCount: Int = 100, sync: Bool = false) throws {
-    var batch = WriteBatch()
     for number in numbers {
-      batch.clear()
-      batch.put(key(number), LevelDBTests.value(number, byteCount: byteCount))
-      try write(&batch, sync: sync)
+      try write([(key(number), LevelDBTests.value(number, byteCount: byteCount))], sync: sync)
     }
   }
 
-  /// All entries, forwards.
-  func entries() throws -> [Entry] {
-    let walk = try Walk(self)
+  /// All entries, or those between two keys.
+  func entries(
+    from first: [UInt8] = [], through last: [UInt8] = [0xff, 0xff], backwards: Bool = false
+  ) throws -> [Entry] {
     var entries: [Entry] = []
-    var isAtEntry = try walk.first()
-    while isAtEntry {
-      entries.append(try walk.entry())
-      isAtEntry = try walk.next()
+    try unsafe scan(from: first, through: last, backwards: backwards) { key, value in
+      entries.append(unsafe Entry(key: Array(key), value: Array(value)))
+      return .next
     }
     return entries
-  }
-}
-
-/// A cursor in a class, because `#expect` can't capture a noncopyable value.
-final class Walk {
-  private var cursor: Cursor
-
-  init(_ database: Database) throws { cursor = try database.cursor() }
-
-  var isAtEntry: Bool { cursor.isAtEntry }
-  func first() throws -> Bool { try cursor.seekToFirst() }
-  func last() throws -> Bool { try cursor.seekToLast() }
-  func seek(to key: [UInt8]) throws -> Bool { try cursor.seek(to: key) }
-  func next() throws -> Bool { try cursor.next() }
-  func previous() throws -> Bool { try cursor.previous() }
-  func check() throws { try cursor.check() }
-
-  /// A copy of the entry under the cursor.
-  func entry() throws -> Entry {
-    try cursor.withEntry { key, value in
-      unsafe Entry(
-        key: key.withUnsafeBytes { unsafe Array($0) }, value: value.withUnsafeBytes { unsafe Array($0) })
-    }
   }
 }
 
 /// Opens a database, runs `body` with it, and closes it even if `body` throws.
 func withDatabase<Result>(
   _ path: String, _ access: Database.Access, options: Database.Options = .init(), hook: FileHook? = nil,
-  _ body: (Database) throws -> Result
+  readHook: ReadHook? = nil, _ body: (Database) throws -> Result
 ) throws -> Result {
-  let database = try Database(path: path, access: access, options: options, hook: hook)
-  let result = Swift.Result { try body(database) }
-  try database.close()
-  return try result.get()
+  let database = try Database(path: path, access: access, options: options, hook: hook, readHook: readHook)
+  defer { database.close() }
+  return try body(database)
 }
 
 extension Database.Options {

@@ -74,22 +74,10 @@ final class HeadFile: Sendable {
     try folder.root.flush()
   }
 
-  /// Reads the newest mark.
+  /// Reads the newest mark, which another process may be marking.
   /// - Throws: ``JournalError`` with code `damaged` if no slot is intact, or HEAD is another journal's.
   static func read(_ folder: JournalFolder, id: JournalID) throws(JournalError) -> LogMark {
-    try read(folder.root.file(name, .reading), id: id)
-  }
-
-  /// Reads the newest mark of an open file, which another process may be marking.
-  static func read(_ file: borrowing File, id: JournalID) throws(JournalError) -> LogMark {
-    try readSlots(file, id: id).mark
-  }
-
-  /// The bytes of all slots without the zeros, for readers that compare them with earlier ones.
-  static func slots(of file: borrowing File) throws(JournalError) -> [UInt8] {
-    var bytes: [UInt8] = []
-    for slot in 0..<Slot.count { bytes += try file.piece(at: slot * Slot.stride, byteCount: Slot.byteCount) }
-    return bytes
+    try readSlots(folder.root.file(name, .reading), id: id).mark
   }
 
   /// Opens HEAD for marking.
@@ -138,7 +126,10 @@ final class HeadFile: Sendable {
     try state.withLock { state throws(JournalError) in
       if let failure = state.failure { throw failure }
       do throws(JournalError) {
-        try Self.write(Self.encode(mark, id: id), at: state.slot() * Slot.stride, state.open.file)
+        let offset = state.slot() * Slot.stride
+        try unsafe Self.encode(mark, id: id).lend { bytes throws(JournalError) in
+          try unsafe state.open.file.write(bytes, at: offset)
+        }
         state.newest = mark
       } catch {
         state.failure = error
@@ -187,16 +178,6 @@ final class HeadFile: Sendable {
 
   // MARK: Bytes
 
-  private static func write(
-    _ bytes: [UInt8], at offset: Int, _ file: borrowing File
-  ) throws(JournalError) {
-    var failure: JournalError?
-    unsafe bytes.withUnsafeBytes { bytes in
-      do throws(JournalError) { try unsafe file.write(bytes, at: offset) } catch { failure = error }
-    }
-    if let failure { throw failure }
-  }
-
   /// The bytes of a file whose first slot has the mark.
   private static func contents(_ mark: LogMark, id: JournalID) -> [UInt8] {
     let slot = encode(mark, id: id)
@@ -238,22 +219,21 @@ final class HeadFile: Sendable {
     var hasTorn = false
 
     init(_ file: borrowing File, id: JournalID) throws(JournalError) {
-      let contents = try HeadFile.slots(of: file)
-      for slot in 0..<Slot.count where contents.count >= (slot + 1) * Slot.byteCount {
-        let bytes = contents[slot * Slot.byteCount..<(slot + 1) * Slot.byteCount]
-        let start = bytes.startIndex
+      for slot in 0..<Slot.count {
+        let bytes = try file.piece(at: slot * Slot.stride, byteCount: Slot.byteCount)
+        guard bytes.count == Slot.byteCount else { continue }
         let checksum = bytes.suffix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         guard CRC32C.checksum(bytes.dropLast(4)) == checksum, bytes.starts(with: Slot.magic) else {
           if bytes.contains(where: { $0 != 0 }) { hasTorn = true }
           continue
         }
-        guard Array(bytes[start + 8..<start + 24]) == id.bytes else {
+        guard Array(bytes[8..<24]) == id.bytes else {
           hasForeign = true
           continue
         }
-        let number = bytes[start + 24..<start + 32].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let number = bytes[24..<32].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         guard let revision = Revision(exactly: number),
-          let digest = ContentDigest(bytes: Array(bytes[start + 32..<start + 64]))
+          let digest = ContentDigest(bytes: Array(bytes[32..<64]))
         else { continue }
         if newest.map({ revision > $0.mark.revision }) ?? true {
           newest = (LogMark(revision: revision, digest: digest, path: file.path), slot)

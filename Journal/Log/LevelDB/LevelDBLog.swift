@@ -24,10 +24,6 @@ final class LevelDBLog: EntryLog {
   /// Flushes HEAD about every second.
   private let flusher = Worker()
   private let newest: NewestRevision
-  /// The most bytes of a batch whose memory is reused.
-  private static let keptByteCount = 1 << 20
-  /// Reused for its memory; `append` is called by one thread at a time.
-  private let batch = Lock(WriteBatch())
 
   let limits: LogLimits
 
@@ -58,10 +54,8 @@ final class LevelDBLog: EntryLog {
     try HeadFile.create(place.folder, place.format)
     try JournalError.translatingLevelDB {
       let database = try Database(in: try place.entries(), access: .existingOrNew)
-      var batch = WriteBatch()
-      batch.put(LogKey.journal, place.journal.bytes)
-      try database.write(&batch, sync: true)
-      try database.close()
+      try database.write([(LogKey.journal, place.journal.bytes)], sync: true)
+      database.close()
       // The key becomes a table of its own. In a table with entries, it would make that table's range of keys overlap
       // all later tables, and LevelDB would merge them.
       var options = Database.Options()
@@ -92,7 +86,9 @@ final class LevelDBLog: EntryLog {
   /// Lets LevelDB change its folder: it removes a log that has become a table.
   func beginWriting() throws(JournalError) {
     try using {
-      try LevelDBFiles.partFromBackups(try place.entries())
+      // LevelDB replaces all files that a backup of hard links has too, but for this one, which it makes if it is missing.
+      let entries = try place.entries()
+      if let lock = try entries.status(of: "LOCK"), lock.linkCount > 1 { try entries.removeFile("LOCK") }
       System.ignoreFileSizeSignal()
       do throws(DatabaseError) { try database.beginWriting() } catch {
         guard error.osError == ENOSPC else { throw error }
@@ -174,19 +170,12 @@ final class LevelDBLog: EntryLog {
 
   /// - Returns: the shortage that kept LevelDB from beginning to write; nil if everything is written.
   private func write(_ entries: [SealedEntry]) throws(JournalError) -> DatabaseError? {
-    try JournalError.translatingLevelDB {
-      try batch.withLock { batch in
-        batch.clear()
-        for entry in entries { batch.put(LogKey.entry(entry.revision), entry.bytes) }
-        // The memory of a large batch is not kept.
-        defer { if batch.byteCount > Self.keptByteCount { batch = WriteBatch() } }
-        do {
-          try database.write(&batch, sync: true)
-          return nil
-        } catch let error as DatabaseError where error.code == .refused {
-          return error
-        }
-      }
+    do throws(DatabaseError) {
+      try database.write(entries.map { (LogKey.entry($0.revision), $0.bytes) }, sync: true)
+      return nil
+    } catch {
+      guard error.code == .refused else { throw JournalError(error) }
+      return error
     }
   }
 
@@ -230,7 +219,7 @@ final class LevelDBLog: EntryLog {
     return found
   }
 
-  func byteCount() throws(JournalError) -> Int { try using { try LevelDBFiles.byteCount(place) } }
+  func byteCount() throws(JournalError) -> Int { try using { try place.folder.byteCountOfEntries() } }
 
   // MARK: Closing
 
@@ -243,7 +232,7 @@ final class LevelDBLog: EntryLog {
     if let headFile = headFile.withLock({ $0 }) {
       do throws(JournalError) { try headFile.flush() } catch { failure = error }
     }
-    try JournalError.translatingLevelDB { try database.close() }
+    database.close()
     if let failure { throw failure }
   }
 

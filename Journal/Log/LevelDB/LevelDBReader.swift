@@ -43,7 +43,6 @@ final class LevelDBReader: EntryLog {
   private let place: LogPlace
   private let options: Database.Options
   private let access: LogAccess
-  private let head: HeadReader
   private let state: Lock<State>
   /// Held while the view is replaced or extended.
   private let viewLock = Lock(())
@@ -62,9 +61,8 @@ final class LevelDBReader: EntryLog {
     self.access = access
     self.options = options
     limits = LevelDBLog.limits(options)
-    head = try HeadReader(place)
     // HEAD is read first, so that the files have the entry that it names.
-    let mark = try head.read()
+    let mark = try HeadFile.read(place.folder, id: place.journal)
     let (view, newest) = try Self.firstView(in: place, options, through: mark)
     hasTornTail = view.database.hasTornTail
     state = Lock(State(view: view, newest: newest, mark: mark))
@@ -118,14 +116,18 @@ final class LevelDBReader: EntryLog {
 
   func acknowledged() throws(JournalError) -> LogMark? {
     try using { () throws(JournalError) in
-      let mark = try head.read()
+      let mark = try readHead()
       // If the entry of the mark is not shown, the mark says nothing about the entries that are.
       return state.withLock { mark.revision > $0.newest ? $0.mark : mark }
     }
   }
 
+  private func readHead() throws(JournalError) -> LogMark {
+    try HeadFile.read(place.folder, id: place.journal)
+  }
+
   func byteCount() throws(JournalError) -> Int {
-    try using { () throws(JournalError) in try LevelDBFiles.byteCount(place) }
+    try using { () throws(JournalError) in try place.folder.byteCountOfEntries() }
   }
 
   // MARK: Reading
@@ -197,13 +199,13 @@ final class LevelDBReader: EntryLog {
   /// - Returns: the newest entry to be shown.
   private func refresh() throws(JournalError) -> Revision {
     let newest = state.withLock { $0.newest }
-    let mark = try head.read()
+    let mark = try readHead()
     guard mark.revision > newest else { return newest }
     return try viewLock.withLock { _ throws(JournalError) in
       let isRead: Bool? = try state.withLock { state throws(JournalError) in
         guard mark.revision > state.newest else { return nil }
         // The writer of this mark has written its manifest before it.
-        if state.view.database.wasReopened { return false }
+        if state.view.database.hasChanged { return false }
         // In place, because a copy of the view would have its own list of entries.
         do throws(DatabaseError) { try state.view.readLogs() } catch { throw JournalError(error) }
         // LevelDB may have started another log.
@@ -243,9 +245,7 @@ final class LevelDBReader: EntryLog {
     isClosing.signal()
     calls.wait()
     // Otherwise its files would stay open as long as anyone holds this log.
-    do throws(DatabaseError) { try state.withLock { $0.view.database }.close() } catch {
-      throw JournalError(error)
-    }
+    state.withLock { $0.view.database }.close()
   }
 
   private var closed: JournalError {

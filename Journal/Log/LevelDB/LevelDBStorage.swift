@@ -1,3 +1,4 @@
+import Files
 package import LevelDB
 
 /// Stores logs in LevelDB, each in the folder of its journal.
@@ -13,10 +14,13 @@ package struct LevelDBStorage: LogStorage {
 
   package func create(in place: LogPlace) throws(JournalError) { try LevelDBLog.create(in: place) }
 
-  package func isFile(_ name: String) -> Bool { LevelDBFiles.isKnown(name) }
+  package func isFile(_ name: String) -> Bool { Database.isFileName(name) }
 
   package func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog {
-    try LevelDBFiles.check(place)
+    let root = place.folder.root
+    for name in ["HEAD", "entries"] where try root.status(of: name) == nil {
+      throw JournalError(.damaged, "\(name) is missing; restore it from a backup", path: root.path(of: name))
+    }
     switch access {
     case .write: return try LevelDBLog.open(in: place, .prepared, options: options)
     case .read, .follow: return try LevelDBReader(access, in: place, options: options)

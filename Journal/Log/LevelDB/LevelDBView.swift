@@ -127,9 +127,7 @@ struct LevelDBView: Sendable {
     var revision = newestFirst ? range.upperBound - 1 : range.lowerBound
     while range.contains(revision), let bytes = self.logged(revision) {
       next = revision + step
-      let goesOn = try unsafe bytes.span.bytes.withUnsafeBytes { bytes throws(JournalError) in
-        try unsafe body(revision, bytes)
-      }
+      let goesOn = try unsafe bytes.lend { bytes throws(JournalError) in try unsafe body(revision, bytes) }
       if !goesOn { return false }
       revision += step
     }

@@ -41,24 +41,32 @@ extension Database {
         let first = place.format.head.revision + 1
         let accounted = try database.newestRevisionInTables(from: first)
         try place.checkJournal(try database.value(for: LogKey.journal))
-        var cursor = try database.cursor()
-        var newest = first - 1
-        if try cursor.seekToLast(notAfter: LogKey.entry(.max)) {
-          newest = try cursor.withEntry { key, _ in LogKey.revision(key) ?? first - 1 }
-        }
-        // LevelDB skips what it can't read, and an entry that was skipped would be written again.
-        if newest < accounted {
-          do throws(DatabaseError) { try cursor.check() } catch {
-            throw JournalError(error, readingAt: newest + 1)
-          }
-          throw JournalError.missing(newest + 1)
-        }
-        return (database, newest)
+        return (database, try database.newestRevision(from: first, atLeast: accounted))
       } catch let error as DatabaseError {
         // If the database can't be opened, no entry can be trusted.
         throw JournalError(error, revision: 1)
       }
     }
+  }
+
+  /// The newest entry; the one before the first if there is none.
+  /// - Throws: ``JournalError`` with code `damaged` if it is older than a file says. LevelDB skips what it can't read, and
+  ///   an entry that was skipped would be written again.
+  private func newestRevision(from first: Revision, atLeast accounted: Revision) throws(JournalError)
+    -> Revision
+  {
+    var (newest, isChecked) = (first - 1, false)
+    do throws(DatabaseError) {
+      try unsafe scan(from: LogKey.entry(first), through: LogKey.entry(.max), backwards: true) { key, _ in
+        guard let revision = unsafe LogKey.revision(key.bytes) else { return .next }
+        newest = revision
+        if newest >= accounted || isChecked { return .stop }
+        isChecked = true
+        return .check
+      }
+    } catch { throw JournalError(error, readingAt: newest + 1) }
+    guard newest >= accounted else { throw JournalError.missing(newest + 1) }
+    return newest
   }
 
   /// The newest entry in a table, or in a log that stays in use; the one before the first if there is none.

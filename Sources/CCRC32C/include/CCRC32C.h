@@ -1,7 +1,6 @@
 #ifndef CCRC32C_H
 #define CCRC32C_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,11 +8,12 @@
 extern "C" {
 #endif
 
-/// Whether this processor has an instruction for CRC-32C.
-bool ccrc32c_is_available(void);
-
-/// Continues a CRC-32C over more bytes. Only where `ccrc32c_is_available`.
+/// Continues a CRC-32C (RFC 3720, appendix B.4) over more bytes, with the processor's instruction if it has one. The first
+/// remainder has all bits set, and the checksum is the complement of the last one.
 uint32_t ccrc32c_update(uint32_t remainder, const void *bytes, size_t count);
+
+/// The same without the instruction, eight bytes at a time.
+uint32_t ccrc32c_update_with_tables(uint32_t remainder, const void *bytes, size_t count);
 
 #if defined(__cplusplus)
 }

@@ -1,0 +1,80 @@
+// A file that LevelDB makes: in memory until it may be written to disk (`Put`), and from then on, on disk.
+//
+// Its first flush also flushes its folder, without which the name could be lost in a crash.
+//
+// The writer of a log writes zeros after its end and appends over them. A flush then changes neither the size of the
+// file nor its blocks, so the file system has no metadata to flush, and takes about two thirds of the time. LevelDB's
+// format allows the zeros, and RecordFile does not take them for a torn tail.
+//
+// Safe to use from any thread.
+
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "FileName.h"
+#include "Folder.h"
+#include "Table.h"
+#include "leveldb/env.h"
+
+namespace cldb {
+
+class NewFile {
+ public:
+  // As for `LowerSequence` (Manifest.h).
+  using FirstSequence = std::function<uint64_t(uint64_t log)>;
+
+  // Nothing is appended in memory once `is_sealed` is true.
+  NewFile(Folder& folder, std::string name, const std::atomic<bool>& is_sealed, FirstSequence first_sequence);
+  ~NewFile() { Close(); }
+
+  leveldb::Status Append(const leveldb::Slice& data);
+  // Writes what a log has in memory. LevelDB flushes a table after each block, which would be many small writes, but
+  // reads no table or manifest before it is synced or closed.
+  leveldb::Status Flush();
+  leveldb::Status Sync();
+  // Harmless when repeated.
+  leveldb::Status Close();
+  // Copies up to `count` bytes, of a table only.
+  leveldb::Status Read(uint64_t offset, size_t count, leveldb::Slice* result, char* scratch) const;
+  std::string bytes() const;
+  // The sequence number of the first record of a log; 0 if there is none.
+  uint64_t first_sequence() const;
+
+  // Creates the file under a name, writes and flushes what was appended, and frees the memory.
+  leveldb::Status Put(const std::string& name);
+  // Renames a file that is on disk and not closed, replacing the target; also flushes the name.
+  leveldb::Status Rename(const std::string& name);
+
+ private:
+  leveldb::Status CloseFile();
+  leveldb::Status WriteBuffer();
+  leveldb::Status WriteAndSync();
+  void WriteZerosAhead();
+
+  Folder& folder_;
+  const FileName::Kind kind_;
+  const std::atomic<bool>& is_sealed_;
+  const FirstSequence first_sequence_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::string name_;
+  std::string start_;         // the first bytes
+  std::string buffer_;        // what is not on disk
+  size_t record_ = 0;         // where the last record of a manifest begins in it
+  bool is_closed_ = false;
+  int descriptor_ = -1;       // while it is open on disk
+  uint64_t offset_ = 0;       // the end on disk
+  uint64_t synced_ = 0;       // the offset at the last flush
+  uint64_t zeros_end_ = 0;
+  bool writes_zeros_;
+  bool is_on_disk_ = false;
+  bool name_is_flushed_ = false;
+  std::unique_ptr<TableFile> table_;  // once it is closed on disk; then it is never changed again
+};
+
+}  // namespace cldb

@@ -1,0 +1,295 @@
+#include "Records.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "CFiles.h"
+#include "Coding.h"
+#include "Failure.h"
+
+namespace cldb {
+
+using leveldb::Slice;
+using leveldb::Status;
+
+namespace {
+
+enum Type { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
+
+// No torn write is longer: LevelDB's batches are below 4 GiB, and the journal's far below.
+constexpr uint64_t kLongestTail = uint64_t(2) << 30;
+// A batch begins with the sequence number of its first change (8 bytes) and their number (4).
+constexpr size_t kBatchHeaderSize = 12;
+enum Change { kDeleted = 0, kStored = 1 };
+
+struct Fragment {
+  int type = 0;
+  size_t size = 0;     // with the header
+  bool whole = false;  // it lies inside of the block, and has the right checksum
+
+  bool begins() const { return type == kFull || type == kFirst; }
+};
+
+Fragment ReadFragment(const Slice& block) {
+  Fragment fragment;
+  if (block.size() < kRecordHeaderSize) return fragment;
+  const char* bytes = block.data();
+  const size_t length = static_cast<unsigned char>(bytes[4]) | static_cast<unsigned char>(bytes[5]) << 8;
+  fragment.size = kRecordHeaderSize + length;
+  fragment.type = static_cast<unsigned char>(bytes[6]);
+  fragment.whole = fragment.type >= kFull && fragment.type <= kLast && fragment.size <= block.size() &&
+                   Checksum(bytes + 6, length + 1) == ReadFixed32(bytes);
+  return fragment;
+}
+
+bool AreZeros(const Slice& bytes) {
+  return bytes.empty() || (bytes[0] == 0 && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
+// Calls `see` with each key and value of a batch. False if it is not one.
+template <typename See>
+bool Walk(const Slice& record, uint64_t* sequence, uint32_t* count, See see) {
+  if (record.size() < kBatchHeaderSize) return false;
+  *sequence = ReadFixed64(record.data());
+  *count = ReadFixed32(record.data() + 8);
+  const char* bytes = record.data() + kBatchHeaderSize;
+  const char* limit = record.data() + record.size();
+  uint64_t found = 0;
+  for (; bytes < limit; found++) {
+    const char change = *bytes++;
+    Slice key, value;
+    if ((change != kDeleted && change != kStored) || !ReadBytes(bytes, limit, &key)) return false;
+    if (change == kStored && !ReadBytes(bytes, limit, &value)) return false;
+    see(key, value);
+  }
+  return found == *count;
+}
+
+// The same, but nothing is seen of a record that is not a batch.
+bool ReadBatch(const Slice& record, const EntryReceiver& see) {
+  uint64_t sequence;
+  uint32_t count;
+  return Walk(record, &sequence, &count, [](const Slice&, const Slice&) {}) && Walk(record, &sequence, &count, see);
+}
+
+// Cuts the bytes of a log before the first batch that LevelDB would not have written, and marks it as damaged there.
+// LevelDB assumes without a check, for example, that no sequence number occurs twice.
+void CheckBatches(RecordFile* log) {
+  RecordCursor cursor(log->bytes);
+  Slice record;
+  size_t good = 0;
+  uint64_t next = 0;
+  while (cursor.Next(&record)) {
+    uint64_t sequence;
+    uint32_t count;
+    bool is_batch = Walk(record, &sequence, &count, [](const Slice&, const Slice&) {});
+    if (!is_batch || sequence < next || sequence > kLargestSequence - count) {
+      log->bytes.resize(good);
+      log->tail = RecordFile::Tail::kDamage;
+      return;
+    }
+    next = sequence + count;
+    good = cursor.offset();
+  }
+}
+
+// The beginning of a record that can follow the intact ones.
+struct Successor {
+  RecordFile::Kind kind;
+  bool has_predecessor = false;
+  uint64_t sequence = 0;  // of the next batch, if the kind is a log
+
+  void Follow(const Slice& record) {
+    has_predecessor = record.size() >= kBatchHeaderSize;
+    if (has_predecessor) sequence = ReadFixed64(record.data()) + ReadFixed32(record.data() + 8);
+  }
+
+  // Whether a whole record begins after an error. The position of the next fragment is unknown there, so every position
+  // is tried.
+  bool BeginsIn(Slice block) const {
+    while (block.size() >= kRecordHeaderSize) {
+      const Fragment fragment = ReadFragment(block);
+      if (fragment.whole && fragment.begins() && Accepts(block, fragment)) return true;
+      block.remove_prefix(fragment.whole ? fragment.size : 1);
+    }
+    return false;
+  }
+
+  // An entry can contain the bytes of a log; those have the sequence numbers of another database.
+  bool Accepts(const Slice& block, const Fragment& fragment) const {
+    constexpr uint64_t kFarthest = uint64_t(1) << 24;
+    if (kind == RecordFile::Kind::kManifest) return true;
+    if (fragment.size < kRecordHeaderSize + 8) return false;
+    const uint64_t found = ReadFixed64(block.data() + kRecordHeaderSize);
+    return !has_predecessor || (found >= sequence && found - sequence < kFarthest);
+  }
+};
+
+}  // namespace
+
+bool RecordJoiner::Take(Slice* block) {
+  const Fragment fragment = ReadFragment(*block);
+  if (!fragment.whole || fragment.begins() == is_inside_) return false;
+  Slice part(block->data() + kRecordHeaderSize, fragment.size - kRecordHeaderSize);
+  block->remove_prefix(fragment.size);
+  is_joined_ = fragment.type != kFull;
+  is_inside_ = fragment.type == kFirst || fragment.type == kMiddle;
+  if (!is_joined_) single_ = part;
+  if (fragment.type == kFirst) joined_.clear();
+  if (is_joined_) joined_.append(part.data(), part.size());
+  return true;
+}
+
+bool RecordCursor::Next(Slice* record) {
+  while (true) {
+    const size_t left = kRecordBlockSize - offset_ % kRecordBlockSize;
+    if (left < kRecordHeaderSize) offset_ += left;
+    if (offset_ + kRecordHeaderSize > bytes_.size()) return false;
+    const size_t count = std::min(bytes_.size() - offset_, kRecordBlockSize - offset_ % kRecordBlockSize);
+    Slice rest(bytes_.data() + offset_, count);
+    if (!joiner_.Take(&rest)) return false;
+    offset_ += count - rest.size();
+    if (!joiner_.is_whole()) continue;
+    *record = joiner_.bytes();
+    return true;
+  }
+}
+
+Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind, RecordFile* result) {
+  int descriptor;
+  Status status = folder.OpenForReading(name, &descriptor, &result->file_size);
+  if (!status.ok()) return status;
+  const uint64_t size = result->file_size;
+  const std::unique_ptr<char[]> block(new char[kRecordBlockSize]);
+  RecordJoiner record;
+  Successor successor = {kind};
+  size_t good = 0;          // where the last whole record ends
+  uint64_t wrong = size;    // where the first error is
+  bool is_written = false;  // whether not all bytes from there on are zeros
+  for (uint64_t offset = 0; offset < size; offset += kRecordBlockSize) {
+    if (wrong < size && size - wrong > kLongestTail) {
+      result->tail = Tail::kDamage;
+      break;
+    }
+    size_t count = std::min<uint64_t>(kRecordBlockSize, size - offset), read = 0;
+    status = folder.Read(descriptor, name, offset, count, block.get(), &read);
+    if (status.ok() && read < count)
+      status = Failed(CLDB_IO, folder.PathOf(name), "the file became shorter while it was read", EIO);
+    if (!status.ok()) break;
+    Slice rest(block.get(), count);
+    if (wrong == size) {
+      result->bytes.append(block.get(), count);
+      while (record.Take(&rest)) {
+        if (!record.is_whole()) continue;
+        good = offset + count - rest.size();
+        successor.Follow(record.bytes());
+      }
+      // The rest at the end of a full block is too short for a header, and is filled with zeros.
+      if (rest.empty() || (count == kRecordBlockSize && rest.size() < kRecordHeaderSize)) continue;
+      wrong = offset + count - rest.size();
+    }
+    if (AreZeros(rest)) continue;
+    is_written = true;
+    if (successor.BeginsIn(rest)) {
+      result->tail = Tail::kDamage;
+      break;
+    }
+  }
+  cfiles_close(descriptor);
+  result->bytes.resize(good);
+  result->bytes.shrink_to_fit();
+  // Only the writer of a log writes zeros.
+  if (kind == Kind::kManifest) is_written |= wrong < size;
+  if (result->tail == Tail::kNone && (is_written || !record.is_whole())) result->tail = Tail::kTorn;
+  if (kind == Kind::kLog) CheckBatches(result);
+  return status;
+}
+
+Status ReadAround(const Folder& folder, const std::string& name, bool* is_altered, const EntryReceiver& see) {
+  int descriptor;
+  uint64_t size;
+  Status status = folder.OpenForReading(name, &descriptor, &size);
+  if (!status.ok()) return status;
+  const std::unique_ptr<char[]> block(new char[kRecordBlockSize]);
+  RecordJoiner record;
+  bool has_error = false;
+  for (uint64_t offset = 0; offset < size; offset += kRecordBlockSize) {
+    size_t count = std::min<uint64_t>(kRecordBlockSize, size - offset), read = 0;
+    Status found = folder.Read(descriptor, name, offset, count, block.get(), &read);
+    if (!found.ok()) {
+      if (status.ok()) status = found;
+      record = RecordJoiner();
+      has_error = true;
+      continue;
+    }
+    Slice rest(block.get(), read);
+    while (rest.size() >= kRecordHeaderSize && !AreZeros(rest)) {
+      if (record.Take(&rest)) {
+        if (record.is_whole()) *is_altered |= has_error | !ReadBatch(record.bytes(), see);
+        continue;
+      }
+      // The position of the next fragment is unknown after an error, so every position is tried.
+      const Fragment fragment = ReadFragment(rest);
+      record = RecordJoiner();
+      has_error |= !fragment.whole;
+      if (!fragment.whole || !fragment.begins()) rest.remove_prefix(fragment.whole ? fragment.size : 1);
+    }
+  }
+  cfiles_close(descriptor);
+  return status;
+}
+
+KeyRanges ReadKeyRanges(const std::string& log) {
+  const auto tag = [](const Slice& key) { return key.empty() ? -1 : static_cast<unsigned char>(key[0]); };
+  RecordCursor cursor(log);
+  Slice record;
+  KeyRanges ranges;
+  while (cursor.Next(&record)) {
+    ReadBatch(record, [&](const Slice& key, const Slice&) {
+      auto range = ranges.begin();
+      while (range != ranges.end() && tag(range->first) != tag(key)) range++;
+      if (range == ranges.end()) {
+        ranges.push_back({key.ToString(), key.ToString()});
+      } else if (key.compare(range->first) < 0) {
+        range->first = key.ToString();
+      } else if (key.compare(range->second) > 0) {
+        range->second = key.ToString();
+      }
+    });
+  }
+  return ranges;
+}
+
+Status GrowingLog::Open(const Folder& folder, const std::string& name, std::unique_ptr<GrowingLog>* result) {
+  int descriptor;
+  uint64_t size;
+  Status status = folder.OpenForReading(name, &descriptor, &size);
+  if (status.ok()) result->reset(new GrowingLog(folder, name, descriptor));
+  return status;
+}
+
+GrowingLog::~GrowingLog() { cfiles_close(descriptor_); }
+
+Status GrowingLog::Read(const EntryReceiver& see) {
+  const std::unique_ptr<char[]> block(new char[kRecordBlockSize]);
+  RecordJoiner record;
+  uint64_t position = offset_;
+  while (true) {
+    const size_t wanted = kRecordBlockSize - position % kRecordBlockSize;
+    size_t count = 0;
+    Status status = folder_.Read(descriptor_, name_, position, wanted, block.get(), &count);
+    if (!status.ok()) return status;
+    Slice rest(block.get(), count);
+    while (record.Take(&rest)) {
+      if (!record.is_whole()) continue;
+      if (!ReadBatch(record.bytes(), see)) return Status::OK();
+      offset_ = position + count - rest.size();
+    }
+    // What is left of a block may be too short for another header.
+    if (count < wanted || rest.size() >= kRecordHeaderSize) return Status::OK();
+    position += wanted;
+  }
+}
+
+}  // namespace cldb

@@ -1,0 +1,117 @@
+// LevelDB's format of logs and manifests (its doc/log_format.md), read more strictly than LevelDB reads it; and the
+// contents of logs, batches of keys and values.
+//
+// LevelDB silently treats a short read, a cut file and many flipped bits as the end of the file, even with paranoid
+// checks. Here a file is read to the end that the file system reports. Bytes after the last whole record are either the
+// torn tail of one write, or damage.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "Folder.h"
+#include "leveldb/slice.h"
+
+namespace cldb {
+
+// A file is blocks, a record is one or more fragments, and no fragment crosses the end of a block. Each has a header:
+// checksum (4 bytes), length (2), type (1).
+constexpr size_t kRecordBlockSize = 32768;
+constexpr size_t kRecordHeaderSize = 7;
+
+// Joins a record from its fragments.
+class RecordJoiner {
+ public:
+  // Takes the next fragment from the rest of a block. False, with nothing taken, if there is no complete next fragment.
+  bool Take(leveldb::Slice* block);
+  // Whether the last fragment was the end of a record.
+  bool is_whole() const { return !is_inside_; }
+  // That record; valid until the next call, and as long as the block.
+  leveldb::Slice bytes() const { return is_joined_ ? leveldb::Slice(joined_) : single_; }
+
+ private:
+  bool is_inside_ = false;
+  bool is_joined_ = false;
+  leveldb::Slice single_;
+  std::string joined_;
+};
+
+// Iterates over the records of intact bytes.
+class RecordCursor {
+ public:
+  explicit RecordCursor(const leveldb::Slice& bytes) : bytes_(bytes) {}
+  // False after the last one. `record` is valid until the next call.
+  bool Next(leveldb::Slice* record);
+  // Where the next record begins.
+  size_t offset() const { return offset_; }
+
+ private:
+  const leveldb::Slice bytes_;
+  size_t offset_ = 0;
+  RecordJoiner joiner_;
+};
+
+struct RecordFile {
+  enum class Kind { kLog, kManifest };
+  enum class Tail {
+    kNone,    // the file ends with a whole record; in a log, zeros may follow it
+    kTorn,    // one record, the last, is cut or garbled. A flush was never confirmed for it, since each
+              // record is flushed before the next is written
+    kDamage,  // whole records follow garbled bytes, or a batch is one that LevelDB would not have written
+  };
+
+  // The file up to the end of its last whole record before anything that is wrong.
+  std::string bytes;
+  uint64_t file_size = 0;
+  Tail tail = Tail::kNone;
+
+  // Reads a file. Fails only if the system does, not for wrong bytes. Memory is allocated only for whole records, so a
+  // sparse file costs none.
+  static leveldb::Status Read(const Folder& folder, const std::string& name, Kind kind, RecordFile* result);
+};
+
+// Receives the keys and values of batches, in order.
+using EntryReceiver = std::function<void(const leveldb::Slice& key, const leveldb::Slice& value)>;
+
+// Reads every whole batch of a log, also those after an error. There, bytes of an entry may be taken for a record, so each
+// needs a proof of its own. `is_altered` is set if anything was skipped. The status is that of the first block that can't
+// be read; the others are read nevertheless.
+leveldb::Status ReadAround(const Folder& folder, const std::string& name, bool* is_altered, const EntryReceiver& see);
+
+// The first and the last key of those that begin with the same byte: each kind of key in a journal has a different one.
+using KeyRanges = std::vector<std::pair<std::string, std::string>>;
+
+// The ranges of keys in the bytes of a log that was read without an error.
+KeyRanges ReadKeyRanges(const std::string& log);
+
+// A log that another process may be writing.
+//
+// Bytes after the last whole record may still be written, so they are neither torn nor damaged: the next call reads them
+// again. Only a caller that knows what was written can detect that something is missing. Used by one thread at a time.
+class GrowingLog {
+ public:
+  // `folder` must outlive the result. The file stays open, so it can be read to its end after it was removed.
+  static leveldb::Status Open(const Folder& folder, const std::string& name, std::unique_ptr<GrowingLog>* result);
+  ~GrowingLog();
+  GrowingLog(const GrowingLog&) = delete;
+  GrowingLog& operator=(const GrowingLog&) = delete;
+
+  // Reads the batches completed since the last call.
+  leveldb::Status Read(const EntryReceiver& see);
+
+ private:
+  GrowingLog(const Folder& folder, std::string name, int descriptor)
+      : folder_(folder), name_(std::move(name)), descriptor_(descriptor) {}
+
+  const Folder& folder_;
+  const std::string name_;
+  const int descriptor_;
+  uint64_t offset_ = 0;  // where the first unseen record begins
+};
+
+}  // namespace cldb

@@ -1,0 +1,116 @@
+// Tables on disk, with the checks that LevelDB omits. It allocates whatever a footer requests, and its checks of a
+// block's structure are assertions, which end the process.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "Coding.h"
+#include "Folder.h"
+#include "Manifest.h"
+#include "Records.h"
+#include "leveldb/comparator.h"
+#include "leveldb/env.h"
+#include "leveldb/iterator.h"
+#include "leveldb/table.h"
+
+namespace cldb {
+
+// The index of a table: a block with an entry for each data block, in the order of keys and offsets. Each entry is a
+// restart point, and its key is at or after the last key of the block.
+class TableIndex {
+ public:
+  TableIndex() = default;
+  // Takes the contents of a block whose entries were checked; `valid` is false if they are not an index of a table of
+  // `file_size` bytes.
+  TableIndex(std::string block, uint64_t file_size, bool* valid);
+
+  // Whether the data block at an offset of the file has keys that the index allows, from `first` to `last`.
+  bool Allows(uint64_t offset, const leveldb::Slice& first, const leveldb::Slice& last) const;
+
+ private:
+  // False if the entry lacks a complete key, or an offset and a size after it.
+  bool ReadEntry(size_t index, leveldb::Slice* key, uint64_t* offset, uint64_t* size) const;
+  leveldb::Slice KeyOf(size_t index) const;
+
+  std::string block_;
+  // Where the entries of the block end, and its restart points begin.
+  size_t entries_end_ = 0;
+  // Of each data block: every block that is read is looked up here.
+  std::vector<uint64_t> offsets_;
+};
+
+// The file of a table, with random access. It is not mapped, because a mapped table that is cut while it is open ends
+// the process. A read is one block with its trailer, or the footer, and is checked before LevelDB gets it.
+class TableFile final : public leveldb::RandomAccessFile {
+ public:
+  // `info` is the manifest's entry of the table. If it is null because the manifest does not name the table yet, the
+  // positions of blocks are not checked.
+  static leveldb::Status Open(const Folder& folder, const std::string& name, const TableInfo* info,
+                              std::unique_ptr<TableFile>* result);
+  ~TableFile() override;
+  leveldb::Status Read(uint64_t offset, size_t count, leveldb::Slice* result, char* scratch) const override;
+  uint64_t size() const { return size_; }
+
+ private:
+  TableFile(const Folder& folder, std::string name, const TableInfo* info, int descriptor, uint64_t size)
+      : folder_(folder), name_(std::move(name)), descriptor_(descriptor), size_(size) {
+    if (info != nullptr) info_ = *info;
+  }
+
+  leveldb::Status ReadAll(uint64_t offset, size_t count, char* scratch) const;
+  leveldb::Status ReadIndex(const char* footer) const;
+  // Whether a block at this offset, with these keys at its ends, is where the index and the manifest say.
+  bool IsInItsPlace(uint64_t offset, const std::string& first, const std::string& last) const;
+  leveldb::Status Damage(const char* what) const;
+
+  const Folder& folder_;
+  const std::string name_;
+  const int descriptor_;
+  const uint64_t size_;
+  std::optional<TableInfo> info_;
+  // Read with the footer, which LevelDB reads first and once, before it shares the table among threads.
+  mutable uint64_t index_offset_ = 0;
+  mutable TableIndex index_;
+};
+
+// Iterates over the keys of one table. What can't be read is skipped, and then `status` is not OK.
+class TableCursor {
+ public:
+  // `info` is as for `TableFile`.
+  static leveldb::Status Open(const Folder& folder, const std::string& name, const TableInfo* info,
+                              std::unique_ptr<TableCursor>* result);
+
+  // Adds the first and the last readable key of those that begin with the same byte. Reads two blocks for each.
+  leveldb::Status AddRanges(KeyRanges* ranges);
+  // Moves to the first key that is not before this one.
+  void Seek(const leveldb::Slice& key);
+  bool IsAtKey() const { return position_->Valid(); }
+  leveldb::Slice key() const { return UserKey(position_->key()); }
+  leveldb::Slice value() const { return position_->value(); }
+  leveldb::Status status() const { return position_->status(); }
+
+ private:
+  // The order of LevelDB's own keys without their trailers, because each key of a user is written once.
+  class KeyOrder final : public leveldb::Comparator {
+   public:
+    int Compare(const leveldb::Slice& left, const leveldb::Slice& right) const override {
+      return UserKey(left).compare(UserKey(right));
+    }
+    const char* Name() const override { return "cldb.table"; }
+    // Only for writing tables.
+    void FindShortestSeparator(std::string*, const leveldb::Slice&) const override {}
+    void FindShortSuccessor(std::string*) const override {}
+  };
+
+  KeyOrder order_;
+  std::unique_ptr<TableFile> file_;
+  std::unique_ptr<leveldb::Table> table_;
+  std::unique_ptr<leveldb::Iterator> position_;
+};
+
+}  // namespace cldb
