@@ -176,36 +176,6 @@ import Testing
     }
   }
 
-  /// A node that has lost reserves its next turn before it appends. It must release each of them.
-  @Test func aNodeThatHasOftenLostKeepsNoTurn() throws {
-    try withNodes(.memory, 2) { nodes, open in
-      let memory = try #require(nodes.sharing as? SharedMemory)
-      for round in 1...10 {
-        var runs = 0
-        try open[1].commit { draft in
-          runs += 1
-          if runs == 1 { try open[0].commit { try $0.deposit(10, on: 1) } }
-          try draft.deposit(1, on: 1)
-        }
-        #expect(runs == 2)
-        #expect(open[1].state.accounts[1]?.balance == Int64(100 + 11 * round))
-      }
-      // The node reserves a turn once more, and finds that it is alone.
-      for _ in 1...3 { try open[1].commit { try $0.deposit(1, on: 1) } }
-      #expect(memory.contents.withLock { $0.turn } == nil)
-      #expect(open[1].head.revision == 24)
-      // A body that writes nothing after losing.
-      try open[1].commit { draft in
-        if draft.state.accounts[1]?.balance == 213 {
-          try open[0].commit { try $0.deposit(10, on: 1) }
-          try draft.deposit(1, on: 1)
-        }
-      }
-      #expect(memory.contents.withLock { $0.turn } == nil)
-      #expect(open[1].head.revision == 25 && open[1].state.accounts[1]?.balance == 223)
-    }
-  }
-
   /// However many commits others make, a node that has lost a revision gets the turn.
   @Test(arguments: SharedKind.all) func aNodeThatLosesRepeatedlyGetsItsTurn(_ kind: SharedKind) throws {
     try withNodes(kind, 2) { _, open in
@@ -262,30 +232,6 @@ import Testing
         try node.catchUp()
         #expect(node.head == nodes[0].head && node.state.accounts[1]?.balance == 100 + 48 * 6)
       }
-    }
-  }
-
-  /// A body that loses although its turn was to be reserved does not run forever.
-  @Test func aBodyRunsEightTimesAtMost() throws {
-    try withNodes(.memory, 2) { nodes, open in
-      let memory = try #require(nodes.sharing as? SharedMemory)
-      memory.contents.withLock { $0.refusesTurns = true }
-      var runs = 0
-      let error = #expect(throws: JournalError.self) {
-        try open[1].commit(by: "slow") { draft in
-          runs += 1
-          try open[0].commit(by: "fast") { try $0.deposit(1, on: 1) }
-          try draft.deposit(1000, on: 1)
-        }
-      }
-      #expect(runs == 8 && error?.code == .conflict, "\(runs) runs, \(String(describing: error))")
-      #expect(error?.message.contains("nothing was written") == true)
-      memory.contents.withLock { $0.refusesTurns = false }
-      try open[1].catchUp()
-      #expect(open[1].head == open[0].head && open[1].head.revision == 9)
-      #expect(try (2...9).allSatisfy { try open[1].entry(at: $0).author == "fast" })
-      #expect(open[1].state.accounts[1]?.balance == 108)
-      #expect(try open[1].commit { try $0.deposit(1, on: 1) }.revision == 10)
     }
   }
 
@@ -681,23 +627,6 @@ import Testing
     }
   }
 
-  /// The error of a commit that the server did not confirm used to name only the time limit.
-  @Test func theErrorOfACommitSaysWhyTheServerDidNotConfirmIt() throws {
-    try withNodes(.memory, 1) { nodes, open in
-      let memory = try #require(nodes.sharing as? SharedMemory)
-      memory.contents.withLock {
-        $0.warning = "no standby is there"
-        $0.retryTime = .milliseconds(300)
-        $0.faults = [.downBefore]
-      }
-      let error = #expect(throws: JournalError.self) { try open[0].commit { try $0.deposit(1, on: 1) } }
-      #expect(error?.code == .outcomeUnknown, "\(String(describing: error))")
-      #expect("\(String(describing: error))".contains("no standby is there"))
-      #expect(error?.message.contains("journal join fetches it if it is there") == true)
-      try nodes.setDown(false)
-    }
-  }
-
   /// Editors end lines in their own way, and the journal then could not even be read.
   @Test(arguments: [
     "shared 1\nmemory://here", "shared 1\r\nmemory://here\r\n", "shared 1\nmemory://here\n\n \n",
@@ -799,7 +728,7 @@ import Testing
   @Test func anImageIsFoundAfterTheConnectionWasLost() throws {
     try withNodes(.memory, 2) { nodes, open in
       let memory = try #require(nodes.sharing as? SharedMemory)
-      let node = try #require(open[1].log as? NodeLog)
+      let node = try #require(open[1].node)
       let bytes = Array("an image".utf8)
       let blob = Blob(digest: SHA256Hash.digest(bytes), byteCount: bytes.count)
       memory.contents.withLock { $0.images[blob] = bytes }

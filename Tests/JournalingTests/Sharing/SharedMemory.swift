@@ -43,8 +43,6 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     var whenImageArrives: (@Sendable () -> Void)?
     /// Called once, when the next connection is lost in an append.
     var whenLost: (@Sendable () -> Void)?
-    /// Whether no connection gets the turn.
-    var refusesTurns = false
     /// Why commits wait.
     var warning: String?
     /// The ranges that were read.
@@ -214,7 +212,6 @@ private final class SharedMemoryLog: SharedLog {
 
   func reserve(after revision: Revision) throws(JournalError) -> Revision {
     while try !using({ contents throws(JournalError) in
-      if contents.refusesTurns { throw JournalError(.io, "there is no turn") }
       if contents.turn != nil, contents.turn != ObjectIdentifier(self) { return false }
       contents.turn = ObjectIdentifier(self)
       return true
