@@ -6,35 +6,16 @@ extension Journal {
   /// Starts a thread that applies the commits of other nodes until the journal is closed.
   func applyFetchedAsItComes() throws(JournalError) {
     guard let node, let committer = try? writing() else { return }
-    let (published, options) = (published, options)
-    let isStarted = Threads.start {
-      var seen: Revision = 0
-      var isShort = false
-      while let newest = node.fetched.wait(after: seen, atMost: .seconds(60)) {
-        do {
-          if newest > seen { try committer.applyFetched() }
-          (seen, isShort) = (newest, false)
-        } catch {
-          let cause = error as? JournalError
-          if cause?.code == .closed { return }
-          guard cause?.code == .outOfResources else {
-            options.note(.error, "the commits of other nodes can't be applied", cause: cause)
-            return published.end(
-              because: cause ?? JournalError(.io, "the commits of other nodes can't be applied", cause: error)
-            )
-          }
-          if !isShort {
-            options.note(
-              .warning, "applying the commits of other nodes is paused by a shortage", cause: cause)
-          }
-          isShort = true
-          Thread.sleep(forTimeInterval: 0.1)
-        }
+    let seen = Lock<Revision>(0)
+    try published.follow("the shared log", options, TimedSemaphore(value: 0)) { () throws(JournalError) in
+      guard let newest = node.fetched.wait(after: seen.withLock { $0 }, atMost: .seconds(60)) else {
+        throw JournalError.closed()
       }
-    }
-    guard isStarted else {
-      throw JournalError(
-        .outOfResources, "the system has no thread for the entries of other nodes; try again")
+      do { try committer.applyFetched() } catch {
+        throw error as? JournalError
+          ?? JournalError(.io, "the commits of other nodes can't be applied", cause: error)
+      }
+      seen.withLock { $0 = newest }
     }
   }
 
