@@ -61,9 +61,7 @@ import Testing
 
   /// Replaying additions reads no entities, so it takes eight of them to count as one event.
   @Test func additionsOfOtherNodesMakeAsFewLayersAsOwnOnes() throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+    try withShared(.memory) { nodes in
       try nodes.join(1)
       var options = nodes.options
       options.layers.eventCount = 8
@@ -444,9 +442,7 @@ import Testing
   @Test(arguments: SharedKind.all) func withoutTheServerReadingContinuesAndCommitsNameTheReason(
     _ kind: SharedKind
   ) throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(kind, in: folder)
-      try nodes.share()
+    try withShared(kind) { nodes in
       try nodes.setDown(true)
       let journal = try nodes.open(0)
       #expect(journal.state.accounts[1]?.balance == 100)
@@ -521,9 +517,7 @@ import Testing
 
   /// The same number of entries is there again, so the number of the next one does not tell.
   @Test(arguments: SharedKind.all) func anEntryIsNeverAppendedToAnotherHistory(_ kind: SharedKind) throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(kind, in: folder)
-      try nodes.share()
+    try withShared(kind) { nodes in
       let one = try nodes.open(0)
       for _ in 0..<3 { try one.commit { try $0.deposit(1, on: 1) } }
       try nodes.join(1)
@@ -541,26 +535,28 @@ import Testing
     }
   }
 
-  @Test(arguments: SharedKind.all) func aDivergenceIsReportedWithItsFirstRevision(_ kind: SharedKind) throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(kind, in: folder)
-      try nodes.share()
+  /// The server is restored from a backup, and continues with another node, which had no more entries. Its history may
+  /// be longer than that of the first node, or shorter.
+  @Test(arguments: SharedKind.all, [(own: 3, others: 5), (own: 5, others: 2)])
+  func aDivergenceIsReportedWithItsFirstRevision(_ kind: SharedKind, _ counts: (own: Int, others: Int)) throws
+  {
+    try withShared(kind) { nodes in
       let one = try nodes.open(0)
       for _ in 0..<3 { try one.commit { try $0.deposit(1, on: 1) } }
       try nodes.join(1)
-      for _ in 0..<3 { try one.commit { try $0.deposit(1, on: 1) } }
+      for _ in 0..<counts.own { try one.commit { try $0.deposit(1, on: 1) } }
       try one.close()
-      // The server is restored from a backup, and continues with another node, which had no more entries.
       try nodes.putBack(to: 4)
       let other = try nodes.open(1)
-      for _ in 0..<5 { try other.commit { try $0.deposit(7, on: 1) } }
+      for _ in 0..<counts.others { try other.commit { try $0.deposit(7, on: 1) } }
       try other.close()
       let again = try nodes.open(0)
       let error = #expect(throws: JournalError.self) { try again.commit { try $0.deposit(1, on: 1) } }
       #expect(error?.code == .diverged && error?.message.contains("from entry 5 on") == true)
-      #expect(again.head.revision == 7 && again.state.accounts[1]?.balance == 106)
+      #expect(again.head.revision == 4 + counts.own)
+      #expect(again.state.accounts[1]?.balance == Int64(103 + counts.own))
       try again.close()
-      try check(nodes, divergesAt: 5, newest: 9)
+      try check(nodes, divergesAt: 5, newest: 4 + counts.others)
     }
   }
 
@@ -578,33 +574,11 @@ import Testing
     #expect(diagnosis.sharing?.newestRevision == newest)
   }
 
-  /// The first entry that the server lacked used to be named instead.
-  @Test(arguments: SharedKind.all) func aShorterHistoryThatDiffersIsReportedWithItsFirstRevision(
-    _ kind: SharedKind
-  ) throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(kind, in: folder)
-      try nodes.share()
-      let one = try nodes.open(0)
-      for _ in 0..<3 { try one.commit { try $0.deposit(1, on: 1) } }
-      try nodes.join(1)
-      for _ in 0..<5 { try one.commit { try $0.deposit(1, on: 1) } }
-      try one.close()
-      try nodes.putBack(to: 4)
-      let other = try nodes.open(1)
-      for _ in 0..<2 { try other.commit { try $0.deposit(7, on: 1) } }
-      try other.close()
-      try check(nodes, divergesAt: 5, newest: 6)
-    }
-  }
-
   // MARK: Where the log is
 
   /// Each connection finds out whether commits wait. The journal says so once, and can be read.
   @Test func aServerWhoseCommitsWaitIsReportedOnceAndIsNoDamage() throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+    try withShared(.memory) { nodes in
       let memory = try #require(nodes.sharing as? SharedMemory)
       memory.contents.withLock { $0.warning = "no standby is there" }
       let notices = Lock<[String]>([])
@@ -632,9 +606,7 @@ import Testing
     "shared 1\nmemory://here", "shared 1\r\nmemory://here\r\n", "shared 1\nmemory://here\n\n \n",
   ])
   func anEditedAddressIsAcceptedWhateverEndsItsLines(_ text: String) throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+    try withShared(.memory) { nodes in
       try Data(text.utf8).write(to: nodes.url(0).appending(path: "SHARED"))
       let journal = try nodes.open(0)
       #expect(try journal.sharing()?.address == "memory://here")
@@ -695,9 +667,7 @@ import Testing
 
   /// A fork has the id of its origin, so only the entries show that it is another history.
   @Test(arguments: SharedKind.all) func aForkCanNotBeSharedWhereItsOriginIs(_ kind: SharedKind) throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(kind, in: folder)
-      try nodes.share()
+    try withShared(kind) { nodes in
       try nodes.join(1)
       _ = try Journal<Ledger>.leaveSharing(at: nodes.url(1), isForced: false, options: nodes.options)
       let one = try nodes.open(0)
@@ -775,9 +745,7 @@ import Testing
   @Test(arguments: SharedKind.all) func anImageIsStoredAlthoughTheTurnEndsWithoutACommit(_ kind: SharedKind)
     throws
   {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(kind, in: folder)
-      try nodes.share()
+    try withShared(kind) { nodes in
       let storage = try nodes.sharing.storage(at: nodes.address)
       let journal = try #require(try storage.journals().first)
       let log = try storage.connect(to: journal)
@@ -831,9 +799,7 @@ import Testing
   /// 20 MB of entries, which another thread and the server read ahead, arrive in order. A join that is stopped leaves
   /// nothing behind.
   @Test(arguments: SharedKind.all) func manyEntriesAreReadAheadAndArriveInOrder(_ kind: SharedKind) throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(kind, in: folder)
-      try nodes.share()
+    try withShared(kind) { nodes in
       try nodes.join(1)
       let one = try nodes.open(0)
       let note = String(repeating: "x", count: 64 << 10)
@@ -881,9 +847,7 @@ import Testing
   }
 
   @Test func anAlteredEntryAmongManyIsNamedAndNothingIsMade() throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+    try withShared(.memory) { nodes in
       let one = try nodes.open(0)
       for _ in 0..<600 { try one.commit { try $0.deposit(1, on: 1) } }
       #expect(one.head.revision == 601)
@@ -903,9 +867,7 @@ import Testing
   /// No later entry names the digest of the newest one, so joining and fetching used to accept it. The next commit of
   /// either node then ended both histories.
   @Test func anAlteredNewestEntryIsNeitherJoinedNorFetched() throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+    try withShared(.memory) { nodes in
       try nodes.join(1)
       let one = try nodes.open(0)
       for _ in 0..<5 { try one.commit { try $0.deposit(1, on: 1) } }
@@ -956,9 +918,7 @@ import Testing
   }
 
   @Test func openingAndReadingNeverTouchTheNetwork() throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+    try withShared(.memory) { nodes in
       let memory = try #require(nodes.sharing as? SharedMemory)
       let before = memory.contents.withLock { $0.connectionCount }
       for mode in [Journal<Ledger>.Mode.readOnly, .follow] {
