@@ -71,7 +71,7 @@ public final class Journal<State: EventSourced>: Sendable {
   private let lock: FolderLock?
   let follower: Follower<State>?
   /// The log of a shared journal, to which other nodes append; nil otherwise.
-  var node: NodeLog? { log as? NodeLog }
+  let node: NodeLog?
   private let removesFolder: Bool
   private let process = System.process
   /// The outcome of closing; nil before that.
@@ -84,6 +84,7 @@ public final class Journal<State: EventSourced>: Sendable {
     folder = recovery.folder
     url = URL(fileURLWithPath: recovery.folder.path, isDirectory: true)
     log = recovery.log
+    node = recovery.node
     self.options = options
     lock = recovery.lock
     removesFolder = mode == .readWrite && options.logStorage.isTransient
@@ -113,8 +114,12 @@ public final class Journal<State: EventSourced>: Sendable {
     tally.count = 0
     let version = keeper.accept(recovery.replayed.version, tally, moments: recovery.replayed.moments)
     published.publish(version)
+    let commits: any CommitLog =
+      if let node { SharedCommits(node, blobs) } else {
+        LocalCommits(log: log, blobs: blobs, rateLimiter: keeper.rateLimiter)
+      }
     let committer = Committer(
-      format, schemaVersion: upcast.schema.version, log: log, blobs: blobs,
+      format, schemaVersion: upcast.schema.version, log: log, commits: commits, blobs: blobs,
       lastWrite: { [folder] in folder.lastWrite }, published: published, keeper: keeper, options: options)
     self.keeper = keeper
     self.committer = committer
@@ -298,11 +303,9 @@ public final class Journal<State: EventSourced>: Sendable {
     by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,
     expecting: [Expectation] = [], runsOnce: Bool = false, _ body: (inout Draft<State>) throws -> Value
   ) throws -> Commit<Value> {
-    var value: Value?
-    let commit = try commitChanges(author, note, metadata, date, expecting, runsOnce) { draft in
-      value = try body(&draft)
-    }
-    return commit.with(value)
+    var caller = try CommitPipeline(self, waits: true)
+    return try caller.commit(
+      by: author, note: note, metadata: metadata, date: date, expecting: expecting, runsOnce: runsOnce, body)
   }
 
   /// Makes one atomic change from a task: suspends instead of blocking a thread while other bodies run and the flush is
@@ -320,11 +323,9 @@ public final class Journal<State: EventSourced>: Sendable {
     by author: String = "", note: String = "", metadata: [String: String] = [:], date: Date? = nil,
     expecting: [Expectation] = [], runsOnce: Bool = false, _ body: (inout Draft<State>) throws -> Value
   ) async throws -> Commit<Value> {
-    var value: Value?
-    let commit = try await commitChanges(author, note, metadata, date, expecting, runsOnce) { draft in
-      value = try body(&draft)
-    }
-    return commit.with(value)
+    var caller = try CommitPipeline(self, waits: true)
+    return try await caller.commit(
+      by: author, note: note, metadata: metadata, date: date, expecting: expecting, runsOnce: runsOnce, body)
   }
 
   /// Makes changes one after the other, and prepares each while the drive stores the ones before it: for imports.
@@ -344,7 +345,7 @@ public final class Journal<State: EventSourced>: Sendable {
   public func withPipeline<Result>(
     _ body: (inout CommitPipeline<State>) throws -> Result
   ) throws -> Result {
-    var pipeline = CommitPipeline(try writing())
+    var pipeline = try CommitPipeline(self, waits: false)
     let result = Swift.Result { try body(&pipeline) }
     try pipeline.finish()
     return try result.get()
@@ -355,53 +356,31 @@ public final class Journal<State: EventSourced>: Sendable {
   nonisolated(nonsending) public func withPipeline<Result>(
     _ body: nonisolated(nonsending) (inout CommitPipeline<State>) async throws -> Result
   ) async throws -> Result {
-    var pipeline = CommitPipeline(try writing())
+    var pipeline = try CommitPipeline(self, waits: false)
     let result: Swift.Result<Result, any Error>
     do { result = .success(try await body(&pipeline)) } catch { result = .failure(error) }
     try await pipeline.finish()
     return try result.get()
   }
 
-  // The public methods are inlined into the app, because the compiler knows the type of the value there. Here it would be
-  // looked up at run time for each commit.
-
-  @usableFromInline
-  func commitChanges(
-    _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?,
-    _ expecting: [Expectation], _ runsOnce: Bool, _ body: (inout Draft<State>) throws -> Void
-  ) throws -> Commit<Void> {
-    try writing().commit(CommitRequest(author, note, metadata, date, expecting, runsOnce), body)
-  }
-
-  @usableFromInline
-  nonisolated(nonsending) func commitChanges(
-    _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?,
-    _ expecting: [Expectation], _ runsOnce: Bool, _ body: (inout Draft<State>) throws -> Void
-  ) async throws -> Commit<Void> {
-    try await writing().commit(CommitRequest(author, note, metadata, date, expecting, runsOnce), body)
-  }
-
   /// Whether it was opened for writing.
   package var isOpenForWriting: Bool { committer != nil }
 
-  func writing() throws(JournalError) -> Committer<State> {
-    guard let committer else { throw notForWriting }
-    try committer.checkProcess()
-    return committer
-  }
-
-  func keeping() throws(JournalError) -> LayerKeeper<State> {
-    _ = try writing()
-    guard let keeper else { throw notForWriting }
-    return keeper
-  }
-
-  private var notForWriting: JournalError {
-    JournalError(
+  func openCommitter() throws(JournalError) -> Committer<State> {
+    if let committer { return committer }
+    throw JournalError(
       .readOnly,
       follower == nil
         ? "the journal was opened for reading only"
         : "the journal was opened to follow another process; commit in that process, or close the journal there and "
           + "open it for writing here", path: folder.path)
   }
+
+  func writing() throws(JournalError) -> Committer<State> {
+    let committer = try openCommitter()
+    try committer.checkProcess()
+    return committer
+  }
+
+  func keeping() throws(JournalError) -> LayerKeeper<State> { try writing().keeper }
 }

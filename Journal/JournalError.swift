@@ -58,8 +58,6 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let diverged = Code(rawValue: "diverged")
     /// The server's settings would break the promise of a commit.
     public static let unsafeSettings = Code(rawValue: "unsafeSettings")
-    /// Another node has taken the revision of a commit, which then runs again. Callers never see this error.
-    static let lostRevision = Code(rawValue: "lostRevision")
     /// A value exceeds a limit of the journal.
     public static let tooLarge = Code(rawValue: "tooLarge")
     /// A call that makes no sense here, such as a commit inside a commit.

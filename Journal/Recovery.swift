@@ -11,6 +11,8 @@ struct Recovery<State: EventSourced> {
   /// Nil for a journal that is opened neither for writing nor with `locksExclusively`.
   let lock: FolderLock?
   let log: any EntryLog
+  /// The same log, if it is that of a shared journal that was opened for writing.
+  let node: NodeLog?
   let blobs: BlobStore
   let chain: LayerChain
   let replayed: Replayed<State>
@@ -71,9 +73,11 @@ struct Recovery<State: EventSourced> {
     format = try folder.readFormat()
     try ModelSchema(of: State.self).checkReads(format.schema, path: folder.path)
 
+    let place = LogPlace(folder, format, options: options)
     let log: any EntryLog
     do throws(JournalError) {
-      log = try Self.openLog(mode, in: LogPlace(folder, format, options: options))
+      node = mode == .readWrite ? try Self.openNode(in: place) : nil
+      if let node { log = node } else { log = try options.logStorage.open(mode.access, in: place) }
     } catch {
       guard error.code == .damaged, format.announcesBase, format.base == nil else { throw error }
       throw JournalError(
@@ -126,14 +130,10 @@ struct Recovery<State: EventSourced> {
     return SharedImages(sharing: sharing, address: address, folder: folder, journal: journal)
   }
 
-  /// Opens the log in the folder. For a shared journal that is opened for writing, it also opens the shared log.
-  private static func openLog(
-    _ mode: Journal<State>.Mode, in place: LogPlace
-  ) throws(JournalError) -> any EntryLog {
+  /// Opens the logs of a shared journal for writing; returns nil for a journal that is not shared.
+  private static func openNode(in place: LogPlace) throws(JournalError) -> NodeLog? {
     let options = place.options
-    guard mode == .readWrite, let address = try place.folder.sharedAddress() else {
-      return try options.logStorage.open(mode.access, in: place)
-    }
+    guard let address = try place.folder.sharedAddress() else { return nil }
     guard let sharing = options.sharing else {
       throw JournalError(
         .wrongUse,
@@ -142,8 +142,7 @@ struct Recovery<State: EventSourced> {
     }
     let storage = try sharing.storage(at: address, in: place.folder)
     return NodeLog(
-      try options.logStorage.open(mode.access, in: place), storage, in: place,
-      of: try ModelSchema(of: State.self))
+      try options.logStorage.open(.write, in: place), storage, in: place, of: try ModelSchema(of: State.self))
   }
 
   /// Opens what can be read and proven of a damaged journal, whatever else is wrong.
@@ -164,6 +163,7 @@ struct Recovery<State: EventSourced> {
     }
     blobs = BlobStore(folder, source.images, isReadOnly: true)
     damage = log.damage
+    node = nil
     self.log = log
     if let damage {
       options.note(.error, "the journal is damaged and was opened up to the damage", cause: damage)

@@ -5,7 +5,7 @@ import Synchronization
 /// The commits that one flush makes durable together, and the threads that wait for them.
 ///
 /// One thread leads it: it waits for the previous batch, closes this one, writes, and wakes the others. Commits that
-/// arrive during a flush join the next batch: group commit. The entries to write are in the committer's queue.
+/// arrive during a flush join the next batch: group commit. The entries to write are in the ``CommitQueue``.
 ///
 /// Safe to use from any thread.
 final class CommitBatch: Sendable {
@@ -17,13 +17,10 @@ final class CommitBatch: Sendable {
   private let outcome = Lock<Outcome>(Outcome())
   private let hasFailed = Atomic<Bool>(false)
 
-  /// The commits that would have to run again if another node took the revisions of this batch.
-  private let dependents = DispatchGroup()
-
   private struct Outcome {
-    var error: JournalError?
+    var failure: CommitFailure?
     var isDone = false
-    var resume: [CheckedContinuation<Void, any Error>] = []
+    var waiting: [CheckedContinuation<CommitFailure?, Never>] = []
   }
 
   /// Called when the first commit enters, before any waits.
@@ -46,54 +43,37 @@ final class CommitBatch: Sendable {
   }
 
   /// Called when the outcome of the batch is known.
-  func finish(_ error: JournalError?) {
-    let resume = outcome.withLock { outcome in
-      outcome.error = error
+  /// - Parameter failure: nil if the batch is durable.
+  func finish(_ failure: CommitFailure?) {
+    let waiting = outcome.withLock { outcome in
+      outcome.failure = failure
       outcome.isDone = true
-      return outcome.resume
+      return outcome.waiting
     }
-    hasFailed.store(error != nil, ordering: .releasing)
+    hasFailed.store(failure != nil, ordering: .releasing)
     done.leave()
-    for continuation in resume { continuation.resume(with: Self.result(error)) }
+    for continuation in waiting { continuation.resume(returning: failure) }
   }
 
-  /// Blocks until the batch is durable.
-  /// - Throws: ``JournalError`` if that failed.
-  func wait() throws(JournalError) {
+  /// Blocks until the outcome is known.
+  /// - Returns: nil if the batch is durable.
+  func wait() -> CommitFailure? {
     done.wait()
     // A batch nearly always succeeds, and then the many threads that wake at once need no lock.
-    guard hasFailed.load(ordering: .acquiring) else { return }
-    if let error = outcome.withLock({ $0.error }) { throw error }
+    guard hasFailed.load(ordering: .acquiring) else { return nil }
+    return outcome.withLock { $0.failure }
   }
 
-  /// Suspends until the batch is durable.
-  nonisolated(nonsending) func wait() async throws {
-    try await withCheckedThrowingContinuation { continuation in
-      let now: Result<Void, any Error>? = outcome.withLock { outcome in
-        if outcome.isDone { return Self.result(outcome.error) }
-        outcome.resume.append(continuation)
+  /// Suspends until the outcome is known.
+  /// - Returns: nil if the batch is durable.
+  nonisolated(nonsending) func wait() async -> CommitFailure? {
+    await withCheckedContinuation { continuation in
+      let known: CommitFailure?? = outcome.withLock { outcome in
+        if outcome.isDone { return .some(outcome.failure) }
+        outcome.waiting.append(continuation)
         return nil
       }
-      if let now { continuation.resume(with: now) }
+      if let known { continuation.resume(returning: known) }
     }
-  }
-
-  // MARK: Commits that may run again
-
-  /// Called by a commit whose outcome depends on this batch.
-  func join() { dependents.enter() }
-
-  /// Called by each joined commit when it knows the outcome and, if it lost, has run again.
-  func leave() { dependents.leave() }
-
-  /// Waits until all joined commits have left.
-  /// - Returns: false if the time ran out.
-  @discardableResult
-  func waitForDependents(until deadline: DispatchTime) -> Bool {
-    dependents.wait(timeout: deadline) == .success
-  }
-
-  private static func result(_ error: JournalError?) -> Result<Void, any Error> {
-    if let error { .failure(error) } else { .success(()) }
   }
 }

@@ -20,10 +20,16 @@ public import Foundation
 ///
 /// `Journal.withPipeline` makes one. It can't leave the closure.
 public struct CommitPipeline<State: EventSourced>: ~Copyable {
-  private let committer: Committer<State>
-  private var progress = PipelineProgress()
+  @usableFromInline let committer: Committer<State>
+  @usableFromInline var progress: CommitProgress
 
-  init(_ committer: Committer<State>) { self.committer = committer }
+  /// - Parameter waits: whether each commit returns only when its entry is durable.
+  @usableFromInline
+  init(_ journal: Journal<State>, waits: Bool) throws {
+    committer = try journal.openCommitter()
+    // In a shared journal, a body may have to run again, and it is only valid during the call.
+    progress = CommitProgress(isPipeline: !waits && !committer.isShared)
+  }
 
   /// Runs a body and returns before its entry is durable.
   ///
@@ -40,10 +46,9 @@ public struct CommitPipeline<State: EventSourced>: ~Copyable {
     expecting: [Expectation] = [], runsOnce: Bool = false, _ body: (inout Draft<State>) throws -> Value
   ) throws -> Commit<Value> {
     var value: Value?
-    let commit = try commitChanges(author, note, metadata, date, expecting, runsOnce) { draft in
-      value = try body(&draft)
-    }
-    return commit.with(value)
+    let request = try CommitRequest(author, note, metadata, date, expecting, runsOnce)
+    // The compiler knows the type of the value here. In the committer, it would be looked up for each commit.
+    return try committer.commit(request, in: &progress) { value = try body(&$0) }.with(value)
   }
 
   /// The same in a task: suspends where the blocking method blocks.
@@ -54,97 +59,20 @@ public struct CommitPipeline<State: EventSourced>: ~Copyable {
     expecting: [Expectation] = [], runsOnce: Bool = false, _ body: (inout Draft<State>) throws -> Value
   ) async throws -> Commit<Value> {
     var value: Value?
-    let commit = try await commitChanges(author, note, metadata, date, expecting, runsOnce) { draft in
-      value = try body(&draft)
-    }
-    return commit.with(value)
-  }
-
-  @usableFromInline
-  mutating func commitChanges(
-    _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?,
-    _ expecting: [Expectation], _ runsOnce: Bool, _ body: (inout Draft<State>) throws -> Void
-  ) throws -> Commit<Void> {
-    try committer.checkProcess()
     let request = try CommitRequest(author, note, metadata, date, expecting, runsOnce)
-    return try committer.commit(request, in: &progress, body)
-  }
-
-  @usableFromInline
-  nonisolated(nonsending) mutating func commitChanges(
-    _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?,
-    _ expecting: [Expectation], _ runsOnce: Bool, _ body: (inout Draft<State>) throws -> Void
-  ) async throws -> Commit<Void> {
-    try committer.checkProcess()
-    let request = try CommitRequest(author, note, metadata, date, expecting, runsOnce)
-    return try await committer.commit(request, in: &progress, body)
+    return try await committer.commit(request, in: &progress) { value = try body(&$0) }.with(value)
   }
 
   /// Waits until everything is durable.
-  mutating func finish() throws(JournalError) {
+  mutating func finish() throws {
     try committer.checkProcess()
-    try progress.wait(downTo: 0)
+    var step = try progress.finish()
+    while case .wait(let batch) = step { step = try progress.ended(batch.wait()) }
   }
 
   nonisolated(nonsending) mutating func finish() async throws {
     try committer.checkProcess()
-    try await progress.wait(downTo: 0)
-  }
-}
-
-/// The batches that a pipeline waits for.
-struct PipelineProgress: Sendable {
-  /// One that is written, and one that fills meanwhile.
-  static let limit = 2
-
-  /// The batches that may not be durable yet, in order, and the revision of the pipeline's first entry in each. It is nil
-  /// if bodies without an entry have only seen entries of others.
-  private var batches: [(batch: CommitBatch, first: Revision?)] = []
-  /// Why the pipeline has ended.
-  private var failure: JournalError?
-  /// How often entries had been withdrawn when the newest commit was accepted; nil if everything before is durable.
-  private(set) var withdrawalCount: Int?
-
-  /// Notes a commit that was accepted.
-  /// - Parameter revision: that of its entry; nil if it made none.
-  mutating func append(_ batch: CommitBatch, revision: Revision?, withdrawalCount: Int) {
-    self.withdrawalCount = withdrawalCount
-    guard let last = batches.last, last.batch === batch else { return batches.append((batch, revision)) }
-    if last.first == nil { batches[batches.count - 1].first = revision }
-  }
-
-  /// Waits until at most `count` batches are left.
-  /// - Throws: ``JournalError`` if one of the others failed. The pipeline has then ended.
-  mutating func wait(downTo count: Int) throws(JournalError) {
-    if let failure { throw failure }
-    while batches.count > count {
-      let (batch, first) = batches.removeFirst()
-      do throws(JournalError) { try batch.wait() } catch { throw fail(error, first) }
-    }
-    if batches.isEmpty { withdrawalCount = nil }
-  }
-
-  nonisolated(nonsending) mutating func wait(downTo count: Int) async throws {
-    if let failure { throw failure }
-    while batches.count > count {
-      let (batch, first) = batches.removeFirst()
-      do { try await batch.wait() } catch let error as JournalError { throw fail(error, first) }
-    }
-    if batches.isEmpty { withdrawalCount = nil }
-  }
-
-  private mutating func fail(_ error: JournalError, _ first: Revision?) -> JournalError {
-    let failure =
-      switch (error.code, first) {
-      case (.outcomeUnknown, let first?): error.ofCommit(first)
-      case (.outcomeUnknown, nil): JournalError.poisoned(error.cause)
-      case (_, let first?):
-        JournalError(
-          error.code, "the commits of a pipeline from revision \(first) on were not stored", revision: first,
-          cause: error)
-      case (_, nil): error
-      }
-    self.failure = failure
-    return failure
+    var step = try progress.finish()
+    while case .wait(let batch) = step { step = try progress.ended(await batch.wait()) }
   }
 }

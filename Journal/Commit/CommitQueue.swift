@@ -1,9 +1,10 @@
-/// The accepted entries that are not yet written, in batches.
+/// Decides about accepted entries that are not yet written: which batch they join, who leads it, and what is withdrawn.
 ///
 /// 1. There is always a last batch, which new entries join; the batches before it were closed because they are large.
 /// 2. The first commit in a batch leads it, or has it led by another thread.
+/// 3. If a batch fails, all entries accepted since are withdrawn, because they build on its entries.
 ///
-/// Guarded by the committer's lock `queue`.
+/// A value that does nothing: ``BatchWriter`` writes and wakes what this returns.
 struct CommitQueue: Sendable {
   /// The work of one flush.
   struct Work: Sendable {
@@ -18,6 +19,24 @@ struct CommitQueue: Sendable {
     var blobs: Set<Blob> = []
     /// Shows readers the state after the newest of them.
     var publish: @Sendable (_ eventCount: Int) -> Void = { _ in }
+
+    /// Shows readers what is durable now, and wakes the callers.
+    func end() {
+      publish(eventCount)
+      batch.finish(nil)
+    }
+  }
+
+  /// What was withdrawn after a failure.
+  struct Withdrawal {
+    /// The batches with entries that were not tried, in order.
+    let batches: [CommitBatch]
+    /// How many entries these have.
+    let entryCount: Int
+    /// The batch that new entries join, and that can be led now.
+    let next: CommitBatch
+    /// Whether commits are refused from now on, and were not before.
+    let endsCommits: Bool
   }
 
   /// The most bytes of a batch, unless a single entry has more. It bounds the memory of a batch.
@@ -33,7 +52,7 @@ struct CommitQueue: Sendable {
   /// The batches before it, the oldest first.
   private var closed: [Work] = []
   /// Why further commits are refused.
-  var refusal: JournalError?
+  private(set) var refusal: JournalError?
   /// How often accepted entries were withdrawn.
   private(set) var withdrawalCount = 0
 
@@ -44,12 +63,17 @@ struct CommitQueue: Sendable {
   }
 
   /// Adds an entry to a batch.
-  /// - Parameter publish: called when the batch is durable, with its number of events, if no other entry follows in it.
+  /// - Parameters:
+  ///   - withdrawalCount: how often entries had been withdrawn when the state was accepted that this entry follows.
+  ///   - publish: called when the batch is durable, with its number of events, if no other entry follows in it.
   /// - Returns: the batch, and whether the caller leads it.
+  /// - Throws: ``JournalError`` if commits are refused, or if the state that the entry follows was withdrawn.
   mutating func enter(
-    _ entry: SealedEntry, eventCount: Int, blobs: Set<Blob>,
+    _ entry: SealedEntry, eventCount: Int, blobs: Set<Blob>, after withdrawalCount: Int,
     publish: @escaping @Sendable (_ eventCount: Int) -> Void
-  ) -> (CommitBatch, leads: Bool) {
+  ) throws(JournalError) -> (CommitBatch, leads: Bool) {
+    if let refusal { throw refusal }
+    if withdrawalCount != self.withdrawalCount { throw .nothingWritten(nil) }
     let limit = isTurnReserved ? appendByteLimit : batchByteLimit
     if !last.entries.isEmpty, last.byteCount + entry.bytes.count > limit {
       closed.append(last)
@@ -77,25 +101,28 @@ struct CommitQueue: Sendable {
   /// Whether no entry waits to be written.
   var isEmpty: Bool { closed.isEmpty && last.entries.isEmpty }
 
-  private var firstBatch: CommitBatch { closed.first?.batch ?? last.batch }
+  /// The batch that is led next.
+  var firstBatch: CommitBatch { closed.first?.batch ?? last.batch }
 
   /// The revision of the oldest entry.
   var firstRevision: Revision? { (closed.first ?? last).entries.first?.revision }
 
-  /// The batches with entries that are not being written.
-  var batches: [CommitBatch] { (closed + [last]).filter { !$0.entries.isEmpty }.map(\.batch) }
-
   /// Withdraws everything accepted, because it builds on entries that could not be written.
-  /// - Parameter isTurnReserved: whether the next append has its turn at a shared log.
-  mutating func withdraw(isTurnReserved: Bool) -> (batches: [CommitBatch], next: CommitBatch) {
-    let batches = batches
+  mutating func withdraw(because failure: CommitFailure) -> Withdrawal {
+    let works = (closed + [last]).filter { !$0.entries.isEmpty }
     closed = []
     last = Work()
-    self.isTurnReserved = isTurnReserved
+    isTurnReserved = failure.isTurnReserved
     withdrawalCount += 1
-    return (batches, last.batch)
+    let endsCommits = failure.consequence == .noMoreCommits && refusal?.code != .poisoned
+    if endsCommits { refusal = .poisoned(failure.later) }
+    return Withdrawal(
+      batches: works.map(\.batch), entryCount: works.reduce(0) { $0 + $1.entries.count }, next: last.batch,
+      endsCommits: endsCommits)
   }
 
-  /// Lets the very first leader write.
-  func start() { firstBatch.giveTurn() }
+  /// Refuses further commits. Accepted entries are still written.
+  mutating func close() {
+    if refusal == nil { refusal = .closed() }
+  }
 }

@@ -1,6 +1,7 @@
-import Foundation
+public import Foundation
 
 /// The annotation, options and expectations of a commit.
+@usableFromInline
 struct CommitRequest: Sendable {
   /// The most bytes of author, note and metadata together.
   static let textByteLimit = 1 << 20
@@ -15,6 +16,7 @@ struct CommitRequest: Sendable {
   let runsOnce: Bool
 
   /// - Throws: ``JournalError`` with code `tooLarge` if its texts exceed the limit of an entry.
+  @usableFromInline
   init(
     _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?,
     _ expecting: [Expectation], _ runsOnce: Bool

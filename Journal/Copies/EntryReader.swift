@@ -11,13 +11,13 @@ struct EntryReader {
   /// third longer.
   fileprivate static let pieceCount = 16_384
 
-  let log: any EntryLog
+  let log: any EntrySource
   let journal: JournalID
   /// The newest entry that was read.
   private(set) var head: Head
 
   /// Reads the entries after `head`.
-  init(_ log: any EntryLog, journal: JournalID, after head: Head) {
+  init(_ log: any EntrySource, journal: JournalID, after head: Head) {
     self.log = log
     self.journal = journal
     self.head = head
@@ -39,8 +39,7 @@ struct EntryReader {
   ) throws(JournalError) -> EntryPiece? {
     guard head.revision < last else { return nil }
     var piece = EntryPiece(head: head)
-    try unsafe log.read(head.revision + 1...last, newestFirst: false) {
-      revision, bytes throws(JournalError) in
+    try unsafe log.read(head.revision + 1...last) { revision, bytes throws(JournalError) in
       guard revision == piece.head.revision + 1 else { return false }
       let entry = unsafe EntryDecoder(bytes, revision: revision)
       try piece.add(entry, of: journal)

@@ -1,3 +1,17 @@
+/// Entries that can be read in order: an open log, or a log that several nodes share.
+package protocol EntrySource: Sendable {
+  /// Calls `body` with each stored entry whose revision is in the range, in order, until it returns false. The bytes are
+  /// valid during the call.
+  func read(
+    _ range: ClosedRange<Revision>,
+    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
+  ) throws(JournalError)
+
+  /// The highest durable revision. If it is not above `revision`, the call first waits until it is, but at most for
+  /// `time`.
+  func newestRevision(after revision: Revision, waitingAtMost time: Duration) throws(JournalError) -> Revision
+}
+
 /// An open log: the ordered entries of one journal, and everything that the engine requires of a log.
 ///
 /// A ``LogStorage`` opens it. A log stores bytes under consecutive revisions, from ``LogPlace/firstRevision`` on, and
@@ -11,7 +25,7 @@
 ///
 /// `Tests/JournalingTests/Logs/LogContract.swift` tests every log. `LogKind.swift` there shows how to add one, and
 /// `FolderLog.swift` is a small log.
-package protocol EntryLog: Sendable {
+package protocol EntryLog: EntrySource {
   /// The limits of the log. Constant while it is open.
   var limits: LogLimits { get }
 
@@ -134,8 +148,8 @@ package struct LogLimits: Sendable {
 /// Why an append failed, and whether its entries are stored.
 package enum AppendFailure: Error, Sendable {
   /// Nothing was stored: the newest entry has another revision, because another writer has appended. The engine fails
-  /// the commits of the batch with `conflict`, and takes no more until the journal is opened again. If the log is
-  /// shared, it runs their bodies again instead.
+  /// the commits of the batch with `conflict`, and takes no more until the journal is opened again. If other nodes
+  /// append to the log (``SharedLog``), it runs their bodies again instead.
   case conflict(newest: Revision)
   /// Nothing was stored, for the reason given, and nothing of it appears after a power loss.
   ///
@@ -162,10 +176,47 @@ package enum AppendFailure: Error, Sendable {
   }
 }
 
-extension EntryLog {
+extension EntrySource {
   /// The highest durable revision.
   func newestRevision() throws(JournalError) -> Revision {
     try newestRevision(after: 0, waitingAtMost: .zero)
+  }
+
+  /// Calls `body` with the bytes of one entry.
+  /// - Throws: ``JournalError`` with code `damaged` if it is missing.
+  func read<Result>(
+    _ revision: Revision, _ body: (EntryDecoder) throws(JournalError) -> Result
+  ) throws(JournalError) -> Result {
+    var result: Result?
+    try unsafe read(revision...revision) { _, bytes throws(JournalError) in
+      result = try body(unsafe EntryDecoder(bytes, revision: revision))
+      return false
+    }
+    guard let result else { throw JournalError.missing(revision) }
+    return result
+  }
+
+  /// Calls `body` with all entries of a range, in order, and fails at the first that is missing.
+  func readAll(
+    _ range: ClosedRange<Revision>, _ body: (EntryDecoder) throws(JournalError) -> Void
+  ) throws(JournalError) {
+    var expected = range.lowerBound
+    try unsafe read(range) { revision, bytes throws(JournalError) in
+      guard revision == expected else { throw JournalError.missing(expected) }
+      try body(unsafe EntryDecoder(bytes, revision: revision))
+      expected += 1
+      return true
+    }
+    guard expected > range.upperBound else { throw JournalError.missing(expected) }
+  }
+}
+
+extension EntryLog {
+  package func read(
+    _ range: ClosedRange<Revision>,
+    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
+  ) throws(JournalError) {
+    try unsafe read(range, newestFirst: false, body)
   }
 
   /// Stores entries of another log, with their revisions.
@@ -177,20 +228,6 @@ extension EntryLog {
     } catch {
       throw error.cause
     }
-  }
-
-  /// Calls `body` with the bytes of one entry.
-  /// - Throws: ``JournalError`` with code `damaged` if it is missing.
-  func read<Result>(
-    _ revision: Revision, _ body: (EntryDecoder) throws(JournalError) -> Result
-  ) throws(JournalError) -> Result {
-    var result: Result?
-    try unsafe read(revision...revision, newestFirst: false) { _, bytes throws(JournalError) in
-      result = try body(unsafe EntryDecoder(bytes, revision: revision))
-      return false
-    }
-    guard let result else { throw JournalError.missing(revision) }
-    return result
   }
 
   /// Calls `body` with entries from one backwards. It returns the revision of the next one, which is lower; nil to end.
@@ -227,20 +264,6 @@ extension EntryLog {
   private static var nearDistance: Int { 8 }
   /// So many lookups take about as long as making a cursor.
   private static var cursorCount: Int { 8 }
-
-  /// Calls `body` with all entries of a range, in order, and fails at the first that is missing.
-  func readAll(
-    _ range: ClosedRange<Revision>, _ body: (EntryDecoder) throws(JournalError) -> Void
-  ) throws(JournalError) {
-    var expected = range.lowerBound
-    try unsafe read(range, newestFirst: false) { revision, bytes throws(JournalError) in
-      guard revision == expected else { throw JournalError.missing(expected) }
-      try body(unsafe EntryDecoder(bytes, revision: revision))
-      expected += 1
-      return true
-    }
-    guard expected > range.upperBound else { throw JournalError.missing(expected) }
-  }
 }
 
 extension JournalError {

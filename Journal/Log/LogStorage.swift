@@ -4,23 +4,17 @@ package import Files
 ///
 /// **Local and shared data.** The engine has a folder for each journal, and holds its lock while the journal is open
 /// for writing. FORMAT, the images, the layers and the snapshots are in it; they belong to this machine. The log is the
-/// journal itself. It is stored in that folder, in memory, or anywhere else, and several machines can share it if it
-/// refuses an append that does not follow its newest entry (``AppendFailure/conflict(newest:)``).
+/// journal itself. It is stored in that folder, in memory, or anywhere else. A log that several nodes share is a
+/// ``SharedLog`` in addition.
 ///
 /// ``JournalOptions/logStorage`` says which storage a journal has. The journal's folder does not record it, so a journal
 /// must always be opened with the same one. Backups and other copies are always in LevelDB.
+/// A log has a lock of its own besides that of the engine: ``open(_:in:)`` refuses a second opening for writing, even by
+/// the same process, with `locked`.
 package protocol LogStorage: Sendable {
-  /// Whether several processes may have one log open for writing, so that conflicts can happen. If false, the log has a
-  /// lock of its own besides that of the engine: ``open(_:in:)`` refuses a second opening for writing, even by the same
-  /// process, with `locked`.
-  var isShared: Bool { get }
-
   /// Whether its logs end with this process. The folder of such a journal is then useless, so closing the journal
   /// removes it.
   var isTransient: Bool { get }
-
-  /// Whether a log can be opened with access `follow`; otherwise that is refused with `wrongUse`.
-  var allowsFollowing: Bool { get }
 
   /// Creates the empty log of a new journal, or of one that replaces another, durably. In the latter case
   /// ``LogPlace/head`` may have a revision above 0, and the folder `entries` the file BASE. If there is a mark, it is that
@@ -103,10 +97,6 @@ package struct LogPlace: Sendable {
 
   /// The journal of the log. A log records it when it is created, and refuses other journals.
   package var journal: JournalID { format.id }
-
-  /// The bytes of FORMAT, for a log from which other machines join the journal. A log can't compute the digest that the
-  /// first entry follows from them; it is in ``head``.
-  package var formatBytes: [UInt8] { format.bytes }
 
   /// What the first entry follows: revision 0 or, if history was pruned, the newest pruned entry.
   package var head: Head { format.head }

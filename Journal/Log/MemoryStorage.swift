@@ -20,9 +20,7 @@ package final class MemoryStorage: LogStorage {
 
   package init() {}
 
-  package var isShared: Bool { false }
   package var isTransient: Bool { true }
-  package var allowsFollowing: Bool { true }
 
   package func create(in place: LogPlace) throws(JournalError) {
     try contents.withLock { contents throws(JournalError) in

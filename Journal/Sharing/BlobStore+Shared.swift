@@ -28,7 +28,7 @@ struct SharedImages: Sendable {
     }
     if missing.isEmpty { return [] }
     let shared = try connect()
-    defer { try? shared.close() }
+    defer { shared.close() }
     var rest: [Blob] = []
     for blob in missing where try !shared.hasImage(blob) { rest.append(blob) }
     return rest
@@ -38,41 +38,30 @@ struct SharedImages: Sendable {
   /// - Throws: what `body` throws, and ``JournalError``: `unreachable`; `damaged` if the shared log lacks them or has
   ///   others.
   func read(_ blob: Blob, _ body: ([UInt8]) throws -> Void) throws {
-    var failure: (any Error)?
-    do throws(JournalError) {
-      try readPieces(of: blob) { piece throws(JournalError) in
-        do { try body(piece) } catch {
-          failure = error
-          throw error as? JournalError ?? JournalError(.io, "an image can't be stored", cause: error)
-        }
-      }
-    } catch { throw failure ?? error }
-  }
-
-  private func readPieces(
-    of blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void
-  ) throws(JournalError) {
     var hash = SHA256Hash()
     var byteCount = 0
+    var failure: (any Error)?
+    func receive(_ piece: [UInt8]) throws(JournalError) {
+      hash.update(piece)
+      byteCount += piece.count
+      do { try body(piece) } catch {
+        failure = error
+        throw error as? JournalError ?? JournalError(.io, "an image can't be stored", cause: error)
+      }
+    }
     var isThere = false
-    if let store {
-      isThere = try store.load(blob) { piece throws(JournalError) in
-        hash.update(piece)
-        byteCount += piece.count
-        try body(piece)
+    do throws(JournalError) {
+      if let store { isThere = try store.load(blob, receive) }
+      if !isThere {
+        let shared = try connect()
+        defer { shared.close() }
+        isThere = try shared.readImage(blob, receive)
       }
-    }
-    if !isThere {
-      let shared = try connect()
-      defer { try? shared.close() }
-      isThere = try shared.readImage(blob) { piece throws(JournalError) in
-        hash.update(piece)
-        byteCount += piece.count
-        try body(piece)
-      }
-    }
+    } catch { throw failure ?? error }
+    var finished = SHA256Hash()
+    swap(&hash, &finished)
     // A forged entry can name any size.
-    guard isThere, byteCount == blob.byteCount, hash.finish() == blob.digest else {
+    guard isThere, byteCount == blob.byteCount, finished.finish() == blob.digest else {
       throw JournalError(
         .damaged,
         isThere

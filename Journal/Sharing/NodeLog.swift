@@ -133,18 +133,29 @@ final class NodeLog: EntryLog {
     // The server may be another one, which lacks what this node has sent last.
     stored.withLock { $0 = [] }
     do throws(JournalError) {
-      try connection.beginWriting()
       try checkHistory(connection, &turn)
       let newest = try connection.newestRevision()
       // After a crash, a server may have entries that its standby never got, and that may still be lost.
       if newest > turn.head.revision { try connection.confirmIfPermitted() }
       turn.newestAtConnecting = newest
     } catch {
-      try? connection.close()
+      connection.close()
       throw error
     }
     turn.connection = connection
     return connection
+  }
+
+  /// Calls `body` with the connection and, if that was lost, perhaps long ago, once more with a new one.
+  private func using<Result>(
+    _ turn: inout Turn, _ body: (any SharedLog) throws(JournalError) -> Result
+  ) throws(JournalError) -> Result {
+    let connection = try connected(&turn)
+    do throws(JournalError) { return try body(connection) } catch {
+      guard error.code == .unreachable else { throw error }
+      drop(&turn)
+      return try body(connected(&turn))
+    }
   }
 
   /// Fails if the shared log has another history than this node.
@@ -158,7 +169,7 @@ final class NodeLog: EntryLog {
   }
 
   private func drop(_ turn: inout Turn) {
-    try? turn.connection?.close()
+    turn.connection?.close()
     turn.connection = nil
   }
 
@@ -348,13 +359,9 @@ final class NodeLog: EntryLog {
       if turn.connection == nil { meanwhile() }
       var failure: AppendFailure
       do throws(JournalError) {
-        var connection = try connected(&turn)
-        do throws(JournalError) { try prepare(connection) } catch {
-          guard error.code == .unreachable else { throw error }
-          // The connection may have been lost long ago.
-          drop(&turn)
-          connection = try connected(&turn)
+        let connection = try using(&turn) { connection throws(JournalError) in
           try prepare(connection)
+          return connection
         }
         guard
           let found = Self.failure(of: { () throws(AppendFailure) in
@@ -412,12 +419,7 @@ final class NodeLog: EntryLog {
     if stored.withLock({ $0.contains(blob) }) { return true }
     if let store = place.options.sharing?.images, try store.has(blob) { return true }
     let isThere = try turn.withLock { turn throws(JournalError) in
-      do throws(JournalError) { return try connected(&turn).hasImage(blob) } catch {
-        guard error.code == .unreachable else { throw error }
-        // The connection may have been lost long ago.
-        drop(&turn)
-        return try connected(&turn).hasImage(blob)
-      }
+      try using(&turn) { connection throws(JournalError) in try connection.hasImage(blob) }
     }
     if isThere { noteStored(blob) }
     return isThere
@@ -464,8 +466,7 @@ final class NodeLog: EntryLog {
     if !wasEnding {
       ending.signal()
       fetched.close()
-      let connection = listening.withLock { $0 }
-      try? connection?.close()
+      listening.withLock { $0 }?.close()
       ending.signal()
       thread.wait()
       turn.withLock { drop(&$0) }

@@ -44,8 +44,10 @@ package protocol SharedLogStorage: Sendable {
 
 /// An open log to which other nodes also append. After a call has thrown `unreachable`, or an append `unknown`, it
 /// can't be used any more; it must be closed and opened again.
-package protocol SharedLog: EntryLog, AnyObject {
-  /// Like ``EntryLog/append(_:after:)``.
+///
+/// All calls may be made from many threads at once. After ``close()``, every call throws `closed`.
+package protocol SharedLog: EntrySource, AnyObject {
+  /// Stores entries, if the newest revision is `revision`, and returns when they are durable.
   /// - Parameter meanwhile: called while the storage works on the entries, so that it need not wait for what the caller
   ///   has to do. It may be called more than once, or not at all, and must not use the log.
   func append(
@@ -80,6 +82,9 @@ package protocol SharedLog: EntryLog, AnyObject {
 
   /// How the storage made entries durable when the log was opened.
   var durability: Durability { get }
+
+  /// Ends all waits, and waits for calls in progress.
+  func close()
 }
 
 /// How a storage makes entries durable, for people.
@@ -96,10 +101,6 @@ package struct Durability: Sendable {
 }
 
 extension SharedLog {
-  package func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure) {
-    try append(entries, after: revision) {}
-  }
-
   /// ``confirm()``, with an error that says why commits wait.
   func awaitConfirmation() throws(JournalError) {
     do throws(JournalError) { try confirm() } catch { throw error.adding(durability.warning) }

@@ -6,35 +6,16 @@ extension Journal {
   /// Starts a thread that applies the commits of other nodes until the journal is closed.
   func applyFetchedAsItComes() throws(JournalError) {
     guard let node, let committer = try? writing() else { return }
-    let (published, options) = (published, options)
-    let isStarted = Threads.start {
-      var seen: Revision = 0
-      var isShort = false
-      while let newest = node.fetched.wait(after: seen, atMost: .seconds(60)) {
-        do {
-          if newest > seen { try committer.applyFetched() }
-          (seen, isShort) = (newest, false)
-        } catch {
-          let cause = error as? JournalError
-          if cause?.code == .closed { return }
-          guard cause?.code == .outOfResources else {
-            options.note(.error, "the commits of other nodes can't be applied", cause: cause)
-            return published.end(
-              because: cause ?? JournalError(.io, "the commits of other nodes can't be applied", cause: error)
-            )
-          }
-          if !isShort {
-            options.note(
-              .warning, "applying the commits of other nodes is paused by a shortage", cause: cause)
-          }
-          isShort = true
-          Thread.sleep(forTimeInterval: 0.1)
-        }
+    let seen = Lock<Revision>(0)
+    try published.follow("the shared log", options, TimedSemaphore(value: 0)) { () throws(JournalError) in
+      guard let newest = node.fetched.wait(after: seen.withLock { $0 }, atMost: .seconds(60)) else {
+        throw JournalError.closed()
       }
-    }
-    guard isStarted else {
-      throw JournalError(
-        .outOfResources, "the system has no thread for the entries of other nodes; try again")
+      do { try committer.applyFetched() } catch {
+        throw error as? JournalError
+          ?? JournalError(.io, "the commits of other nodes can't be applied", cause: error)
+      }
+      seen.withLock { $0 = newest }
     }
   }
 
@@ -74,8 +55,7 @@ extension Journal {
     }
     try storage.begin(format.id)
     let shared = try storage.connect(to: format.id)
-    defer { try? shared.close() }
-    try shared.beginWriting()
+    defer { shared.close() }
     var reader = EntryReader(journal.log, journal: format.id, after: format.head)
     var named = journal.namedBlobs
     let head = journal.head
@@ -98,8 +78,8 @@ extension Journal {
       if last.revision > there {
         // An interrupted run may have stored some.
         let new = piece.filter { $0.revision > max(there, before) }
-        do throws(JournalError) { try shared.store(new) } catch {
-          throw error.adding(shared.durability.warning)
+        do throws(AppendFailure) { try shared.append(new, after: max(there, before)) {} } catch {
+          throw error.adding(shared.durability.warning).cause
         }
       }
       try progress(CopyProgress(phase: .copying, done: last.revision, all: head.revision))
@@ -181,7 +161,7 @@ extension Journal {
     let schema = try ModelSchema(of: State.self)
     try schema.checkReads(format.schema, path: storage.address)
     let shared = try storage.connect(to: journal)
-    defer { try? shared.close() }
+    defer { shared.close() }
     try shared.confirmIfPermitted()
     var head = format.head
     try JournalFolder.create(at: url, copying: format, options: options) { place in
@@ -226,7 +206,7 @@ extension Journal {
   /// The newest revision of a journal, in parentheses; empty if it can't be found out.
   private static func text(ofNewestIn journal: JournalID, _ storage: any SharedLogStorage) -> String {
     guard let shared = try? storage.connect(to: journal) else { return "" }
-    defer { try? shared.close() }
+    defer { shared.close() }
     return (try? shared.newestRevision()).map { " (revision \($0))" } ?? ""
   }
 
@@ -327,7 +307,7 @@ extension Journal {
         throw error
       }
       let shared = try storage.connect(to: id)
-      defer { try? shared.close() }
+      defer { shared.close() }
       let newest = try shared.newestRevision()
       (status.summary, status.warning) = (shared.durability.summary, shared.durability.warning)
       status.newestRevision = newest
@@ -345,7 +325,7 @@ extension Journal {
   func checkUnseenEntries() throws {
     guard let sharing = options.sharing, let address = try folder.sharedAddress() else { return }
     let shared = try sharing.storage(at: address, in: folder).connect(to: id)
-    defer { try? shared.close() }
+    defer { shared.close() }
     let schema = try ModelSchema(of: State.self)
     var last = head
     var pieces = EntryPieces(

@@ -165,7 +165,7 @@ extension Journal {
   /// - Throws: ``JournalError``, with code `damaged` if the files are not those of this journal any more.
   private func reopenedFiles() throws(JournalError) -> (log: any EntryLog, format: JournalFormat)? {
     let storage = options.logStorage
-    if keeper == nil || node != nil || storage.isTransient || storage.isShared { return nil }
+    if keeper == nil || node != nil || storage.isTransient { return nil }
     guard try folder.root.status(of: "FORMAT") != nil else {
       throw JournalError(.damaged, "FORMAT is missing; restore it from a backup", path: folder.format)
     }

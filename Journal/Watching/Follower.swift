@@ -68,38 +68,15 @@ final class Follower<State: EventSourced>: Sendable {
 
   /// - Throws: ``JournalError`` with code `outOfResources` if there is no thread for it.
   func start() throws(JournalError) {
-    guard Threads.start({ self.run() }) else {
-      throw JournalError(.outOfResources, "the system has no thread for following the journal; try again")
+    try published.follow("the journal", options, isEnding) { [self] () throws(JournalError) in
+      let seen = published.version.revision
+      let newest = try replay.log.newestRevision(after: seen, waitingAtMost: Self.patience)
+      if newest > seen { try advance(to: newest) }
     }
   }
 
   /// Asks it to end soon.
   func end() { isEnding.signal() }
-
-  private func run() {
-    var isShort = false
-    while true {
-      do throws(JournalError) {
-        let seen = published.version.revision
-        let newest = try replay.log.newestRevision(after: seen, waitingAtMost: Self.patience)
-        if newest > seen { try advance(to: newest) }
-        isShort = false
-      } catch {
-        if error.code == .closed { return }
-        guard error.code == .outOfResources else { return fail(error) }
-        if !isShort {
-          options.note(.warning, "following the journal is paused by a shortage", cause: error)
-        }
-        isShort = true
-        if isEnding.wait(timeout: .now() + .milliseconds(100)) == .success { return }
-      }
-    }
-  }
-
-  private func fail(_ error: JournalError) {
-    options.note(.error, "the journal is not followed any more", cause: error)
-    published.end(because: error)
-  }
 
   /// Returns when everything that was acknowledged before the call is published.
   func catchUp() throws(JournalError) {
@@ -184,6 +161,42 @@ final class Follower<State: EventSourced>: Sendable {
     try chain.load(through: revision, in: replay.log, isInUse: true)
     published.publish(try chain.version(through: revision, replay).version)
     applied.startsAgain(from: published.version.state)
+  }
+}
+
+extension Published {
+  /// Starts a thread that calls `step` again and again until it throws `closed`. A shortage pauses it. Any other failure
+  /// ends it, and with it all waits for newer versions.
+  /// - Parameters:
+  ///   - subject: what is followed.
+  ///   - isEnding: signaled to end it soon.
+  /// - Throws: ``JournalError`` with code `outOfResources` if there is no thread for it.
+  func follow(
+    _ subject: String, _ options: JournalOptions, _ isEnding: TimedSemaphore,
+    _ step: @escaping @Sendable () throws(JournalError) -> Void
+  ) throws(JournalError) {
+    let isStarted = Threads.start {
+      var isShort = false
+      while true {
+        do throws(JournalError) {
+          try step()
+          isShort = false
+        } catch {
+          if error.code == .closed { return }
+          guard error.code == .outOfResources else {
+            options.note(.error, "\(subject) can't be followed any more", cause: error)
+            return self.end(because: error)
+          }
+          if !isShort {
+            options.note(.warning, "following \(subject) is paused by a shortage", cause: error)
+          }
+          isShort = true
+          if isEnding.wait(timeout: .now() + .milliseconds(100)) == .success { return }
+        }
+      }
+    }
+    guard !isStarted else { return }
+    throw JournalError(.outOfResources, "the system has no thread for following \(subject); try again")
   }
 }
 

@@ -4,7 +4,7 @@ import Foundation
 import Journaling
 import Locks
 
-/// A connection to a server. This is the only Swift code that calls libpq.
+/// A connection to a server. Only this type and ``Rows`` call libpq.
 ///
 /// 1. One statement runs at a time. Others wait.
 /// 2. No call waits longer than its time limit for more of an answer, or for the server to take more of a statement: a
@@ -16,16 +16,19 @@ import Locks
 /// Safe to use from any thread.
 @safe
 final class Connection: Sendable {
-  /// A statement that the server parses once for each connection.
-  struct Statement: Sendable {
-    let name: StaticString
+  /// A statement. One with a name is parsed once for each connection.
+  struct Statement: Sendable, ExpressibleByStringInterpolation {
+    let name: String?
     let text: String
+
+    init(name: String?, text: String) { (self.name, self.text) = (name, text) }
+    init(stringLiteral text: String) { self.init(name: nil, text: text) }
   }
 
   /// A value in a statement, in the binary form of its type.
   struct Parameter: Sendable {
-    fileprivate let type: UInt32
-    fileprivate let bytes: [UInt8]
+    let type: UInt32
+    let bytes: [UInt8]
   }
 
   /// The rows of a statement that was sent ahead (``send(_:_:within:)``).
@@ -178,12 +181,12 @@ final class Connection: Sendable {
   /// - Throws: ``ServerFailure``. After one of kind `lost`, the connection can't be used any more.
   @discardableResult
   func run(
-    _ statement: Statement, _ parameters: [Parameter] = [], within time: Duration,
+    _ statement: Statement, _ parameters: [Parameter] = [], within time: Duration = ServerAddress.patience,
     meanwhile: () -> Void = {}
   ) throws(ServerFailure) -> Rows {
     try retrying { () throws(ServerFailure) -> Rows in
       try using(time) { state throws(ServerFailure) in
-        try send(statement, parameters, &state, time)
+        try start(statement, parameters, &state, time)
         meanwhile()
         return try result(&state, time)
       }
@@ -211,7 +214,7 @@ final class Connection: Sendable {
 
   /// Ends the transaction that is open, or has failed. If there is none, the server would warn.
   func rollBack() {
-    if isInTransaction { _ = try? run("ROLLBACK", within: ServerAddress.patience) }
+    if isInTransaction { _ = try? run("ROLLBACK") }
   }
 
   /// Whether a transaction is open, or has failed and was not ended yet.
@@ -226,7 +229,7 @@ final class Connection: Sendable {
     _ statement: Statement, _ parameters: [Parameter] = [], within time: Duration
   ) throws(ServerFailure) -> Answer {
     try using(time) { state throws(ServerFailure) in
-      try send(statement, parameters, &state, time)
+      try start(statement, parameters, &state, time)
       let answer = Answer()
       state.pending = answer
       return answer
@@ -244,7 +247,7 @@ final class Connection: Sendable {
     return try received.get()
   }
 
-  private func send(
+  private func start(
     _ statement: Statement, _ parameters: [Parameter], _ state: inout State, _ time: Duration
   ) throws(ServerFailure) {
     try prepare(statement, parameters, &state, time)
@@ -252,11 +255,11 @@ final class Connection: Sendable {
     guard unsafe PQflush(handle) >= 0 else { throw lost(&state) }
   }
 
+  /// Has the server parse a statement, unless it has no name or was parsed before.
   private func prepare(
     _ statement: Statement, _ parameters: [Parameter], _ state: inout State, _ time: Duration
   ) throws(ServerFailure) {
-    let name = "\(statement.name)"
-    if state.prepared.contains(name) { return }
+    guard let name = statement.name, !state.prepared.contains(name) else { return }
     let types = parameters.map(\.type)
     guard unsafe PQsendPrepare(handle, name, statement.text, Int32(types.count), types) == 1 else {
       throw lost(&state)
@@ -265,27 +268,21 @@ final class Connection: Sendable {
     state.prepared.insert(name)
   }
 
+  /// Gives a statement to libpq.
   private func send(
     _ statement: Statement, _ parameters: [Parameter], _ state: inout State
   ) throws(ServerFailure) {
+    let count = Int32(parameters.count)
     let lengths = parameters.map { Int32($0.bytes.count) }
     let formats = parameters.map { _ in Int32(1) }
     let isSent = unsafe Self.withPointers(parameters.map(\.bytes)) { values in
-      unsafe PQsendQueryPrepared(
-        handle, "\(statement.name)", Int32(lengths.count), values, lengths, formats, 1)
+      if let name = statement.name {
+        return unsafe PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1)
+      }
+      let types = parameters.map(\.type)
+      return unsafe PQsendQueryParams(handle, statement.text, count, types, values, lengths, formats, 1)
     }
     guard isSent == 1 else { throw lost(&state) }
-  }
-
-  /// Runs a statement without parameters.
-  @discardableResult
-  func run(_ text: String, within time: Duration) throws(ServerFailure) -> Rows {
-    try using(time) { state throws(ServerFailure) in
-      guard unsafe PQsendQueryParams(handle, text, 0, nil, nil, nil, nil, 1) == 1 else {
-        throw lost(&state)
-      }
-      return try result(&state, time)
-    }
   }
 
   /// Runs several statements in one round trip. After one that fails, the others are not run.
@@ -310,8 +307,21 @@ final class Connection: Sendable {
     }
   }
 
-  /// How many warnings the server has sent so far that may say that a commit did not wait for its standby.
-  var warningCount: Int { warnings.count }
+  /// Calls `body`, which commits.
+  ///
+  /// A server that is told to stop waiting for its standby sends a warning and reports the commit as done.
+  /// - Throws: what `body` throws; ``ServerFailure`` of kind `lost` if the server did not wait.
+  func confirming<Result, Failure: Error>(
+    _ body: () throws(Failure) -> Result
+  ) throws -> Result {
+    let count = warnings.count
+    let result = try body()
+    guard warnings.count == count else {
+      interrupt()
+      throw ServerFailure(.lost, "the server did not wait for its standby")
+    }
+    return result
+  }
 
   /// Waits for notifications of the server, and consumes them.
   /// - Returns: the text of each. Empty if the time ran out.
@@ -371,7 +381,7 @@ final class Connection: Sendable {
     }
     var last: Rows?
     // The first error has the reason. libpq may add another one, that the connection was lost.
-    while let found = try next(&state, time) { if last.map({ !$0.isFailure }) ?? true { last = found } }
+    while let found = try next(&state, time) { if last.map({ $0.failure == nil }) ?? true { last = found } }
     guard unsafe PQstatus(handle) == CONNECTION_OK, let last else { throw lost(&state) }
     return last
   }
@@ -446,110 +456,5 @@ private final class WarningCounter: Sendable {
 
   func add(from function: String) {
     if !Self.others.contains(function) { counted.withLock { $0 += 1 } }
-  }
-}
-
-/// The result of a statement: rows of values in binary form.
-///
-/// Safe to use from any thread: libpq does not change a returned result.
-@safe
-final class Rows: Sendable {
-  private nonisolated(unsafe) let result: OpaquePointer
-
-  fileprivate init(_ result: OpaquePointer) { unsafe self.result = unsafe result }
-
-  deinit { unsafe PQclear(result) }
-
-  fileprivate var isFailure: Bool { failure != nil }
-
-  fileprivate var failure: ServerFailure? {
-    switch unsafe PQresultStatus(result) {
-    case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: return nil
-    default: break
-    }
-    // Field C is the SQLSTATE, and field M the message.
-    let state = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { unsafe String(cString: $0) }
-    let message = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map {
-      unsafe String(cString: $0)
-    }
-    let whole = unsafe PQresultErrorMessage(result).map { unsafe String(cString: $0) }
-    // Without a code, libpq itself has failed. 57P01 to 57P05 end the session. After 08 and 40003 the outcome is
-    // unknown.
-    let isLost = state == nil || state!.hasPrefix("57P0") || state!.hasPrefix("08") || state! == "40003"
-    return ServerFailure(isLost ? .lost : .refused, state: state ?? "", message ?? whole ?? "")
-  }
-
-  /// How many rows there are.
-  var count: Int { Int(unsafe PQntuples(result)) }
-
-  /// Calls `body` with the bytes of a value. There are none if it is null.
-  func withBytes<Result, Failure: Error>(
-    _ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    let count = Int(unsafe PQgetlength(result, Int32(row), Int32(column)))
-    let value = unsafe PQgetvalue(result, Int32(row), Int32(column))
-    return try unsafe body(UnsafeRawBufferPointer(start: value, count: count))
-  }
-
-  func isNull(_ row: Int, _ column: Int) -> Bool {
-    unsafe PQgetisnull(result, Int32(row), Int32(column)) == 1
-  }
-
-  func bytes(_ row: Int, _ column: Int) -> [UInt8] {
-    unsafe withBytes(row, column) { unsafe Array($0) }
-  }
-
-  func text(_ row: Int, _ column: Int) -> String {
-    unsafe withBytes(row, column) { unsafe String(decoding: $0, as: UTF8.self) }
-  }
-
-  /// An integer of 2, 4 or 8 bytes, or a boolean.
-  func integer(_ row: Int, _ column: Int) -> Int {
-    unsafe withBytes(row, column) { bytes in
-      let isNegative = unsafe bytes.count > 1 && bytes[0] >= 128
-      return unsafe bytes.reduce(isNegative ? -1 : 0) { $0 << 8 | Int($1) }
-    }
-  }
-}
-
-extension Connection.Parameter {
-  static func bytes(_ bytes: [UInt8]) -> Self { Self(type: 17, bytes: bytes) }
-  static func text(_ text: String) -> Self { Self(type: 25, bytes: Array(text.utf8)) }
-  static func uuid(_ bytes: [UInt8]) -> Self { Self(type: 2950, bytes: bytes) }
-  static func integer(_ number: Int) -> Self {
-    var bytes: [UInt8] = []
-    bytes.append(bigEndian: UInt64(bitPattern: Int64(number)))
-    return Self(type: 20, bytes: bytes)
-  }
-
-  static func integers(_ numbers: [Int]) -> Self {
-    array(1016, of: 20, count: numbers.count, byteCount: 12 * numbers.count) { array in
-      for number in numbers {
-        array.append(bigEndian: UInt32(8))
-        array.append(bigEndian: UInt64(bitPattern: Int64(number)))
-      }
-    }
-  }
-
-  static func manyBytes(_ many: [[UInt8]]) -> Self {
-    array(1001, of: 17, count: many.count, byteCount: many.reduce(4 * many.count) { $0 + $1.count }) {
-      array in
-      for bytes in many {
-        array.append(bigEndian: UInt32(bytes.count))
-        array += bytes
-      }
-    }
-  }
-
-  /// PostgreSQL's binary form of an array: the number of dimensions, whether there are nulls, the type of the elements,
-  /// their number, the index of the first, and then each element after its length.
-  private static func array(
-    _ type: UInt32, of element: UInt32, count: Int, byteCount: Int, _ fill: (inout [UInt8]) -> Void
-  ) -> Self {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(20 + byteCount)
-    for number in [1, 0, element, UInt32(count), 1] { bytes.append(bigEndian: number) }
-    fill(&bytes)
-    return Self(type: type, bytes: bytes)
   }
 }

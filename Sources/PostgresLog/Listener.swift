@@ -7,23 +7,23 @@ import Locks
 /// Safe to use from any thread.
 final class Listener: Sendable {
   private let connection: Connection
-  private let journal: [UInt8]
+  private let journal: Connection.Parameter
   /// The interval of polling.
   private let interval: Duration
   private let known: Lock<Revision>
 
-  init(_ address: ServerAddress, _ journal: [UInt8]) throws(ServerFailure) {
+  init(_ address: ServerAddress, _ journal: JournalID) throws(ServerFailure) {
     connection = try address.connect(isFirst: false)
-    self.journal = journal
+    self.journal = .uuid(journal.bytes)
     do throws(ServerFailure) {
-      try connection.run("LISTEN \(ServerLog.channel(journal))", within: ServerAddress.patience)
+      try connection.run("LISTEN \(Schema.channel(of: journal))")
       interval = .seconds(1)
     } catch {
       guard error.kind == .refused else { throw error }
       interval = .milliseconds(20)
     }
     // From now on, every entry is followed by a notification.
-    known = Lock(try ServerLog.newest(of: journal, connection))
+    known = Lock(try connection.newest(of: self.journal))
   }
 
   /// Returns the newest revision as soon as it is above the given one, or when the time has passed.
@@ -44,7 +44,7 @@ final class Listener: Sendable {
       let newestStored = told.isEmpty ? 0 : stored()
       let newest =
         newestTold <= newestStored
-        ? max(known, newestStored) : try ServerLog.newest(of: journal, connection)
+        ? max(known, newestStored) : try connection.newest(of: journal)
       guard newest >= known else {
         throw ServerFailure(.lost, "the log was replaced by an older one, with \(max(newest, 0)) entries")
       }

@@ -1,16 +1,19 @@
-/// What keeps a role from finding or seeing the tables, with the command that changes it.
-extension Connection {
-  /// Calls `body`, and completes an error about tables or privileges.
-  func explaining<Result>(
-    _ body: () throws(ServerFailure) -> Result
-  ) throws(ServerFailure) -> Result {
-    do throws(ServerFailure) { return try body() } catch { throw explained(error) }
-  }
+import Journaling
 
-  /// The same failure, with the obstacle if it is one about tables or privileges.
-  func explained(_ failure: ServerFailure) -> ServerFailure {
-    guard ["42P01", "3F000", "42501"].contains(failure.state) else { return failure }
-    return ServerFailure(failure.kind, state: failure.state, failure.message + reason)
+extension Connection {
+  /// Calls `body` with this connection, and completes an error about tables or privileges with what keeps the role from
+  /// them, and the command that changes it.
+  ///
+  /// The only place that converts a server's errors to the journal's.
+  func translating<Result>(_ body: (Connection) throws -> Result) throws(JournalError) -> Result {
+    do { return try body(self) } catch let error as JournalError { throw error } catch let error
+      as ServerFailure
+    {
+      guard ["42P01", "3F000", "42501"].contains(error.state) else { throw error.journalError }
+      throw ServerFailure(error.kind, state: error.state, error.message + reason).journalError
+    } catch {
+      throw JournalError(.io, "the server's log failed in an unexpected way", cause: error)
+    }
   }
 
   /// The obstacle after a semicolon; empty if there is none.
@@ -20,7 +23,7 @@ extension Connection {
   /// does, or if the server does not say.
   var obstacle: String? {
     let tables = Schema.tables.map { "to_regclass('\($0.name)')" }.joined(separator: ", ")
-    let text = """
+    let text: Statement = """
       SELECT quote_ident(current_user), quote_ident(current_database()), current_setting('search_path'),
         coalesce(current_schema(), ''), quote_ident(nspname), has_schema_privilege(nspname, 'USAGE'),
         (SELECT string_agg(CAST(relname AS text), ', ') FROM pg_class
@@ -29,7 +32,7 @@ extension Connection {
         ON space.oid = relnamespace WHERE relname = 'journal_logs' AND relkind IN ('r', 'p') ORDER BY 1 LIMIT 1)
         AS found ON true
       """
-    guard let rows = try? run(text, within: ServerAddress.patience), rows.count == 1 else { return nil }
+    guard let rows = try? run(text), rows.count == 1 else { return nil }
     let (role, schema) = (rows.text(0, 0), rows.text(0, 4))
     if !rows.isNull(0, 6) {
       let names = rows.text(0, 6)

@@ -68,12 +68,9 @@ enum Schema {
 
   // MARK: Logs
 
-  static let newLog = statement(
-    "new_log", "INSERT INTO journal_logs (journal, format, revision) VALUES ($1, $2, $3)")
-
   /// If only the journal's row was lost, the entries say where it was.
-  static let newLogIfMissing = statement(
-    "new_log_if_missing",
+  static let newLog = statement(
+    "new_log",
     """
     INSERT INTO journal_logs (journal, format, revision)
     SELECT $1, $2, coalesce(max(revision), 0) FROM journal_entries WHERE journal = $1
@@ -98,9 +95,8 @@ enum Schema {
 
   /// Appends entries to a journal ($1) after a revision ($2), up to another ($3): numbers ($4), digests ($5), bytes
   /// ($6). One statement is one transaction and one round trip. No row is returned if the newest entry is not $2 with
-  /// the digest $8. That digest is not compared if it is not known, or if $2 comes before the first entry ($9). If the
-  /// table has not taken all entries, the statement divides by zero, so that nothing of it is done. $10 is the session
-  /// (``isOwn(_:)``).
+  /// the digest $8. Before the first entry, there is no digest to compare. If the table has not taken all entries, the
+  /// statement divides by zero, so that nothing of it is done. $9 is the session (``isOwn(_:)``).
   static let append = statement("append", append(notifying: "pg_notify($7, $3::text)"))
 
   /// The same for engines without notifications.
@@ -108,15 +104,15 @@ enum Schema {
 
   /// Raises the time that a turn may take. While the message of an append arrives, the server counts the transaction that
   /// has the turn as idle.
-  static func idleLimit(milliseconds: Int) -> String {
+  static func idleLimit(milliseconds: Int) -> Connection.Statement {
     "SET LOCAL idle_in_transaction_session_timeout = \(milliseconds)"
   }
 
   private static func append(notifying: String) -> String {
     """
     WITH moved AS (
-      UPDATE journal_logs SET revision = $3 WHERE \(isOwn("$10")) AND journal = $1 AND revision = $2
-        AND ($2 = $9 OR EXISTS (
+      UPDATE journal_logs SET revision = $3 WHERE \(isOwn("$9")) AND journal = $1 AND revision = $2
+        AND ($2 = 0 OR EXISTS (
           SELECT 1 FROM journal_entries WHERE journal = $1 AND revision = $2 AND digest = $8))
       RETURNING journal),
     added AS (
@@ -129,33 +125,27 @@ enum Schema {
   }
 
   /// The entries from $2 to $3, if they are small. The bytes of a large entry are null.
-  static let smallPiece = statement("small_piece", smallPiece(order: "ASC"))
-  static let smallPieceBackwards = statement("small_piece_backwards", smallPiece(order: "DESC"))
+  static let smallPiece = statement(
+    "small_piece",
+    """
+    SELECT revision, CASE WHEN octet_length(bytes) <= \(smallByteCount) THEN bytes END
+    FROM journal_entries WHERE journal = $1 AND revision BETWEEN $2 AND $3 ORDER BY revision
+    """)
   /// The same for large entries: only about as many bytes as a piece may have, and at least one entry. It costs the
   /// server twice as much, because it adds up the sizes.
-  static let largePiece = statement("large_piece", largePiece(order: "ASC"))
-  static let largePieceBackwards = statement("large_piece_backwards", largePiece(order: "DESC"))
+  static let largePiece = statement(
+    "large_piece",
+    """
+    SELECT revision, bytes FROM (
+      SELECT revision, bytes, sum(octet_length(bytes)) OVER (ORDER BY revision ROWS UNBOUNDED PRECEDING) - octet_length(bytes) AS before
+      FROM journal_entries WHERE journal = $1 AND revision BETWEEN $2 AND $3) AS piece
+    WHERE before < \(pieceByteCount) ORDER BY revision
+    """)
   /// The maximum number of entries from $2 to $3. A server without statistics may sort all of them.
   static let pieceCount = 4096
   private static let pieceByteCount = 4 << 20
   /// The maximum bytes of a small entry. A piece with only such entries has 16 MiB.
   private static let smallByteCount = 4096
-
-  private static func smallPiece(order: String) -> String {
-    """
-    SELECT revision, CASE WHEN octet_length(bytes) <= \(smallByteCount) THEN bytes END
-    FROM journal_entries WHERE journal = $1 AND revision BETWEEN $2 AND $3 ORDER BY revision \(order)
-    """
-  }
-
-  private static func largePiece(order: String) -> String {
-    """
-    SELECT revision, bytes FROM (
-      SELECT revision, bytes, sum(octet_length(bytes)) OVER (ORDER BY revision \(order) ROWS UNBOUNDED PRECEDING) - octet_length(bytes) AS before
-      FROM journal_entries WHERE journal = $1 AND revision BETWEEN $2 AND $3) AS piece
-    WHERE before < \(pieceByteCount) ORDER BY revision \(order)
-    """
-  }
 
   static let digest = statement(
     "digest", "SELECT digest FROM journal_entries WHERE journal = $1 AND revision = $2")
@@ -195,11 +185,12 @@ enum Schema {
   static let touch = statement(
     "touch", "UPDATE journal_logs SET revision = revision WHERE journal = $1 AND \(isOwn("$2"))")
 
-  static let byteCount = statement(
-    "byte_count",
-    "SELECT CAST(coalesce(sum(octet_length(bytes)), 0) AS bigint) FROM journal_entries WHERE journal = $1")
+  /// The channel of a journal's notifications.
+  static func channel(of journal: JournalID) -> String {
+    "journal_" + journal.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+  }
 
-  private static func statement(_ name: StaticString, _ text: String) -> Connection.Statement {
+  private static func statement(_ name: String, _ text: String) -> Connection.Statement {
     Connection.Statement(name: name, text: text)
   }
 }

@@ -11,68 +11,53 @@ import SHA256
 /// 3. If the connection is lost, every call fails, and the log must be opened again.
 ///
 /// Safe to use from any thread.
-final class ServerLog: EntryLog {
+final class ServerLog: SharedLog {
   /// The connection for statements, which it runs one after the other.
   let connection: Connection
-  private let storage: PostgresStorage
-  private let access: LogAccess
+  let storage: PostgresStorage
   let durability: Durability
   /// What statements that commit demand of the session.
   let session: Connection.Parameter
   private let id: JournalID
-  /// The same as the server stores it.
-  let journal: [UInt8]
-  /// The channel of notifications.
-  private let channel: String
-  /// The revision that the first entry follows: 0, unless the history was pruned.
-  private let start: Revision
-  /// The newest revision when the log was opened.
-  private let shown: NewestRevision
+  let journal: Connection.Parameter
   private let calls = OpenCalls()
-  private let isWriting = Lock(false)
   /// Held while a transaction waits for the turn, or for its commit.
-  let turn = Lock(Turn())
-  /// The first entries that the node lacked when it got the turn, until they are read. At least one.
-  let reserved = Lock<Rows?>(nil)
-  /// Whether the server notifies listeners of new entries.
-  private let notifies = Lock(true)
+  private let turn = Lock(Turn())
   /// Created by the first wait for entries.
   private let listener = Lock<Listener?>(nil)
   /// Created by the first image that is added.
   private let images = Lock<Connection?>(nil)
 
-  struct Turn: Sendable {
+  private struct Turn: Sendable {
     /// Whether an open transaction has it.
     var isReserved = false
     /// The newest entry that is known to be stored.
     var newest: Revision = 0
+    /// The first entries that the node lacked when it got the turn, until they are read. At least one.
+    var entries: Rows?
+    /// Whether the server notifies listeners of new entries.
+    var notifies = true
   }
 
   /// - Throws: ``JournalError`` with code `damaged` if the server has no log of the journal, or if its tables contradict
   ///   each other.
   init(
-    _ connection: Connection, _ storage: PostgresStorage, _ access: LogAccess, of journal: JournalID,
-    after start: Revision, _ settings: ServerSettings
+    _ connection: Connection, _ storage: PostgresStorage, of journal: JournalID, _ settings: ServerSettings
   ) throws {
     self.connection = connection
     self.storage = storage
-    self.start = start
-    self.access = access
     durability = settings.durability
     session = settings.session(of: connection)
     id = journal
-    self.journal = journal.bytes
-    channel = Self.channel(journal.bytes)
-    shown = NewestRevision(try Self.newestInBoth(of: journal, after: start, connection))
+    self.journal = .uuid(journal.bytes)
+    try Self.checkNewest(of: journal, connection)
   }
 
-  /// The newest revision, provided that the journal's row and its entries agree about it.
-  private static func newestInBoth(
-    of journal: JournalID, after start: Revision, _ connection: Connection
-  ) throws -> Revision {
+  /// Fails unless the journal's row and its entries agree about the newest revision.
+  private static func checkNewest(of journal: JournalID, _ connection: Connection) throws {
     let rows: Rows
     do throws(ServerFailure) {
-      rows = try connection.run(Schema.newestInBoth, [.uuid(journal.bytes)], within: ServerAddress.patience)
+      rows = try connection.run(Schema.newestInBoth, [.uuid(journal.bytes)])
     } catch {
       guard error.state == "42P01" else { throw error }
       throw JournalError(
@@ -86,7 +71,7 @@ final class ServerLog: EntryLog {
         "the server's database has no log of the journal \(journal), or row-level security hides it from this role\(connection.reason)",
         revision: 1)
     }
-    let (newest, stored) = (rows.integer(0, 0), rows.isNull(0, 1) ? start : rows.integer(0, 1))
+    let (newest, stored) = (rows.integer(0, 0), rows.isNull(0, 1) ? 0 : rows.integer(0, 1))
     guard newest >= stored else {
       throw JournalError(
         .damaged,
@@ -102,7 +87,6 @@ final class ServerLog: EntryLog {
           + "journal_entries: row-level security hides rows, or they are missing\(connection.reason)",
         revision: stored + 1)
     }
-    return newest
   }
 
   deinit { close() }
@@ -110,79 +94,76 @@ final class ServerLog: EntryLog {
   /// The error of calls after ``close()``, which a node calls to connect again.
   private static var closed: JournalError { JournalError(.closed, "the connection was replaced") }
 
-  /// In a message and in the server's memory, an entry takes several times its size.
-  var limits: LogLimits { LogLimits(appendByteCount: 128 << 20, spareByteCount: 0) }
-  var hasTornTail: Bool { false }
-
-  /// Nil, because a server can't detect that it has lost an entry.
-  func acknowledged() throws(JournalError) -> LogMark? { try entering { nil } }
+  /// Calls `body` with the connection, unless the log is closed.
+  private func using<Result>(_ body: (Connection) throws -> Result) throws(JournalError) -> Result {
+    guard calls.enter() else { throw Self.closed }
+    defer { calls.leave() }
+    do throws(JournalError) { return try connection.translating(body) } catch {
+      // An error ends the transaction, and with it the turn.
+      giveTurnBack()
+      throw error
+    }
+  }
 
   // MARK: Reading
 
   func read(
-    _ range: ClosedRange<Revision>, newestFirst: Bool,
+    _ range: ClosedRange<Revision>,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) {
-    guard calls.enter() else { throw Self.closed }
-    defer { calls.leave() }
-    let last = access == .read ? min(range.upperBound, shown.revision) : range.upperBound
-    guard range.lowerBound <= last else { return }
-    var rest = range.lowerBound...last
-    var received = newestFirst ? nil : takeReserved(rest)
-    // If only one entry is requested, it may have any size. Otherwise, entries are assumed to be small until one is
-    // not.
-    var areSmall = rest.count > 1 || received != nil
-    var ahead: Connection.Answer?
-    var isFirst = true
-    while true {
+    try using { connection in
+      var rest = range
+      var received = takeReserved(rest)
+      // If only one entry is requested, it may have any size. Otherwise, entries are assumed to be small until one is
+      // not.
+      var areSmall = rest.count > 1 || received != nil
+      var ahead: Connection.Answer?
+      var isFirst = true
       // Closing waits for this call.
-      if calls.isClosed { throw Self.closed }
-      let rows = try JournalError.translating {
-        if let received { return received }
-        return try connection.retrying { () throws(ServerFailure) -> Rows in
+      while !calls.isClosed {
+        let rows = try connection.retrying { () throws(ServerFailure) -> Rows in
+          if let received { return received }
           let sent = ahead
           // After a failure, the piece is requested again.
           ahead = nil
-          let answer =
-            if let sent { sent } else { try ask(for: rest, newestFirst, areSmall: areSmall) }
+          let answer = if let sent { sent } else { try ask(for: rest, areSmall: areSmall) }
           return try connection.rows(of: answer, within: Self.readingPatience)
         }
-      }
-      received = nil
-      guard rows.count > 0 else { return }
-      let large = areSmall ? (0..<rows.count).first { rows.isNull($0, 1) } : nil
-      areSmall = large == nil && (areSmall || rows.count == Schema.pieceCount)
-      let count = large ?? rows.count
-      if count == 0 {
-        ahead = nil
-        continue
-      }
-      let reached = rows.integer(count - 1, 0)
-      let isLast = newestFirst ? reached <= rest.lowerBound : reached >= rest.upperBound
-      if !isLast { rest = newestFirst ? rest.lowerBound...(reached - 1) : (reached + 1)...rest.upperBound }
-      // The server works on the next piece while the caller uses this one. There is no request ahead after the first
-      // piece, because many callers need no second one.
-      ahead =
-        isLast || isFirst
-        ? nil : try JournalError.translating { try ask(for: rest, newestFirst, areSmall: areSmall) }
-      isFirst = false
-      // `body` may use the connection too.
-      for row in 0..<count {
-        let revision = rows.integer(row, 0)
-        let goesOn = try unsafe rows.withBytes(row, 1) { bytes throws(JournalError) in
-          try unsafe body(revision, bytes)
+        received = nil
+        guard rows.count > 0 else { return }
+        let large = areSmall ? (0..<rows.count).first { rows.isNull($0, 1) } : nil
+        areSmall = large == nil && (areSmall || rows.count == Schema.pieceCount)
+        let count = large ?? rows.count
+        if count == 0 {
+          ahead = nil
+          continue
         }
-        guard goesOn else { return }
+        let reached = rows.integer(count - 1, 0)
+        let isLast = reached >= rest.upperBound
+        if !isLast { rest = (reached + 1)...rest.upperBound }
+        // The server works on the next piece while the caller uses this one. There is no request ahead after the first
+        // piece, because many callers need no second one.
+        ahead = isLast || isFirst ? nil : try ask(for: rest, areSmall: areSmall)
+        isFirst = false
+        // `body` may use the connection too.
+        for row in 0..<count {
+          let revision = rows.integer(row, 0)
+          let goesOn = try unsafe rows.withBytes(row, 1) { bytes throws(JournalError) in
+            try unsafe body(revision, bytes)
+          }
+          guard goesOn else { return }
+        }
+        if isLast { return }
       }
-      if isLast { return }
+      throw Self.closed
     }
   }
 
   /// The first entries of a range, if they arrived with the turn.
   private func takeReserved(_ range: ClosedRange<Revision>) -> Rows? {
-    reserved.withLock { rows in
-      defer { rows = nil }
-      guard let found = rows, found.integer(0, 0) == range.lowerBound,
+    turn.withLock { turn in
+      defer { turn.entries = nil }
+      guard let found = turn.entries, found.integer(0, 0) == range.lowerBound,
         found.integer(found.count - 1, 0) <= range.upperBound
       else { return nil }
       return found
@@ -191,31 +172,21 @@ final class ServerLog: EntryLog {
 
   /// Asks the server for the first piece of a range.
   private func ask(
-    for range: ClosedRange<Revision>, _ newestFirst: Bool, areSmall: Bool
+    for range: ClosedRange<Revision>, areSmall: Bool
   ) throws(ServerFailure) -> Connection.Answer {
-    let (first, last) =
-      newestFirst
-      ? (max(range.lowerBound, range.upperBound - Schema.pieceCount + 1), range.upperBound)
-      : (range.lowerBound, min(range.upperBound, range.lowerBound + Schema.pieceCount - 1))
-    let statement =
-      areSmall
-      ? (newestFirst ? Schema.smallPieceBackwards : Schema.smallPiece)
-      : (newestFirst ? Schema.largePieceBackwards : Schema.largePiece)
+    let last = min(range.upperBound, range.lowerBound + Schema.pieceCount - 1)
     return try connection.send(
-      statement, [.uuid(journal), .integer(first), .integer(last)], within: Self.readingPatience)
+      areSmall ? Schema.smallPiece : Schema.largePiece,
+      [journal, .integer(range.lowerBound), .integer(last)], within: Self.readingPatience)
   }
 
   func newestRevision(
     after revision: Revision, waitingAtMost time: Duration
   ) throws(JournalError) -> Revision {
-    try entering {
-      if access == .read {
-        guard let newest = shown.wait(after: revision, atMost: time) else { throw Self.closed }
-        return newest
-      }
-      if time <= .zero { return try Self.newest(of: journal, connection) }
+    try using { connection in
+      if time <= .zero { return try connection.newest(of: journal) }
       let listener = try listener.withLock { listener in
-        if listener == nil { listener = try Listener(storage.server, journal) }
+        if listener == nil { listener = try Listener(storage.server, id) }
         return listener
       }
       // The log may have been closed before there was a listener to interrupt.
@@ -228,86 +199,63 @@ final class ServerLog: EntryLog {
     }
   }
 
-  static func newest(of journal: [UInt8], _ connection: Connection) throws(ServerFailure) -> Revision {
-    let rows = try connection.run(Schema.newest, [.uuid(journal)], within: ServerAddress.patience)
-    return rows.count == 1 ? rows.integer(0, 0) : -1
-  }
-
-  func byteCount() throws(JournalError) -> Int {
-    try entering {
-      try connection.run(Schema.byteCount, [.uuid(journal)], within: Self.readingPatience).integer(0, 0)
+  func digest(of revision: Revision) throws(JournalError) -> ContentDigest? {
+    try using { connection in
+      let rows = try connection.run(Schema.digest, [journal, .integer(revision)])
+      return rows.count == 1 ? ContentDigest(bytes: rows.bytes(0, 0)) : nil
     }
   }
 
   // MARK: Appending
-
-  func beginWriting() throws(JournalError) {
-    try entering {
-      guard access == .write else { throw JournalError.logIsReadOnly() }
-      isWriting.withLock { $0 = true }
-    }
-  }
 
   func append(
     _ entries: [SealedEntry], after revision: Revision, meanwhile: () -> Void
   ) throws(AppendFailure) {
     guard calls.enter() else { throw .refused(Self.closed) }
     defer { calls.leave() }
-    guard isWriting.withLock({ $0 }) else { throw .refused(.logIsReadOnly()) }
     guard let last = entries.last else { return }
-    let warningCount = connection.warningCount
     let isStored: Bool
-    do throws(ServerFailure) {
-      isStored = try store(entries, after: revision, through: last.revision, meanwhile)
+    do {
+      isStored = try connection.confirming { () throws(ServerFailure) in
+        try store(entries, after: revision, through: last.revision, meanwhile)
+      }
+    } catch let failure as ServerFailure where failure.kind == .lost {
+      throw .unknown(failure.journalError)
     } catch {
-      switch error.kind {
-      case .lost: throw .unknown(error.journalError)
-      case .refused: throw .refused(reason(of: error))
-      }
+      throw .refused(reason(of: error))
     }
-    guard isStored else {
-      let failure: AppendFailure
-      do throws(ServerFailure) { failure = try reasonForNothing(entries, after: revision) } catch {
-        failure = .refused(error.journalError)
-      }
-      throw failure
-    }
-    // If a server is told to stop waiting for the standby, it sends a warning and reports the commit as done.
-    if connection.warningCount > warningCount {
-      connection.interrupt()
-      throw .unknown(JournalError(.unreachable, "the server did not wait for its standby"))
-    }
+    if !isStored { throw reasonForNothing(entries, after: revision) }
   }
 
   /// Why the server has refused an append.
-  private func reason(of failure: ServerFailure) -> JournalError {
-    switch failure.state {
-    case "22012":
-      return JournalError(
-        .unsafeSettings,
-        "the server's table journal_entries did not take the entries: a trigger may drop them. Nothing was written; "
-          + "have an administrator look at the table's triggers")
-    case "23505":
-      // An entry of this revision exists already.
-      do throws(JournalError) {
-        _ = try JournalError.translating { try Self.newestInBoth(of: id, after: start, connection) }
-      } catch { return error }
-    default: break
-    }
-    return connection.explained(failure).journalError
+  private func reason(of failure: any Error) -> JournalError {
+    do throws(JournalError) {
+      try connection.translating { connection -> Never in
+        switch (failure as? ServerFailure)?.state {
+        case "22012":
+          throw JournalError(
+            .unsafeSettings,
+            "the server's table journal_entries did not take the entries: a trigger may drop them. Nothing was written; "
+              + "have an administrator look at the table's triggers")
+        // An entry of this revision exists already.
+        case "23505": try Self.checkNewest(of: id, connection)
+        default: break
+        }
+        throw failure
+      }
+    } catch { return error }
   }
 
   /// Why an append has changed nothing.
-  private func reasonForNothing(
-    _ entries: [SealedEntry], after revision: Revision
-  ) throws(ServerFailure) -> AppendFailure {
-    let newest = try Self.newest(of: journal, connection)
-    guard newest == revision else { return .conflict(newest: newest) }
-    if revision > start, let digest = try? entries.first?.previousDigest() {
-      let rows = try connection.run(
-        Schema.digest, [.uuid(journal), .integer(revision)], within: ServerAddress.patience)
-      guard rows.count == 1, rows.bytes(0, 0) == digest.bytes else { return .conflict(newest: newest) }
-    }
+  private func reasonForNothing(_ entries: [SealedEntry], after revision: Revision) -> AppendFailure {
+    do throws(ServerFailure) {
+      let newest = try connection.newest(of: journal)
+      guard newest == revision else { return .conflict(newest: newest) }
+      if revision > 0, let digest = try? entries.first?.previousDigest() {
+        let rows = try connection.run(Schema.digest, [journal, .integer(revision)])
+        guard rows.count == 1, rows.bytes(0, 0) == digest.bytes else { return .conflict(newest: newest) }
+      }
+    } catch { return .refused(error.journalError) }
     return .refused(
       JournalError(
         .permission,
@@ -321,52 +269,50 @@ final class ServerLog: EntryLog {
   ) throws(ServerFailure) -> Bool {
     let digest = try? entries.first?.previousDigest()
     let values: [Connection.Parameter] = [
-      .uuid(journal), .integer(revision), .integer(last), .integers(entries.map(\.revision)),
-      .manyBytes(entries.map(\.digest.bytes)), .manyBytes(entries.map(\.bytes)), .text(channel),
-      .bytes(digest?.bytes ?? []), .integer(digest == nil ? revision : start), session,
+      journal, .integer(revision), .integer(last), .integers(entries.map(\.revision)),
+      .manyBytes(entries.map(\.digest.bytes)), .manyBytes(entries.map(\.bytes)),
+      .text(Schema.channel(of: id)),
+      .bytes(digest?.bytes ?? []), session,
     ]
     let byteCount = entries.reduce(0) { $0 + $1.bytes.count }
     return try turn.withLock { turn throws(ServerFailure) in
       let wasReserved = turn.isReserved
       turn.isReserved = false
-      func note(_ isStored: Bool) -> Bool {
-        if isStored { turn.newest = last }
-        return isStored
+      func append(meanwhile: () -> Void = {}) throws(ServerFailure) -> Rows {
+        try connection.run(
+          turn.notifies ? Schema.append : Schema.quietAppend, values, within: Self.writingPatience,
+          meanwhile: meanwhile)
       }
-      let notifies = notifies.withLock { $0 }
-      let statement = notifies ? Schema.append : Schema.quietAppend
+      let rows: Rows
       do throws(ServerFailure) {
-        if !wasReserved {
-          return note(
-            try connection.run(statement, values, within: Self.writingPatience, meanwhile: meanwhile).count
-              == 1)
-        }
-        if byteCount > Self.largeByteCount {
-          // Enough for 256 KiB a second.
-          try connection.run(
-            Schema.idleLimit(milliseconds: 5000 + byteCount / 256), within: ServerAddress.patience)
-        }
-        let rows = try connection.runAll(
-          [(statement, values), (Schema.commit, [])], within: Self.writingPatience)
-        return note(rows[0].count == 1)
+        rows =
+          wasReserved ? try appendInTurn(values, byteCount, turn.notifies) : try append(meanwhile: meanwhile)
       } catch {
         if wasReserved, error.kind == .refused { connection.rollBack() }
-        if wasReserved, error.isTransient {
-          // The turn has ended with its transaction, so another node may be faster now.
-          return note(try connection.run(statement, values, within: Self.writingPatience).count == 1)
+        if !(wasReserved && error.isTransient) {
+          // The engine does not have `pg_notify`, or the role may not use it. Listeners poll anyway.
+          guard turn.notifies, ["42883", "42501"].contains(error.state) else { throw error }
+          turn.notifies = false
         }
-        // The engine does not have `pg_notify`, or the role may not use it. Listeners poll anyway.
-        guard notifies, ["42883", "42501"].contains(error.state) else { throw error }
-        self.notifies.withLock { $0 = false }
-        return note(try connection.run(Schema.quietAppend, values, within: Self.writingPatience).count == 1)
+        // The turn has ended with its transaction, so another node may be faster now.
+        rows = try append()
       }
+      if rows.count == 1 { turn.newest = last }
+      return rows.count == 1
     }
   }
 
-  static func channel(_ journal: [UInt8]) -> String { "journal_" + hex(journal) }
-
-  static func hex(_ journal: [UInt8]) -> String {
-    journal.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+  /// Appends in the transaction that has the turn, and commits it.
+  private func appendInTurn(
+    _ values: [Connection.Parameter], _ byteCount: Int, _ notifies: Bool
+  ) throws(ServerFailure) -> Rows {
+    if byteCount > Self.largeByteCount {
+      // Enough for 256 KiB a second.
+      try connection.run(Schema.idleLimit(milliseconds: 5000 + byteCount / 256))
+    }
+    return try connection.runAll(
+      [(notifies ? Schema.append : Schema.quietAppend, values), (Schema.commit, [])],
+      within: Self.writingPatience)[0]
   }
 
   /// Fewer bytes arrive while a turn lasts.
@@ -376,36 +322,89 @@ final class ServerLog: EntryLog {
   /// How long a commit waits for the commits before it, for two flushes and for the network between two servers.
   static var writingPatience: Duration { .seconds(30) }
 
-  // MARK: Closing
-
-  func close() {
-    guard calls.close() else { return }
-    shown.close()
-    listener.withLock { $0?.end() }
-    // A paused server would let a call wait for its time limit.
-    if !calls.isIdle { connection.interrupt() }
-    calls.wait()
+  /// Commits a change that changes nothing. That confirms everything committed before, because the standby confirms the
+  /// server's log in order.
+  func confirm() throws(JournalError) {
+    try using { connection in
+      _ = try connection.confirming { () throws(ServerFailure) in
+        try connection.run(Schema.touch, [journal, session], within: Self.writingPatience)
+      }
+    }
   }
 
-  /// Calls `body` with the connection, unless the log is closed.
-  func using<Result>(_ body: (Connection) throws -> Result) throws(JournalError) -> Result {
-    try entering { try body(connection) }
+  // MARK: The turn
+
+  /// Locks the journal's row, and reads entries in the same round trip. Waiting nodes get the lock in the order of
+  /// their requests.
+  func reserve(after revision: Revision) throws(JournalError) -> Revision {
+    try using { connection in
+      try turn.withLock { turn in
+        if turn.isReserved { return turn.newest }
+        let rows = try connection.retrying { () throws(ServerFailure) -> [Rows] in
+          try lockAndRead(after: revision)
+        }
+        turn.isReserved = true
+        turn.newest = rows[1].integer(0, 0)
+        if rows[2].count > 0 { turn.entries = rows[2] }
+        return turn.newest
+      }
+    }
   }
 
-  /// Calls `body` with the connection that stores images. Each of its statements is a transaction.
-  func storingImages(_ body: (Connection) throws -> Void) throws(JournalError) {
+  /// Begins a transaction that has the turn.
+  private func lockAndRead(after revision: Revision) throws(ServerFailure) -> [Rows] {
+    do throws(ServerFailure) {
+      let (first, last) = (revision + 1, revision + Schema.pieceCount)
+      let rows = try connection.runAll(
+        [
+          (Schema.begin, []), (Schema.lock, [journal]),
+          (Schema.smallPiece, [journal, .integer(first), .integer(last)]),
+        ], within: Self.writingPatience)
+      guard rows[1].count == 1 else {
+        throw ServerFailure(
+          .refused, state: "42501",
+          "this role can't lock the journal's row in journal_logs: row-level security hides it, or it is missing"
+        )
+      }
+      return rows
+    } catch {
+      connection.rollBack()
+      throw error
+    }
+  }
+
+  func release() { _ = try? using { _ in giveTurnBack() } }
+
+  /// Ends the transaction that has the turn, if there is one.
+  private func giveTurnBack() {
+    turn.withLock { turn in
+      guard turn.isReserved else { return }
+      turn.isReserved = false
+      connection.rollBack()
+    }
+  }
+
+  // MARK: Images
+
+  func hasImage(_ blob: Blob) throws(JournalError) -> Bool {
+    try using { connection in try hasImage(blob, connection) }
+  }
+
+  private func hasImage(_ blob: Blob, _ connection: Connection) throws -> Bool {
+    try connection.run(Schema.hasImage, [journal, .bytes(blob.digest.bytes)]).count == 1
+  }
+
+  /// Uses a connection of its own, in which each statement is a transaction.
+  func addImage(_ blob: Blob, _ piece: () throws(JournalError) -> [UInt8]) throws(JournalError) {
     guard calls.enter() else { throw Self.closed }
     defer { calls.leave() }
     try images.withLock { images throws(JournalError) in
       do throws(JournalError) {
-        try JournalError.translating {
-          let connection = try images ?? storage.connect(.write, isFirst: false).0
-          images = connection
-          let count = connection.warningCount
-          do { try body(connection) } catch let error as ServerFailure { throw connection.explained(error) }
-          if connection.warningCount > count {
-            throw ServerFailure(.lost, "the server did not wait for its standby")
-          }
+        let connection: Connection
+        if let images { connection = images } else { connection = try storage.connect(isFirst: false).0 }
+        images = connection
+        try connection.translating { connection in
+          try connection.confirming { try addImage(blob, piece, connection) }
         }
       } catch {
         images = nil
@@ -414,17 +413,59 @@ final class ServerLog: EntryLog {
     }
   }
 
-  private func entering<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
-    guard calls.enter() else { throw Self.closed }
-    defer { calls.leave() }
-    do throws(JournalError) {
-      return try JournalError.translating {
-        do { return try body() } catch let error as ServerFailure { throw connection.explained(error) }
-      }
-    } catch {
-      // An error ends the transaction, and with it the turn.
-      giveTurnBack()
-      throw error
+  private func addImage(
+    _ blob: Blob, _ piece: () throws(JournalError) -> [UInt8], _ connection: Connection
+  ) throws {
+    if try hasImage(blob, connection) { return }
+    let digest = Connection.Parameter.bytes(blob.digest.bytes)
+    var number = 0
+    while true {
+      let bytes = try piece()
+      if bytes.isEmpty { break }
+      try connection.run(
+        Schema.addPiece, [journal, digest, .integer(number), .bytes(bytes)], within: Self.writingPatience)
+      number += 1
     }
+    try connection.run(
+      Schema.addImage, [journal, digest, .integer(blob.byteCount)], within: Self.writingPatience)
+  }
+
+  func readImage(
+    _ blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void
+  ) throws(JournalError) -> Bool {
+    try using { connection in
+      guard try hasImage(blob, connection) else { return false }
+      var byteCount = 0
+      var number = 0
+      while byteCount < blob.byteCount {
+        let rows = try connection.run(
+          Schema.imagePiece, [journal, .bytes(blob.digest.bytes), .integer(number)],
+          within: Self.writingPatience)
+        guard rows.count == 1 else { return false }
+        let bytes = rows.bytes(0, 0)
+        try body(bytes)
+        byteCount += bytes.count
+        number += 1
+      }
+      return true
+    }
+  }
+
+  // MARK: Closing
+
+  func close() {
+    guard calls.close() else { return }
+    listener.withLock { $0?.end() }
+    // A paused server would let a call wait for its time limit.
+    if !calls.isIdle { connection.interrupt() }
+    calls.wait()
+  }
+}
+
+extension Connection {
+  /// The newest revision of a journal; -1 if there is no such journal.
+  func newest(of journal: Parameter) throws(ServerFailure) -> Revision {
+    let rows = try run(Schema.newest, [journal])
+    return rows.count == 1 ? rows.integer(0, 0) : -1
   }
 }

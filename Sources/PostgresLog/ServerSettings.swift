@@ -27,7 +27,7 @@ struct ServerSettings: Sendable {
 
   /// Reads the settings of a server.
   init(of connection: Connection) throws(ServerFailure) {
-    version = try connection.run("SELECT version()", within: ServerAddress.patience).text(0, 0)
+    version = try connection.run("SELECT version()").text(0, 0)
     fsync = try Self.setting("fsync", connection)
     synchronousCommit = try Self.setting("synchronous_commit", connection)
     fullPageWrites = try Self.setting("full_page_writes", connection)
@@ -42,8 +42,10 @@ struct ServerSettings: Sendable {
 
   /// The rows of a statement; nil if the engine does not know what it asks for, or keeps it from this role.
   /// - Throws: ``ServerFailure`` if the server could not answer this time, which says nothing about its settings.
-  private static func rows(of text: String, _ connection: Connection) throws(ServerFailure) -> Rows? {
-    do throws(ServerFailure) { return try connection.run(text, within: ServerAddress.patience) } catch {
+  private static func rows(of text: Connection.Statement, _ connection: Connection) throws(ServerFailure)
+    -> Rows?
+  {
+    do throws(ServerFailure) { return try connection.run(text) } catch {
       // Shortages, cancellations and shutdowns, and failures of the server's system.
       let isPassing = ["53", "57", "58"].contains { error.state.hasPrefix($0) } || error.isTransient
       guard error.kind == .refused, !isPassing else { throw error }
@@ -53,7 +55,7 @@ struct ServerSettings: Sendable {
 
   /// Roles without `pg_read_all_stats` see a row for each standby, whose other columns are null.
   private static func standbys(of connection: Connection) throws(ServerFailure) -> Standbys? {
-    let text = """
+    let text: Connection.Statement = """
       SELECT count(CASE WHEN sync_state IN ('sync', 'quorum') THEN 1 END), count(*) - count(sync_state)
       FROM pg_stat_replication
       """
@@ -64,7 +66,7 @@ struct ServerSettings: Sendable {
   /// Empty too if the engine does not tell.
   private static func unloggedTables(of connection: Connection) throws(ServerFailure) -> [String] {
     let tables = Schema.tables.map { "to_regclass('\($0.name)')" }.joined(separator: ", ")
-    let text = """
+    let text: Connection.Statement = """
       SELECT CAST(relname AS text) FROM pg_class WHERE oid IN (\(tables)) AND relpersistence <> 'p' ORDER BY relname
       """
     guard let rows = try rows(of: text, connection) else { return [] }

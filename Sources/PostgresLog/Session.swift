@@ -18,10 +18,10 @@ extension ServerAddress {
     guard try Self.isBehindPooler(connection, at: server) else { return connection }
     if isFirst { try checkIsOwn(connection) }
     // What other clients have left in the session.
-    try connection.run("DISCARD ALL", within: Self.patience)
+    try connection.run("DISCARD ALL")
     _ = try Self.makeSettings(connection)
     // A pooler that has statements prepared in several sessions gives them names of its own.
-    guard try connection.run(Self.ownStatement, within: Self.patience).integer(0, 0) == 1 else {
+    guard try connection.run(Self.ownStatement).integer(0, 0) == 1 else {
       throw ServerFailure.sharedSession
     }
     return connection
@@ -40,13 +40,13 @@ extension ServerAddress {
         SELECT \(server), set_config('\(Schema.marker)', '\(connection.marker)', false),
           (SELECT count(set_config(known.name, wanted.value, false))
           FROM (VALUES \(values)) AS wanted (name, value) JOIN pg_settings AS known ON known.name = wanted.name)
-        """, within: patience
+        """
       ).text(0, 0)
     } catch {
       guard error.kind == .refused else { throw error }
       // Other engines may not have this view.
       for setting in settings + [(Schema.marker, connection.marker)] {
-        _ = try? connection.run("SET \(setting.name) = '\(setting.value)'", within: patience)
+        _ = try? connection.run("SET \(setting.name) = '\(setting.value)'")
       }
       return nil
     }
@@ -60,7 +60,7 @@ extension ServerAddress {
   ) throws(ServerFailure) -> Bool {
     guard let server else { return false }
     let rows = try connection.run(
-      "SELECT \(Self.server), pg_backend_pid(), \(Schema.markerValue)", within: patience)
+      "SELECT \(Self.server), pg_backend_pid(), \(Schema.markerValue)")
     guard rows.text(0, 0) == server else { throw ServerFailure.balanced }
     guard rows.text(0, 2) == connection.marker else { throw ServerFailure.sharedSession }
     return rows.integer(0, 1) != connection.processID
@@ -84,7 +84,7 @@ extension ServerAddress {
   }
 
   private static func marker(_ connection: Connection) throws(ServerFailure) -> String {
-    try connection.run("SELECT \(Schema.markerValue)", within: patience).text(0, 0)
+    try connection.run("SELECT \(Schema.markerValue)").text(0, 0)
   }
 
   private static let settings: [(name: String, value: String)] = [

@@ -101,7 +101,7 @@ struct LostPacketTests: SharedLogbook {
       #expect(
         error == nil && time > .seconds(2) && time < .seconds(120), "\(time), \(String(describing: error))")
       try pair.proxy.setSilent(false)
-      try? log.close()
+      log.close()
     }
   }
 }

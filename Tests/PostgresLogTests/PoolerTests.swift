@@ -145,9 +145,8 @@ struct PoolerTests: SharedLogbook {
       let log = try #require(
         try PostgresStorage(address).connect(to: journal.id) as? ServerLog)
       defer { log.close() }
-      try log.beginWriting()
       var bytes: [UInt8] = []
-      try unsafe log.read(2...2, newestFirst: false) { _, found throws(JournalError) in
+      try unsafe log.read(2...2) { _, found throws(JournalError) in
         unsafe bytes = Array(found)
         return true
       }
@@ -155,9 +154,9 @@ struct PoolerTests: SharedLogbook {
       try server.sql(
         "DELETE FROM journal_entries WHERE revision = 2; UPDATE journal_logs SET revision = 1", at: address)
 
-      try log.connection.run(change, within: .seconds(10))
+      try log.connection.run("\(change)")
       var refused: JournalError?
-      do throws(AppendFailure) { try log.append([entry], after: 1) } catch {
+      do throws(AppendFailure) { try log.append([entry], after: 1) {} } catch {
         if case .refused(let reason) = error { refused = reason }
       }
       let ofTouch = error { try log.confirm() }
@@ -168,9 +167,8 @@ struct PoolerTests: SharedLogbook {
       #expect(try server.sql("SELECT count(*) FROM journal_entries", at: address) == "1\n")
       // The control.
       let other = try PostgresStorage(address).connect(to: journal.id)
-      try other.beginWriting()
-      try other.append([entry], after: 1)
-      try other.close()
+      try other.append([entry], after: 1) {}
+      other.close()
     }
   }
 

@@ -1,6 +1,5 @@
 import Foundation
 import Journaling
-import LogbookModel
 import TestSupport
 import Testing
 
@@ -10,13 +9,8 @@ import Testing
 @Suite(.serialized, .enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
 struct ServerTests {
   private func create(at address: String, accepting: Bool = false) throws {
-    try withTemporaryFolder { folder in
-      var options = JournalOptions()
-      options.logStorage = try PostgresStorage(address, acceptsUnsafeSettings: accepting)
-      let journal = try Journal<Logbook>.create(
-        at: folder.url.appending(path: "Log.journal"), options: options)
-      try journal.close()
-    }
+    let id = try #require(JournalID(bytes: (0..<16).map { _ in UInt8.random(in: 0...255) }))
+    try PostgresStorage(address, acceptsUnsafeSettings: accepting).begin(id)
   }
 
   private func error(of body: () throws -> Void) -> JournalError? {

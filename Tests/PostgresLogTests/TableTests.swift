@@ -358,13 +358,11 @@ struct TableTests: SharedLogbook {
       Connection.Statement(name: "taken", text: "SELECT 1"),
       Connection.Statement(name: "forgotten", text: "SELECT 1")
     )
-    try connection.run(forgotten, within: .seconds(10))
-    try connection.run("DEALLOCATE ALL", within: .seconds(10))
-    try connection.run("PREPARE taken AS SELECT 2", within: .seconds(10))
+    try connection.run(forgotten)
+    try connection.run("DEALLOCATE ALL")
+    try connection.run("PREPARE taken AS SELECT 2")
     for (statement, state) in [(taken, "42P05"), (forgotten, "26000")] {
-      let failure = #expect(throws: ServerFailure.self) {
-        try connection.run(statement, within: .seconds(10))
-      }
+      let failure = #expect(throws: ServerFailure.self) { try connection.run(statement) }
       #expect(failure?.state == state)
       #expect(failure?.journalError.message.contains("let the pooler pool sessions") == true)
     }

@@ -8,9 +8,7 @@ package struct LevelDBStorage: LogStorage {
 
   package init(options: Database.Options = Database.Options()) { self.options = options }
 
-  package var isShared: Bool { false }
   package var isTransient: Bool { false }
-  package var allowsFollowing: Bool { true }
 
   package func create(in place: LogPlace) throws(JournalError) { try LevelDBLog.create(in: place) }
 

@@ -32,9 +32,7 @@ private final class AmbiguousStorage: LogStorage {
   let entry = Lock<[UInt8]?>(nil)
   private let storage = LevelDBStorage()
 
-  var isShared: Bool { false }
   var isTransient: Bool { false }
-  var allowsFollowing: Bool { true }
 
   func create(in place: LogPlace) throws(JournalError) { try storage.create(in: place) }
 

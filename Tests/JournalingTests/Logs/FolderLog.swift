@@ -12,9 +12,7 @@ import Locks
 /// flushes them, flushes the folder, and replaces MARK; then it returns. So whatever is after the mark was never
 /// acknowledged: of that, opening takes the whole entries that follow, and the rest is the torn tail.
 struct FolderStorage: LogStorage {
-  var isShared: Bool { false }
   var isTransient: Bool { false }
-  var allowsFollowing: Bool { true }
 
   func create(in place: LogPlace) throws(JournalError) {
     let files = EntryFiles(folder: try place.entries(), journal: place.journal)

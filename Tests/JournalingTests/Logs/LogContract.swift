@@ -250,27 +250,16 @@ import Testing
 
   // MARK: Who may open it
 
-  @Test(arguments: LogKind.all) func onlyASharedLogHasTwoWriters(_ kind: LogKind) throws {
+  @Test(arguments: LogKind.all) func aLogHasOneWriter(_ kind: LogKind) throws {
     try withLog(kind) { site throws in
       let first = try site.open(.write)
       try first.beginWriting()
       try first.append(1...1)
-      if site.storage.isShared {
-        try site.write { second throws in
-          try second.append(2...2)
-          let failure = first.failure(of: 2...2)
-          guard case .conflict(newest: 2)? = failure else {
-            Issue.record("\(String(describing: failure))")
-            return
-          }
-        }
-      } else {
-        let error = #expect(throws: JournalError.self) {
-          let second = try site.open(.write)
-          try? second.beginWriting()
-        }
-        #expect(error?.code == .locked)
+      let error = #expect(throws: JournalError.self) {
+        let second = try site.open(.write)
+        try? second.beginWriting()
       }
+      #expect(error?.code == .locked)
       try first.close()
       try site.write { log throws in #expect(try log.revisions(1...1) == [1]) }
     }
@@ -289,7 +278,6 @@ import Testing
   @Test(arguments: LogKind.all) func aJournalWithoutItsLogIsDamaged(_ kind: LogKind) throws {
     try withLog(kind) { site throws in
       for name in try site.files().keys { try FileManager.default.removeItem(at: site.url(of: name)) }
-      try kind.remove?(site.place)
       let storage = site.storage.isTransient ? try kind.makeStorage() : site.storage
       for access in [LogAccess.read, .write] {
         let error = #expect(throws: JournalError.self) { _ = try storage.open(access, in: site.place) }
@@ -365,11 +353,6 @@ import Testing
     try withLog(kind) { site throws in
       try site.write { writer throws in
         try writer.append(1...2)
-        guard site.storage.allowsFollowing else {
-          let error = #expect(throws: JournalError.self) { _ = try site.open(.follow) }
-          #expect(error?.code == .wrongUse)
-          return
-        }
         try site.use(.follow) { follower throws in
           #expect(throws: JournalError.self) { try follower.beginWriting() }
           for last in 3...30 {

@@ -1,6 +1,5 @@
 import Files
 import Foundation
-import PostgresLog
 import TestSupport
 
 @testable import Journaling
@@ -23,36 +22,22 @@ struct LogKind: Sendable, CustomStringConvertible {
   let decodesEntries: Bool
   /// Makes the storage of one journal.
   let makeStorage: @Sendable () throws -> any LogStorage
-  /// Removes the log of a journal if the log is neither in files nor transient; nil otherwise.
-  var remove: (@Sendable (LogPlace) throws -> Void)?
 
   init(
     description: String, hasFiles: Bool = true, decodesEntries: Bool = false,
-    remove: (@Sendable (LogPlace) throws -> Void)? = nil,
     makeStorage: @escaping @Sendable () throws -> any LogStorage
   ) {
     self.description = description
     self.hasFiles = hasFiles
     self.decodesEntries = decodesEntries
     self.makeStorage = makeStorage
-    self.remove = remove
   }
 
-  static let all =
-    [
-      LogKind(description: "LevelDB", decodesEntries: true) { LevelDBStorage() },
-      LogKind(description: "memory", hasFiles: false) { MemoryStorage() },
-      LogKind(description: "a file for each entry") { FolderStorage() },
-    ] + (PostgresServer.isInstalled ? [postgres] : [])
-
-  private static let postgres = LogKind(
-    description: "PostgreSQL", hasFiles: false,
-    remove: { place in
-      for table in ["journal_entries", "journal_logs"] {
-        try PostgresServer.shared.get().sql("DELETE FROM \(table) WHERE journal = '\(place.journal)'")
-      }
-    },
-    makeStorage: { try PostgresStorage(PostgresServer.shared.get().address) })
+  static let all = [
+    LogKind(description: "LevelDB", decodesEntries: true) { LevelDBStorage() },
+    LogKind(description: "memory", hasFiles: false) { MemoryStorage() },
+    LogKind(description: "a file for each entry") { FolderStorage() },
+  ]
 }
 
 /// A place with an empty log.

@@ -29,9 +29,7 @@ final class WatchedStorage: LogStorage {
     self.byteLimit = byteLimit
   }
 
-  var isShared: Bool { watched.isShared }
   var isTransient: Bool { watched.isTransient }
-  var allowsFollowing: Bool { watched.allowsFollowing }
 
   func create(in place: LogPlace) throws(JournalError) { try watched.create(in: place) }
 

@@ -14,9 +14,7 @@ import Testing
   private func withGate(
     _ body: (Nodes, Journal<Ledger>, _ gate: Gate) throws -> Void
   ) throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+    try withShared(.memory) { nodes in
       let gate = Gate()
       var options = nodes.options
       options.fileHook = { operation in
@@ -81,9 +79,7 @@ import Testing
   /// LevelDB then begins no new log, and writes nothing. The node used to take no more commits.
   @Test(arguments: [EMFILE, ENFILE]) func aShortageInTheFolderDelaysStoringAndNothingElse(error: Int32) throws
   {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+    try withShared(.memory) { nodes in
       try nodes.join(1)
       let isShort = Lock(false)
       let notices = Lock<[JournalNotice]>([])
@@ -127,9 +123,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(60))) func aLongShortageEndsCommitsInsteadOfLettingThemWait() throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+    try withShared(.memory) { nodes in
       let isShort = Lock(false)
       var options = nodes.options
       options.database.writeBufferByteCount = 64 << 10
@@ -155,9 +149,7 @@ import Testing
 
   /// The threads of the node used to keep its log open.
   @Test func aNodeCanBeOpenedAgainAfterAnOpeningThatFailsLate() throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+    try withShared(.memory) { nodes in
       // An unfinished image, which opening removes at its end.
       try Data().write(to: nodes.url(0).appending(path: "images/0123456789abcdef.new"))
       var options = nodes.options

@@ -61,9 +61,7 @@ import Testing
 
   /// Replaying additions reads no entities, so it takes eight of them to count as one event.
   @Test func additionsOfOtherNodesMakeAsFewLayersAsOwnOnes() throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+    try withShared(.memory) { nodes in
       try nodes.join(1)
       var options = nodes.options
       options.layers.eventCount = 8
@@ -176,36 +174,6 @@ import Testing
     }
   }
 
-  /// A node that has lost reserves its next turn before it appends. It must release each of them.
-  @Test func aNodeThatHasOftenLostKeepsNoTurn() throws {
-    try withNodes(.memory, 2) { nodes, open in
-      let memory = try #require(nodes.sharing as? SharedMemory)
-      for round in 1...10 {
-        var runs = 0
-        try open[1].commit { draft in
-          runs += 1
-          if runs == 1 { try open[0].commit { try $0.deposit(10, on: 1) } }
-          try draft.deposit(1, on: 1)
-        }
-        #expect(runs == 2)
-        #expect(open[1].state.accounts[1]?.balance == Int64(100 + 11 * round))
-      }
-      // The node reserves a turn once more, and finds that it is alone.
-      for _ in 1...3 { try open[1].commit { try $0.deposit(1, on: 1) } }
-      #expect(memory.contents.withLock { $0.turn } == nil)
-      #expect(open[1].head.revision == 24)
-      // A body that writes nothing after losing.
-      try open[1].commit { draft in
-        if draft.state.accounts[1]?.balance == 213 {
-          try open[0].commit { try $0.deposit(10, on: 1) }
-          try draft.deposit(1, on: 1)
-        }
-      }
-      #expect(memory.contents.withLock { $0.turn } == nil)
-      #expect(open[1].head.revision == 25 && open[1].state.accounts[1]?.balance == 223)
-    }
-  }
-
   /// However many commits others make, a node that has lost a revision gets the turn.
   @Test(arguments: SharedKind.all) func aNodeThatLosesRepeatedlyGetsItsTurn(_ kind: SharedKind) throws {
     try withNodes(kind, 2) { _, open in
@@ -262,30 +230,6 @@ import Testing
         try node.catchUp()
         #expect(node.head == nodes[0].head && node.state.accounts[1]?.balance == 100 + 48 * 6)
       }
-    }
-  }
-
-  /// A body that loses although its turn was to be reserved does not run forever.
-  @Test func aBodyRunsEightTimesAtMost() throws {
-    try withNodes(.memory, 2) { nodes, open in
-      let memory = try #require(nodes.sharing as? SharedMemory)
-      memory.contents.withLock { $0.refusesTurns = true }
-      var runs = 0
-      let error = #expect(throws: JournalError.self) {
-        try open[1].commit(by: "slow") { draft in
-          runs += 1
-          try open[0].commit(by: "fast") { try $0.deposit(1, on: 1) }
-          try draft.deposit(1000, on: 1)
-        }
-      }
-      #expect(runs == 8 && error?.code == .conflict, "\(runs) runs, \(String(describing: error))")
-      #expect(error?.message.contains("nothing was written") == true)
-      memory.contents.withLock { $0.refusesTurns = false }
-      try open[1].catchUp()
-      #expect(open[1].head == open[0].head && open[1].head.revision == 9)
-      #expect(try (2...9).allSatisfy { try open[1].entry(at: $0).author == "fast" })
-      #expect(open[1].state.accounts[1]?.balance == 108)
-      #expect(try open[1].commit { try $0.deposit(1, on: 1) }.revision == 10)
     }
   }
 
@@ -498,9 +442,7 @@ import Testing
   @Test(arguments: SharedKind.all) func withoutTheServerReadingContinuesAndCommitsNameTheReason(
     _ kind: SharedKind
   ) throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(kind, in: folder)
-      try nodes.share()
+    try withShared(kind) { nodes in
       try nodes.setDown(true)
       let journal = try nodes.open(0)
       #expect(journal.state.accounts[1]?.balance == 100)
@@ -575,9 +517,7 @@ import Testing
 
   /// The same number of entries is there again, so the number of the next one does not tell.
   @Test(arguments: SharedKind.all) func anEntryIsNeverAppendedToAnotherHistory(_ kind: SharedKind) throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(kind, in: folder)
-      try nodes.share()
+    try withShared(kind) { nodes in
       let one = try nodes.open(0)
       for _ in 0..<3 { try one.commit { try $0.deposit(1, on: 1) } }
       try nodes.join(1)
@@ -595,26 +535,28 @@ import Testing
     }
   }
 
-  @Test(arguments: SharedKind.all) func aDivergenceIsReportedWithItsFirstRevision(_ kind: SharedKind) throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(kind, in: folder)
-      try nodes.share()
+  /// The server is restored from a backup, and continues with another node, which had no more entries. Its history may
+  /// be longer than that of the first node, or shorter.
+  @Test(arguments: SharedKind.all, [(own: 3, others: 5), (own: 5, others: 2)])
+  func aDivergenceIsReportedWithItsFirstRevision(_ kind: SharedKind, _ counts: (own: Int, others: Int)) throws
+  {
+    try withShared(kind) { nodes in
       let one = try nodes.open(0)
       for _ in 0..<3 { try one.commit { try $0.deposit(1, on: 1) } }
       try nodes.join(1)
-      for _ in 0..<3 { try one.commit { try $0.deposit(1, on: 1) } }
+      for _ in 0..<counts.own { try one.commit { try $0.deposit(1, on: 1) } }
       try one.close()
-      // The server is restored from a backup, and continues with another node, which had no more entries.
       try nodes.putBack(to: 4)
       let other = try nodes.open(1)
-      for _ in 0..<5 { try other.commit { try $0.deposit(7, on: 1) } }
+      for _ in 0..<counts.others { try other.commit { try $0.deposit(7, on: 1) } }
       try other.close()
       let again = try nodes.open(0)
       let error = #expect(throws: JournalError.self) { try again.commit { try $0.deposit(1, on: 1) } }
       #expect(error?.code == .diverged && error?.message.contains("from entry 5 on") == true)
-      #expect(again.head.revision == 7 && again.state.accounts[1]?.balance == 106)
+      #expect(again.head.revision == 4 + counts.own)
+      #expect(again.state.accounts[1]?.balance == Int64(103 + counts.own))
       try again.close()
-      try check(nodes, divergesAt: 5, newest: 9)
+      try check(nodes, divergesAt: 5, newest: 4 + counts.others)
     }
   }
 
@@ -632,33 +574,11 @@ import Testing
     #expect(diagnosis.sharing?.newestRevision == newest)
   }
 
-  /// The first entry that the server lacked used to be named instead.
-  @Test(arguments: SharedKind.all) func aShorterHistoryThatDiffersIsReportedWithItsFirstRevision(
-    _ kind: SharedKind
-  ) throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(kind, in: folder)
-      try nodes.share()
-      let one = try nodes.open(0)
-      for _ in 0..<3 { try one.commit { try $0.deposit(1, on: 1) } }
-      try nodes.join(1)
-      for _ in 0..<5 { try one.commit { try $0.deposit(1, on: 1) } }
-      try one.close()
-      try nodes.putBack(to: 4)
-      let other = try nodes.open(1)
-      for _ in 0..<2 { try other.commit { try $0.deposit(7, on: 1) } }
-      try other.close()
-      try check(nodes, divergesAt: 5, newest: 6)
-    }
-  }
-
   // MARK: Where the log is
 
   /// Each connection finds out whether commits wait. The journal says so once, and can be read.
   @Test func aServerWhoseCommitsWaitIsReportedOnceAndIsNoDamage() throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+    try withShared(.memory) { nodes in
       let memory = try #require(nodes.sharing as? SharedMemory)
       memory.contents.withLock { $0.warning = "no standby is there" }
       let notices = Lock<[String]>([])
@@ -681,31 +601,12 @@ import Testing
     }
   }
 
-  /// The error of a commit that the server did not confirm used to name only the time limit.
-  @Test func theErrorOfACommitSaysWhyTheServerDidNotConfirmIt() throws {
-    try withNodes(.memory, 1) { nodes, open in
-      let memory = try #require(nodes.sharing as? SharedMemory)
-      memory.contents.withLock {
-        $0.warning = "no standby is there"
-        $0.retryTime = .milliseconds(300)
-        $0.faults = [.downBefore]
-      }
-      let error = #expect(throws: JournalError.self) { try open[0].commit { try $0.deposit(1, on: 1) } }
-      #expect(error?.code == .outcomeUnknown, "\(String(describing: error))")
-      #expect("\(String(describing: error))".contains("no standby is there"))
-      #expect(error?.message.contains("journal join fetches it if it is there") == true)
-      try nodes.setDown(false)
-    }
-  }
-
   /// Editors end lines in their own way, and the journal then could not even be read.
   @Test(arguments: [
     "shared 1\nmemory://here", "shared 1\r\nmemory://here\r\n", "shared 1\nmemory://here\n\n \n",
   ])
   func anEditedAddressIsAcceptedWhateverEndsItsLines(_ text: String) throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+    try withShared(.memory) { nodes in
       try Data(text.utf8).write(to: nodes.url(0).appending(path: "SHARED"))
       let journal = try nodes.open(0)
       #expect(try journal.sharing()?.address == "memory://here")
@@ -766,9 +667,7 @@ import Testing
 
   /// A fork has the id of its origin, so only the entries show that it is another history.
   @Test(arguments: SharedKind.all) func aForkCanNotBeSharedWhereItsOriginIs(_ kind: SharedKind) throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(kind, in: folder)
-      try nodes.share()
+    try withShared(kind) { nodes in
       try nodes.join(1)
       _ = try Journal<Ledger>.leaveSharing(at: nodes.url(1), isForced: false, options: nodes.options)
       let one = try nodes.open(0)
@@ -799,7 +698,7 @@ import Testing
   @Test func anImageIsFoundAfterTheConnectionWasLost() throws {
     try withNodes(.memory, 2) { nodes, open in
       let memory = try #require(nodes.sharing as? SharedMemory)
-      let node = try #require(open[1].log as? NodeLog)
+      let node = try #require(open[1].node)
       let bytes = Array("an image".utf8)
       let blob = Blob(digest: SHA256Hash.digest(bytes), byteCount: bytes.count)
       memory.contents.withLock { $0.images[blob] = bytes }
@@ -846,14 +745,11 @@ import Testing
   @Test(arguments: SharedKind.all) func anImageIsStoredAlthoughTheTurnEndsWithoutACommit(_ kind: SharedKind)
     throws
   {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(kind, in: folder)
-      try nodes.share()
+    try withShared(kind) { nodes in
       let storage = try nodes.sharing.storage(at: nodes.address)
       let journal = try #require(try storage.journals().first)
       let log = try storage.connect(to: journal)
-      defer { try? log.close() }
-      try log.beginWriting()
+      defer { log.close() }
       let bytes = Array("an image".utf8)
       let blob = Blob(digest: SHA256Hash.digest(bytes), byteCount: bytes.count)
       #expect(try log.reserve(after: 1) == 1)
@@ -861,7 +757,7 @@ import Testing
       try log.addImage(blob) { pieces.popLast() ?? [] }
       log.release()
       let other = try storage.connect(to: journal)
-      defer { try? other.close() }
+      defer { other.close() }
       #expect(try other.hasImage(blob))
       var read: [UInt8] = []
       #expect(try other.readImage(blob) { read += $0 })
@@ -903,9 +799,7 @@ import Testing
   /// 20 MB of entries, which another thread and the server read ahead, arrive in order. A join that is stopped leaves
   /// nothing behind.
   @Test(arguments: SharedKind.all) func manyEntriesAreReadAheadAndArriveInOrder(_ kind: SharedKind) throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(kind, in: folder)
-      try nodes.share()
+    try withShared(kind) { nodes in
       try nodes.join(1)
       let one = try nodes.open(0)
       let note = String(repeating: "x", count: 64 << 10)
@@ -926,22 +820,20 @@ import Testing
 
       // A caller may use the log while it reads.
       let shared = try nodes.sharing.storage(at: nodes.address).connect(to: one.id)
-      for newestFirst in [false, true] {
-        var seen: [Revision] = []
-        try unsafe shared.read(1...400, newestFirst: newestFirst) { revision, _ throws(JournalError) in
-          seen.append(revision)
-          if revision % 20 == 0 { #expect(try shared.digest(of: revision) != nil) }
-          return true
-        }
-        #expect(seen == (newestFirst ? (1...301).reversed() : Array(1...301)))
+      var seen: [Revision] = []
+      try unsafe shared.read(1...400) { revision, _ throws(JournalError) in
+        seen.append(revision)
+        if revision % 20 == 0 { #expect(try shared.digest(of: revision) != nil) }
+        return true
       }
+      #expect(seen == Array(1...301))
       var count = 0
-      try unsafe shared.read(1...400, newestFirst: false) { _, _ in
+      try unsafe shared.read(1...400) { _, _ in
         count += 1
         return count < 150
       }
       #expect(try count == 150 && shared.newestRevision() == 301)
-      try shared.close()
+      shared.close()
 
       struct Stop: Error {}
       #expect(throws: Stop.self) {
@@ -955,9 +847,7 @@ import Testing
   }
 
   @Test func anAlteredEntryAmongManyIsNamedAndNothingIsMade() throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+    try withShared(.memory) { nodes in
       let one = try nodes.open(0)
       for _ in 0..<600 { try one.commit { try $0.deposit(1, on: 1) } }
       #expect(one.head.revision == 601)
@@ -977,9 +867,7 @@ import Testing
   /// No later entry names the digest of the newest one, so joining and fetching used to accept it. The next commit of
   /// either node then ended both histories.
   @Test func anAlteredNewestEntryIsNeitherJoinedNorFetched() throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+    try withShared(.memory) { nodes in
       try nodes.join(1)
       let one = try nodes.open(0)
       for _ in 0..<5 { try one.commit { try $0.deposit(1, on: 1) } }
@@ -1030,9 +918,7 @@ import Testing
   }
 
   @Test func openingAndReadingNeverTouchTheNetwork() throws {
-    try withTemporaryFolder { folder in
-      let nodes = try Nodes(.memory, in: folder)
-      try nodes.share()
+    try withShared(.memory) { nodes in
       let memory = try #require(nodes.sharing as? SharedMemory)
       let before = memory.contents.withLock { $0.connectionCount }
       for mode in [Journal<Ledger>.Mode.readOnly, .follow] {

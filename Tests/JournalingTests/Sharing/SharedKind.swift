@@ -136,13 +136,20 @@ final class Nodes {
   func watchReads() throws -> () throws -> [ClosedRange<Revision>] { try kind.watchReads(sharing, address) }
 }
 
+/// Calls `body` with a shared journal of one account and one node, which is closed.
+func withShared(_ kind: SharedKind, _ body: (Nodes) throws -> Void) throws {
+  try withTemporaryFolder { folder in
+    let nodes = try Nodes(kind, in: folder)
+    try nodes.share()
+    try body(nodes)
+  }
+}
+
 /// Calls `body` with the open nodes of one journal, and closes them.
 func withNodes(
   _ kind: SharedKind, _ count: Int, _ body: (Nodes, [Journal<Ledger>]) throws -> Void
 ) throws {
-  try withTemporaryFolder { folder in
-    let nodes = try Nodes(kind, in: folder)
-    try nodes.share()
+  try withShared(kind) { nodes in
     for node in 1..<count { try nodes.join(node) }
     let open = try (0..<count).map { try nodes.open($0) }
     defer { for journal in open { try? journal.close() } }

@@ -43,8 +43,6 @@ final class SharedMemory: LogSharing, SharedLogStorage {
     var whenImageArrives: (@Sendable () -> Void)?
     /// Called once, when the next connection is lost in an append.
     var whenLost: (@Sendable () -> Void)?
-    /// Whether no connection gets the turn.
-    var refusesTurns = false
     /// Why commits wait.
     var warning: String?
     /// The ranges that were read.
@@ -144,11 +142,6 @@ private final class SharedMemoryLog: SharedLog {
     }
   }
 
-  var limits: LogLimits { LogLimits(appendByteCount: 1 << 20, spareByteCount: 0) }
-  var hasTornTail: Bool { false }
-  func acknowledged() throws(JournalError) -> LogMark? { nil }
-  func beginWriting() throws(JournalError) {}
-  func byteCount() throws(JournalError) -> Int { 0 }
   var durability: Durability {
     Durability(summary: "in memory", warning: storage.contents.withLock { $0.warning })
   }
@@ -177,14 +170,14 @@ private final class SharedMemoryLog: SharedLog {
   func confirm() throws(JournalError) { try using { _ in } }
 
   func read(
-    _ range: ClosedRange<Revision>, newestFirst: Bool,
+    _ range: ClosedRange<Revision>,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) {
     let entries = try using { contents in
       contents.reads.append(range)
       return contents.entries.filter { range.contains($0.revision) }
     }
-    for entry in newestFirst ? entries.reversed() : entries {
+    for entry in entries {
       var failure: JournalError?
       let goesOn = unsafe entry.bytes.withUnsafeBytes { bytes in
         do throws(JournalError) { return try unsafe body(entry.revision, bytes) } catch {
@@ -214,7 +207,6 @@ private final class SharedMemoryLog: SharedLog {
 
   func reserve(after revision: Revision) throws(JournalError) -> Revision {
     while try !using({ contents throws(JournalError) in
-      if contents.refusesTurns { throw JournalError(.io, "there is no turn") }
       if contents.turn != nil, contents.turn != ObjectIdentifier(self) { return false }
       contents.turn = ObjectIdentifier(self)
       return true

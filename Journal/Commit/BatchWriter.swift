@@ -1,0 +1,83 @@
+import Locks
+
+/// Makes batches durable, one after the other.
+///
+/// The leader of a batch is a running thread: the caller's or, for tasks and while another batch is written, one that
+/// leads all such batches. If the system refuses to start that one, it is the caller's.
+///
+/// Safe to use from any thread.
+final class BatchWriter: Sendable {
+  let queue: Lock<CommitQueue>
+  private let log: any CommitLog
+  private let options: JournalOptions
+  /// Leads batches whose first commit is a task's, or waits for another batch.
+  private let leader = Worker()
+
+  /// Slower appends are reported: the drive may be busy or failing.
+  private static let slowAppend = Duration.seconds(1)
+
+  init(_ log: any CommitLog, _ limits: LogLimits, options: JournalOptions) {
+    self.log = log
+    self.options = options
+    let queue = CommitQueue(limits)
+    queue.firstBatch.giveTurn()
+    self.queue = Lock(queue)
+  }
+
+  /// - Returns: false if the system has no thread for it; then the thread of the caller waits for the drive.
+  func leadInBackground(_ batch: CommitBatch) -> Bool { leader.run { self.lead(batch) } }
+
+  /// Waits for the turn of a batch, and writes it.
+  func lead(_ batch: CommitBatch) {
+    guard batch.waitForTurn() else { return }
+    let obstacle = log.awaitTurn { queue.withLock { $0.refusal == nil ? $0.firstRevision : nil } }
+    let (work, next) = queue.withLock { $0.takeFirst() }
+    do throws(AppendFailure) {
+      if let obstacle { throw obstacle }
+      try append(work)
+      // The next batch has a leader already, which can send it to a shared log first.
+      if !log.endsLater(work, isNextWaiting: { queue.withLock { !$0.isEmpty } }) { work.end() }
+      next.giveTurn()
+    } catch {
+      fail(work, because: error)
+    }
+  }
+
+  private func append(_ work: CommitQueue.Work) throws(AppendFailure) {
+    let clock = ContinuousClock()
+    let start = clock.now
+    try log.append(work)
+    let duration = clock.now - start
+    guard duration > Self.slowAppend else { return }
+    options.note(
+      .warning,
+      "the \(log.isShared ? "shared log" : "drive") took \(duration) to store \(work.entries.count) entries of "
+        + "\(work.byteCount) bytes", revision: work.entries.last?.revision)
+  }
+
+  private func fail(_ work: CommitQueue.Work, because cause: AppendFailure) {
+    let failure = log.meaning(of: cause, first: work.entries.first?.revision)
+    let withdrawal = queue.withLock { $0.withdraw(because: failure) }
+    switch failure.consequence {
+    case .bodiesRunAgain:
+      log.bodiesRunAgain(
+        work.entries.count + withdrawal.entryCount, isTurnReserved: failure.isTurnReserved)
+    case .commitsContinue:
+      options.note(.warning, "commits were refused and nothing of them was written", cause: cause.cause)
+    case .noMoreCommits where withdrawal.endsCommits:
+      options.note(
+        .error, "the journal takes no more commits until it is opened again", cause: cause.cause)
+    case .noMoreCommits: break
+    }
+    withdrawal.next.giveTurn()
+    work.batch.finish(failure)
+    for batch in withdrawal.batches {
+      batch.finish(failure.ofLaterBatch)
+      // Wakes its leader, which waits for its turn.
+      batch.giveTurn()
+    }
+  }
+
+  /// Ends the leading thread after its batches.
+  func close() { leader.close() }
+}

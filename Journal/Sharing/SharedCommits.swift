@@ -1,0 +1,97 @@
+import Dispatch
+import Locks
+
+/// What a shared log adds to commits: other nodes may take their revisions, and nothing waits for the folder's drive.
+///
+/// One batch is sent after the other: a durable batch is ended when the next one was sent. Readers see its state, and its
+/// commits return, while the server works on the next.
+///
+/// Safe to use from any thread.
+final class SharedCommits: CommitLog {
+  private let node: NodeLog
+  private let blobs: BlobStore
+  private let turn = Lock(AppendTurn())
+  /// Signaled when all bodies that had to run again have done so.
+  private let bodiesHaveRun = TimedSemaphore(value: 0)
+  /// The newest durable batch, if it was not ended yet.
+  private let durable = Lock<CommitQueue.Work?>(nil)
+
+  init(_ node: NodeLog, _ blobs: BlobStore) {
+    self.node = node
+    self.blobs = blobs
+  }
+
+  var isShared: Bool { true }
+  var fetched: Revision { node.fetched.revision }
+  func hasImage(_ blob: Blob) throws(JournalError) -> Bool { try node.hasImage(blob) }
+
+  func awaitTurn(before first: () -> Revision?) -> AppendFailure? {
+    let next = first()
+    switch turn.withLock({ $0.begin(canRunAgain: next != nil) }) {
+    case .append: return nil
+    case .awaitBodies(let time):
+      endDurable()
+      while !turn.withLock({ $0.bodiesHaveRun }), bodiesHaveRun.wait(timeout: time) == .success {}
+    case .reserve:
+      endDurable()
+      // If it can't be reserved, the append says why.
+      guard let next, let newest = try? node.reserve(), turn.withLock({ $0.loses(next, to: newest) }) else {
+        return nil
+      }
+      return .conflict(newest: newest)
+    }
+    return nil
+  }
+
+  func append(_ work: CommitQueue.Work) throws(AppendFailure) {
+    // At the latest now: this batch may have failed before it was sent.
+    defer { endDurable() }
+    guard let first = work.entries.first else { return }
+    if !work.blobs.isEmpty {
+      // Before the entries are sent, images are flushed and sent, which may take long.
+      endDurable()
+      try work.flushBlobs(in: blobs)
+    }
+    try node.append(
+      work.entries, after: first.revision - 1, naming: work.blobs, from: blobs, meanwhile: endDurable)
+  }
+
+  func endsLater(_ work: CommitQueue.Work, isNextWaiting: () -> Bool) -> Bool {
+    guard isNextWaiting() else { return false }
+    durable.withLock { $0 = work }
+    return true
+  }
+
+  private func endDurable() {
+    let work = durable.withLock { work in
+      defer { work = nil }
+      return work
+    }
+    work?.end()
+  }
+
+  func meaning(of failure: AppendFailure, first: Revision?) -> CommitFailure {
+    var found = CommitFailure(failure, first: first, isShared: true)
+    switch failure {
+    // No append follows in this turn.
+    case .refused: node.release()
+    // The bodies run again while no other node can append.
+    case .conflict: found.isTurnReserved = (try? node.reserve()) != nil
+    case .unknown: break
+    }
+    return found
+  }
+
+  func bodiesRunAgain(_ count: Int, isTurnReserved: Bool) {
+    turn.withLock { $0.lost(count, isReserved: isTurnReserved) }
+  }
+
+  func hasRunAgain(isQueueEmpty: () -> Bool) {
+    let isEmpty = isQueueEmpty()
+    let (isUnused, isComplete) = turn.withLock { turn in
+      (turn.hasRunAgain(isQueueEmpty: isEmpty), turn.bodiesHaveRun)
+    }
+    if isComplete { bodiesHaveRun.signal() }
+    if isUnused { node.release() }
+  }
+}
