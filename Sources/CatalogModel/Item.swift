@@ -9,7 +9,7 @@ extension Catalog {
     public let id: EntityID<Catalog.Item>
     private let row: EntityRow
 
-    init(number: Int, row: EntityRow) {
+    package init(number: Int, row: EntityRow) {
       id = EntityID(number)
       self.row = row
     }

@@ -1,4 +1,5 @@
 import CatalogModel
+import JSON
 
 extension Syntax {
   /// The options of a query for entities.

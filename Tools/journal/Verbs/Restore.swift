@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import JSON
 
 /// `journal restore JOURNAL ENTITY… --at SELECTOR`
 enum Restore: Verb {
