@@ -32,17 +32,21 @@ let package = Package(
     .target(name: "CCRC32C"),
     .target(name: "CBOR"),
     .target(name: "Tables"),
-    .target(name: "KeyedArchiving", dependencies: ["CFiles", "Locks"]),
+    .target(name: "PropertyLists", dependencies: ["CFiles"]),
     .target(
       name: "Journaling",
-      dependencies: ["Files", "LevelDB", "SHA256", "CCRC32C", "CBOR", "Tables", "KeyedArchiving", "Locks"],
+      dependencies: ["Files", "LevelDB", "SHA256", "CCRC32C", "CBOR", "Tables", "PropertyLists", "Locks"],
       path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "Tables", "Locks"]),
     // JSON of values and of catalogs, for the tools and the server. An app with a catalog does not compile it.
     .target(name: "JSON", dependencies: ["CatalogModel", "Journaling", "CBOR"]),
+    // Archives as people's files have them. An app's journal does not need it.
+    .target(name: "KeyedArchiving", dependencies: ["PropertyLists"]),
     .target(
       name: "LegacyStores",
-      dependencies: ["KeyedArchiving", "CatalogModel", "Journaling", "CBOR", "SHA256", "Locks", "Files"]),
+      dependencies: [
+        "KeyedArchiving", "PropertyLists", "CatalogModel", "Journaling", "CBOR", "SHA256", "Locks", "Files",
+      ]),
     // Logs in PostgreSQL. No module before this one needs libpq.
     .systemLibrary(
       name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
@@ -106,11 +110,13 @@ let package = Package(
     .testTarget(name: "CBORTests", dependencies: ["CBOR", "TestSupport"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "CBOR", "TestSupport"]),
     .testTarget(name: "TablesTests", dependencies: ["Tables", "Locks", "TestSupport"]),
-    .testTarget(name: "KeyedArchivingTests", dependencies: ["KeyedArchiving", "Locks", "TestSupport"]),
+    .testTarget(
+      name: "KeyedArchivingTests", dependencies: ["KeyedArchiving", "PropertyLists", "Locks", "TestSupport"]),
     .testTarget(
       name: "JournalingTests",
       dependencies: [
-        "Journaling", "PostgresLog", "Files", "LevelDB", "Locks", "SHA256", "LogbookModel", "TestSupport",
+        "Journaling", "PropertyLists", "PostgresLog", "Files", "LevelDB", "Locks", "SHA256", "LogbookModel",
+        "TestSupport",
       ],
       exclude: ["Reader"]),
     .testTarget(
@@ -138,8 +144,9 @@ let package = Package(
     .testTarget(
       name: "LegacyStoresTests",
       dependencies: [
-        "LegacyStores", "Examples", "KeyedArchiving", "CatalogModel", "Journaling", "Files", "CBOR", "SHA256",
-        "TestSupport",
+        "LegacyStores", "Examples", "KeyedArchiving", "PropertyLists", "CatalogModel", "Journaling", "Files",
+        "CBOR",
+        "SHA256", "TestSupport",
       ]),
     .testTarget(
       name: "CommandLineTests",
@@ -155,7 +162,7 @@ let package = Package(
     .testTarget(
       name: "FuzzTests",
       dependencies: [
-        "CatalogModel", "Journaling", "KeyedArchiving", "LevelDB", "Locks", "CBOR", "JSON", "LogbookModel",
+        "CatalogModel", "Journaling", "PropertyLists", "LevelDB", "Locks", "CBOR", "JSON", "LogbookModel",
         "TestSupport",
       ]),
   ],

@@ -1,4 +1,4 @@
-import KeyedArchiving
+import PropertyLists
 
 /// The bytes of an `NSData` in a layer or snapshot. Each access is checked.
 struct ArchiveSlice: Sendable {

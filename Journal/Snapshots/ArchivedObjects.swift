@@ -1,4 +1,4 @@
-import KeyedArchiving
+import PropertyLists
 
 /// Entities that are objects of a keyed archive, in the order of their numbers. Packed numbers also hold each entity's
 /// number and revision, so a search decodes no entity.

@@ -1,5 +1,5 @@
 import CBOR
-import KeyedArchiving
+import PropertyLists
 
 /// A version of an entity in a block.
 struct PackedVersion {

@@ -1,5 +1,5 @@
 import CBOR
-import KeyedArchiving
+import PropertyLists
 
 /// Packs the versions of the entities of one kind into blocks of some kilobytes.
 ///

@@ -1,5 +1,5 @@
 import CBOR
-import KeyedArchiving
+import PropertyLists
 
 /// The versions of the entities of one kind in the blocks of a layer's file.
 ///

@@ -1,6 +1,6 @@
 import Foundation
-import KeyedArchiving
 import Locks
+import PropertyLists
 import Synchronization
 
 /// The changes between two revisions: in memory until the file is written, then in the file; if the file can't be read,

@@ -1,6 +1,6 @@
 import Foundation
-import KeyedArchiving
 import Locks
+import PropertyLists
 
 /// All layers of a journal, including snapshots: each is a layer from revision 0. A replay to a revision starts from
 /// the newest checkpoint at or before it that the layers reach without a gap or, if there is none, from the empty state

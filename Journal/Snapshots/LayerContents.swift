@@ -1,4 +1,4 @@
-import KeyedArchiving
+import PropertyLists
 
 /// A version of an entity: it was added or changed, deleted or erased.
 struct EntityVersion: Sendable {

@@ -1,5 +1,5 @@
 import CBOR
-import KeyedArchiving
+import PropertyLists
 import Synchronization
 
 /// The archive of a layer or snapshot, which is read on demand.
@@ -21,12 +21,7 @@ final class LayerFile: LayerContents {
   ///   - shape: the shape of the model's states.
   init(_ bytes: ArchiveBytes, revision: Revision, shape: StateShape) throws(ArchiveError) {
     typealias Root = SnapshotLayout.Root
-    // An XML archive would have to be read as a whole.
-    guard try DataFormat(of: bytes) == .binaryPropertyList else { throw SnapshotReader.foreign(at: 0) }
-    // No limit is needed: the record has the size of the file, and the file is read on demand.
-    var limits = ArchiveLimits()
-    limits.byteCount = .max
-    let list = try PropertyList(bytes, limits: limits)
+    let list = try PropertyList(binary: bytes)
     let reader = try SnapshotReader(list)
     let root = try reader.members(ofDictionary: reader.root)
     func member(_ key: String) throws(ArchiveError) -> ObjectHeader {

@@ -1,5 +1,5 @@
-import KeyedArchiving
 import Locks
+import PropertyLists
 
 /// Marks stacks whose layers have one history: between two of them, what changed is in the layers. After an erasure there
 /// is another lineage, because no layer says what was erased.

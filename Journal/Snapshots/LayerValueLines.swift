@@ -1,5 +1,5 @@
 import CBOR
-import KeyedArchiving
+import PropertyLists
 
 /// A line of an index in a layer: the value that a version of an entity has. The revision is that of the version.
 struct LayerValueLine: Hashable, Comparable {

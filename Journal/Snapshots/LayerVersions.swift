@@ -1,4 +1,4 @@
-import KeyedArchiving
+import PropertyLists
 
 /// The versions of the entities of one kind in a layer's file, without those that are deletions.
 ///

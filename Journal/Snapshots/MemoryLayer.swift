@@ -1,4 +1,4 @@
-import KeyedArchiving
+import PropertyLists
 import Tables
 
 /// The changes between two checkpoints, in memory: what a state has above its layers until a file has it.

@@ -1,4 +1,4 @@
-import KeyedArchiving
+import PropertyLists
 
 /// Rows of two or three numbers in ascending order, in data of a layer or snapshot: a byte with the width of a number,
 /// and the numbers, most significant byte first.

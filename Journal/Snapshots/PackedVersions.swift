@@ -1,4 +1,4 @@
-import KeyedArchiving
+import PropertyLists
 
 /// Versions or deletions of entities: packed rows of an entity's number and a revision.
 struct PackedVersions: Sendable {

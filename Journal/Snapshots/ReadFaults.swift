@@ -1,5 +1,5 @@
-import KeyedArchiving
 import Locks
+import PropertyLists
 import Synchronization
 
 /// The read failures of all states of a journal: parts that could be read neither from a layer nor from the log.

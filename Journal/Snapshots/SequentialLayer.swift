@@ -1,4 +1,4 @@
-import KeyedArchiving
+import PropertyLists
 
 /// A layer that one thread reads from the start to the end, as a merge does. Memory holds only some of its pages.
 ///

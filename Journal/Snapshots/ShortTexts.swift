@@ -1,6 +1,6 @@
 import CBOR
 import Foundation
-import KeyedArchiving
+import PropertyLists
 
 /// Caches short texts that were written, so that a repeated one, such as the name of a country, is the same object of
 /// the archive.

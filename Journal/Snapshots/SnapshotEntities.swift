@@ -1,4 +1,4 @@
-import KeyedArchiving
+import PropertyLists
 
 /// The entities of one kind in the file of a layer or snapshot: their versions, and their deletions. Each is decoded on
 /// demand.

@@ -1,6 +1,6 @@
 import Files
 import Foundation
-import KeyedArchiving
+import PropertyLists
 
 /// The open file of a layer or snapshot. A small one is read and checked at once, so that its states no longer need the
 /// disk; pages of a large one are read and checked when they are first touched.

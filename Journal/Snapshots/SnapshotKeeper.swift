@@ -1,7 +1,7 @@
 import Files
 import Foundation
-import KeyedArchiving
 import Locks
+import PropertyLists
 import Synchronization
 
 /// Freezes changes into layers when due, and writes, merges and thins them on a background thread.

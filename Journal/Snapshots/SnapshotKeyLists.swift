@@ -1,6 +1,6 @@
 import CBOR
-import KeyedArchiving
 import Locks
+import PropertyLists
 
 /// The keys of a dictionary in a layer or snapshot, as the log encodes them.
 final class SnapshotKeyList: Sendable {

@@ -1,5 +1,5 @@
 import CBOR
-import KeyedArchiving
+import PropertyLists
 
 extension SnapshotReader {
   /// The highest number that was given to an entity.

@@ -1,5 +1,5 @@
 import CBOR
-import KeyedArchiving
+import PropertyLists
 
 /// Reads the archive of a layer or snapshot in place: everything is decoded on demand, and only some lists of keys are
 /// cached.

@@ -1,5 +1,5 @@
 import CBOR
-import KeyedArchiving
+import PropertyLists
 
 /// The first fields of each entity, after its class.
 enum LeadingField: Int {

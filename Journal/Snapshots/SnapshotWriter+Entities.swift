@@ -1,6 +1,6 @@
 import CBOR
 import Foundation
-import KeyedArchiving
+import PropertyLists
 
 /// The shapes of the entities of one kind: a class with those of its fields that an entity has.
 struct EntityShapes {

@@ -1,6 +1,6 @@
 import CBOR
 import Foundation
-import KeyedArchiving
+import PropertyLists
 
 /// The header of a layer or snapshot.
 struct LayerHeader: Sendable {

@@ -1,5 +1,5 @@
 import CBOR
-import KeyedArchiving
+import PropertyLists
 
 /// Merges the versions of several sources, entity by entity, and drops those that no kept checkpoint shows.
 ///

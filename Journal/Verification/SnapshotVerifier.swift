@@ -1,4 +1,4 @@
-import KeyedArchiving
+import PropertyLists
 
 /// Compares the layers and snapshots of a journal with the states that a replay passes through.
 ///

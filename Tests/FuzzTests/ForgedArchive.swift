@@ -1,7 +1,7 @@
 import CBOR
 import CatalogModel
 import Foundation
-import KeyedArchiving
+import PropertyLists
 import TestSupport
 
 @testable import Journaling

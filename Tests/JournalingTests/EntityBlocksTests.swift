@@ -1,6 +1,6 @@
 import CBOR
 import Foundation
-import KeyedArchiving
+import PropertyLists
 import TestSupport
 import Testing
 

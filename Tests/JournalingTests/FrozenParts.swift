@@ -1,5 +1,5 @@
 import Foundation
-import KeyedArchiving
+import PropertyLists
 
 @testable import Journaling
 

@@ -1,3 +1,5 @@
+import PropertyLists
+
 /// What all handles on one archive share: its object table, and the resolution of object numbers to values.
 ///
 /// After `init`, only the caches change, and they guard themselves. No function is recursive: values refer to their

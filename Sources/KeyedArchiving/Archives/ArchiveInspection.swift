@@ -1,3 +1,5 @@
+public import PropertyLists
+
 /// What an archive holds: its classes, their fields and the kinds of values, each with a count. This is enough to write
 /// a reader for an app's files without the app's source.
 public struct ArchiveInspection: Sendable {
@@ -51,7 +53,7 @@ extension KeyedArchive {
   ///
   /// Broken parts are reported as problems and skipped.
   ///
-  /// - Throws: ``ArchiveError`` with code `io` or `damaged` if the file can't be read; `limitExceeded` if the archive
+  /// - Throws: `ArchiveError` with code `io` or `damaged` if the file can't be read; `limitExceeded` if the archive
   ///   has more references than bytes, which is possible only if its collections overlap in the file.
   /// - Complexity: O(*n*) in the number of references. Depth and cycles cost no stack.
   public func inspect() throws(ArchiveError) -> ArchiveInspection {

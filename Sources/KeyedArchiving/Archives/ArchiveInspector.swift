@@ -1,3 +1,5 @@
+import PropertyLists
+
 /// The traversal of ``KeyedArchive/inspect()``: depth first, with an explicit stack.
 struct ArchiveInspector {
   /// A collection on the path from the top to the value that is being visited.

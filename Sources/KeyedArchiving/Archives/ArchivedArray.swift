@@ -1,3 +1,5 @@
+public import PropertyLists
+
 /// The ordered values of an archived array, set or similar collection. Each is read on access.
 ///
 /// Iteration gives a `Result` for each element, because one element may be broken while the others are not:
@@ -34,7 +36,7 @@ public struct ArchivedArray: Sendable {
 
   /// The element at a position from 0.
   ///
-  /// - Throws: ``ArchiveError`` with code `missing` if there is no such position, and what reading the element throws.
+  /// - Throws: `ArchiveError` with code `missing` if there is no such position, and what reading the element throws.
   public subscript(_ position: Int) -> ArchivedValue {
     get throws(ArchiveError) { try graph.value(number(at: position), holder: holder) }
   }
@@ -42,14 +44,14 @@ public struct ArchivedArray: Sendable {
   /// The UID that the element at a position refers to, or nil if the element is in the collection directly. UID 0 means
   /// nil.
   ///
-  /// - Throws: ``ArchiveError`` with code `missing` if there is no such position.
+  /// - Throws: `ArchiveError` with code `missing` if there is no such position.
   public func reference(at position: Int) throws(ArchiveError) -> Int? {
     try graph.referenceNumber(number(at: position))
   }
 
   /// All elements. A string or data that occurs more than once is stored only once in memory.
   ///
-  /// - Throws: ``ArchiveError`` with code `limitExceeded` if there are more elements than ``ArchiveLimits/valueCount``,
+  /// - Throws: `ArchiveError` with code `limitExceeded` if there are more elements than `ArchiveLimits.valueCount`,
   ///   or if their strings and data overlap in the file; what reading an element throws.
   /// - Complexity: O(*n*).
   public func elements() throws(ArchiveError) -> [ArchivedValue] {

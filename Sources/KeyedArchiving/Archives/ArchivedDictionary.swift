@@ -1,3 +1,5 @@
+public import PropertyLists
+
 /// The pairs of keys and values of an archived dictionary, in the order of the file. Each is read on access.
 public struct ArchivedDictionary: Sendable {
   let graph: ArchiveGraph
@@ -15,12 +17,12 @@ public struct ArchivedDictionary: Sendable {
 
   /// The key at a position from 0. Any value can be a key.
   ///
-  /// - Throws: ``ArchiveError`` with code `missing` if there is no such position, and what reading the key throws.
+  /// - Throws: `ArchiveError` with code `missing` if there is no such position, and what reading the key throws.
   public func key(at position: Int) throws(ArchiveError) -> ArchivedValue { try keyArray[position] }
 
   /// The value at a position from 0. It may be nil.
   ///
-  /// - Throws: ``ArchiveError`` with code `missing` if there is no such position, and what reading the value throws.
+  /// - Throws: `ArchiveError` with code `missing` if there is no such position, and what reading the value throws.
   public func value(at position: Int) throws(ArchiveError) -> ArchivedValue { try valueArray[position] }
 
   /// The UID that the key at a position refers to, or nil if the key is in the dictionary directly.

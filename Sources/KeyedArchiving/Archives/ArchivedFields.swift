@@ -1,3 +1,5 @@
+import PropertyLists
+
 /// The named fields of an object, or the values at the top of an archive.
 ///
 /// Archivers put another `$` before a user's key that starts with one, so that it differs from their own keys:
@@ -31,7 +33,7 @@ struct ArchivedFields: Sendable {
 
   /// The fields in the order of the file, without the class: the name of each, and the object number of its value.
   ///
-  /// - Throws: ``ArchiveError`` with code `limitExceeded` if there are more than ``ArchiveLimits/valueCount``, or if
+  /// - Throws: `ArchiveError` with code `limitExceeded` if there are more than `ArchiveLimits.valueCount`, or if
   ///   the names together are larger than the file, which those of a sound file never are.
   func named() throws(ArchiveError) -> [(name: String, number: Int)] {
     try graph.checkCount(count, holder: holder)
@@ -99,7 +101,7 @@ struct ArchivedFields: Sendable {
 
   /// The elements in the fields `prefix0`, `prefix1`, …, in order.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if a number is missing, so that no loss goes unnoticed.
+  /// - Throws: `ArchiveError` with code `malformed` if a number is missing, so that no loss goes unnoticed.
   func numberedSequence(_ prefix: String, from start: Int = 0) throws(ArchiveError) -> [Int] {
     let numbers = try numbered(prefix)
     var sequence: [Int] = []

@@ -1,3 +1,5 @@
+public import PropertyLists
+
 /// An object of a keyed archive: its identity, its class and its fields, which are read on access.
 public struct ArchivedObject: Sendable {
   /// The number of the object in its archive. Two references to one object give the same number.
@@ -31,7 +33,7 @@ public struct ArchivedObject: Sendable {
 
   /// The value of a field, or nil if the object has no such field.
   ///
-  /// - Throws: ``ArchiveError`` if the field refers to an object that does not exist, or whose class is not described.
+  /// - Throws: `ArchiveError` if the field refers to an object that does not exist, or whose class is not described.
   /// - Complexity: O(*n*) in the number of fields.
   public func value(forKey key: String) throws(ArchiveError) -> ArchivedValue? {
     try fields.value(named: key)
@@ -44,7 +46,7 @@ public struct ArchivedObject: Sendable {
 
   /// The values that were encoded without a key, in order.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if there is a gap in their numbers.
+  /// - Throws: `ArchiveError` with code `malformed` if there is a gap in their numbers.
   public var unkeyedValues: ArchivedArray {
     get throws(ArchiveError) {
       ArchivedArray(

@@ -1,4 +1,5 @@
 import Foundation
+import PropertyLists
 
 /// Where the field `$class` is in the dictionaries of one archive.
 ///
@@ -25,7 +26,7 @@ final class ClassFieldTable: @unchecked Sendable {
 
   /// The position of the first field `$class` of a dictionary, or nil.
   ///
-  /// - Throws: ``ArchiveError`` with code `limitExceeded` if the dictionaries overlap in the file.
+  /// - Throws: `ArchiveError` with code `limitExceeded` if the dictionaries overlap in the file.
   func position(in header: ObjectHeader) throws(ArchiveError) -> Int? {
     if header.count <= Self.shortCount { return try search(header) }
     if let known = lock.withLock({ positions[header.offset] }) { return known < 0 ? nil : known }

@@ -1,4 +1,5 @@
 import Foundation
+import PropertyLists
 
 /// The classes of one archive, each decoded once.
 ///

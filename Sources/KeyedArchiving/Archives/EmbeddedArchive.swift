@@ -1,4 +1,5 @@
 public import Foundation
+public import PropertyLists
 
 /// An archive or property list that is embedded in another one as data. Apps keep objects in user defaults this way.
 public struct EmbeddedArchive: Sendable {
@@ -38,19 +39,19 @@ public struct EmbeddedArchive: Sendable {
 
   /// A copy of the data.
   ///
-  /// - Throws: ``ArchiveError`` with code `io` or `damaged` if the file can't be read.
+  /// - Throws: `ArchiveError` with code `io` or `damaged` if the file can't be read.
   public func data() throws(ArchiveError) -> Data { try list.bytes.data(in: range) }
 }
 
 extension PropertyList {
   /// Finds the archives and property lists that are embedded as data in this property list or, if it is a keyed
   /// archive, in its objects. Embedded archives and property lists are searched too, at any depth up to
-  /// ``ArchiveLimits/nestedArchiveDepth``.
+  /// `ArchiveLimits.nestedArchiveDepth`.
   ///
   /// Every place that refers to data is reported with one of the shortest paths to it. What can't be reached from the
   /// top is not searched.
   ///
-  /// - Throws: ``ArchiveError`` with code `io` or `damaged` if the file can't be read; `malformed` and others if a
+  /// - Throws: `ArchiveError` with code `io` or `damaged` if the file can't be read; `malformed` and others if a
   ///   collection is broken; `limitExceeded` if collections or data overlap in the file.
   /// - Complexity: O(*n*) in the number of references. The data of what is found are copied.
   public func embeddedArchives() throws(ArchiveError) -> [EmbeddedArchive] {
@@ -63,7 +64,7 @@ extension KeyedArchive {
   /// Finds the archives and property lists that are embedded as data in the archive's objects, and in what was found,
   /// at any depth.
   ///
-  /// - Throws: As ``PropertyList/embeddedArchives()``.
+  /// - Throws: As `PropertyList.embeddedArchives()`.
   public func embeddedArchives() throws(ArchiveError) -> [EmbeddedArchive] {
     try propertyList.embeddedArchives()
   }

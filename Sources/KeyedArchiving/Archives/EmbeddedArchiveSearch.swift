@@ -1,4 +1,6 @@
-/// The search behind ``PropertyList/embeddedArchives()``. It is breadth first, so that the reported paths are short.
+import PropertyLists
+
+/// The search behind `PropertyList.embeddedArchives()`. It is breadth first, so that the reported paths are short.
 struct EmbeddedArchiveSearch {
   /// A property list to be searched.
   private struct Source {

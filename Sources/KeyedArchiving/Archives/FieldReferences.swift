@@ -1,3 +1,5 @@
+package import PropertyLists
+
 /// The fields of one dictionary of a property list, read in place, as the numbers of their key and value objects.
 /// Nothing is decoded or allocated before it is accessed.
 package struct FieldReferences: Sendable {

@@ -1,3 +1,5 @@
+import PropertyLists
+
 /// Paths to places in property lists, each a step from another path. A path becomes text only when it is asked for.
 struct KeyPaths: Sendable {
   enum Step {

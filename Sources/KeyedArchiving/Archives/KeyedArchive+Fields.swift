@@ -1,3 +1,5 @@
+package import PropertyLists
+
 /// Access without decoding, for readers of millions of objects whose form they know.
 extension KeyedArchive {
   /// The object numbers of the entries, by UID.
@@ -8,7 +10,7 @@ extension KeyedArchive {
   ///
   /// Nothing is allocated, and no class is looked up.
   ///
-  /// - Throws: ``ArchiveError`` if there is no such entry, or it can't be read.
+  /// - Throws: `ArchiveError` if there is no such entry, or it can't be read.
   @inline(__always)
   package func fields(of uid: Int) throws(ArchiveError) -> FieldReferences? {
     try FieldReferences(graph.list, dictionary: graph.objects.number(at: uid))
@@ -17,7 +19,7 @@ extension KeyedArchive {
   /// The object number of the entry that a value refers to, or of the value itself if it is not a reference. Nil for
   /// nil.
   ///
-  /// - Throws: ``ArchiveError`` with code `danglingReference` if there is no such entry.
+  /// - Throws: `ArchiveError` with code `danglingReference` if there is no such entry.
   @inline(__always)
   package func resolve(_ number: Int) throws(ArchiveError) -> Int? {
     let header = try graph.list.header(number)

@@ -1,3 +1,5 @@
+public import PropertyLists
+
 /// A keyed archive: a graph of objects, each of a named class with named fields, as `NSKeyedArchiver` and its
 /// subclasses write it.
 ///
@@ -20,15 +22,15 @@ public struct KeyedArchive: Sendable {
 
   /// Opens the archive in the given bytes, a binary or an XML property list.
   ///
-  /// - Throws: ``ArchiveError`` with code `notAnArchive` if the bytes are a property list but not a keyed archive, and
-  ///   what ``PropertyList/init(_:limits:)`` throws.
+  /// - Throws: `ArchiveError` with code `notAnArchive` if the bytes are a property list but not a keyed archive, and
+  ///   what `PropertyList.init(_:limits:)` throws.
   public init(_ bytes: ArchiveBytes, limits: ArchiveLimits = .init()) throws(ArchiveError) {
     try self.init(PropertyList(bytes, limits: limits))
   }
 
   /// Opens a property list as a keyed archive.
   ///
-  /// - Throws: ``ArchiveError`` with code `notAnArchive` if its top is not a dictionary with a string `$archiver`, an
+  /// - Throws: `ArchiveError` with code `notAnArchive` if its top is not a dictionary with a string `$archiver`, an
   ///   array `$objects` and a dictionary `$top`.
   public init(_ list: PropertyList) throws(ArchiveError) {
     graph = try ArchiveGraph(list)
@@ -78,7 +80,7 @@ public struct KeyedArchive: Sendable {
 
   /// The entry of the object table with a UID. Entry 0 is always null.
   ///
-  /// - Throws: ``ArchiveError`` with code `danglingReference` if there is no such entry; `malformed` if it is an object
+  /// - Throws: `ArchiveError` with code `danglingReference` if there is no such entry; `malformed` if it is an object
   ///   whose class is not properly described.
   public func object(_ uid: Int) throws(ArchiveError) -> ArchivedValue {
     try graph.entry(UInt64(exactly: uid) ?? .max, from: nil)
@@ -87,7 +89,7 @@ public struct KeyedArchive: Sendable {
   /// Whether a property list looks like a keyed archive: a dictionary with the keys `$archiver`, `$objects` and `$top`.
   /// Opening it may still fail.
   ///
-  /// - Throws: ``ArchiveError`` if the property list can't be read.
+  /// - Throws: `ArchiveError` if the property list can't be read.
   public static func isKeyedArchive(_ list: PropertyList) throws(ArchiveError) -> Bool {
     guard let fields = try FieldReferences(list, dictionary: list.top) else { return false }
     for key: StaticString in ["$archiver", "$objects", "$top"] where try fields.index(of: key) == nil {

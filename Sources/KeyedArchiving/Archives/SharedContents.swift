@@ -1,3 +1,5 @@
+package import PropertyLists
+
 /// The strings and data of one archive, each decoded once, for callers that keep them.
 ///
 /// Archivers store equal strings once, and a small file can refer to one long text a million times. Here all these
@@ -23,7 +25,7 @@ package struct SharedContents {
   /// The value of a field or an element: the object of the property list with that number, with references followed.
   ///
   /// - Parameter holder: The UID of the object that the field belongs to, for errors.
-  /// - Throws: ``ArchiveError`` with code `limitExceeded` if strings and data overlap too much in the file.
+  /// - Throws: `ArchiveError` with code `limitExceeded` if strings and data overlap too much in the file.
   package mutating func value(_ number: Int, holder: Int?) throws(ArchiveError) -> ArchivedValue {
     guard let place = try graph.place(of: number, holder: holder) else { return .null }
     let header = place.header

@@ -1,3 +1,5 @@
+import PropertyLists
+
 /// The fields of an object, or the pairs of a dictionary, for a `Decodable` type.
 struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private enum Source {

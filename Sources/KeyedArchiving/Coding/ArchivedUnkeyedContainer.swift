@@ -1,3 +1,5 @@
+import PropertyLists
+
 /// The elements of an array or a set, for a `Decodable` type. A Swift dictionary whose keys are neither strings nor
 /// integers is decoded from alternating keys and values, so an archived dictionary gives them in that order.
 struct ArchivedUnkeyedContainer: UnkeyedDecodingContainer {

@@ -1,4 +1,5 @@
 import Foundation
+import PropertyLists
 
 /// The decoder that a `Decodable` type gets: one value and its coding path.
 struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {

@@ -1,4 +1,5 @@
 import Foundation
+import PropertyLists
 
 /// The state that all encoders of one call share.
 final class EncodingSession {

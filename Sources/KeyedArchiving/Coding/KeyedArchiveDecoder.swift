@@ -1,3 +1,5 @@
+import PropertyLists
+
 /// Decodes values of `Decodable` types from archived objects of any classes.
 ///
 /// A struct reads the archives of an old class if its coding keys are the keys that the class used in `encode(with:)`.
@@ -50,8 +52,8 @@ public struct KeyedArchiveDecoder: Sendable {
 
   /// Decodes the root of an archive.
   ///
-  /// - Throws: ``ArchiveError`` if the root can't be read. Otherwise `DecodingError` with the coding path; if the
-  ///   archive is broken at that path, its underlying error is an ``ArchiveError``.
+  /// - Throws: `ArchiveError` if the root can't be read. Otherwise `DecodingError` with the coding path; if the
+  ///   archive is broken at that path, its underlying error is an `ArchiveError`.
   public func decode<T: Decodable>(_ type: T.Type, from archive: KeyedArchive) throws -> T {
     guard let root = try archive.root else {
       throw DecodingError.valueNotFound(
@@ -63,7 +65,7 @@ public struct KeyedArchiveDecoder: Sendable {
   /// Decodes a value of an archive.
   ///
   /// - Throws: `DecodingError` with the coding path. If the archive is broken at that path, its underlying error is
-  ///   an ``ArchiveError``.
+  ///   an `ArchiveError`.
   public func decode<T: Decodable>(_ type: T.Type, from value: ArchivedValue) throws -> T {
     let graph: ArchiveGraph? =
       switch value {

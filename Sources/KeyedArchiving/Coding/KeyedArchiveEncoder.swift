@@ -1,4 +1,5 @@
 public import Foundation
+public import PropertyLists
 
 /// Encodes `Encodable` values as archives of classes with `NSCoding`, so that apps with those classes can read them.
 ///
@@ -81,7 +82,7 @@ public struct KeyedArchiveEncoder {
   ///   - value: what to encode.
   ///   - key: the name that a reader asks for. `unarchivedObject(ofClass:from:)` asks for `root`.
   /// - Throws: what the value throws while it encodes itself; `EncodingError` if it encodes nothing or is nested
-  ///   deeper than ``depth``; ``ArchiveError`` if the archive can't be written.
+  ///   deeper than ``depth``; `ArchiveError` if the archive can't be written.
   public func encode<T: Encodable>(_ value: T, forKey key: String = "root") throws -> Data {
     try Data(ArchiveNode.archive([(key, node(value))], archiver: archiver))
   }

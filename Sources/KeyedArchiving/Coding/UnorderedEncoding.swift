@@ -1,3 +1,5 @@
+import PropertyLists
+
 /// A collection whose order in Swift differs from process to process.
 protocol UnorderedEncodable {
   /// The node of the collection, which the session will sort. Nil if the collection encodes itself with keys.

@@ -1,3 +1,5 @@
+public import PropertyLists
+
 /// A data format, detected from the first bytes.
 ///
 /// Apps have stored their data in many formats. Formats that this module doesn't read are recognized too, so that an

@@ -1,3 +1,5 @@
+public import PropertyLists
+
 /// An object of a property list. A collection has the numbers of other objects.
 public enum PropertyListObject: Sendable {
   /// The marker 0x00, which some writers use for nothing.
@@ -14,7 +16,7 @@ public enum PropertyListObject: Sendable {
   case real(Double)
   /// Seconds since 2001-01-01T00:00:00Z. May be infinite or NaN.
   case date(Double)
-  /// The range of the data in ``PropertyList/bytes``.
+  /// The range of the data in `PropertyList.bytes`.
   case data(Range<Int>)
   /// A string.
   case string(String)
@@ -53,13 +55,50 @@ extension PropertyList {
     case .data: return .data(header.start..<header.start + header.count)
     case .asciiString, .utf16String: return .string(try string(header))
     case .uid: return .uid(try uid(header))
-    case .array: return .array(References(self, start: header.start, count: header.count))
-    case .set: return .set(References(self, start: header.start, count: header.count))
+    case .array: return .array(References(self, header))
+    case .set: return .set(References(self, header))
     case .dictionary:
-      let keys = References(self, start: header.start, count: header.count)
-      let values = References(
-        self, start: header.start + header.count * referenceWidth, count: header.count)
-      return .dictionary(keys: keys, values: values)
+      return .dictionary(keys: References(self, header), values: References(self, header, from: header.count))
     }
+  }
+}
+
+/// The numbers of the objects in a collection, read in place without an allocation.
+public struct References: Sendable {
+  private let list: PropertyList
+  private let header: ObjectHeader
+  private let first: Int
+
+  init(_ list: PropertyList, _ header: ObjectHeader, from first: Int = 0) {
+    self.list = list
+    self.header = header
+    self.first = first
+  }
+
+  /// How many numbers there are.
+  public var count: Int { header.count }
+
+  /// Whether the collection is empty.
+  public var isEmpty: Bool { count == 0 }
+
+  /// The number at an index from 0.
+  ///
+  /// - Throws: `missing` if there is no such index; `danglingReference` if the property list has no such object; `io`
+  ///   or `damaged` if a file can't be read.
+  /// - Complexity: O(1).
+  public func number(at index: Int) throws(ArchiveError) -> Int {
+    guard index >= 0, index < count else {
+      throw ArchiveError(.missing, "there is no member \(index): there are \(count)", path: list.bytes.path)
+    }
+    return try list.reference(header, first + index)
+  }
+
+  /// All numbers.
+  ///
+  /// - Throws: as ``number(at:)``.
+  public func numbers() throws(ArchiveError) -> [Int] {
+    var numbers: [Int] = []
+    for index in 0..<count { numbers.append(try number(at: index)) }
+    return numbers
   }
 }

@@ -1,4 +1,5 @@
 public import Foundation
+public import PropertyLists
 
 /// A property list as a tree of values.
 ///
@@ -60,7 +61,7 @@ public enum PropertyListValue: Hashable, Sendable {
 extension PropertyList {
   /// The tree below an object, or below the top.
   ///
-  /// Shared parts are read once and share their memory. ``ArchiveLimits/valueCount`` bounds the work.
+  /// Shared parts are read once and share their memory. `ArchiveLimits.valueCount` bounds the work.
   ///
   /// - Throws: `cyclic` if a collection contains itself; `limitExceeded` if the tree is deeper or larger than the
   ///   limits allow; `malformed`, `danglingReference`, `io` or `damaged` as ``object(_:)``.

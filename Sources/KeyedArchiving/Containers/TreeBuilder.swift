@@ -1,4 +1,5 @@
 import Foundation
+import PropertyLists
 
 /// Builds a tree of numbered objects with an explicit stack.
 ///

@@ -1,3 +1,5 @@
+import PropertyLists
+
 /// A text and the attributes of its parts, as an `NSAttributedString` was archived.
 public struct ArchivedAttributedString: Sendable {
   /// A part of the text with the same attributes throughout.
@@ -17,7 +19,7 @@ public struct ArchivedAttributedString: Sendable {
 extension ArchivedValue {
   /// The text and attributes that an `NSAttributedString` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if the parts don't cover the text, or refer to attributes that do
+  /// - Throws: `ArchiveError` with code `malformed` if the parts don't cover the text, or refer to attributes that do
   ///   not exist.
   public var attributedString: ArchivedAttributedString? {
     get throws(ArchiveError) {

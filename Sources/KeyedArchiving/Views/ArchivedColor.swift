@@ -1,4 +1,5 @@
 import Foundation
+import PropertyLists
 
 /// A color as UIKit or AppKit archived it.
 public struct ArchivedColor: Hashable, Sendable {
@@ -48,7 +49,7 @@ extension ArchivedValue {
   /// The color that a `UIColor` or an `NSColor` holds. Nil for colors without components, such as patterns: read the
   /// fields of the object instead.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if components are missing, not numbers or not finite.
+  /// - Throws: `ArchiveError` with code `malformed` if components are missing, not numbers or not finite.
   public var color: ArchivedColor? {
     get throws(ArchiveError) {
       guard let object = kind(of: "UIColor", "NSColor") else { return nil }

@@ -1,4 +1,5 @@
 public import Foundation
+import PropertyLists
 
 /// An image as UIKit or AppKit archived it.
 public struct ArchivedImage: Sendable {
@@ -18,7 +19,7 @@ public struct ArchivedImage: Sendable {
 extension ArchivedValue {
   /// The image that a `UIImage` or an `NSImage` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if a field is of another kind than it should be.
+  /// - Throws: `ArchiveError` with code `malformed` if a field is of another kind than it should be.
   public var image: ArchivedImage? {
     get throws(ArchiveError) {
       guard let object = kind(of: "UIImage", "NSImage") else { return nil }

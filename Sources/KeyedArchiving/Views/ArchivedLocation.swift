@@ -1,4 +1,5 @@
 public import Foundation
+import PropertyLists
 
 /// A place on Earth as Core Location archived it.
 public struct ArchivedLocation: Hashable, Sendable {
@@ -57,7 +58,7 @@ public struct ArchivedPlacemark: Sendable {
 extension ArchivedValue {
   /// The place that a `CLLocation` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it has no coordinate, or a field is of another kind.
+  /// - Throws: `ArchiveError` with code `malformed` if it has no coordinate, or a field is of another kind.
   public var location: ArchivedLocation? {
     get throws(ArchiveError) {
       guard let object = kind(of: "CLLocation") else { return nil }
@@ -86,7 +87,7 @@ extension ArchivedValue {
 
   /// The circle that a `CLCircularRegion` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it has no center, radius or identifier.
+  /// - Throws: `ArchiveError` with code `malformed` if it has no center, radius or identifier.
   public var region: ArchivedRegion? {
     get throws(ArchiveError) {
       guard let object = kind(of: "CLCircularRegion") else { return nil }
@@ -106,7 +107,7 @@ extension ArchivedValue {
 
   /// The place that a `CLPlacemark` or an `MKPlacemark` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if a part of it is broken.
+  /// - Throws: `ArchiveError` with code `malformed` if a part of it is broken.
   public var placemark: ArchivedPlacemark? {
     get throws(ArchiveError) {
       guard let object = kind(of: "CLPlacemark", "MKPlacemark") else { return nil }

@@ -1,4 +1,5 @@
 import Foundation
+import PropertyLists
 
 // Fields for the views. Each function returns nil if a field is absent, and throws if it has a value of another type.
 
@@ -9,7 +10,7 @@ extension ArchivedObject {
 
   /// The object in a field, or nil if there is no such field or it holds nil.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
+  /// - Throws: `ArchiveError` with code `malformed` if the field has another type.
   func object(_ key: String, of className: String) throws(ArchiveError) -> ArchivedObject? {
     switch try self[key] {
     case nil, .null?: return nil
@@ -20,7 +21,7 @@ extension ArchivedObject {
 
   /// The number in the first of these fields that exists and doesn't hold nil. Nil if there is none.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
+  /// - Throws: `ArchiveError` with code `malformed` if the field has another type.
   func double(_ keys: String...) throws(ArchiveError) -> Double? {
     for key in keys {
       guard let value = try self[key], !value.isNull else { continue }
@@ -32,7 +33,7 @@ extension ArchivedObject {
 
   /// The integer in the first of these fields that exists and doesn't hold nil. Nil if there is none.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
+  /// - Throws: `ArchiveError` with code `malformed` if the field has another type.
   func integer(_ keys: String...) throws(ArchiveError) -> Int? {
     for key in keys {
       guard let value = try self[key], !value.isNull else { continue }
@@ -44,7 +45,7 @@ extension ArchivedObject {
 
   /// The text in the first of these fields that exists and doesn't hold nil. Nil if there is none.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
+  /// - Throws: `ArchiveError` with code `malformed` if the field has another type.
   func string(_ keys: String...) throws(ArchiveError) -> String? {
     for key in keys {
       guard let value = try self[key], !value.isNull else { continue }
@@ -56,7 +57,7 @@ extension ArchivedObject {
 
   /// The data in a field, or nil if there is no such field or it holds nil.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
+  /// - Throws: `ArchiveError` with code `malformed` if the field has another type.
   func data(_ key: String) throws(ArchiveError) -> Data? {
     guard let value = try self[key], !value.isNull else { return nil }
     guard let data = try value.data else { throw malformed("\(key) is not data") }
@@ -65,7 +66,7 @@ extension ArchivedObject {
 
   /// The date in a field, or nil if there is no such field or it holds nil.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if the field has another type.
+  /// - Throws: `ArchiveError` with code `malformed` if the field has another type.
   func date(_ key: String) throws(ArchiveError) -> Date? {
     guard let value = try self[key], !value.isNull else { return nil }
     guard let date = try value.date else { throw malformed("\(key) is not a date") }

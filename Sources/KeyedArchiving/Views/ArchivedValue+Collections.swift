@@ -1,3 +1,5 @@
+import PropertyLists
+
 /// The members of a counted set, and how often each occurs.
 public struct ArchivedCountedSet: Sendable {
   /// The distinct members, in the order of the file.
@@ -9,7 +11,7 @@ public struct ArchivedCountedSet: Sendable {
 extension ArchivedValue {
   /// The elements of an array of the property list, or of an object derived from `NSArray`. Nils are kept.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if elements are missing.
+  /// - Throws: `ArchiveError` with code `malformed` if elements are missing.
   public var array: ArchivedArray? {
     get throws(ArchiveError) {
       if case .array(let array) = self { return array }
@@ -21,7 +23,7 @@ extension ArchivedValue {
   /// The members of an `NSSet`, in no meaningful order, or of an `NSOrderedSet`. Each member of an `NSCountedSet` is
   /// given once.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if members are missing.
+  /// - Throws: `ArchiveError` with code `malformed` if members are missing.
   public var set: ArchivedArray? {
     get throws(ArchiveError) {
       if let counted = try countedSet { return counted.members }
@@ -32,14 +34,14 @@ extension ArchivedValue {
 
   /// The members of an `NSOrderedSet`.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if members are missing.
+  /// - Throws: `ArchiveError` with code `malformed` if members are missing.
   public var orderedSet: ArchivedArray? {
     get throws(ArchiveError) { try kind(of: "NSOrderedSet")?.elements() }
   }
 
   /// The members of an `NSCountedSet` and how often each occurs.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if members or counts are missing.
+  /// - Throws: `ArchiveError` with code `malformed` if members or counts are missing.
   public var countedSet: ArchivedCountedSet? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSCountedSet") else { return nil }
@@ -62,7 +64,7 @@ extension ArchivedValue {
   /// The pairs of a dictionary of the property list, or of an object derived from `NSDictionary`. Pairs whose value is
   /// nil are kept.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it doesn't have as many keys as values, or some are missing.
+  /// - Throws: `ArchiveError` with code `malformed` if it doesn't have as many keys as values, or some are missing.
   public var dictionary: ArchivedDictionary? {
     get throws(ArchiveError) {
       if case .dictionary(let dictionary) = self { return dictionary }
@@ -80,7 +82,7 @@ extension ArchivedValue {
 
   /// The members of an `NSHashTable` or `NSPointerArray`.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if members are missing.
+  /// - Throws: `ArchiveError` with code `malformed` if members are missing.
   public var hashTable: ArchivedArray? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSHashTable", "NSPointerArray") else { return nil }
@@ -90,7 +92,7 @@ extension ArchivedValue {
 
   /// The pairs of an `NSMapTable`.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if a key has no value, or entries are missing.
+  /// - Throws: `ArchiveError` with code `malformed` if a key has no value, or entries are missing.
   public var mapTable: ArchivedDictionary? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSMapTable") else { return nil }
@@ -108,7 +110,7 @@ extension ArchivedValue {
 
   /// The elements of a C array, which `NSCoder` wraps in a separate object.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if its count is wrong.
+  /// - Throws: `ArchiveError` with code `malformed` if its count is wrong.
   private var oldStyleArray: ArchivedArray? {
     get throws(ArchiveError) {
       guard let object = kind(of: "_NSKeyedCoderOldStyleArray") else { return nil }

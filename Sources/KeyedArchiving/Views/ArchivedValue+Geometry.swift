@@ -1,4 +1,5 @@
 public import Foundation
+import PropertyLists
 
 /// Distances from the four edges of a rectangle.
 public struct ArchivedInsets: Hashable, Sendable {
@@ -23,7 +24,7 @@ public struct ArchivedCValue: Sendable {
 extension ArchivedValue {
   /// The point that an `NSValue`, or a string such as `{1, 2}`, holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if an `NSValue` is declared as a point and contains none.
+  /// - Throws: `ArchiveError` with code `malformed` if an `NSValue` is declared as a point and contains none.
   public var point: CGPoint? {
     get throws(ArchiveError) {
       try geometry("NS.pointval", GeometryText.pair, special: 1).map { CGPoint(x: $0[0], y: $0[1]) }
@@ -32,7 +33,7 @@ extension ArchivedValue {
 
   /// The size that an `NSValue`, or a string such as `{1, 2}`, holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if an `NSValue` is declared as a size and contains none.
+  /// - Throws: `ArchiveError` with code `malformed` if an `NSValue` is declared as a size and contains none.
   public var size: CGSize? {
     get throws(ArchiveError) {
       try geometry("NS.sizeval", GeometryText.pair, special: 2).map { CGSize(width: $0[0], height: $0[1]) }
@@ -41,7 +42,7 @@ extension ArchivedValue {
 
   /// The rectangle that an `NSValue`, or a string such as `{{0, 0}, {1, 2}}`, holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if an `NSValue` is declared as a rectangle and contains none.
+  /// - Throws: `ArchiveError` with code `malformed` if an `NSValue` is declared as a rectangle and contains none.
   public var rect: CGRect? {
     get throws(ArchiveError) {
       try geometry("NS.rectval", GeometryText.rectangle, special: 3).map {
@@ -52,7 +53,7 @@ extension ArchivedValue {
 
   /// The insets that an `NSValue`, or a string such as `{1, 2, 3, 4}`, holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if an `NSValue` is declared as insets and contains none.
+  /// - Throws: `ArchiveError` with code `malformed` if an `NSValue` is declared as insets and contains none.
   public var insets: ArchivedInsets? {
     get throws(ArchiveError) {
       if case .string(let text) = self {
@@ -72,7 +73,7 @@ extension ArchivedValue {
 
   /// The transform that an `NSAffineTransform`, or a string such as `[1, 0, 0, 1, 0, 0]`, holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if an `NSAffineTransform` doesn't hold six numbers.
+  /// - Throws: `ArchiveError` with code `malformed` if an `NSAffineTransform` doesn't hold six numbers.
   public var transform: AffineTransform? {
     get throws(ArchiveError) {
       if case .string(let text) = self {
@@ -93,7 +94,7 @@ extension ArchivedValue {
 
   /// The range that an `NSValue` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if a number is missing or negative, or the end exceeds
+  /// - Throws: `ArchiveError` with code `malformed` if a number is missing or negative, or the end exceeds
   ///   `Int.max`.
   public var range: Range<Int>? {
     get throws(ArchiveError) {
@@ -109,7 +110,7 @@ extension ArchivedValue {
 
   /// The C value that an `NSValue` of any other kind holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it has no type or no value.
+  /// - Throws: `ArchiveError` with code `malformed` if it has no type or no value.
   public var cValue: ArchivedCValue? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSValue"), try object["NS.special"] == nil else { return nil }

@@ -1,7 +1,9 @@
+import PropertyLists
+
 extension ArchivedValue {
   /// The indexes that an `NSIndexPath` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if its count is wrong.
+  /// - Throws: `ArchiveError` with code `malformed` if its count is wrong.
   public var indexPath: [Int]? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSIndexPath") else { return nil }
@@ -28,7 +30,7 @@ extension ArchivedValue {
 
   /// The ranges of indexes that an `NSIndexSet` holds, in ascending order.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if its count is wrong, or they are not in order.
+  /// - Throws: `ArchiveError` with code `malformed` if its count is wrong, or they are not in order.
   public var indexSet: [Range<Int>]? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSIndexSet") else { return nil }

@@ -1,4 +1,5 @@
 public import Foundation
+import PropertyLists
 
 /// An error as it was archived.
 public struct ArchivedNSError: Sendable {
@@ -49,7 +50,7 @@ public struct ArchivedFont: Hashable, Sendable {
 extension ArchivedValue {
   /// The error that an `NSError` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it has no domain or no code.
+  /// - Throws: `ArchiveError` with code `malformed` if it has no domain or no code.
   public var error: ArchivedNSError? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSError") else { return nil }
@@ -62,7 +63,7 @@ extension ArchivedValue {
 
   /// The notification that an `NSNotification` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it has no name.
+  /// - Throws: `ArchiveError` with code `malformed` if it has no name.
   public var notification: ArchivedNotification? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSNotification") else { return nil }
@@ -76,7 +77,7 @@ extension ArchivedValue {
 
   /// The regular expression that an `NSRegularExpression` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it has no pattern.
+  /// - Throws: `ArchiveError` with code `malformed` if it has no pattern.
   public var regularExpression: ArchivedRegularExpression? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSRegularExpression") else { return nil }
@@ -89,7 +90,7 @@ extension ArchivedValue {
 
   /// The number with a unit that an `NSMeasurement` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it has no value or no unit.
+  /// - Throws: `ArchiveError` with code `malformed` if it has no value or no unit.
   public var measurement: ArchivedMeasurement? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSMeasurement") else { return nil }
@@ -104,7 +105,7 @@ extension ArchivedValue {
 
   /// The font that a `UIFont` or an `NSFont` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it has no name or no size.
+  /// - Throws: `ArchiveError` with code `malformed` if it has no name or no size.
   public var font: ArchivedFont? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSFont", "UIFont") else { return nil }
@@ -119,7 +120,7 @@ extension ArchivedValue {
 
   /// The parts of a name that an `NSPersonNameComponents` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if a part is not a string.
+  /// - Throws: `ArchiveError` with code `malformed` if a part is not a string.
   public var personName: PersonNameComponents? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSPersonNameComponents") else { return nil }

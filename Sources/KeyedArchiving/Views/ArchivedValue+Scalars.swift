@@ -1,9 +1,10 @@
 public import Foundation
+import PropertyLists
 
 extension ArchivedValue {
   /// The text of a plain string, or of an object derived from `NSString`.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if such an object holds no text.
+  /// - Throws: `ArchiveError` with code `malformed` if such an object holds no text.
   public var string: String? {
     get throws(ArchiveError) {
       if case .string(let text) = self { return text }
@@ -25,7 +26,7 @@ extension ArchivedValue {
   /// The number that a boolean, an integer, a real or an `NSDecimalNumber` holds, rounded to double precision. May be
   /// infinite or NaN.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it is a decimal number with missing parts.
+  /// - Throws: `ArchiveError` with code `malformed` if it is a decimal number with missing parts.
   public var double: Double? {
     get throws(ArchiveError) {
       switch self {
@@ -74,7 +75,7 @@ extension ArchivedValue {
 
   /// The exact value of an `NSDecimalNumber`. Nil for other numbers.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if its parts are missing or out of range.
+  /// - Throws: `ArchiveError` with code `malformed` if its parts are missing or out of range.
   public var decimal: Decimal? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSDecimalNumber") else { return nil }
@@ -93,7 +94,7 @@ extension ArchivedValue {
 
   /// The bytes of plain data, or of an object derived from `NSData`.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if such an object holds no bytes.
+  /// - Throws: `ArchiveError` with code `malformed` if such an object holds no bytes.
   public var data: Data? {
     get throws(ArchiveError) {
       if case .data(let data) = self { return data }
@@ -112,7 +113,7 @@ extension ArchivedValue {
   /// The seconds from 2001-01-01 00:00 UTC to the date that an `NSDate` or a date of the property list holds. May be
   /// infinite or NaN.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if an `NSDate` has no time.
+  /// - Throws: `ArchiveError` with code `malformed` if an `NSDate` has no time.
   public var secondsSince2001: Double? {
     get throws(ArchiveError) {
       if case .date(let seconds) = self { return seconds }
@@ -126,7 +127,7 @@ extension ArchivedValue {
 
   /// The date that an `NSDate` or a date of the property list holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if the date is NaN, or more than 100,000 years from 2001, which
+  /// - Throws: `ArchiveError` with code `malformed` if the date is NaN, or more than 100,000 years from 2001, which
   ///   Foundation can't format. ``secondsSince2001`` gives such values too.
   public var date: Date? {
     get throws(ArchiveError) {
@@ -141,7 +142,7 @@ extension ArchivedValue {
 
   /// The identifier that an `NSUUID` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it doesn't have 16 bytes.
+  /// - Throws: `ArchiveError` with code `malformed` if it doesn't have 16 bytes.
   public var uuid: UUID? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSUUID") else { return nil }
@@ -176,7 +177,7 @@ extension ArchivedValue {
 
   /// The text of an `NSURL`, then that of its base if it has one, and so on.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if there is no text; `cyclic` if a URL is its own base.
+  /// - Throws: `ArchiveError` with code `malformed` if there is no text; `cyclic` if a URL is its own base.
   public var urlTexts: [String]? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSURL") else { return nil }

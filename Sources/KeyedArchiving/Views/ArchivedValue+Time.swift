@@ -1,4 +1,5 @@
 public import Foundation
+import PropertyLists
 
 /// A calendar as it was archived.
 public struct ArchivedCalendar: Hashable, Sendable {
@@ -20,21 +21,21 @@ extension ArchivedValue {
   /// The name of the time zone that an `NSTimeZone` holds, such as `Europe/Lisbon`. The field `NS.data` has its rules
   /// as of the time of archiving.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it has no name.
+  /// - Throws: `ArchiveError` with code `malformed` if it has no name.
   public var timeZone: String? {
     get throws(ArchiveError) { try identifier("NSTimeZone", "NS.name") }
   }
 
   /// The identifier that an `NSLocale` holds, such as `pt_PT`.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it has none.
+  /// - Throws: `ArchiveError` with code `malformed` if it has none.
   public var locale: String? {
     get throws(ArchiveError) { try identifier("NSLocale", "NS.identifier") }
   }
 
   /// The calendar that an `NSCalendar` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it has no identifier, or a part of it is broken.
+  /// - Throws: `ArchiveError` with code `malformed` if it has no identifier, or a part of it is broken.
   public var calendar: ArchivedCalendar? {
     get throws(ArchiveError) {
       guard let identifier = try identifier("NSCalendar", "NS.identifier"),
@@ -50,7 +51,7 @@ extension ArchivedValue {
 
   /// The interval that an `NSDateInterval` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if it has no start or end, or ends before it starts.
+  /// - Throws: `ArchiveError` with code `malformed` if it has no start or end, or ends before it starts.
   public var dateInterval: DateInterval? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSDateInterval") else { return nil }
@@ -64,7 +65,7 @@ extension ArchivedValue {
 
   /// The parts of a date that an `NSDateComponents` holds.
   ///
-  /// - Throws: ``ArchiveError`` with code `malformed` if a part is not an integer.
+  /// - Throws: `ArchiveError` with code `malformed` if a part is not an integer.
   public var dateComponents: DateComponents? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSDateComponents") else { return nil }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads the base-128 numbers of index paths, index sets and attributed strings. Each byte has seven bits of a number,
+/// The base-128 numbers of index paths, index sets and attributed strings. Each byte has seven bits of a number,
 /// the lowest bits first. Its high bit is set unless it is the last byte of the number.
 enum Varints {
   /// All numbers of `data`, or nil if it ends within a number or a number needs more than 64 bits.
@@ -23,5 +23,19 @@ enum Varints {
       }
     }
     return shift == 0 ? numbers : nil
+  }
+
+  /// The numbers in this form.
+  static func packed(_ numbers: some Sequence<Int>) -> Data {
+    var data = Data()
+    for number in numbers {
+      var rest = UInt(bitPattern: number)
+      while rest >= 0x80 {
+        data.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+        rest >>= 7
+      }
+      data.append(UInt8(rest))
+    }
+    return data
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import PropertyLists
 
 /// Colors. Components are between 0 and 1. In extended color spaces they may be outside this range.
 extension ArchiveNode {

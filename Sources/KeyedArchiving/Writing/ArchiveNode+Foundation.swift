@@ -1,4 +1,5 @@
 public import Foundation
+public import PropertyLists
 
 /// Objects of Foundation's classes. Each call makes a new one.
 extension ArchiveNode {
@@ -110,10 +111,7 @@ extension ArchiveNode {
     if indexPath.count == 1 {
       node.set("NSIndexPathValue", .integer(Int64(indexPath[0])))
     } else if indexPath.count > 1 {
-      // The indexes in base 128, low digits first.
-      var digits = OutputBuffer(capacity: 10 * indexPath.count)
-      for index in indexPath { digits.put(variable: index) }
-      node.set("NSIndexPathData", .data(unsafe digits.withBytes { bytes in unsafe Data(bytes) }))
+      node.set("NSIndexPathData", .data(Varints.packed(indexPath)))
     }
     return node
   }
@@ -126,13 +124,7 @@ extension ArchiveNode {
       node.set("NSLocation", .integer(Int64(ranges[0].lowerBound)))
       node.set("NSLength", .integer(Int64(ranges[0].count)))
     } else if ranges.count > 1 {
-      // The start and the length of each range in base 128, low digits first.
-      var digits = OutputBuffer(capacity: 20 * ranges.count)
-      for range in ranges {
-        digits.put(variable: range.lowerBound)
-        digits.put(variable: range.count)
-      }
-      node.set("NSRangeData", .data(unsafe digits.withBytes { bytes in unsafe Data(bytes) }))
+      node.set("NSRangeData", .data(Varints.packed(ranges.flatMap { [$0.lowerBound, $0.count] })))
     }
     return node
   }

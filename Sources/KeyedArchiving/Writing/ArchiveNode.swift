@@ -1,3 +1,5 @@
+public import PropertyLists
+
 /// An object to be archived. A node has an identity: in the archive of a graph of nodes, the same node is the same
 /// object, and equal nodes are different objects.
 ///
@@ -123,7 +125,7 @@ public final class ArchiveNode {
 
   /// The archive of this object and everything reachable from it, under the name `root`.
   ///
-  /// - Throws: ``ArchiveError/Code/unencodable`` if an object has a key twice; ``ArchiveError/Code/limitExceeded``
+  /// - Throws: `unencodable` if an object has a key twice; `limitExceeded`
   ///   if there are more objects than the format can number.
   public func archived() throws(ArchiveError) -> [UInt8] {
     try ArchiveNode.archive(["root": .node(self)])

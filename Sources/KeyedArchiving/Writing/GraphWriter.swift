@@ -1,3 +1,5 @@
+import PropertyLists
+
 /// Writes nodes. They are numbered when they are first met, those nearest to the top first. There is no recursion, so a
 /// chain of any length can be written.
 struct GraphWriter {

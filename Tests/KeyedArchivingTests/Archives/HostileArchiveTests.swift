@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import KeyedArchiving
+@testable import PropertyLists
 
 /// Small archives that were made to take much time or memory, read with the default limits.
 @Suite struct HostileArchiveTests {

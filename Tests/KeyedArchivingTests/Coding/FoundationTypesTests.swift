@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import KeyedArchiving
+@testable import PropertyLists
 
 /// The decoder reads back what the encoder writes, for Foundation's types too.
 @Suite struct FoundationTypesTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import KeyedArchiving
+@testable import PropertyLists
 
 private struct Bug: Codable, Hashable {
   var title: String

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import KeyedArchiving
+@testable import PropertyLists
 
 /// A cursor reads the same as the property list, and keeps the first error instead of throwing it.
 @Suite struct ObjectCursorTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import KeyedArchiving
+@testable import PropertyLists
 
 /// The views on values that Foundation's own archiver wrote.
 @Suite struct FoundationViewTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import KeyedArchiving
+@testable import PropertyLists
 
 /// The views on single values of classes that are written here as Apple's archivers write them.
 @Suite struct ValueViewTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import KeyedArchiving
+@testable import PropertyLists
 
 @Suite struct ArchiveNodeTests {
   /// Nodes, and the values of Foundation's classes that they should be read as.

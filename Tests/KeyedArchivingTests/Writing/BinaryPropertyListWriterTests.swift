@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import KeyedArchiving
+@testable import PropertyLists
 
 /// A tree to be written, and the text that `pythonTexts` gives for it.
 private enum Tree {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import KeyedArchiving
+@testable import PropertyLists
 
 @Suite struct KeyedArchiveWriterTests {
   private let bug = ArchivedClass("ScaryBugData")

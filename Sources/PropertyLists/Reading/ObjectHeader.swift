@@ -139,10 +139,34 @@ extension PropertyList {
   }
 
   @inline(never)
-  func malformed(_ message: String, _ offset: Int) -> ArchiveError {
+  package func malformed(_ message: String, _ offset: Int) -> ArchiveError {
     ArchiveError(.malformed, message, offset: place(offset), path: bytes.path)
   }
 
   /// The position in the input, for errors. Nil for XML, where the binary form has other offsets.
-  func place(_ offset: Int) -> Int? { format == .binary ? offset : nil }
+  package func place(_ offset: Int) -> Int? { format == .binary ? offset : nil }
+}
+
+extension PropertyList {
+  /// The number of a member of a collection. A dictionary of n members has n keys, and then n values.
+  @inline(__always)
+  package func reference(_ header: ObjectHeader, _ index: Int) throws(ArchiveError) -> Int {
+    guard header.kind.isCollection, index >= 0, index < memberCount(header) else {
+      throw ArchiveError(.missing, "there is no member \(index)", offset: header.offset, path: bytes.path)
+    }
+    let offset = header.start + index * referenceWidth
+    let number = try bytes.number(at: offset, width: referenceWidth)
+    guard number < UInt64(objectCount) else {
+      throw ArchiveError(
+        .danglingReference, "a collection names object number \(number), but there are \(objectCount)",
+        offset: offset, path: bytes.path)
+    }
+    return Int(number)
+  }
+
+  /// How many references a collection holds: keys and values both count.
+  @inline(__always)
+  package func memberCount(_ header: ObjectHeader) -> Int {
+    header.kind == .dictionary ? 2 * header.count : header.count
+  }
 }

@@ -242,7 +242,7 @@ extension KeyedArchiveWriter {
 }
 
 extension UUID {
-  var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     let (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) = uuid
     return [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
   }

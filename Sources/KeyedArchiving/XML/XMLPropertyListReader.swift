@@ -1,3 +1,5 @@
+import PropertyLists
+
 /// Checks an XML property list and returns its binary form.
 func xmlPropertyListInBinaryForm(
   _ bytes: ArchiveBytes, limits: ArchiveLimits

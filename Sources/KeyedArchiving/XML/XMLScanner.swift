@@ -1,3 +1,5 @@
+import PropertyLists
+
 /// Reads the part of XML that property lists use, tag by tag.
 ///
 /// Comments, processing instructions and a document type with all of its declarations are skipped. Only the five

@@ -1,3 +1,5 @@
+import PropertyLists
+
 /// The text of an XML file as UTF-8, and the positions of its parts in the input.
 ///
 /// UTF-16 and UTF-32 are recognized by their byte order mark. A text without a mark has the encoding that it declares

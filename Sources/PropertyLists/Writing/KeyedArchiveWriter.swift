@@ -18,14 +18,16 @@
 /// 2. References, values and shapes may be used only with the writer that made them.
 /// 3. After a call has thrown, the archive can't be finished.
 ///
-/// For a few hundred objects, ``ArchiveNode`` is easier to use.
+/// For a few hundred objects, `ArchiveNode` is easier to use.
 public struct KeyedArchiveWriter: ~Copyable {
   /// Takes the next bytes of the archive, about 64 KiB at a time. The bytes are valid only during the call.
   public typealias Sink = (UnsafeRawBufferPointer) throws(ArchiveError) -> Void
 
   /// The value of a field: a reference, or a value in the field itself.
   public struct Value: Hashable, Sendable {
-    let number: UInt32
+    package let number: UInt32
+
+    package init(number: UInt32) { self.number = number }
   }
 
   /// An object of the archive, written or reserved.
@@ -33,7 +35,7 @@ public struct KeyedArchiveWriter: ~Copyable {
     /// The object's place in `$objects`.
     public let uid: UInt32
     /// The number of the UID object in the container that refers to it.
-    let number: UInt32
+    package let number: UInt32
 
     /// The reference as the value of a field.
     public var value: Value { Value(number: number) }
@@ -49,7 +51,7 @@ public struct KeyedArchiveWriter: ~Copyable {
   public struct Top: ExpressibleByDictionaryLiteral, Sendable {
     let members: [(key: String, value: Value)]
     /// The values without a name, which become `$0`, `$1` and so on.
-    var unkeyed: [Value] = []
+    package var unkeyed: [Value] = []
 
     /// Values under the names that a reader looks for, as an archiver's `encode(_:forKey:)` writes them.
     public init(dictionaryLiteral elements: (String, Value)...) {
@@ -70,7 +72,7 @@ public struct KeyedArchiveWriter: ~Copyable {
   /// before the archive is finished.
   public var archiver = standardArchiver
 
-  var list: BinaryPropertyListWriter
+  package var list: BinaryPropertyListWriter
   private var entries = ArchiveEntries()
   var shapes: [PreparedShape] = []
   var frames: [Frame] = []
@@ -96,7 +98,7 @@ public struct KeyedArchiveWriter: ~Copyable {
   }
 
   /// - Parameter maximumObjectCount: the limit for the container, which has about three objects for each string.
-  static func bytes(
+  package static func bytes(
     maximumObjectCount: Int, _ body: (inout KeyedArchiveWriter) throws(ArchiveError) -> Top
   ) throws(ArchiveError) -> [UInt8] {
     var writer = try KeyedArchiveWriter(
@@ -162,7 +164,7 @@ public struct KeyedArchiveWriter: ~Copyable {
     return try Reference(uid: uid, number: UInt32(list.uid(uid)))
   }
 
-  mutating func define(_ reference: Reference, as number: Int) throws(ArchiveError) {
+  package mutating func define(_ reference: Reference, as number: Int) throws(ArchiveError) {
     try entries.define(reference.uid, as: number)
   }
 
@@ -193,7 +195,7 @@ public struct KeyedArchiveWriter: ~Copyable {
   }
 
   /// The class's description in `$objects`, which is written when it is first needed.
-  mutating func reference(to archivedClass: ArchivedClass) throws(ArchiveError) -> Reference {
+  package mutating func reference(to archivedClass: ArchivedClass) throws(ArchiveError) -> Reference {
     if let reference = classes[archivedClass] { return reference }
     var names = ["$classname"]
     var values = try [list.string(archivedClass.name)]
@@ -217,7 +219,7 @@ public struct KeyedArchiveWriter: ~Copyable {
   }
 
   /// The numbers of strings that are keys. Each string is written once in the archive.
-  mutating func keyNumbers(_ texts: [String]) throws(ArchiveError) -> [Int] {
+  package mutating func keyNumbers(_ texts: [String]) throws(ArchiveError) -> [Int] {
     var numbers: [Int] = []
     for text in texts {
       let key = ExactString(text)
@@ -239,10 +241,10 @@ public struct KeyedArchiveWriter: ~Copyable {
 }
 
 /// The text that readers interpret as nil. No other entry of `$objects` may have it.
-let nilMarker = "$null"
+package let nilMarker = "$null"
 
 /// Keys that begin with `$` are reserved for the archiver, so a user's key that begins with `$` gets another one.
-func escaped(_ key: String) -> String {
+package func escaped(_ key: String) -> String {
   key.utf8.first == UInt8(ascii: "$") ? "$" + key : key
 }
 

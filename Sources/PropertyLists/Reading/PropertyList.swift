@@ -1,14 +1,8 @@
 /// A property list as a container with random access: nothing is decoded before it is accessed.
 ///
 /// A property list is a numbered set of objects, in which collections refer to other objects by number. Opening a
-/// binary one reads only its first bytes and its last 32. An XML one is checked as a whole and converted to binary form
-/// in memory, so that everything else works the same for both.
-///
-/// ```swift
-/// let list = try PropertyList(ArchiveBytes(contentsOf: url))
-/// if case .dictionary(let keys, let values) = try list.object(list.top) { … }
-/// let tree = try list.value()
-/// ```
+/// binary one reads only its first bytes and its last 32. The module KeyedArchiving also opens XML, and gives objects as
+/// values.
 ///
 /// Any number of threads may use a value of this type at once.
 public struct PropertyList: Sendable {
@@ -32,43 +26,31 @@ public struct PropertyList: Sendable {
   public let top: Int
 
   /// Where the objects end and the table of their offsets begins.
-  let objectsEnd: Int
+  package let objectsEnd: Int
   /// How many bytes an offset in the table has.
   let offsetWidth: Int
   /// How many bytes an object's number in a collection has.
-  let referenceWidth: Int
+  package let referenceWidth: Int
 
-  /// Opens a property list.
+  /// Opens a binary property list. Offsets are checked when they are used, so opening reads only the first bytes and the
+  /// trailer.
   ///
-  /// - Throws: `unsupportedFormat` if the bytes have another format, which the message names; `malformed` with the
-  ///   place if they break the rules of their format; `limitExceeded`; `io` or `damaged` if a file can't be read.
-  /// - Complexity: O(1) for a binary property list, O(*n*) in the bytes of XML.
-  public init(_ bytes: ArchiveBytes, limits: ArchiveLimits = .init()) throws(ArchiveError) {
-    guard bytes.count <= limits.byteCount else {
-      throw ArchiveError(
-        .limitExceeded, "the input has \(bytes.count) bytes; the limit is \(limits.byteCount)",
-        path: bytes.path)
-    }
-    let format = try DataFormat(of: bytes)
-    switch format {
-    case .binaryPropertyList:
-      try self.init(binary: bytes, format: .binary, limits: limits)
-    case .xmlPropertyList:
-      let binary = try xmlPropertyListInBinaryForm(bytes, limits: limits)
-      try self.init(binary: binary, format: .xml, limits: limits)
-    default:
-      throw ArchiveError(.unsupportedFormat, format.refusal, offset: 0, path: bytes.path)
-    }
-  }
-
-  /// Reads the trailer. Offsets are checked when they are used, so opening touches nothing else.
-  private init(binary bytes: ArchiveBytes, format: Format, limits: ArchiveLimits) throws(ArchiveError) {
+  /// - Parameter format: the form that the bytes were made from.
+  /// - Throws: `malformed` with the place if the bytes break the rules of the format; `limitExceeded` if there are too
+  ///   many objects; `io` or `damaged` if a file can't be read.
+  /// - Complexity: O(1).
+  package init(
+    binary bytes: ArchiveBytes, format: Format = .binary, limits: ArchiveLimits = .init()
+  ) throws(ArchiveError) {
     func refusal(_ message: String, at offset: Int) -> ArchiveError {
       ArchiveError(.malformed, "the binary property list \(message)", offset: offset, path: bytes.path)
     }
     // The header, one object, one offset, and the trailer.
     guard bytes.count >= Self.headerSize + 2 + Self.trailerSize else {
       throw refusal("has \(bytes.count) bytes; the smallest one has 42: it was truncated", at: bytes.count)
+    }
+    for (offset, byte) in "bplist0".utf8.enumerated() where try bytes.byte(at: offset) != byte {
+      throw refusal("does not begin with `bplist0`", at: 0)
     }
     let trailer = bytes.count - Self.trailerSize
     let offsetWidth = Int(try bytes.byte(at: trailer + 6))

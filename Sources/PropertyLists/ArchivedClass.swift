@@ -19,6 +19,25 @@ public struct ArchivedClass: Hashable, Sendable {
     self.hints = hints
   }
 
+  /// A class as an archive describes it. The chain may be empty, and need not begin with the name.
+  package init(name: String, chain: [String], hints: [String]) {
+    self.name = name
+    self.chain = chain
+    self.hints = hints
+  }
+
+  /// Whether the class has the given name, descends from a class of that name, or may be replaced by one.
+  ///
+  /// A mutable class of Foundation descends from the immutable one, even if the archive does not list its ancestors.
+  public func isKind(of name: String) -> Bool {
+    if self.name == name || chain.contains(name) || hints.contains(name) { return true }
+    guard name.hasPrefix("NS") else { return false }
+    func isMutableForm(_ other: String) -> Bool {
+      other.hasPrefix("NSMutable") && other.utf8.dropFirst(9).elementsEqual(name.utf8.dropFirst(2))
+    }
+    return isMutableForm(self.name) || chain.contains(where: isMutableForm)
+  }
+
   /// Compares names byte by byte: names that merely look alike are names of different classes.
   public static func == (left: ArchivedClass, right: ArchivedClass) -> Bool {
     // In archives of other programs the chain may be empty or begin with another name, so the name is compared too.
@@ -86,16 +105,16 @@ extension ArchivedClass {
 
 /// A string that equals another only if their bytes are equal. Swift's own equality ignores whether `é` is one scalar
 /// or an `e` and a combining accent.
-struct ExactString: Hashable, Comparable {
+package struct ExactString: Hashable, Comparable {
   let text: String
 
-  init(_ text: String) { self.text = text }
+  package init(_ text: String) { self.text = text }
 
-  static func == (left: ExactString, right: ExactString) -> Bool {
+  package static func == (left: ExactString, right: ExactString) -> Bool {
     left.text.utf8.elementsEqual(right.text.utf8)
   }
 
-  static func < (left: ExactString, right: ExactString) -> Bool {
+  package static func < (left: ExactString, right: ExactString) -> Bool {
     left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
   }
 
@@ -103,7 +122,7 @@ struct ExactString: Hashable, Comparable {
     left.elementsEqual(right) { $0.utf8.elementsEqual($1.utf8) }
   }
 
-  func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     var text = text
     text.withUTF8 { utf8 in unsafe hasher.combine(bytes: UnsafeRawBufferPointer(utf8)) }
     hasher.combine(UInt8(0xFF))

@@ -29,7 +29,7 @@ import Synchronization
   public convenience init(_ bytes: [UInt8]) { self.init(bytes, path: nil) }
 
   /// Copies bytes that were made from a file.
-  convenience init(_ bytes: [UInt8], path: String?) {
+  package convenience init(_ bytes: [UInt8], path: String?) {
     unsafe self.init(count: bytes.count, path: path) { target in
       unsafe bytes.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
     }
@@ -143,7 +143,7 @@ import Synchronization
   }
 
   /// A copy of the bytes of a range.
-  func copy(of range: Range<Int>) throws(ArchiveError) -> [UInt8] {
+  package func copy(of range: Range<Int>) throws(ArchiveError) -> [UInt8] {
     try unsafe withBytes(in: range) { (bytes) throws(ArchiveError) in unsafe [UInt8](bytes) }
   }
 
@@ -206,7 +206,7 @@ import Synchronization
 
   /// The count of a range, after a check that it is within the bytes. For other ranges, `Range.count` can overflow.
   @inline(__always)
-  func checkedCount(_ range: Range<Int>) throws(ArchiveError) -> Int {
+  package func checkedCount(_ range: Range<Int>) throws(ArchiveError) -> Int {
     guard range.lowerBound >= 0, range.upperBound <= count else {
       throw ArchiveError(
         .malformed, "bytes \(range) are out of range: there are \(count)", offset: count, path: path)
