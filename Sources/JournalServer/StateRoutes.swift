@@ -192,53 +192,56 @@ private final class StateBody: BufferedBody {
 
   private let catalog: Catalog
   private var writer = JSONWriter()
-  private var categories: Catalog.Categories.Iterator
-  private var items: Catalog.Items.Iterator
-  private var images: Catalog.Images.Iterator
-  private var step = 0
+  /// The lists that were not yet written, each with what writes its next element, and returns false at the end.
+  private var lists: [(key: String, writeNext: (inout JSONWriter) -> Bool)] = []
 
   init(_ version: Version<Catalog>) {
-    catalog = version.state
-    categories = catalog.categories.makeIterator()
-    items = catalog.items.makeIterator()
-    images = catalog.images.makeIterator()
+    let catalog = version.state
+    self.catalog = catalog
+    lists = [
+      ("categories", Self.list(of: catalog.categories) { $0.write(to: &$1) }),
+      ("items", Self.list(of: catalog.items) { $0.write(to: &$1, in: catalog) }),
+      ("images", Self.list(of: catalog.images) { $0.write(to: &$1) }),
+    ]
     super.init()
     writer.beginObject()
     writer.member("revision", version.revision)
     writer.member("date", version.date.precise)
     writer.member("digest", version.digest.hex)
-    begin("categories")
+    beginList()
   }
 
-  private func begin(_ key: String) {
-    writer.key(key)
-    writer.beginArray()
+  private static func list<Elements: Sequence>(
+    of elements: Elements, _ write: @escaping (Elements.Element, inout JSONWriter) -> Void
+  ) -> (inout JSONWriter) -> Bool {
+    var iterator = elements.makeIterator()
+    return { writer in
+      guard let element = iterator.next() else { return false }
+      write(element, &writer)
+      return true
+    }
+  }
+
+  private func beginList() {
+    if let list = lists.first {
+      writer.key(list.key)
+      writer.beginArray()
+    } else {
+      writer.endObject()
+      writer.newline()
+    }
   }
 
   override func nextPortion() throws -> [UInt8]? {
-    while step < 4, writer.bytes.count < Self.portionByteCount { advance() }
+    while let list = lists.first, writer.bytes.count < Self.portionByteCount {
+      if list.writeNext(&writer) { continue }
+      writer.endArray()
+      lists.removeFirst()
+      beginList()
+    }
     // After a read failure the state is incomplete and must not be served as the whole.
     if let failure = catalog.failure { throw failure }
     defer { writer.removeAll() }
     return writer.bytes.isEmpty ? nil : writer.bytes
-  }
-
-  private func advance() {
-    switch step {
-    case 0:
-      if let category = categories.next() { return category.write(to: &writer) }
-      writer.endArray()
-      begin("items")
-    case 1:
-      if let item = items.next() { return item.write(to: &writer, in: catalog) }
-      writer.endArray()
-      begin("images")
-    case 2:
-      if let image = images.next() { return image.write(to: &writer) }
-      writer.endArray()
-      writer.endObject()
-    default: writer.newline()
-    }
-    step += 1
   }
 }
