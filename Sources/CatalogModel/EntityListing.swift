@@ -39,8 +39,8 @@ public struct EntityListing<Element: CatalogEntity>: Sequence, Sendable {
     @inlinable init(rows: EntityRows.Iterator) { self.rows = rows }
 
     /// The next entity, or nil at the end. O(log n) at most.
-    // Inlined, because a client's loop would otherwise look up its types at run time for each element.
     @inlinable public mutating func next() -> Element? {
+      // Inlined, because a client's loop would otherwise look up its types at run time for each element.
       guard let (number, row) = rows.next() else { return nil }
       return Element(number: number, row: row)
     }

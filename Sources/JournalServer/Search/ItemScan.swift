@@ -44,11 +44,7 @@ struct ItemScan: Sendable {
   init(_ search: ItemSearch, in catalog: Catalog) {
     self.catalog = catalog
     self.search = search
-    orders = search.orders.map { order in
-      QueryOrder(
-        path: AttributePath(order.field.split(separator: ".").map(String.init)),
-        isDescending: order.isDescending)
-    }
+    orders = search.orders.map(\.order)
     // If all items are of one kind, the search need not name it.
     let kind = search.query.kind ?? (catalog.kinds.count == 1 ? catalog.kinds[0] : nil)
     let scope = kind.map { IndexScope(itemsOfKind: $0) }
@@ -236,9 +232,8 @@ private struct ClockReadings {
 extension ItemSearch {
   /// An existing index for the first sort key, or nil if there is none.
   fileprivate func indexOfOrder(_ scope: IndexScope, in catalog: Catalog) -> QueryIndex? {
-    guard let field = orders.first?.field, !field.hasPrefix("@") else { return nil }
-    let path = AttributePath(field.split(separator: ".").map(String.init))
-    return catalog.indexCache.existingIndex(IndexDefinition(scope, path), in: catalog.itemTable)
+    guard let (field, order) = orders.first, !field.hasPrefix("@") else { return nil }
+    return catalog.indexCache.existingIndex(IndexDefinition(scope, order.path), in: catalog.itemTable)
   }
 
   /// The numbers of the items that an existing index finds for one of the conditions, in order. Nil if no index finds

@@ -1,20 +1,16 @@
+import CBOR
 import CatalogModel
 
 /// A search for items by names that are known only at run time, for HTTP clients and the viewer.
 ///
 /// ``ItemScan`` carries it out.
 struct ItemSearch: Sendable {
-  /// A sort key.
-  struct Order: Sendable {
-    /// An attribute, a path inside one such as `name.common`, or `@modified`, `@created` and `@kind`.
-    var field: String
-    var isDescending: Bool
-  }
-
   /// Which items.
   var query: EntityQuery
+  /// The sort keys: each is an attribute, a path inside one such as `name.common`, or `@modified`, `@created` or `@kind`.
+  ///
   /// Items that compare equal are in the order of their numbers, which is reversed if the last key is descending.
-  var orders: [Order] = []
+  private(set) var orders: [(field: String, order: QueryOrder)] = []
 
   init(_ query: EntityQuery = EntityQuery()) { self.query = query }
 
@@ -26,6 +22,7 @@ struct ItemSearch: Sendable {
     guard !field.isEmpty else {
       throw JournalError(.wrongUse, "an order is FIELD, or -FIELD for the largest first")
     }
-    orders.append(Order(field: field, isDescending: isDescending))
+    let path = AttributePath(field.split(separator: ".").map(String.init))
+    orders.append((field, QueryOrder(path: path, isDescending: isDescending)))
   }
 }
