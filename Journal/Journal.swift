@@ -66,7 +66,7 @@ public final class Journal<State: EventSourced>: Sendable {
   /// The options of the opening.
   let options: JournalOptions
   private let committer: Committer<State>?
-  let keeper: SnapshotKeeper<State>?
+  let keeper: LayerKeeper<State>?
   let healthCheck: HealthCheck<State>
   private let lock: FolderLock?
   let follower: Follower<State>?
@@ -104,7 +104,7 @@ public final class Journal<State: EventSourced>: Sendable {
       keeper = nil
       return
     }
-    let keeper = SnapshotKeeper(
+    let keeper = LayerKeeper(
       folder, format: format, chain: chain, reserve: log.limits.spareByteCount, options: options,
       version: recovery.replayed.version, eventCount: recovery.replayed.eventCount)
     // If layers were missing, opening may have replayed many events: freeze them into one layer.
@@ -393,7 +393,7 @@ public final class Journal<State: EventSourced>: Sendable {
     return committer
   }
 
-  func keeping() throws(JournalError) -> SnapshotKeeper<State> {
+  func keeping() throws(JournalError) -> LayerKeeper<State> {
     _ = try writing()
     guard let keeper else { throw notForWriting }
     return keeper

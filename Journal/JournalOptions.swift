@@ -8,7 +8,7 @@ public struct JournalOptions: Sendable {
   public var flushesHeadAtEveryCommit: Bool
 
   /// When layers are written, and what they keep.
-  public var snapshots: SnapshotPolicy
+  public var layers: LayerPolicy
 
   /// About how many bytes of layers are kept in memory after they were read. Beyond that, those of the file that has
   /// most are freed, and read again when they are needed.
@@ -29,12 +29,12 @@ public struct JournalOptions: Sendable {
 
   /// Makes options, by default those that suit nearly all apps.
   public init(
-    flushesHeadAtEveryCommit: Bool = false, snapshots: SnapshotPolicy = .automatic,
+    flushesHeadAtEveryCommit: Bool = false, layers: LayerPolicy = .automatic,
     cacheByteCount: Int = 256 << 20, retention: HistoryRetention? = nil,
     log: (@Sendable (JournalNotice) -> Void)? = nil
   ) {
     self.flushesHeadAtEveryCommit = flushesHeadAtEveryCommit
-    self.snapshots = snapshots
+    self.layers = layers
     self.cacheByteCount = cacheByteCount
     self.retention = retention
     self.log = log
@@ -43,14 +43,14 @@ public struct JournalOptions: Sendable {
 
   /// Options for work on copies and closed journals: no automatic layers, and the hook of a test, if there is one.
   package init(fileHook: FileHook?) {
-    self.init(snapshots: .manual)
+    self.init(layers: .manual)
     self.fileHook = fileHook
   }
 
   /// These options for work on copies and closed journals, which writes no layers and prunes only what it is asked to.
   var forCopies: JournalOptions {
     var options = self
-    options.snapshots = .manual
+    options.layers = .manual
     options.retention = nil
     return options
   }

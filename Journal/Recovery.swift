@@ -85,7 +85,7 @@ struct Recovery<State: EventSourced> {
     var mark: LogMark?
     do throws(JournalError) {
       mark = try log.acknowledged()
-      let policy = options.snapshots
+      let policy = options.layers
       replayed = try Self.replay(
         log, chain, folder, format, mark, isInUse: mode != .readWrite, makesState: makesState,
         momentLimit: mode == .readWrite && policy.isAutomatic && policy.keepsPast ? policy.momentLimit : 0)

@@ -69,7 +69,7 @@ final class Committer<State: EventSourced>: Sendable {
   private let lastWrite: @Sendable () -> Timestamp?
   private let options: JournalOptions
   /// Notified of each published version, in order.
-  private let keeper: SnapshotKeeper<State>
+  private let keeper: LayerKeeper<State>
   /// Slower appends are reported: the drive may be busy or failing.
   private static var slowAppend: Duration { .seconds(1) }
   private let writeLock: WriteLock<Accepted>
@@ -87,7 +87,7 @@ final class Committer<State: EventSourced>: Sendable {
   init(
     _ format: JournalFormat, schemaVersion: Int, log: any EntryLog, blobs: BlobStore,
     lastWrite: @escaping @Sendable () -> Timestamp?, published: Published<State>,
-    keeper: SnapshotKeeper<State>, options: JournalOptions
+    keeper: LayerKeeper<State>, options: JournalOptions
   ) {
     id = format.id
     self.schemaVersion = schemaVersion

@@ -68,7 +68,7 @@ extension Journal {
     } catch { diagnosis.note(error, .folder) }
     do {
       var readOptions = options
-      readOptions.snapshots = .manual
+      readOptions.layers = .manual
       let journal = try open(at: url, mode: .readOnly, options: readOptions)
       defer { try? journal.close() }
       diagnosis.opens = true

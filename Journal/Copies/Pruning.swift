@@ -40,11 +40,12 @@ extension Journal {
   /// Removes the history before a point in time. The state at the point and all later entries are kept.
   ///
   /// The entries before a date, or up to and including the one that another selector names, are removed, and the bytes
-  /// of images that nothing else names. The state after them becomes the base that history begins with. A new entry records when, by whom and why, and has the digest of that
-  /// state, so ``verify(deep:progress:)`` proves the base and all later entries as before. Receipts of later revisions
-  /// still hold; earlier ones can't be proven any more. Afterwards the removed bytes are nowhere in the folder. A
-  /// backup in a folder keeps the history that it has. A backup in one file is replaced as a whole by the next
-  /// ``backup(toFile:progress:)`` of that name, and then begins where the journal does.
+  /// of images that nothing else names. The state after them becomes the base that history begins with. A new entry
+  /// records when, by whom and why, and has the digest of that state, so ``verify(deep:progress:)`` proves the base and
+  /// all later entries as before. Receipts of later revisions still hold; earlier ones can't be proven any more.
+  /// Afterwards the removed bytes are nowhere in the folder. A backup in a folder keeps the history that it has. A backup
+  /// in one file is replaced as a whole by the next ``backup(toFile:progress:)`` of that name, and then begins where the
+  /// journal does.
   ///
   /// The journal must be closed. After a crash either everything is pruned, or nothing.
   /// - Parameters:
@@ -185,7 +186,7 @@ extension Journal {
     let report = try body()
     // Updates HEAD, and verifies that the result opens.
     var opening = options
-    if hadLayers { opening.snapshots = .automatic }
+    if hadLayers { opening.layers = .automatic }
     do {
       let after = try open(at: url, options: opening)
       after.waitForLayers()

@@ -93,8 +93,8 @@ struct SalvageSource: Sendable {
   }
 
   private static func recordedRevision(in folder: JournalFolder) -> Revision? {
-    let records = SnapshotRecords(folder: folder)
-    return (try? records.names())?.last { (try? records.record($0))?.facts != nil }?.to
+    let records = LayerFooters(folder: folder)
+    return (try? records.names())?.last { (try? records.record($0))?.footer != nil }?.to
   }
 
   /// Keeps writers out, because they move entries from one file to another.

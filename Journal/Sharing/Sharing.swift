@@ -60,7 +60,7 @@ extension Journal {
   ) throws -> Head {
     let storage = try sharing.storage(at: address)
     var options = options
-    options.snapshots = .manual
+    options.layers = .manual
     let journal = try open(at: url, options: options)
     defer { try? journal.close() }
     try journal.folder.checkIsNotShared()
@@ -235,7 +235,7 @@ extension Journal {
   /// - Parameter isForced: whether to continue if the shared log can't be reached or has another history.
   package static func leaveSharing(at url: URL, isForced: Bool, options: JournalOptions) throws -> Head {
     var options = options
-    options.snapshots = .manual
+    options.layers = .manual
     let folder = try JournalFolder(url, hook: options.fileHook)
     guard try folder.sharedAddress() != nil else {
       throw JournalError(.wrongUse, "the journal is local already", path: folder.path)

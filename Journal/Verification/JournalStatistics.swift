@@ -73,20 +73,20 @@ extension Journal {
     let logByteCount = try log.byteCount()
     var blobByteCounts: [Int] = []
     try blobs.forEachByteCount { blobByteCounts.append($0) }
-    let facts = chain.layers.filter { !$0.isWhole }.compactMap(\.facts)
-    let layerByteCount = facts.reduce(0) { $0 + $1.byteCount }
-    let written = facts.reduce(0.0) { $0 + Double($1.byteCount) * Double($1.generation) }
+    let footers = chain.layers.filter { !$0.isWhole }.compactMap(\.footer)
+    let layerByteCount = footers.reduce(0) { $0 + $1.byteCount }
+    let written = footers.reduce(0.0) { $0 + Double($1.byteCount) * Double($1.generation) }
     return JournalStatistics(
       entryCount: head.revision - format.head.revision, base: format.base?.head, logByteCount: logByteCount,
       blobByteCount: blobByteCounts.sum(of: \.self),
-      blobCount: blobByteCounts.count, layerByteCount: layerByteCount, layerCount: facts.count,
+      blobCount: blobByteCounts.count, layerByteCount: layerByteCount, layerCount: footers.count,
       writeAmplification: layerByteCount > 0 ? written / Double(layerByteCount) : 0,
-      newestCheckpoint: facts.map(\.top.revision).max() ?? 0, replayedEventCount: replayedEventCount)
+      newestCheckpoint: footers.map(\.top.revision).max() ?? 0, replayedEventCount: replayedEventCount)
   }
 
   /// The names of the files of all snapshots and layers, and of their records, sorted.
   package func snapshotFileNames() throws -> [String] {
-    try chain.records.names().flatMap { [$0.fileName, $0.recordName] }.sorted()
+    try chain.footers.names().flatMap { [$0.fileName, $0.recordName] }.sorted()
   }
 
   /// Waits until all layers that are due are written and merged.

@@ -13,7 +13,7 @@ struct SnapshotVerifier<State: EventSourced> {
   private(set) var layerCount = 0
   private(set) var snapshotCount = 0
   /// The newest layer or snapshot of a later entry.
-  private(set) var later: SnapshotRecord?
+  private(set) var later: FooterFile?
 
   init(_ chain: LayerChain<State>, isDeep: Bool) {
     self.chain = chain
@@ -22,10 +22,10 @@ struct SnapshotVerifier<State: EventSourced> {
 
   /// Finds what to check.
   mutating func read(through revision: Revision) throws(JournalError) {
-    for record in try chain.records.all() {
+    for record in try chain.footers.all() {
       if record.name.to <= revision {
         subjects.append(Subject(record, chain, isDeep: isDeep))
-      } else if record.facts != nil {
+      } else if record.footer != nil {
         later = record
       }
     }
@@ -42,7 +42,7 @@ struct SnapshotVerifier<State: EventSourced> {
       guard subjects[index].name.to <= head.revision else { continue }
       let subject = subjects[index]
       // One that was dropped, merged or rewritten in the meantime is not a problem.
-      if subject.problem != nil, (try? chain.records.record(subject.name)) != subject.record { continue }
+      if subject.problem != nil, (try? chain.footers.record(subject.name)) != subject.record { continue }
       if subject.name.from == nil { snapshotCount += 1 } else { layerCount += 1 }
       if let problem = subject.problem { problems.append(problem) }
     }
@@ -56,13 +56,13 @@ struct SnapshotVerifier<State: EventSourced> {
 /// Its file is open while the replay is between its first and its last checkpoint. Layers follow one another, so memory
 /// holds one or a few of them, however many there are.
 private struct Subject<State: EventSourced> {
-  let record: SnapshotRecord
+  let record: FooterFile
   private(set) var problem: JournalError?
   private let chain: LayerChain<State>
   /// The shape of the states that it is compared with; nil if it is only read.
   private let shape: StateShape?
   private var isOpened = false
-  private var file: SnapshotFile?
+  private var file: ChecksummedFile?
   private var contents: LayerFile?
   /// How many checkpoints were passed, and the state at the last one.
   private var passed = 0
@@ -77,44 +77,44 @@ private struct Subject<State: EventSourced> {
   var name: LayerName { record.name }
   private var path: String { chain.path(of: name) }
 
-  init(_ record: SnapshotRecord, _ chain: LayerChain<State>, isDeep: Bool) {
+  init(_ record: FooterFile, _ chain: LayerChain<State>, isDeep: Bool) {
     self.record = record
     self.chain = chain
     problem = record.problem
     // One of another version of the model is never used, so it can't give a wrong state.
-    shape = isDeep && record.facts?.schema == State.schema ? chain.shape : nil
-    if shape != nil, record.facts?.start.revision == 0 { before = State().parts }
+    shape = isDeep && record.footer?.schema == State.schema ? chain.shape : nil
+    if shape != nil, record.footer?.start.revision == 0 { before = State().parts }
   }
 
   /// Reads the whole file, and what is compared at its checkpoints.
-  private mutating func open(_ facts: SnapshotFacts) {
+  private mutating func open(_ footer: LayerFooter) {
     isOpened = true
     do throws(JournalError) {
-      try chain.checkAllPages(name, facts)
+      try chain.checkAllPages(name, footer)
       guard let shape else { return }
-      try reopen(facts, shape)
+      try reopen(footer, shape)
       guard let contents else { return }
-      if facts.start.revision == 0, facts.start != .start(shape) { return failAtStart() }
-      do throws(ArchiveError) { try sort(contents, facts, shape) } catch {
-        throw SnapshotFile.failure(error, of: name, path)
+      if footer.start.revision == 0, footer.start != .start(shape) { return failAtStart() }
+      do throws(ArchiveError) { try sort(contents, footer, shape) } catch {
+        throw ChecksummedFile.failure(error, of: name, path)
       }
     } catch {
       problem = error
     }
   }
 
-  private mutating func reopen(_ facts: SnapshotFacts, _ shape: StateShape) throws(JournalError) {
+  private mutating func reopen(_ footer: LayerFooter, _ shape: StateShape) throws(JournalError) {
     (file, contents) = (nil, nil)
-    let file = try chain.file(name, facts)
+    let file = try chain.file(name, footer)
     contents = try file.contents(shape)
     self.file = file
   }
 
   /// Finds the checkpoint at which each version and each line first shows.
   private mutating func sort(
-    _ contents: LayerFile, _ facts: SnapshotFacts, _ shape: StateShape
+    _ contents: LayerFile, _ footer: LayerFooter, _ shape: StateShape
   ) throws(ArchiveError) {
-    let revisions = facts.checkpoints.map(\.revision)
+    let revisions = footer.checkpoints.map(\.revision)
     versionCounts = revisions.map { _ in shape.kinds.map { _ in 0 } }
     lines = revisions.map { _ in shape.indexes.map { _ in [] } }
     let definitions = contents.definitions
@@ -124,7 +124,7 @@ private struct Subject<State: EventSourced> {
       let next = try contents.versions(kind)
       while let version = try next() {
         let checkpoint = revisions.partitioningIndex { $0 >= version.revision }
-        guard version.revision > facts.start.revision, checkpoint < revisions.count else { throw foreign }
+        guard version.revision > footer.start.revision, checkpoint < revisions.count else { throw foreign }
         versionCounts[checkpoint][kind] += 1
       }
     }
@@ -132,7 +132,7 @@ private struct Subject<State: EventSourced> {
       let next = try contents.lines(index)
       while let line = try next() {
         let checkpoint = revisions.partitioningIndex { $0 >= line.revision }
-        guard line.revision > facts.start.revision, checkpoint < revisions.count else { throw foreign }
+        guard line.revision > footer.start.revision, checkpoint < revisions.count else { throw foreign }
         lines[checkpoint][index].append(line)
       }
     }
@@ -148,37 +148,37 @@ private struct Subject<State: EventSourced> {
     }
   }
 
-  private var foreign: ArchiveError { SnapshotReader.foreign(at: 0) }
+  private var foreign: ArchiveError { LayerReader.foreign(at: 0) }
 
   mutating func check(_ state: State, _ eventCount: Int, _ head: Head) {
     // The first call is for the base, if history was pruned.
     if head.revision > name.to { return fail("the \(name.noun) ends before the pruned history begins") }
     compare(state, eventCount, head)
     // A pruning removes all layers and snapshots, so none has a part from before the base.
-    if head.revision == name.to, shape != nil, passed < record.facts?.checkpoints.count ?? 0 {
+    if head.revision == name.to, shape != nil, passed < record.footer?.checkpoints.count ?? 0 {
       fail(
         "the \(name.noun) has a state from before the pruned history begins, which can't be compared")
     }
   }
 
   private mutating func compare(_ state: State, _ eventCount: Int, _ head: Head) {
-    guard problem == nil, let facts = record.facts else { return }
-    if !isOpened, head.revision >= facts.checkpoints.first?.revision ?? name.to { open(facts) }
-    if problem == nil, head.revision == name.to, head.digest != facts.entryDigest {
+    guard problem == nil, let footer = record.footer else { return }
+    if !isOpened, head.revision >= footer.checkpoints.first?.revision ?? name.to { open(footer) }
+    if problem == nil, head.revision == name.to, head.digest != footer.entryDigest {
       return fail("the \(name.noun) belongs to an entry that is not in the log")
     }
     guard problem == nil, let shape else { return }
-    if head.revision == facts.start.revision {
+    if head.revision == footer.start.revision {
       before = state.parts
       let start = before.map { LayerCheckpoint(revision: head.revision, eventCount: eventCount, $0) }
-      if start != facts.start { failAtStart() }
+      if start != footer.start { failAtStart() }
       return
     }
-    guard passed < facts.checkpoints.count, facts.checkpoints[passed].revision == head.revision else {
+    guard passed < footer.checkpoints.count, footer.checkpoints[passed].revision == head.revision else {
       return
     }
     if (file?.memoryByteCount ?? 0) > Self.memoryByteCount {
-      do throws(JournalError) { try reopen(facts, shape) } catch {
+      do throws(JournalError) { try reopen(footer, shape) } catch {
         problem = error
         return
       }
@@ -186,17 +186,17 @@ private struct Subject<State: EventSourced> {
     guard let parts = state.parts, let before, let contents else { return }
     let checkpoint = LayerCheckpoint(revision: head.revision, eventCount: eventCount, parts)
     do throws(ArchiveError) {
-      let start = passed == 0 ? facts.start : facts.checkpoints[passed - 1]
-      let expected = MemoryLayer(parts, since: before, at: checkpoint, after: start)
+      let start = passed == 0 ? footer.start : footer.checkpoints[passed - 1]
+      let expected = Memtable(parts, since: before, at: checkpoint, after: start)
       let isSame = try holds(expected, contents, parts, shape, asOf: head.revision)
-      if !isSame || checkpoint != facts.checkpoints[passed] {
+      if !isSame || checkpoint != footer.checkpoints[passed] {
         fail("the \(name.noun) has a state that differs from the entries'")
       }
       if head.revision == name.to {
-        try checkTop(parts, contents, facts, shape)
+        try checkTop(parts, contents, footer, shape)
       }
     } catch {
-      problem = SnapshotFile.failure(error, of: name, path)
+      problem = ChecksummedFile.failure(error, of: name, path)
     }
     self.before = parts
     passed += 1
@@ -212,7 +212,7 @@ private struct Subject<State: EventSourced> {
 
   /// Whether the layer has exactly the changes of a checkpoint.
   private func holds(
-    _ expected: MemoryLayer, _ contents: LayerFile, _ parts: StateParts, _ shape: StateShape,
+    _ expected: Memtable, _ contents: LayerFile, _ parts: StateParts, _ shape: StateShape,
     asOf revision: Revision
   ) throws(ArchiveError) -> Bool {
     for kind in shape.kinds.indices {
@@ -243,16 +243,16 @@ private struct Subject<State: EventSourced> {
   }
 
   private mutating func checkTop(
-    _ parts: StateParts, _ contents: LayerFile, _ facts: SnapshotFacts, _ shape: StateShape
+    _ parts: StateParts, _ contents: LayerFile, _ footer: LayerFooter, _ shape: StateShape
   ) throws(ArchiveError) {
     for list in shape.lists.indices {
-      let texts = parts.lists[list].texts.texts(from: facts.start.textCounts[list])
+      let texts = parts.lists[list].texts.texts(from: footer.start.textCounts[list])
       let found = contents.texts(list)
       guard found.count == texts.count,
         zip(found, texts).allSatisfy({ $0.utf8.elementsEqual($1.utf8) })
       else { return fail("the \(name.noun) has texts that differ from the entries'") }
     }
-    if let digest = facts.stateDigest,
+    if let digest = footer.stateDigest,
       digest != StateDigest.digest(schema: State.schema, tables: parts.tables)
     {
       fail("the record of the \(name.noun) names a state that differs from the entries'")

@@ -186,7 +186,7 @@ extension Journal {
   /// Notes a problem if a layer is of an entry that the log does not have, not even by now: a layer is only written
   /// after its entry is durable.
   private func checkIsNoLoss(
-    _ record: SnapshotRecord, _ verifier: inout Verifier<State>
+    _ record: FooterFile, _ verifier: inout Verifier<State>
   ) throws(JournalError) {
     // Entries that can't be proven are missing from such a journal, and `damage` says so.
     if damage != nil { return }
@@ -194,7 +194,7 @@ extension Journal {
     do throws(JournalError) {
       newest = try keeper == nil ? newestRevisionNow() : log.newestRevision()
       // Another process may have replaced the log and removed all layers.
-      guard newest < record.name.to, try chain.records.record(record.name) == record else { return }
+      guard newest < record.name.to, try chain.footers.record(record.name) == record else { return }
     } catch {
       if error.saysNothingHere { throw error }
       // What can't be read is noted where it is verified.

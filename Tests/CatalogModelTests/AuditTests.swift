@@ -175,7 +175,7 @@ struct AuditTests {
   @Test func anEntityWithAVeryLongHistoryIsFoundThroughASnapshot() throws {
     try withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(
-        at: folder.url.appending(path: "Counter.journal"), options: JournalOptions(snapshots: .manual))
+        at: folder.url.appending(path: "Counter.journal"), options: JournalOptions(layers: .manual))
       try journal.commit { try $0.addItem(kind: "counter", attributes: ["name": .string("c")]) }
       for number in 1...400 {
         try journal.commit { try $0.updateItem(1, set: ["n\(number % 7)": .integer(Int64(number))]) }

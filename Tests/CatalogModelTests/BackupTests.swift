@@ -692,7 +692,7 @@ import Testing
       try withTemporaryFolder { folder in
         let reads = Lock(0)
         let changes = Lock(0)
-        var options = JournalOptions(snapshots: .manual)
+        var options = JournalOptions(layers: .manual)
         options.fileHook = { operation in
           changes.withLock { $0 += 1 + operation.bytes.count }
           return .proceed
@@ -740,7 +740,7 @@ import Testing
     let readByteCounts = try [10, 1 << 20].map { size in
       try withTemporaryFolder { folder in
         let url = folder.url.appending(path: "Finds.journal")
-        var making = JournalOptions(snapshots: .manual)
+        var making = JournalOptions(layers: .manual)
         // An opening reads what is in no table yet. That depends on how far LevelDB's thread had got at the closing.
         making.database.writeBufferByteCount = 256 << 10
         let made = try CatalogJournal.create(at: url, options: making)
@@ -752,7 +752,7 @@ import Testing
         }
         try made.close()
         let readByteCount = Lock(0)
-        var options = JournalOptions(snapshots: .manual)
+        var options = JournalOptions(layers: .manual)
         options.database.readHook = { _, byteCount in
           readByteCount.withLock { $0 += byteCount }
           return .proceed

@@ -247,8 +247,8 @@ import Testing
       let snapshots = url.appending(path: "snapshots")
       let saved = folder.url.appending(path: "Saved")
       var options = JournalOptions()
-      options.snapshots.eventCount = 4
-      options.snapshots.additionsPerEvent = 1
+      options.layers.eventCount = 4
+      options.layers.additionsPerEvent = 1
       let journal = try CatalogJournal.create(at: url, options: options)
       for number in 1...20 {
         try journal.commit { draft in

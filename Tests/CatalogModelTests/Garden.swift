@@ -16,7 +16,7 @@ final class Garden {
 
   init(_ folder: TemporaryFolder) throws {
     url = folder.url.appending(path: "Garden.journal")
-    journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+    journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: .manual))
     states = [journal.state.json]
     try grow(60)
   }
@@ -64,7 +64,7 @@ final class Garden {
     journal = try CatalogJournal.open(at: url, mode: mode, options: options)
   }
 
-  func reopen(options: JournalOptions = JournalOptions(snapshots: .manual)) throws {
+  func reopen(options: JournalOptions = JournalOptions(layers: .manual)) throws {
     try journal.close()
     try open(options: options)
   }
@@ -101,9 +101,9 @@ final class Garden {
 extension JournalOptions {
   /// Layers and snapshots are read on demand, as if they were large, and no layer is written automatically.
   static var readingLate: JournalOptions {
-    var policy = SnapshotPolicy.manual
+    var policy = LayerPolicy.manual
     policy.memoryByteCount = 0
-    return JournalOptions(snapshots: policy)
+    return JournalOptions(layers: policy)
   }
 }
 

@@ -13,11 +13,11 @@ import Testing
   private static let recordByteCount = 100_000
 
   private var options: JournalOptions {
-    var options = JournalOptions(snapshots: .automatic)
-    options.snapshots.byteCount = 1 << 20
-    options.snapshots.backlogByteCount = 4 << 20
+    var options = JournalOptions(layers: .automatic)
+    options.layers.byteCount = 1 << 20
+    options.layers.backlogByteCount = 4 << 20
     // On a busy machine, the thread that writes layers hardly runs.
-    options.snapshots.patience = 600
+    options.layers.patience = 600
     return options
   }
 
@@ -179,7 +179,7 @@ import Testing
     try withTemporaryFolder { folder in
       let layers = HeldLayers()
       var options = options
-      options.snapshots.eventCount = 8
+      options.layers.eventCount = 8
       options.fileHook = { layers.hold($0) }
       let journal = try CatalogJournal.create(
         at: folder.url.appending(path: "Held.journal"), options: options)
@@ -270,7 +270,7 @@ import Testing
   @Test func aFollowerOfAWriterWithoutLayersReplaysNothingAgain() throws {
     try withTemporaryFolder(inMemory: true) { folder in
       let url = folder.url.appending(path: "Followed.journal")
-      let journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+      let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: .manual))
       let read = Atomic<Int>(0)
       var options = JournalOptions()
       options.readHook = { path, byteCount in

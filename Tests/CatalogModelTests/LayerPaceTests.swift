@@ -15,10 +15,10 @@ struct LayerPaceTests {
   @Test(arguments: [true, false])
   func aJournalThatIsClosedOrReleasedFreesItsKeeper(isClosed: Bool) throws {
     try withTemporaryFolder { folder in
-      weak var keeper: SnapshotKeeper<Catalog>?
+      weak var keeper: LayerKeeper<Catalog>?
       do {
         let journal = try CatalogJournal.create(
-          at: folder.url.appending(path: "Freed.journal"), options: JournalOptions(snapshots: .often(8)))
+          at: folder.url.appending(path: "Freed.journal"), options: JournalOptions(layers: .often(8)))
         keeper = journal.keeper
         for _ in 0..<20 { try journal.commit { _ = try $0.addItem(kind: "one") } }
         if isClosed { try journal.close() }
@@ -42,7 +42,7 @@ struct LayerPaceTests {
 
   private func mostLayersWhileCommitsComeWithoutAPause() throws -> Int {
     try withTemporaryFolder { folder in
-      var options = JournalOptions(snapshots: .often(8))
+      var options = JournalOptions(layers: .often(8))
       let writtenCount = Atomic<Int>(0)
       options.fileHook = { operation in
         // A drive that is slower than the commits.
@@ -128,11 +128,11 @@ struct LayerPaceTests {
       let times = Lock<[Duration]>([])
       // A commit that waits for room while the writing thread is busy waits for `patience`.
       let limit = Duration.seconds(100)
-      var options = JournalOptions(snapshots: .often(8))
-      options.snapshots.patience = 120
-      options.snapshots.backlogCount = 32
-      options.snapshots.additionsPerEvent = 1
-      options.snapshots.layerLimit = 100
+      var options = JournalOptions(layers: .often(8))
+      options.layers.patience = 120
+      options.layers.backlogCount = 32
+      options.layers.additionsPerEvent = 1
+      options.layers.layerLimit = 100
       options.fileHook = { operation in
         guard let journal = busy.withLock({ $0 }), operation.path.contains("/snapshots/") else {
           return .proceed
@@ -171,7 +171,7 @@ struct LayerPaceTests {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Merging.journal")
       let mayMerge = DispatchSemaphore(value: 0)
-      var writing = JournalOptions(snapshots: .often(8))
+      var writing = JournalOptions(layers: .often(8))
       writing.fileHook = { operation in
         // The first merge waits.
         if operation.kind == .create, operation.path.hasSuffix("-0000000000000004.plist.new"),
@@ -249,7 +249,7 @@ struct LayerPaceTests {
     func mostEventsInNoFile(noteByteCount: Int) throws -> Int {
       try withTemporaryFolder { folder in
         let journal = try CatalogJournal.create(
-          at: folder.url.appending(path: "Large.journal"), options: JournalOptions(snapshots: .often(64)))
+          at: folder.url.appending(path: "Large.journal"), options: JournalOptions(layers: .often(64)))
         let itemCount = 1_000
         let note = String(repeating: "x", count: noteByteCount)
         try journal.commit { draft in
@@ -287,7 +287,7 @@ struct LayerPaceTests {
   @Test func filesAreWrittenInSmallPieces() throws {
     try withTemporaryFolder { folder in
       let most = Atomic<Int>(0)
-      var options = JournalOptions(snapshots: .manual)
+      var options = JournalOptions(layers: .manual)
       options.fileHook = { operation in
         if operation.kind == .write, operation.path.contains("/snapshots/") {
           most.max(operation.bytes.count, ordering: .relaxed)
@@ -313,7 +313,7 @@ struct LayerPaceTests {
     struct Refusal: Error {}
     try withTemporaryFolder { folder in
       let isHeld = Atomic<Bool>(false)
-      var options = JournalOptions(snapshots: .often(8))
+      var options = JournalOptions(layers: .often(8))
       options.fileHook = { operation in
         while isHeld.load(ordering: .relaxed), operation.path.contains("/snapshots/") { usleep(1_000) }
         return .proceed
@@ -344,7 +344,7 @@ struct LayerPaceTests {
   @Test func layersAreWrittenWhileMergesFail() throws {
     try withTemporaryFolder { folder in
       let isFull = Atomic<Bool>(true)
-      var options = JournalOptions(snapshots: .often(8))
+      var options = JournalOptions(layers: .often(8))
       options.fileHook = { operation in
         guard isFull.load(ordering: .acquiring), operation.kind == .create,
           let name = operation.path.split(separator: "/").last, name.hasSuffix(".plist.new")
@@ -367,7 +367,7 @@ struct LayerPaceTests {
       #expect(journal.snapshotProblems.contains { $0.code == .io })
       // There is a limit, because each of them is an open file.
       try commit(20)
-      #expect(try journal.statistics().layerCount <= options.snapshots.layerLimit + 2)
+      #expect(try journal.statistics().layerCount <= options.layers.layerLimit + 2)
       isFull.store(false, ordering: .releasing)
       try commit(2)
       #expect(try journal.statistics().layerCount < 8)
@@ -381,7 +381,7 @@ struct LayerPaceTests {
   @Test func whatAnOpeningReplayedIsNotKeptInMemory() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Replayed.journal")
-      let written = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+      let written = try CatalogJournal.create(at: url, options: JournalOptions(layers: .manual))
       try written.commit { draft in for _ in 0..<4_100 { _ = try draft.addItem(kind: "one") } }
       try written.close()
       let journal = try CatalogJournal.open(at: url)
@@ -404,7 +404,7 @@ struct LayerPaceTests {
       let layerCount = Atomic<Int>(0)
       let most = Atomic<Int>(0)
       let failure = Lock<(any Error)?>(nil)
-      var options = JournalOptions(snapshots: .often(8))
+      var options = JournalOptions(layers: .often(8))
       options.fileHook = { operation in
         guard let journal = busy.withLock({ $0 }), operation.path.contains("/snapshots/") else {
           return .proceed
@@ -452,8 +452,8 @@ struct LayerPaceTests {
     try withGarden { garden in
       let goesOn = DispatchSemaphore(value: 0)
       let isHeld = Atomic<Bool>(true)
-      var options = JournalOptions(snapshots: .often(8))
-      options.snapshots.logShare = 100
+      var options = JournalOptions(layers: .often(8))
+      options.layers.logShare = 100
       options.fileHook = { operation in
         if operation.kind == .create, operation.path.hasSuffix(".plist.new"),
           isHeld.exchange(false, ordering: .acquiringAndReleasing)
@@ -491,7 +491,7 @@ struct LayerPaceTests {
         // The processor time of the thread that writes layers, to which other tests do not add.
         let start = Lock(Duration.zero)
         let end = Lock(Duration.zero)
-        var options = JournalOptions(snapshots: .often(8))
+        var options = JournalOptions(layers: .often(8))
         options.fileHook = { operation in
           guard operation.path.contains("/snapshots/") else { return .proceed }
           if operation.kind == .create, operation.path.hasSuffix(".plist.new"),

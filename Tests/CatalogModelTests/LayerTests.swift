@@ -51,7 +51,7 @@ struct LayerTests {
         let events = try killed.replayed(through: killed.head.revision).eventCount
         let start = killed.chain.start(atOrBefore: killed.head.revision)
         // An entry has up to four events, and the last layer but one may just have been frozen.
-        #expect(events - start.eventCount < options.snapshots.eventCount + 4)
+        #expect(events - start.eventCount < options.layers.eventCount + 4)
         #expect(killed.state.json == garden.states.last)
         try killed.close()
       }
@@ -101,7 +101,7 @@ struct LayerTests {
       #expect(unfinished > 50)
       // There is an entry of up to four events for every three file operations, so a layer becomes due while another
       // is being written.
-      #expect(most >= options.snapshots.eventCount && most <= 12 * options.snapshots.eventCount, "\(most)")
+      #expect(most >= options.layers.eventCount && most <= 12 * options.layers.eventCount, "\(most)")
     }
   }
 
@@ -119,11 +119,11 @@ struct LayerTests {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Short.journal")
       let isOver = Lock(false)
-      var options = JournalOptions(snapshots: .often(2))
+      var options = JournalOptions(layers: .often(2))
       switch kind {
       case .small: break
-      case .large: (options.snapshots.eventCount, options.snapshots.byteCount) = (1_000, 2_500)
-      case .rarelyMerging: (options.snapshots.backlogCount, options.snapshots.layerLimit) = (20, 8)
+      case .large: (options.layers.eventCount, options.layers.byteCount) = (1_000, 2_500)
+      case .rarelyMerging: (options.layers.backlogCount, options.layers.layerLimit) = (20, 8)
       }
       let text = String(repeating: "a", count: kind == .large ? 2_000 : 10)
       // The thread has not written its layer when the session is over.
@@ -169,9 +169,9 @@ struct LayerTests {
   @Test func aSessionWithoutCommitsMergesTheLayersOfEarlierOnes() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Idle.journal")
-      var unmerged = JournalOptions(snapshots: .often(2))
-      unmerged.snapshots.fanout = 1_000
-      unmerged.snapshots.logShare = 1_000
+      var unmerged = JournalOptions(layers: .often(2))
+      unmerged.layers.fanout = 1_000
+      unmerged.layers.logShare = 1_000
       let writer = try CatalogJournal.create(at: url, options: unmerged)
       for _ in 0..<100 {
         try writer.commit { draft in for _ in 0..<4 { _ = try draft.addItem(kind: "tool") } }
@@ -180,7 +180,7 @@ struct LayerTests {
       #expect(try writer.statistics().layerCount == 100)
       try writer.close()
       let created = Lock<[String]>([])
-      var options = JournalOptions(snapshots: .often(2))
+      var options = JournalOptions(layers: .often(2))
       options.fileHook = { operation in
         if operation.kind == .create, let name = operation.path.split(separator: "/").last,
           name.hasSuffix(".plist.new")
@@ -206,7 +206,7 @@ struct LayerTests {
       let url = folder.url.appending(path: "Short.journal")
       try CatalogJournal.create(at: url).close()
       let failures = Atomic<Int>(0)
-      var options = JournalOptions(snapshots: .often(8))
+      var options = JournalOptions(layers: .often(8))
       options.fileHook = { operation in
         guard operation.kind == .create, operation.path.hasSuffix(".plist.new") else { return .proceed }
         failures.add(1, ordering: .relaxed)
@@ -220,7 +220,7 @@ struct LayerTests {
       let failureCount = failures.load(ordering: .relaxed)
       #expect(failureCount >= 20)
       // As soon as one can be written, openings replay few events again.
-      try CatalogJournal.open(at: url, options: JournalOptions(snapshots: .often(8))).close()
+      try CatalogJournal.open(at: url, options: JournalOptions(layers: .often(8))).close()
       let reader = try CatalogJournal.open(at: url, mode: .readOnly)
       #expect(reader.state.itemCount == 40)
       #expect(try reader.statistics().replayedEventCount < 16)
@@ -231,8 +231,8 @@ struct LayerTests {
   /// A merge of a large journal takes long. What was committed during it used to wait until the merge had ended.
   @Test func whatIsCommittedDuringAMergeIsWrittenDuringIt() throws {
     try withTemporaryFolder { folder in
-      var options = JournalOptions(snapshots: .often(50))
-      options.snapshots.fanout = 2
+      var options = JournalOptions(layers: .often(50))
+      options.layers.fanout = 2
       let (hasBegun, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let merge = Lock<(name: String, renamed: [String])?>(nil)
       options.fileHook = { operation in
@@ -292,10 +292,10 @@ struct LayerTests {
         return .proceed
       }
       let bound = 384
-      options.snapshots.backlogCount = bound / additionsPerEvent
-      options.snapshots.additionsPerEvent = additionsPerEvent
+      options.layers.backlogCount = bound / additionsPerEvent
+      options.layers.additionsPerEvent = additionsPerEvent
       // Otherwise commits would continue while this test has no time to look.
-      options.snapshots.patience = 600
+      options.layers.patience = 600
       try garden.reopen(options: options)
       let journal = garden.journal
       let before = journal.head.revision
@@ -327,10 +327,10 @@ struct LayerTests {
 
   @Test func layersStayInUseWhenTheSnapshotBelowThemIsDropped() throws {
     try withGarden { garden in
-      try garden.reopen(options: JournalOptions(snapshots: .manual))
+      try garden.reopen(options: JournalOptions(layers: .manual))
       try garden.grow(30)
       let snapshot = try garden.journal.takeSnapshot()
-      let options = JournalOptions(snapshots: .often(12))
+      let options = JournalOptions(layers: .often(12))
       try garden.reopen(options: options)
       try garden.grow(20)
       garden.journal.waitForLayers()
@@ -349,7 +349,7 @@ struct LayerTests {
   @Test(arguments: [1, 10]) func aReplayThatReadsAheadGivesTheSameStates(eventsPerEntry: Int) throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Ahead.journal")
-      let journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .often(500)))
+      let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: .often(500)))
       let count = 3_000
       try journal.commit { draft in
         for _ in 0..<count { _ = try draft.addItem(kind: "one", attributes: ["turn": .integer(0)]) }
@@ -358,7 +358,7 @@ struct LayerTests {
       try journal.close()
       var random = SeededGenerator()
       var digests: [Revision: ContentDigest] = [:]
-      let changed = try CatalogJournal.open(at: url, options: JournalOptions(snapshots: .manual))
+      let changed = try CatalogJournal.open(at: url, options: JournalOptions(layers: .manual))
       for turn in 1...1_200 / eventsPerEntry {
         try changed.commit { draft in
           for _ in 0..<eventsPerEntry {
@@ -402,8 +402,8 @@ struct LayerTests {
   /// ends, and one in the middle has most of the versions.
   @Test func anEntityIsFoundHoweverTheChangedOnesAreSpread() throws {
     try withTemporaryFolder { folder in
-      var options = JournalOptions(snapshots: .often(40))
-      options.snapshots.logShare = 1_000
+      var options = JournalOptions(layers: .often(40))
+      options.layers.logShare = 1_000
       let url = folder.url.appending(path: "Uneven.journal")
       let journal = try CatalogJournal.create(at: url, options: options)
       let count = 4_000
@@ -449,8 +449,8 @@ struct LayerTests {
 
   @Test func theNumberOfLayersGrowsWithTheLogarithmOfTheEvents() throws {
     try withTemporaryFolder { folder in
-      var options = JournalOptions(snapshots: .often(12))
-      options.snapshots.fanout = 3
+      var options = JournalOptions(layers: .often(12))
+      options.layers.fanout = 3
       let journal = try CatalogJournal.create(
         at: folder.url.appending(path: "Many.journal"), options: options)
       for count in 1...900 {
@@ -458,14 +458,14 @@ struct LayerTests {
         if count % 100 != 0 { continue }
         journal.waitForLayers()
         var levels = 1
-        var size = options.snapshots.eventCount
+        var size = options.layers.eventCount
         while size < count {
-          size *= options.snapshots.fanout
+          size *= options.layers.fanout
           levels += 1
         }
         let statistics = try journal.statistics()
         #expect(statistics.layerCount > 0)
-        #expect(statistics.layerCount <= levels * options.snapshots.fanout)
+        #expect(statistics.layerCount <= levels * options.layers.fanout)
         #expect(statistics.writeAmplification <= Double(levels))
         #expect(try journal.snapshotFileNames().count == 2 * statistics.layerCount)
       }
@@ -476,7 +476,7 @@ struct LayerTests {
   /// Replaying an addition takes less time than replaying an update, so more of them fit between two layers.
   @Test func aLayerIsDueAfterFewUpdatesOrManyAdditions() throws {
     try withTemporaryFolder { folder in
-      let options = JournalOptions(snapshots: .automatic)
+      let options = JournalOptions(layers: .automatic)
       var journal = try CatalogJournal.create(at: folder.url.appending(path: "Due.journal"), options: options)
       func add(_ count: Int) throws {
         try journal.commit { draft in for _ in 0..<count { _ = try draft.addItem(kind: "one") } }
@@ -519,7 +519,7 @@ struct LayerTests {
   }
 
   @Test func onlyRunsOfLayersOfSimilarSizeAreMerged() {
-    var policy = SnapshotPolicy.automatic
+    var policy = LayerPolicy.automatic
     policy.eventCount = 10
     policy.fanout = 4
     func run(_ eventCounts: [Int]) -> Range<Int> { policy.run(eventCounts.map { ($0, 0) }) }
@@ -544,7 +544,7 @@ struct LayerTests {
   }
 
   @Test func checkpointsThatTakeMoreThanTheirShareAreThinned() {
-    let policy = SnapshotPolicy.automatic
+    let policy = LayerPolicy.automatic
     let unit = 1 << 20
     func choice(share: Int) -> Int {
       policy.choice([8, 4, 2, 0].map { $0 * unit }, newestByteCount: 10 * unit, share: share)
@@ -558,7 +558,7 @@ struct LayerTests {
     #expect(policy.choice([unit], newestByteCount: 10 * unit, share: 0) == 0)
     #expect(policy.share(ofLog: 1_000) == unit)
     #expect(policy.share(ofLog: 2_000_000) == 2_000_000)
-    #expect(SnapshotPolicy.small.share(ofLog: 2_000_000) == unit)
+    #expect(LayerPolicy.small.share(ofLog: 2_000_000) == unit)
   }
 
   /// An infinite share used to end the process when the first layer was written.
@@ -566,8 +566,8 @@ struct LayerTests {
     _ share: Double
   ) throws {
     try withGarden { garden in
-      var options = JournalOptions(snapshots: .often(12))
-      options.snapshots.logShare = share
+      var options = JournalOptions(layers: .often(12))
+      options.layers.logShare = share
       try garden.reopen(options: options)
       for _ in 0..<5 {
         try garden.grow(20)
@@ -579,7 +579,7 @@ struct LayerTests {
   }
 
   @Test func layersThatTakeMoreThanTheirShareAreMergedWithTheFirst() {
-    let policy = SnapshotPolicy.automatic
+    let policy = LayerPolicy.automatic
     func run(_ byteCounts: [Int], share: Int) -> Range<Int> {
       policy.run(byteCounts.map { ($0, $0) }, share: share)
     }
@@ -592,9 +592,9 @@ struct LayerTests {
 
   @Test func withoutAPastOnlyLayersOfTheNewestStateAreKept() throws {
     try withGarden { garden in
-      var options = JournalOptions(snapshots: .often(12))
-      options.snapshots.fanout = 3
-      options.snapshots.keepsPast = false
+      var options = JournalOptions(layers: .often(12))
+      options.layers.fanout = 3
+      options.layers.keepsPast = false
       try garden.reopen(options: options)
       try garden.grow(80)
       garden.journal.waitForLayers()
@@ -608,7 +608,7 @@ struct LayerTests {
   @Test func oneEntityThatChangesAllTheTimeIsOneVersionForEachCheckpoint() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Hot.journal")
-      let options = JournalOptions(snapshots: .often(50))
+      let options = JournalOptions(layers: .often(50))
       let journal = try CatalogJournal.create(at: url, options: options)
       try journal.commit { draft in for _ in 0..<3 { _ = try draft.addItem(kind: "hot") } }
       for turn in 0..<1_000 {
@@ -632,7 +632,7 @@ struct LayerTests {
   @Test func versionsShareWhatDidNotChange() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Long.journal")
-      let options = JournalOptions(snapshots: .often(4))
+      let options = JournalOptions(layers: .often(4))
       let journal = try CatalogJournal.create(at: url, options: options)
       let longText = FieldValue.string(String(repeating: "a long text ", count: 1_000))
       let longList = FieldValue.array((0..<1_000).map { .integer(Int64($0)) })
@@ -671,7 +671,7 @@ struct LayerTests {
   @Test func smallChangesOfLargeEntitiesKeepAllTheirPastStates() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Large.journal")
-      let journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .often(16)))
+      let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: .often(16)))
       let count = 128
       try journal.commit { draft in
         for item in 1...count {
@@ -831,10 +831,10 @@ struct LayerTests {
   @Test func anOlderLayerNeverAnswersForOneThatCanNotBeRead() throws {
     try withTemporaryFolder { folder in
       let isFailing = Atomic<Bool>(false)
-      var options = JournalOptions(snapshots: .often(12))
-      options.snapshots.fanout = 100
-      options.snapshots.logShare = 100
-      options.snapshots.memoryByteCount = 0
+      var options = JournalOptions(layers: .often(12))
+      options.layers.fanout = 100
+      options.layers.logShare = 100
+      options.layers.memoryByteCount = 0
       options.readHook = { _, _ in isFailing.load(ordering: .acquiring) ? .fail(EIO) : .proceed }
       let url = folder.url.appending(path: "Fault.journal")
       var journal = try CatalogJournal.create(at: url, options: options)
@@ -885,9 +885,9 @@ struct LayerTests {
   @Test func aFaultThatOnlyAMergeMeetsStopsNoCommit() throws {
     try withTemporaryFolder { folder in
       let isFailing = Atomic<Bool>(false)
-      var options = JournalOptions(snapshots: .often(12))
-      options.snapshots.fanout = 2
-      options.snapshots.memoryByteCount = 0
+      var options = JournalOptions(layers: .often(12))
+      options.layers.fanout = 2
+      options.layers.memoryByteCount = 0
       options.readHook = { _, _ in isFailing.load(ordering: .acquiring) ? .fail(EIO) : .proceed }
       let url = folder.url.appending(path: "Fault.journal")
       var journal = try CatalogJournal.create(at: url, options: options)
@@ -1000,8 +1000,8 @@ struct LayerTests {
   /// They were removed although the fault passes, and the next opening can use them again.
   @Test func layersAboveOneThatCanNotBeReadAtTheMomentStay() throws {
     try withGarden { garden in
-      var options = JournalOptions(snapshots: .often(12))
-      options.snapshots.fanout = 100
+      var options = JournalOptions(layers: .often(12))
+      options.layers.fanout = 100
       try garden.reopen(options: options)
       garden.journal.waitForLayers()
       let snapshots = garden.url.appending(path: "snapshots")
@@ -1083,9 +1083,9 @@ struct LayerTests {
     isLate: Bool = false, _ body: (Garden, JournalOptions) throws -> Void
   ) throws {
     try withGarden { garden in
-      var options = JournalOptions(snapshots: .often(12))
-      options.snapshots.fanout = 3
-      if isLate { options.snapshots.memoryByteCount = 0 }
+      var options = JournalOptions(layers: .often(12))
+      options.layers.fanout = 3
+      if isLate { options.layers.memoryByteCount = 0 }
       try garden.reopen(options: options)
       try body(garden, options)
     }

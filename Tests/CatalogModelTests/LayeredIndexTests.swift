@@ -81,7 +81,7 @@ struct LayeredIndexTests {
       try recipes.grow(60)
       recipes.journal.waitForLayers()
       // Pages are read when they are touched, so damage is found in the middle of an answer.
-      recipes.options.snapshots.memoryByteCount = 0
+      recipes.options.layers.memoryByteCount = 0
       var rebuilt = 0
       var rounds = 0
       // The damage may be where no answer looks.
@@ -109,7 +109,7 @@ struct LayeredIndexTests {
   /// Queries of an old state and of the newest one in turns used to compare the two each time.
   @Test func twoStatesThatAreQueriedInTurnsAreComparedOnce() throws {
     try withRecipes { recipes in
-      recipes.options.snapshots.memoryByteCount = 0
+      recipes.options.layers.memoryByteCount = 0
       try recipes.reopen()
       func commit() throws {
         try recipes.journal.commit { draft in
@@ -324,13 +324,13 @@ struct LayeredIndexTests {
 /// A journal of recipes that are changed at random, with small layers.
 private struct Recipes {
   let url: URL
-  var options = JournalOptions(snapshots: .often(40))
+  var options = JournalOptions(layers: .often(40))
   var random = SeededGenerator()
   var journal: CatalogJournal
 
   init(in folder: URL, declares: Bool) throws {
     url = folder.appending(path: "Recipes.journal")
-    options.snapshots.fanout = 3
+    options.layers.fanout = 3
     journal = try CatalogJournal.create(at: url, options: options)
     if declares { journal.state.buildIndexes(of: Recipe.self) }
     try grow(40)
@@ -356,11 +356,11 @@ private struct Recipes {
     var archive = try Array(Data(contentsOf: file))
     try change(&archive)
     try Data(archive).write(to: file)
-    var facts = try #require(layer.facts)
-    facts.pageChecksums = stride(from: 0, to: archive.count, by: SnapshotFacts.pageByteCount).map {
-      CRC32C.checksum(archive[$0..<min($0 + SnapshotFacts.pageByteCount, archive.count)])
+    var footer = try #require(layer.footer)
+    footer.pageChecksums = stride(from: 0, to: archive.count, by: LayerFooter.pageByteCount).map {
+      CRC32C.checksum(archive[$0..<min($0 + LayerFooter.pageByteCount, archive.count)])
     }
-    try journal.chain.records.write(layer.name, facts)
+    try journal.chain.footers.write(layer.name, footer)
   }
 
   /// How many files in a folder of the journal contain these bytes.

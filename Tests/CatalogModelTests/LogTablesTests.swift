@@ -19,7 +19,7 @@ import Testing
       let count = isLarge ? TestLength.size(25, long: 1_000) : TestLength.size(60_000, long: 333_333)
       // A table that closing has interrupted is begun again, under the same name.
       let written = Lock<[String: Int]>([:])
-      var options = JournalOptions(snapshots: isLarge ? .manual : .automatic)
+      var options = JournalOptions(layers: isLarge ? .manual : .automatic)
       options.fileHook = { operation in
         guard operation.path.hasSuffix(".ldb") else { return .proceed }
         written.withLock { written in

@@ -35,7 +35,7 @@ struct LongIterationTests {
   @Test func largeItemsComeInOrderTooAndFewAreReadAhead() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Large.journal")
-      let journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .often(100)))
+      let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: .often(100)))
       let large = 1_101...1_400
       for part in 0..<28 {
         try journal.commit { draft in
@@ -49,8 +49,8 @@ struct LongIterationTests {
       try journal.close()
 
       // The bytes of the pages show what was read.
-      var options = JournalOptions(snapshots: .manual, cacheByteCount: .max)
-      options.snapshots.memoryByteCount = 0
+      var options = JournalOptions(layers: .manual, cacheByteCount: .max)
+      options.layers.memoryByteCount = 0
       let opened = try CatalogJournal.open(at: url, mode: .readOnly, options: options)
       let state = opened.state
       func pageByteCount() -> Int { opened.chain.layers.reduce(0) { $0 + $1.pageByteCount } }
@@ -104,8 +104,8 @@ struct LongIterationTests {
       let expected = lookedUp(try journal.state(asOf: .revision(journal.head.revision)))
       let url = journal.url
       try journal.close()
-      var options = JournalOptions(snapshots: .manual)
-      options.snapshots.memoryByteCount = 0
+      var options = JournalOptions(layers: .manual)
+      options.layers.memoryByteCount = 0
       let opened = try CatalogJournal.open(at: url, mode: .readOnly, options: options)
       let state = opened.state
       var items = state.items.makeIterator()
@@ -162,10 +162,10 @@ struct LongIterationTests {
   /// A journal with items in several layers, some updated and some deleted.
   private func withLargeJournal(_ body: (CatalogJournal) throws -> Void) throws {
     try withTemporaryFolder { folder in
-      var options = JournalOptions(snapshots: .often(500))
+      var options = JournalOptions(layers: .often(500))
       // So that no layers are merged.
-      options.snapshots.fanout = 1_000
-      options.snapshots.logShare = 1_000
+      options.layers.fanout = 1_000
+      options.layers.logShare = 1_000
       let journal = try CatalogJournal.create(
         at: folder.url.appending(path: "Large.journal"), options: options)
       for part in 0..<12 {

@@ -195,9 +195,9 @@ import Testing
   /// to find that out and rebuild the layer; otherwise no layer would be merged any more.
   @Test func aMergeRebuildsWhatWasAlteredOnTheDiskAfterItWasRead() throws {
     try withGarden { garden in
-      var options = JournalOptions(snapshots: .often(12))
-      options.snapshots.fanout = 3
-      options.snapshots.memoryByteCount = 0
+      var options = JournalOptions(layers: .often(12))
+      options.layers.fanout = 3
+      options.layers.memoryByteCount = 0
       try garden.reopen(options: options)
       _ = garden.journal.state.items(Tree.self).filter(\.height == 1).count
       for round in 0..<4 {
@@ -206,7 +206,7 @@ import Testing
         while written.count < 2 {
           try garden.grow(5)
           garden.journal.waitForLayers()
-          written = garden.journal.chain.layers.filter { $0.facts != nil }
+          written = garden.journal.chain.layers.filter { $0.footer != nil }
         }
         let layer = try #require(written.last)
         // All pages are in memory.
@@ -251,19 +251,19 @@ import Testing
   }
 
   private func options(_ limit: Int) -> JournalOptions {
-    var options = JournalOptions(snapshots: .manual, cacheByteCount: limit)
+    var options = JournalOptions(layers: .manual, cacheByteCount: limit)
     // Files are read page by page, as if they were large.
-    options.snapshots.memoryByteCount = 0
+    options.layers.memoryByteCount = 0
     return options
   }
 
   /// A closed journal with items in several layers, some updated and some deleted, and what it has.
   private func withGroves(_ body: (URL, [Int: Catalog.Item]) throws -> Void) throws {
     try withTemporaryFolder { folder in
-      var options = JournalOptions(snapshots: .often(150))
+      var options = JournalOptions(layers: .often(150))
       // So that no layers are merged.
-      options.snapshots.fanout = 1_000
-      options.snapshots.logShare = 1_000
+      options.layers.fanout = 1_000
+      options.layers.logShare = 1_000
       let journal = try CatalogJournal.create(
         at: folder.url.appending(path: "Groves.journal"), options: options)
       _ = journal.state.items(Tree.self).filter(\.height == 1).count

@@ -365,7 +365,7 @@ import Testing
   /// Makes a journal of 61 entries of the last 600 days, most of which a retention of a hundred days prunes. They are
   /// in one table, because LevelDB would merge several tables in the background and so read what is damaged.
   private func makeOldJournal(at url: URL) throws {
-    let options = JournalOptions(snapshots: .manual)
+    let options = JournalOptions(layers: .manual)
     let journal = try CatalogJournal.create(at: url, options: options)
     for number in 0...60 {
       let date = Date(timeIntervalSinceNow: (Double(number) - 60) * 10 * 86_400)
@@ -387,7 +387,7 @@ import Testing
   ) throws {
     var options = options
     options.retention = .days(100)
-    options.snapshots = .manual
+    options.layers = .manual
     let notices = Lock<[JournalNotice]>([])
     options.log = { notice in notices.withLock { $0.append(notice) } }
     let journal = try CatalogJournal.open(at: url, options: options)
@@ -398,7 +398,7 @@ import Testing
     try journal.commit { try $0.addItem(kind: "film") }
     try journal.close()
     // If a failing drive kept files from being removed, the next opening removes them.
-    try CatalogJournal.open(at: url, options: JournalOptions(snapshots: .manual)).close()
+    try CatalogJournal.open(at: url, options: JournalOptions(layers: .manual)).close()
     let names = try FileManager.default.contentsOfDirectory(atPath: url.path)
     #expect(Set(names) == ["FORMAT", "HEAD", "entries", "images", "snapshots"], "\(place)")
   }
@@ -423,7 +423,7 @@ import Testing
           try expectAllHistory(at: url, options, code: .io, "error \(number) from \(first) on")
         }
       }
-      var options = JournalOptions(snapshots: .manual)
+      var options = JournalOptions(layers: .manual)
       options.retention = .days(100)
       let journal = try CatalogJournal.open(at: url, options: options)
       #expect(journal.base != nil && journal.state.itemCount == 65)
@@ -472,7 +472,7 @@ import Testing
         #expect(journal.state.item(EntityID(count))?.attributes["title"] == .string("\(count)"))
         return try journal.statistics().replayedEventCount
       }
-      let policy = SnapshotPolicy.automatic
+      let policy = LayerPolicy.automatic
       let limit = policy.eventCount * policy.additionsPerEvent
       #expect(try replayedCount() <= limit)
       try CatalogJournal.prune(before: .head(back: 3), at: url)

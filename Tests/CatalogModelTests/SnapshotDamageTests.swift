@@ -11,7 +11,7 @@ import Testing
 struct SnapshotDamageTests {
   /// Options to read the file on demand, as large ones are, or whole at opening.
   private static func options(_ isLate: Bool) -> JournalOptions {
-    isLate ? .readingLate : JournalOptions(snapshots: .manual)
+    isLate ? .readingLate : JournalOptions(layers: .manual)
   }
 
   // MARK: The file
@@ -120,7 +120,7 @@ struct SnapshotDamageTests {
       let archive = Array(try isDigestForged ? Data(contentsOf: snapshot.url) : garden.archive(asOf: 20))
       let past = try garden.stateDigest(asOf: 20)
       try garden.forge(snapshot, archive) { if isDigestForged { $0.stateDigest = past } }
-      try garden.open(options: JournalOptions(snapshots: .manual))
+      try garden.open(options: JournalOptions(layers: .manual))
       #expect(garden.journal.state.json == garden.states[revision])
       // Verification that is not deep compares only the state that the journal shows.
       let wrong = "the state that the journal shows differs from the one that its entries make"
@@ -151,15 +151,15 @@ struct SnapshotDamageTests {
       try garden.journal.dropSnapshot(at: early.revision)
       try garden.journal.close()
       try CatalogJournal.prune(
-        before: .revision(point), at: garden.url, options: JournalOptions(snapshots: .manual))
-      try garden.open(options: JournalOptions(snapshots: .manual))
+        before: .revision(point), at: garden.url, options: JournalOptions(layers: .manual))
+      try garden.open(options: JournalOptions(layers: .manual))
       let snapshot = try garden.journal.takeSnapshot()
       #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
       try garden.journal.close()
-      try garden.forge(snapshot, Array(garden.archive(asOf: point + 1))) { facts in
-        var pruned = facts.start
+      try garden.forge(snapshot, Array(garden.archive(asOf: point + 1))) { footer in
+        var pruned = footer.start
         pruned.revision = early.revision
-        facts.checkpoints.insert(pruned, at: 0)
+        footer.checkpoints.insert(pruned, at: 0)
       }
       try garden.open(mode: .readOnly)
       var problems = try garden.journal.verify(deep: true).problems
@@ -182,7 +182,7 @@ struct SnapshotDamageTests {
   @Test func anUnreadableRecordMakesOnlyItsOwnSnapshotUseless() throws {
     var generator = SeededGenerator()
     try withSnapshot { garden, snapshot in
-      try garden.open(options: JournalOptions(snapshots: .manual))
+      try garden.open(options: JournalOptions(layers: .manual))
       try garden.journal.takeSnapshot(asOf: .revision(20))
       let older = try Data(contentsOf: garden.recordURL(of: 20))
       try garden.journal.close()
@@ -199,7 +199,7 @@ struct SnapshotDamageTests {
       }
       for forgery in forgeries {
         try Data(forgery).write(to: url)
-        try garden.open(options: JournalOptions(snapshots: .manual))
+        try garden.open(options: JournalOptions(layers: .manual))
         #expect(garden.journal.state.json == garden.states.last)
         #expect(garden.journal.snapshotProblems.map(\.revision) == [snapshot.revision])
         #expect(garden.journal.check(snapshot)?.code == .damaged)
@@ -209,7 +209,7 @@ struct SnapshotDamageTests {
         try garden.journal.close()
       }
       // A new request replaces it.
-      try garden.open(options: JournalOptions(snapshots: .manual))
+      try garden.open(options: JournalOptions(layers: .manual))
       try garden.journal.takeSnapshot()
       #expect(try garden.journal.snapshots().map(\.revision) == [20, snapshot.revision])
       try garden.reopen()
@@ -222,7 +222,7 @@ struct SnapshotDamageTests {
     try withSnapshot { garden, snapshot in
       try FileManager.default.removeItem(at: garden.recordURL(of: snapshot.revision))
       try garden.expectEveryStateIsRight(findsProblem: false)
-      try garden.open(options: JournalOptions(snapshots: .manual))
+      try garden.open(options: JournalOptions(layers: .manual))
       #expect(try garden.journal.snapshots().isEmpty)
       try garden.journal.takeSnapshot(asOf: .revision(20))
       #expect(!FileManager.default.fileExists(atPath: snapshot.url.path))
@@ -246,7 +246,7 @@ struct SnapshotDamageTests {
     try withSnapshot { garden, snapshot in
       // The tests may run as a superuser, who may read every file. A folder in its place can be opened but not read.
       let url = isOfRecord ? garden.recordURL(of: snapshot.revision) : snapshot.url
-      try garden.open(options: JournalOptions(snapshots: .manual))
+      try garden.open(options: JournalOptions(layers: .manual))
       let hidden = garden.url.deletingLastPathComponent().appending(path: "hidden")
       try FileManager.default.moveItem(at: url, to: hidden)
       try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
@@ -268,9 +268,9 @@ struct SnapshotDamageTests {
         { $0.checkpoints[0].eventCount = .max }, { $0.checkpoints[0].tables[0].count = .max },
         { $0.byteCount = .max }, { $0.checkpoints[0].tables = [] }, { $0.checkpoints[0].textCounts = [] },
         { $0.checkpoints = [] }, { $0.generation = .max }, { $0.start.revision = 7 },
-      ] as [(inout SnapshotFacts) -> Void] {
+      ] as [(inout LayerFooter) -> Void] {
         try garden.forge(snapshot, whole, change)
-        try garden.open(options: JournalOptions(snapshots: .automatic))
+        try garden.open(options: JournalOptions(layers: .automatic))
         #expect(garden.journal.state.json == garden.states.last)
         #expect(!garden.journal.snapshotProblems.isEmpty)
         try garden.grow(2)
@@ -282,11 +282,11 @@ struct SnapshotDamageTests {
   /// The record is whole, so the count is only found to be wrong when it would become negative.
   @Test func aSnapshotThatNamesTooFewEntitiesDoesNotEndTheProcess() throws {
     try withSnapshot { garden, snapshot in
-      try garden.forge(snapshot, Array(Data(contentsOf: snapshot.url))) { facts in
-        for table in facts.checkpoints[0].tables.indices { facts.checkpoints[0].tables[table].count = 0 }
+      try garden.forge(snapshot, Array(Data(contentsOf: snapshot.url))) { footer in
+        for table in footer.checkpoints[0].tables.indices { footer.checkpoints[0].tables[table].count = 0 }
       }
       for _ in 0..<2 {
-        try garden.open(options: JournalOptions(snapshots: .often(1)))
+        try garden.open(options: JournalOptions(layers: .often(1)))
         let items = garden.journal.state.items.prefix(10).map(\.id)
         try garden.journal.commit { draft in for item in items { try draft.deleteItem(item) } }
         garden.journal.waitForLayers()
@@ -334,9 +334,9 @@ struct SnapshotDamageTests {
   /// An array made of a table used to expect that many.
   @Test func aSnapshotThatNamesTooManyEntitiesDoesNotEndTheProcess() throws {
     try withSnapshot { garden, snapshot in
-      try garden.forge(snapshot, Array(Data(contentsOf: snapshot.url))) { facts in
-        for table in facts.checkpoints[0].tables.indices {
-          facts.checkpoints[0].tables[table].count = 1 << 50
+      try garden.forge(snapshot, Array(Data(contentsOf: snapshot.url))) { footer in
+        for table in footer.checkpoints[0].tables.indices {
+          footer.checkpoints[0].tables[table].count = 1 << 50
         }
       }
       try garden.open(mode: .readOnly)
@@ -383,7 +383,7 @@ private enum Damage: CaseIterable {
 extension Garden {
   /// The bytes of a snapshot of a revision. The snapshot itself is dropped again.
   fileprivate func archive(asOf revision: Revision) throws -> Data {
-    try open(options: JournalOptions(snapshots: .manual))
+    try open(options: JournalOptions(layers: .manual))
     defer { try? journal.close() }
     let snapshot = try journal.takeSnapshot(asOf: .revision(revision))
     defer { try? journal.dropSnapshot(at: revision) }
@@ -398,28 +398,28 @@ extension Garden {
 
   /// Replaces the bytes of a snapshot, and writes a record with checksums that match them.
   fileprivate func forge(
-    _ snapshot: Snapshot, _ bytes: [UInt8], _ change: (inout SnapshotFacts) -> Void = { _ in }
+    _ snapshot: Snapshot, _ bytes: [UInt8], _ change: (inout LayerFooter) -> Void = { _ in }
   ) throws {
     try Data(bytes).write(to: snapshot.url)
-    try open(options: JournalOptions(snapshots: .manual))
+    try open(options: JournalOptions(layers: .manual))
     defer { try? journal.close() }
     let name = LayerName(from: nil, to: snapshot.revision)
-    let record = try journal.chain.records.record(name)
+    let record = try journal.chain.footers.record(name)
     let version = try journal.version(replayedTo: .revision(snapshot.revision))
     let shape = try #require(StateShape(Catalog.self))
     let parts = try #require(version.state.parts)
-    var facts =
-      record?.facts
-      ?? SnapshotFacts(
+    var footer =
+      record?.footer
+      ?? LayerFooter(
         byteCount: 0, pageChecksums: [], stateDigest: snapshot.stateDigest, entryDigest: version.digest,
         schema: Catalog.schema, generation: 1, start: .start(shape),
         checkpoints: [LayerCheckpoint(revision: version.revision, eventCount: 0, parts)])
-    facts.byteCount = bytes.count
-    facts.pageChecksums = stride(from: 0, to: bytes.count, by: SnapshotFacts.pageByteCount).map { start in
-      CRC32C.checksum(bytes[start..<min(start + SnapshotFacts.pageByteCount, bytes.count)])
+    footer.byteCount = bytes.count
+    footer.pageChecksums = stride(from: 0, to: bytes.count, by: LayerFooter.pageByteCount).map { start in
+      CRC32C.checksum(bytes[start..<min(start + LayerFooter.pageByteCount, bytes.count)])
     }
-    change(&facts)
-    try journal.chain.records.write(name, facts)
+    change(&footer)
+    try journal.chain.footers.write(name, footer)
   }
 
   /// The file of the record of a snapshot.

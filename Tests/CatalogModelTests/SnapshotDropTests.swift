@@ -7,7 +7,7 @@ import Testing
 
 /// Taking and dropping snapshots takes no checkpoint from the layers, so past states stay as fast as they were.
 struct SnapshotDropTests {
-  private static let often = JournalOptions(snapshots: .often(12))
+  private static let often = JournalOptions(layers: .often(12))
 
   @Test func droppingASnapshotThatNothingBeginsAtWritesNothing() throws {
     try withGarden { garden in
@@ -51,7 +51,7 @@ struct SnapshotDropTests {
       var known: Set<Revision> = []
       for round in 0..<150 {
         let isManual = round % 5 == 4
-        try shelf.reopen(isManual ? JournalOptions(snapshots: .manual) : Self.often)
+        try shelf.reopen(isManual ? JournalOptions(layers: .manual) : Self.often)
         try shelf.update(Bool.random(using: &shelf.random) ? 0...3 : 20...20)
         shelf.journal.waitForLayers()
         known.formUnion(checkpoints(of: shelf.journal))
@@ -138,7 +138,7 @@ func checkpoints(of journal: CatalogJournal) -> Set<Revision> {
 
 /// A layer of what opening replayed has checkpoints like those of a session that committed it. It had one, at its end.
 struct ReplayedCheckpointTests {
-  private static let often = JournalOptions(snapshots: .often(12))
+  private static let often = JournalOptions(layers: .often(12))
 
   enum Loss: CaseIterable {
     case allFiles, firstLayer, firstRecord, erasure, pruning
@@ -174,11 +174,11 @@ struct ReplayedCheckpointTests {
   /// Versions that are replaced again and again must not fill the memory.
   @Test func momentsThatHoldTooMuchAreThinned() throws {
     try withTemporaryFolder { folder in
-      let shelf = try Shelf(folder.url.appending(path: "Shelf.journal"), JournalOptions(snapshots: .manual))
+      let shelf = try Shelf(folder.url.appending(path: "Shelf.journal"), JournalOptions(layers: .manual))
       try shelf.update(600...600)
       try shelf.journal.close()
       var options = Self.often
-      options.snapshots.backlogByteCount = 4_000
+      options.layers.backlogByteCount = 4_000
       try shelf.open(options)
       shelf.journal.waitForLayers()
       let count = checkpoints(of: shelf.journal).count

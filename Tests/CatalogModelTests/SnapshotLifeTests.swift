@@ -67,7 +67,7 @@ struct SnapshotLifeTests {
   @Test func aSnapshotIsTakenThoughAnotherFileCanNotBeRemoved() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Stray.journal")
-      var options = JournalOptions(snapshots: .manual)
+      var options = JournalOptions(layers: .manual)
       options.fileHook = { operation in
         operation.kind == .remove && operation.path.hasSuffix("-0000000000000002.plist")
           ? .fail(EIO) : .proceed
@@ -290,7 +290,7 @@ struct SnapshotLifeTests {
       let closing = DispatchSemaphore(value: 0)
       let isClosed = Atomic<Bool>(false)
       let late = Atomic<Int>(0)
-      var options = JournalOptions(snapshots: .manual)
+      var options = JournalOptions(layers: .manual)
       options.fileHook = { operation in
         if isClosed.load(ordering: .acquiring) { late.add(1, ordering: .relaxed) }
         if operation.kind == .write, operation.path.contains("/snapshots/"),
@@ -390,7 +390,7 @@ extension Garden {
     try plant(600)
     let snapshot = try journal.takeSnapshot()
     try reopen(options: .readingLate)
-    try #require(snapshot.byteCount > 4 * SnapshotFacts.pageByteCount)
+    try #require(snapshot.byteCount > 4 * LayerFooter.pageByteCount)
     return snapshot
   }
 }

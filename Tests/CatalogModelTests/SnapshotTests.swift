@@ -46,7 +46,7 @@ struct SnapshotTests {
       try garden.grow(40)
       let states = garden.states
       let last = garden.journal.state.json
-      try garden.reopen(options: JournalOptions(snapshots: .manual))
+      try garden.reopen(options: JournalOptions(layers: .manual))
       #expect(garden.journal.state.json == last)
       #expect(try garden.journal.version(replayedTo: .head()).state.json == last)
       #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])

@@ -26,8 +26,8 @@ import Testing
 
   private static func options(_ hook: FileHook? = nil) -> JournalOptions {
     var options = JournalOptions()
-    options.snapshots.eventCount = 4
-    options.snapshots.additionsPerEvent = 1
+    options.layers.eventCount = 4
+    options.layers.additionsPerEvent = 1
     options.fileHook = hook
     return options
   }

@@ -20,11 +20,11 @@ import Testing
     let seed = SeededGenerator().seed
     try await withTemporaryFolder { folder in
       let url = URL(filePath: folder.path("Crowd.journal"))
-      var options = JournalOptions(snapshots: .manual)
+      var options = JournalOptions(layers: .manual)
       if hasSnapshots {
-        options.snapshots = .often(100)
+        options.layers = .often(100)
         // Files are read page by page while they are dropped, and their pages are freed all the time.
-        options.snapshots.memoryByteCount = 0
+        options.layers.memoryByteCount = 0
         options.cacheByteCount = 32 << 10
       }
       let crowd = try Crowd(CatalogJournal.create(at: url, options: options), seed: seed)
@@ -63,7 +63,7 @@ import Testing
       try await withTemporaryFolder { folder in
         let url = URL(filePath: folder.path("Crowd.journal"))
         var options = JournalOptions()
-        options.snapshots = .often(5)
+        options.layers = .often(5)
         let journal = try CatalogJournal.create(at: url, options: options)
         let committed = await onThreads(8) { thread in
           var newest = 0
@@ -110,10 +110,10 @@ private func onThreads<Result: Sendable>(
   }
 }
 
-extension SnapshotPolicy {
+extension LayerPolicy {
   /// A policy that writes a layer after every `eventCount` events.
-  static func often(_ eventCount: Int) -> SnapshotPolicy {
-    var policy = SnapshotPolicy.automatic
+  static func often(_ eventCount: Int) -> LayerPolicy {
+    var policy = LayerPolicy.automatic
     policy.eventCount = eventCount
     policy.additionsPerEvent = 1
     return policy

@@ -97,7 +97,7 @@ private final class Workload {
   private var eventCount = 0
   private var memory: Int?
   /// How many events an opening may replay, apart from the largest entry. By default, all of them may be additions.
-  var replayLimit = SnapshotPolicy.automatic.backlogCount * SnapshotPolicy.automatic.additionsPerEvent
+  var replayLimit = LayerPolicy.automatic.backlogCount * LayerPolicy.automatic.additionsPerEvent
 
   private let options: JournalOptions
 
@@ -105,8 +105,8 @@ private final class Workload {
   private static func options(_ backlogCount: Int) -> JournalOptions {
     var options = JournalOptions(cacheByteCount: 64 << 20)
     // On a busy machine, the thread that writes layers hardly runs.
-    options.snapshots.patience = 600
-    options.snapshots.backlogCount = backlogCount
+    options.layers.patience = 600
+    options.layers.backlogCount = backlogCount
     return options
   }
 
@@ -118,7 +118,7 @@ private final class Workload {
 
   /// - Parameter backlogCount: how many events may be in no file before commits wait.
   static func run(
-    backlogCount: Int = SnapshotPolicy.automatic.backlogCount, _ body: (Workload) throws -> Void
+    backlogCount: Int = LayerPolicy.automatic.backlogCount, _ body: (Workload) throws -> Void
   ) throws {
     try withTemporaryFolder { folder in
       let load = try Workload(folder.url.appending(path: "Load.journal"), options(backlogCount))
@@ -189,7 +189,7 @@ private final class Workload {
     try journal.close()
     let opened = try CatalogJournal.open(at: url, options: options)
     #expect(opened.head == head)
-    let policy = SnapshotPolicy.automatic
+    let policy = LayerPolicy.automatic
     #expect(try opened.statistics().replayedEventCount <= policy.eventCount * policy.additionsPerEvent)
     try expect(digests, of: opened)
     #expect(try opened.verify(deep: true).problems.map(\.description) == [])

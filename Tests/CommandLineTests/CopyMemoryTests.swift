@@ -42,7 +42,7 @@ import Testing
     try withTemporaryFolder(inMemory: true) { folder in
       let path = folder.path("J.journal")
       let journal = try CatalogJournal.create(
-        at: URL(fileURLWithPath: path), options: JournalOptions(snapshots: .manual))
+        at: URL(fileURLWithPath: path), options: JournalOptions(layers: .manual))
       let item = try journal.commit(by: "ana") { try $0.addItem(kind: "note") }.value
       let text = String(repeating: "x", count: 1_000_000)
       for number in 1...count {
@@ -68,7 +68,7 @@ import Testing
     try withTemporaryFolder(inMemory: true) { folder in
       let path = folder.path("J.journal")
       let journal = try CatalogJournal.create(
-        at: URL(fileURLWithPath: path), options: JournalOptions(snapshots: .manual))
+        at: URL(fileURLWithPath: path), options: JournalOptions(layers: .manual))
       let item = try journal.commit { try $0.addItem(kind: "note") }.value
       let text = String(repeating: "x", count: 1_000_000)
       for number in 1...count {
@@ -106,7 +106,7 @@ import Testing
     try withTemporaryFolder(inMemory: true) { folder in
       let path = folder.path("J.journal")
       var options = JournalOptions()
-      options.snapshots.logShare = 100
+      options.layers.logShare = 100
       let journal = try CatalogJournal.create(at: URL(fileURLWithPath: path), options: options)
       try journal.commit { draft in
         for _ in 1...600 { try draft.addItem(kind: "book") }

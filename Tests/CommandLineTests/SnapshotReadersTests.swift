@@ -216,12 +216,12 @@ import Testing
   func pythonRebuildsAStackOfLayers() throws {
     try withTemporaryFolder { folder in
       let (path, whole) = try makeSnapshot(folder)
-      var policy = SnapshotPolicy.automatic
+      var policy = LayerPolicy.automatic
       policy.eventCount = 20
       policy.additionsPerEvent = 1
       policy.fanout = 8
       let journal = try CatalogJournal.open(
-        at: URL(filePath: path), options: JournalOptions(snapshots: policy))
+        at: URL(filePath: path), options: JournalOptions(layers: policy))
       for turn in 0..<200 {
         try journal.commit { draft in
           let item = 3 + turn % 40

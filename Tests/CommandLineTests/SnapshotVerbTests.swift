@@ -102,7 +102,7 @@ import Testing
     try withTemporaryFolder { folder in
       let path = folder.path("Books.journal")
       let made = try CatalogJournal.create(
-        at: URL(fileURLWithPath: path), options: JournalOptions(snapshots: .manual))
+        at: URL(fileURLWithPath: path), options: JournalOptions(layers: .manual))
       let books = try made.commit { draft in
         try (1...2000).map { try draft.addItem(kind: "book", attributes: ["stars": .integer($0)]) }
       }.value

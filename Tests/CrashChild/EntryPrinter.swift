@@ -25,7 +25,7 @@ enum EntryPrinter {
 /// Commits `count` times, and prints how many system calls read and wrote meanwhile, and how long it took.
 enum CountedCommits {
   static func run(_ url: URL, _ count: Int) throws {
-    let journal = try Journal<Logbook>.open(at: url, options: JournalOptions(snapshots: .manual))
+    let journal = try Journal<Logbook>.open(at: url, options: JournalOptions(layers: .manual))
     let before = try counts()
     let start = (ContinuousClock.now, processorTimeOfProcess())
     for turn in 1...count { try journal.commit(note: "\(turn)") { try $0.write(1, "\(turn)") } }

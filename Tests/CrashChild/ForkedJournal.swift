@@ -7,7 +7,7 @@ import LogbookModel
 /// commit, and closing must not change anything for the parent. Exits with 0 if that is so.
 enum ForkedJournal {
   static func run(_ url: URL) throws {
-    var journal: Journal<Logbook>? = try Journal.create(at: url, options: JournalOptions(snapshots: .manual))
+    var journal: Journal<Logbook>? = try Journal.create(at: url, options: JournalOptions(layers: .manual))
     var follower: Journal<Logbook>? = try Journal.open(at: url, mode: .follow)
     for number in 1...20 { try journal?.commit { try $0.write(number, "before") } }
     let writer = try journal?.blobs.writer()

@@ -25,7 +25,7 @@ enum ThreadShortage {
     limitAddresses(to: UInt(pages)! * UInt(sysconf(Int32(_SC_PAGESIZE))) + (6 << 20))
     check(!Threads.start {}, "there was a thread to be had")
 
-    let journal = try Journal<Logbook>.create(at: url, options: JournalOptions(snapshots: .manual))
+    let journal = try Journal<Logbook>.create(at: url, options: JournalOptions(layers: .manual))
     for number in 1...300 { try write(number, to: journal) }
     for number in 301...320 { try await journal.commit { try $0.write(number, "suspending") } }
     let blobs = try journal.blobs.add((0..<20).map { Data("image \($0)".utf8) })
@@ -35,7 +35,7 @@ enum ThreadShortage {
     let head = journal.head
     try journal.close()
     // There are enough entries that a replay would use a second thread.
-    let opened = try Journal<Logbook>.open(at: url, options: JournalOptions(snapshots: .manual))
+    let opened = try Journal<Logbook>.open(at: url, options: JournalOptions(layers: .manual))
     check(opened.head == head, "another head")
     try check(try opened.verify().isSound, "not sound")
     try opened.close()
@@ -49,14 +49,14 @@ enum ThreadShortage {
 
   /// Writes a snapshot with so many pages that a second thread would help to decode them.
   private static func writeSnapshot(_ url: URL) throws {
-    let journal = try Journal<Logbook>.create(at: url, options: JournalOptions(snapshots: .manual))
+    let journal = try Journal<Logbook>.create(at: url, options: JournalOptions(layers: .manual))
     try journal.commit { draft in for number in 1...pageCount { try draft.write(number, "page \(number)") } }
     try journal.takeSnapshot()
     try journal.close()
   }
 
   private static func readSnapshot(_ url: URL) throws {
-    let journal = try Journal<Logbook>.open(at: url, options: JournalOptions(snapshots: .manual))
+    let journal = try Journal<Logbook>.open(at: url, options: JournalOptions(layers: .manual))
     try check(try journal.statistics().replayedEventCount == 0, "the snapshot is not used")
     check(journal.state.pages.reduce(0) { count, _ in count + 1 } == pageCount, "pages are missing")
     try journal.close()

@@ -101,10 +101,10 @@ guard CommandLine.arguments.count >= 5, let count = Int(CommandLine.arguments[2]
 else { fail("usage: CrashChild JOURNAL THREADS FIRST-TURN SEED [small | forgetful | BACKUP]") }
 
 do {
-  var options = JournalOptions(snapshots: .many)
+  var options = JournalOptions(layers: .many)
   switch CommandLine.arguments.last {
   case "small": options.database = .small
-  case "forgetful": options.snapshots = .manyWithoutPast
+  case "forgetful": options.layers = .manyWithoutPast
   default: break
   }
   // Nodes of a shared journal need this. It changes nothing for other journals.

@@ -89,7 +89,7 @@ extension Battery {
     @Test func ifAnyOperationOfABackupFailsBothJournalsAreWhole() throws {
       try withFolderInMemory { folder in
         let source = URL(fileURLWithPath: "\(folder)/Log.journal")
-        let writer = try Journal<Logbook>.create(at: source, options: JournalOptions(snapshots: .manual))
+        let writer = try Journal<Logbook>.create(at: source, options: JournalOptions(layers: .manual))
         for turn in 1...4 { try writer.write(turn) }
         let old = URL(fileURLWithPath: "\(folder)/Old.backup")
         try writer.backup(to: old)
@@ -97,7 +97,7 @@ extension Battery {
         try writer.close()
         // The journal is opened for reading only, so every operation that is counted belongs to the backup.
         let hook = Lock<FileHook>({ _ in .proceed })
-        var options = JournalOptions(snapshots: .manual)
+        var options = JournalOptions(layers: .manual)
         options.fileHook = { operation in hook.withLock { $0 }(operation) }
         let journal = try Journal<Logbook>.open(at: source, mode: .readOnly, options: options)
         for isNew in [true, false] {

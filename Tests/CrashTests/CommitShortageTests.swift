@@ -95,7 +95,7 @@ extension Battery {
       defer { try? FileManager.default.removeItem(at: folder) }
       let url = folder.appendingPathComponent("Log.journal")
       let descriptors = Descriptors(journal: url)
-      var options = JournalOptions(snapshots: .many)
+      var options = JournalOptions(layers: .many)
       options.fileHook = descriptors.hook
       let journal = try Journal<Logbook>.create(at: url, options: options)
       descriptors.areScarce.withLock { $0 = true }

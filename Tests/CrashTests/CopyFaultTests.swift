@@ -24,7 +24,7 @@ extension Battery {
           try Journal<Logbook>.restore(
             backupFile: Self.file(of: source), to: target, options: JournalOptions(fileHook: hook))
         case .file, .fork, .state:
-          var options = JournalOptions(snapshots: .manual)
+          var options = JournalOptions(layers: .manual)
           options.fileHook = hook
           let journal = try Journal<Logbook>.open(at: source, mode: .readOnly, options: options)
           defer { try? journal.close() }

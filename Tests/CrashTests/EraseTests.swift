@@ -247,7 +247,7 @@ extension Battery {
         let point = try Mount.point(in: folder.path)
         try Mount.with(["-t", "tmpfs", "-o", "size=6m", "none"], at: point) {
           let url = URL(fileURLWithPath: "\(point)/Log.journal")
-          let journal = try Journal<Logbook>.create(at: url, options: JournalOptions(snapshots: .manual))
+          let journal = try Journal<Logbook>.create(at: url, options: JournalOptions(layers: .manual))
           for turn in 1...25 {
             try journal.commit { try $0.write(turn, String(repeating: "x", count: 100_000)) }
           }

@@ -128,7 +128,7 @@ extension Battery {
     @Test func aFollowerWithoutDescriptorsWaitsForThem() throws {
       try withFolderInMemory { folder in
         let url = URL(fileURLWithPath: "\(folder)/Log.journal")
-        var options = JournalOptions(snapshots: .manual)
+        var options = JournalOptions(layers: .manual)
         options.database.writeBufferByteCount = 64 << 10
         let journal = try Journal<Logbook>.create(at: url, options: options)
         try journal.commit { try $0.write(1, "first") }

@@ -50,7 +50,7 @@ extension Battery {
       try Data(count: Int.random(in: 2_400_000..<2_800_000, using: &random)).write(to: ballast)
       let url = URL(fileURLWithPath: "\(folder)/Log.journal")
       // In every other round, LevelDB is writing tables when the disk becomes full.
-      let options = round % 2 == 0 ? Scenario.options() : JournalOptions(snapshots: .many)
+      let options = round % 2 == 0 ? Scenario.options() : JournalOptions(layers: .many)
 
       let journal = try Journal<Logbook>.create(at: url, options: options)
       var acknowledged = Acknowledgements()

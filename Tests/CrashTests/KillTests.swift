@@ -38,13 +38,13 @@ extension Battery {
               continue
             }
             let mode: Journal<Logbook>.Mode = random.chance(1, in: 2) ? .readOnly : .readWrite
-            let options = JournalOptions(snapshots: keepsPast ? .automatic : .small)
+            let options = JournalOptions(layers: keepsPast ? .automatic : .small)
             let journal = try Journal<Logbook>.open(at: url, mode: mode, options: options)
             let problem = try acknowledgements.problem(with: journal)
             // However many threads commit and whatever is being written, opening replays no more than this.
             let replayed = try journal.statistics().replayedEventCount
             most = max(most, replayed)
-            #expect(replayed <= SnapshotPolicy.many.backlogCount + 64)
+            #expect(replayed <= LayerPolicy.many.backlogCount + 64)
             let known = try journal.snapshotFileNames().count
             let files = try FileManager.default.contentsOfDirectory(
               atPath: url.appendingPathComponent("snapshots").path)

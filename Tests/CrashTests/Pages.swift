@@ -18,7 +18,7 @@ struct Pages {
   init(in folder: String, count: Int, _ random: inout SeededGenerator) throws {
     url = URL(fileURLWithPath: "\(folder)/Log.journal")
     self.count = count
-    var options = JournalOptions(snapshots: .manual)
+    var options = JournalOptions(layers: .manual)
     options.database.writeBufferByteCount = 64 << 10
     var journal = try Journal<Logbook>.create(at: url, options: options)
     // Several pages share this image.

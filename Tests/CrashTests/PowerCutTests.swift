@@ -42,7 +42,7 @@ extension Battery {
               url = URL(fileURLWithPath: "\(point)/Log\(round).journal")
               acknowledgements = Acknowledgements()
             }
-            let options = round % 2 == 0 ? Scenario.options() : JournalOptions(snapshots: .many)
+            let options = round % 2 == 0 ? Scenario.options() : JournalOptions(layers: .many)
             let writing = try Writing(url, options: options, firstTurn: round * 1_000_000)
             writing.start(writers: [1, 8, 32].randomElement(using: &random)!, seed: random.next())
             usleep(UInt32.random(in: 1000..<300_000, using: &random))

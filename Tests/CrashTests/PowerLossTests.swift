@@ -35,7 +35,7 @@ extension Battery {
     @Test(arguments: NameModel.allCases)
     func everythingAcknowledgedSurvivesAPowerLossIfNoPastStatesAreKept(_ model: NameModel) throws {
       var random = SeededGenerator()
-      try withRecording(snapshots: .manyWithoutPast) { recording in
+      try withRecording(layers: .manyWithoutPast) { recording in
         var enumeration = CrashStates(model, effort: Battery.size(3, long: 12), random: random)
         let states = enumeration.all(of: recording.trace, on: SimulatedDisk(root: recording.root))
           .shuffled(using: &random).prefix(Battery.size(1_000, long: .max))
@@ -111,7 +111,7 @@ extension Battery {
     private func isMerged(_ path: String) -> Bool {
       guard path.contains("/snapshots/"), let name = path.split(separator: "/").last else { return false }
       let revisions = name.prefix { $0.isNumber || $0 == "-" }.split(separator: "-").compactMap { Int($0) }
-      return revisions.count == 2 && revisions[1] - revisions[0] >= 2 * SnapshotPolicy.many.eventCount
+      return revisions.count == 2 && revisions[1] - revisions[0] >= 2 * LayerPolicy.many.eventCount
     }
 
     /// Removes some flushes from the trace, as if they had not been made, and expects that the tests notice.

@@ -165,7 +165,7 @@ extension Battery {
     /// Checks that layers begin with the base, and that every state that they back equals the replayed one.
     private func writeLayers(at url: URL, _ random: inout SeededGenerator) throws {
       var options = JournalOptions()
-      options.snapshots = .many
+      options.layers = .many
       let journal = try Journal<Logbook>.open(at: url, options: options)
       for _ in 0..<12 {
         let page = Int.random(in: 100...105, using: &random)

@@ -9,7 +9,7 @@ struct Recording: Sendable {
   var trace: Trace
   var oracle: Oracle
   /// With which it ran, and states are opened.
-  let snapshots: SnapshotPolicy
+  let layers: LayerPolicy
   /// Where it ran.
   let root: String
   /// Where states are built.
@@ -38,7 +38,7 @@ struct Recording: Sendable {
     let url = URL(fileURLWithPath: folder).appendingPathComponent(journalName)
     if !state.isCreated, !FileManager.default.fileExists(atPath: url.path) { return nil }
     return oracle.problem(
-      url, acknowledged: state.acknowledged, options: Scenario.options(snapshots: snapshots), goesOn: goesOn)
+      url, acknowledged: state.acknowledged, options: Scenario.options(layers: layers), goesOn: goesOn)
   }
 
   /// Records what opening a state, a commit and closing do to a disk on which the state is durable.
@@ -51,7 +51,7 @@ struct Recording: Sendable {
       try state.build(in: folder)
       let url = URL(fileURLWithPath: folder).appendingPathComponent(journalName)
       let journal = try Journal<Logbook>.open(
-        at: url, options: Scenario.options(recorder.hook, snapshots: snapshots))
+        at: url, options: Scenario.options(recorder.hook, layers: layers))
       let found = journal.head.revision
       // Entries that were visible after the recovery must stay.
       recorder.acknowledge(found)
@@ -63,7 +63,7 @@ struct Recording: Sendable {
         notes: oracle.notes.prefix(found) + [["recovered"]])
       try journal.close()
       let recording = Recording(
-        trace: recorder.trace, oracle: oracle, snapshots: snapshots, root: folder, workplace: workplace)
+        trace: recorder.trace, oracle: oracle, layers: layers, root: folder, workplace: workplace)
       return (recording, SimulatedDisk(root: folder, state: state))
     } catch {
       findings.note("\(state.name): an error: \(error)")
@@ -82,7 +82,7 @@ struct Recording: Sendable {
 private let journalName = "Log.journal"
 
 /// Runs the scenario once, recorded.
-func withRecording(snapshots: SnapshotPolicy = .many, _ body: (Recording) throws -> Void) throws {
+func withRecording(layers: LayerPolicy = .many, _ body: (Recording) throws -> Void) throws {
   try withFolderInMemory { folder in
     let root = folder + "/live"
     let workplace = folder + "/states"
@@ -91,7 +91,7 @@ func withRecording(snapshots: SnapshotPolicy = .many, _ body: (Recording) throws
     }
     let recorder = Recorder()
     let url = URL(fileURLWithPath: root).appendingPathComponent(journalName)
-    let scenario = Scenario(url, hook: recorder.hook, recorder: recorder, snapshots: snapshots)
+    let scenario = Scenario(url, hook: recorder.hook, recorder: recorder, layers: layers)
     try scenario.run()
     if let failure = scenario.failure { throw failure }
     let journal = try Journal<Logbook>.open(at: url, mode: .readOnly)
@@ -101,6 +101,6 @@ func withRecording(snapshots: SnapshotPolicy = .many, _ body: (Recording) throws
     try journal.close()
     try body(
       Recording(
-        trace: recorder.trace, oracle: oracle, snapshots: snapshots, root: root, workplace: workplace))
+        trace: recorder.trace, oracle: oracle, layers: layers, root: root, workplace: workplace))
   }
 }

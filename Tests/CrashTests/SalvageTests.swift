@@ -16,7 +16,7 @@ extension Battery {
 
       init(in folder: String, _ random: inout SeededGenerator) throws {
         url = URL(fileURLWithPath: "\(folder)/Log.journal")
-        var options = JournalOptions(snapshots: .manual)
+        var options = JournalOptions(layers: .manual)
         options.database.writeBufferByteCount = 64 << 10
         var digests: [ContentDigest] = []
         for opening in 0..<3 {

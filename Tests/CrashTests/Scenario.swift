@@ -24,18 +24,18 @@ final class Scenario: Sendable {
   private let recorder: Recorder?
   private let progress = Lock(Progress())
 
-  init(_ url: URL, hook: FileHook?, recorder: Recorder? = nil, snapshots: SnapshotPolicy = .many) {
+  init(_ url: URL, hook: FileHook?, recorder: Recorder? = nil, layers: LayerPolicy = .many) {
     self.url = url
     self.recorder = recorder
-    options = Self.options(hook, snapshots: snapshots)
+    options = Self.options(hook, layers: layers)
   }
 
   /// Options with LevelDB's smallest buffer, so that a few large pages make it begin a new log.
-  static func options(_ hook: FileHook? = nil, snapshots: SnapshotPolicy = .many) -> JournalOptions {
+  static func options(_ hook: FileHook? = nil, layers: LayerPolicy = .many) -> JournalOptions {
     var options = JournalOptions()
     options.fileHook = hook
     options.database.writeBufferByteCount = 64 << 10
-    options.snapshots = snapshots
+    options.layers = layers
     return options
   }
 

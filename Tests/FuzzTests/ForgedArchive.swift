@@ -26,7 +26,7 @@ struct ForgedArchive {
       checkpoints: [LayerCheckpoint(revision: head.revision, eventCount: 0, parts)],
       indexes: [names])
     var bytes: [UInt8] = []
-    _ = try unsafe SnapshotWriter.write([WholeState(parts: parts, revision: head.revision)], header) {
+    _ = try unsafe LayerWriter.write([WholeState(parts: parts, revision: head.revision)], header) {
       piece in
       unsafe bytes.append(contentsOf: piece)
     }
@@ -93,11 +93,11 @@ struct ForgedArchive {
     else { return .refused }
     let replaced = Flag()
     let checkpoint = LayerCheckpoint(revision: revision, eventCount: 0, truth)
-    let facts = SnapshotFacts(
+    let footer = LayerFooter(
       byteCount: altered.count, pageChecksums: [], entryDigest: version.digest, schema: Catalog.schema,
       generation: 1, start: .start(shape), checkpoints: [checkpoint])
     let faults = ReadFaults { _, _ in }
-    let layer = Layer(LayerName(from: nil, to: revision), facts, contents, faults: faults) {
+    let layer = Layer(LayerName(from: nil, to: revision), footer, contents, faults: faults) {
       [bytes] (_) throws(JournalError) in
       replaced.isSet = true
       guard let whole = try? LayerFile(ArchiveBytes(bytes), revision: revision, shape: shape) else {

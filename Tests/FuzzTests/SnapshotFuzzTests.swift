@@ -33,16 +33,16 @@ import Testing
       let url = journal.url
       let snapshot = try journal.takeSnapshot()
       let archive = try ForgedArchive(journal)
-      let facts = try #require(
-        try journal.chain.records.record(LayerName(from: nil, to: snapshot.revision))?.facts)
+      let footer = try #require(
+        try journal.chain.footers.record(LayerName(from: nil, to: snapshot.revision))?.footer)
       try journal.close()
       var mutator = Mutator(seed: seed)
       for round in cases(60) {
         let altered = archive.altered(by: &mutator)
-        try forge(snapshot, facts, altered, url)
-        var policy = SnapshotPolicy.manual
+        try forge(snapshot, footer, altered, url)
+        var policy = LayerPolicy.manual
         policy.memoryByteCount = round % 2 == 0 ? 0 : 1 << 20
-        let opened = try CatalogJournal.open(at: url, options: JournalOptions(snapshots: policy))
+        let opened = try CatalogJournal.open(at: url, options: JournalOptions(layers: policy))
         #expect(opened.head == archive.version.head)
         let problems = try opened.verify(deep: true).problems
         let isAltered = altered != archive.bytes
@@ -61,7 +61,7 @@ import Testing
   private func makeJournal(_ folder: TemporaryFolder, _ seed: UInt64) throws -> CatalogJournal {
     var random = SeededGenerator(seed: seed)
     let journal = try CatalogJournal.create(
-      at: folder.url.appending(path: "Log.journal"), options: JournalOptions(snapshots: .manual))
+      at: folder.url.appending(path: "Log.journal"), options: JournalOptions(layers: .manual))
     let blob = try journal.blobs.add(Data("blob".utf8))
     try journal.commit { draft in
       for number in 1...4 { _ = try draft.addCategory(name: "category \(number)", color: nil) }
@@ -86,15 +86,15 @@ import Testing
   }
 
   /// Replaces the bytes of a snapshot, and writes a record with checksums that match them. The journal must be closed.
-  private func forge(_ snapshot: Snapshot, _ facts: SnapshotFacts, _ bytes: [UInt8], _ url: URL) throws {
+  private func forge(_ snapshot: Snapshot, _ footer: LayerFooter, _ bytes: [UInt8], _ url: URL) throws {
     try Data(bytes).write(to: snapshot.url)
-    let journal = try CatalogJournal.open(at: url, options: JournalOptions(snapshots: .manual))
+    let journal = try CatalogJournal.open(at: url, options: JournalOptions(layers: .manual))
     defer { try? journal.close() }
-    var facts = facts
-    facts.byteCount = bytes.count
-    facts.pageChecksums = stride(from: 0, to: bytes.count, by: SnapshotFacts.pageByteCount).map { start in
-      CRC32C.checksum(bytes[start..<min(start + SnapshotFacts.pageByteCount, bytes.count)])
+    var footer = footer
+    footer.byteCount = bytes.count
+    footer.pageChecksums = stride(from: 0, to: bytes.count, by: LayerFooter.pageByteCount).map { start in
+      CRC32C.checksum(bytes[start..<min(start + LayerFooter.pageByteCount, bytes.count)])
     }
-    try journal.chain.records.write(LayerName(from: nil, to: snapshot.revision), facts)
+    try journal.chain.footers.write(LayerName(from: nil, to: snapshot.revision), footer)
   }
 }

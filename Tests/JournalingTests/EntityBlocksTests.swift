@@ -47,7 +47,7 @@ struct EntityBlocksTests {
       head: Head(revision: revisions.last ?? 0, timestamp: Timestamp(microseconds: 0), digest: .zero),
       start: .start(shape), checkpoints: revisions.map(checkpoint))
     var bytes: [UInt8] = []
-    _ = try unsafe SnapshotWriter.write([Given(all: versions)], header) {
+    _ = try unsafe LayerWriter.write([Given(all: versions)], header) {
       unsafe bytes.append(contentsOf: $0)
     }
     return bytes

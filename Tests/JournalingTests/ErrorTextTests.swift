@@ -42,8 +42,8 @@ import Testing
       let passed = Lock(0)
       let notices = Lock<[String]>([])
       var options = JournalOptions { notice in notices.withLock { $0.append(notice.message) } }
-      options.snapshots.eventCount = 2
-      options.snapshots.additionsPerEvent = 1
+      options.layers.eventCount = 2
+      options.layers.additionsPerEvent = 1
       options.flushesHeadAtEveryCommit = true
       options.fileHook = { _ in
         passed.withLock { passed in

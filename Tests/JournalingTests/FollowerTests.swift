@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func aFollowerIsUpToDateWhileLogsRotateAndSnapshotsAreTakenAndDropped() throws {
-    var options = JournalOptions(snapshots: .manual)
+    var options = JournalOptions(layers: .manual)
     options.database.writeBufferByteCount = 64 << 10
     try withLedger(options: options) { journal, url in
       let follower = try Journal<Ledger>.open(at: url, mode: .follow)
@@ -82,9 +82,9 @@ import Testing
   /// With the usual sizes, LevelDB merges its first table, which has the journal's id, again and again. A view of the
   /// folder names tables that are gone then.
   @Test func aFollowerReadsRangesWhileTheirNeighborsAreMovedToOtherTables() throws {
-    try withLedger(options: JournalOptions(snapshots: .manual)) { journal, url in
+    try withLedger(options: JournalOptions(layers: .manual)) { journal, url in
       let follower = try Journal<Ledger>.open(
-        at: url, mode: .follow, options: JournalOptions(snapshots: .manual))
+        at: url, mode: .follow, options: JournalOptions(layers: .manual))
       try journal.commit { _ = try $0.open(owner: "Ana") }
       let text = String(repeating: "x", count: 60_000)
       for turn in 2...900 {
@@ -105,7 +105,7 @@ import Testing
 
   @Test func aFollowerIsBackedByNewLayersAfterManyEvents() throws {
     var options = JournalOptions()
-    options.snapshots.additionsPerEvent = 1
+    options.layers.additionsPerEvent = 1
     try withLedger(options: options) { journal, url in
       let count = 1000
       try journal.commit { draft in for number in 1...count { _ = try draft.open(owner: "\(number)") } }

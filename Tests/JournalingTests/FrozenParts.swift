@@ -15,15 +15,15 @@ extension StateParts {
     let header = LayerHeader(
       journal: JournalID(), shape: shape, head: head, start: .start(shape), checkpoints: [checkpoint])
     var bytes: [UInt8] = []
-    _ = try unsafe SnapshotWriter.write([WholeState(parts: self, revision: revision)], header) {
+    _ = try unsafe LayerWriter.write([WholeState(parts: self, revision: revision)], header) {
       unsafe bytes.append(contentsOf: $0)
     }
-    let facts = SnapshotFacts(
+    let footer = LayerFooter(
       byteCount: bytes.count, pageChecksums: [], entryDigest: .zero, schema: shape.schema, generation: 1,
       start: header.start, checkpoints: [checkpoint])
     let faults = ReadFaults { _, _ in }
     let layer = Layer(
-      LayerName(from: nil, to: revision), facts,
+      LayerName(from: nil, to: revision), footer,
       try LayerFile(ArchiveBytes(bytes), revision: revision, shape: shape), faults: faults
     ) { (_) throws(JournalError) in throw JournalError(.io, "a layer in memory can't fail") }
     if let highest { checkpoint.tables[0].highest = highest }

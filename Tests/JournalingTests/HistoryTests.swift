@@ -6,10 +6,10 @@ import Testing
 
 /// Histories of entities with very many events: their parts, and how many entries are read for them.
 struct HistoryTests {
-  @Test(arguments: [SnapshotPolicy.layered, .manual])
-  func theWholeHistoryEqualsItsParts(_ policy: SnapshotPolicy) throws {
+  @Test(arguments: [LayerPolicy.layered, .manual])
+  func theWholeHistoryEqualsItsParts(_ policy: LayerPolicy) throws {
     var random = SeededGenerator()
-    try withLedger(options: JournalOptions(snapshots: policy)) { bank, url in
+    try withLedger(options: JournalOptions(layers: policy)) { bank, url in
       try fill(bank, turnCount: 600, using: &random)
       bank.waitForLayers()
       for number in 1...3 {
@@ -45,9 +45,9 @@ struct HistoryTests {
   /// The newest changes, those before a point long ago, and the entity at that point.
   @Test func aPartOfALongHistoryReadsFewEntries() throws {
     let turnCount = 2_000
-    func readCounts(_ policy: SnapshotPolicy) throws -> [Int] {
+    func readCounts(_ policy: LayerPolicy) throws -> [Int] {
       let storage = WatchedStorage()
-      var options = JournalOptions(snapshots: policy)
+      var options = JournalOptions(layers: policy)
       options.logStorage = storage
       return try withLedger(options: options) { bank, _ in
         for number in 1...2 { try bank.commit { _ = try $0.open(owner: "\(number)") } }
@@ -86,7 +86,7 @@ struct HistoryTests {
 
   @Test func blameReadsNoFurtherThanToTheOldestValue() throws {
     let storage = WatchedStorage()
-    var options = JournalOptions(snapshots: .layered)
+    var options = JournalOptions(layers: .layered)
     options.logStorage = storage
     try withLedger(options: options) { bank, _ in
       try bank.commit { _ = try $0.open(owner: "Ana") }
@@ -113,7 +113,7 @@ struct HistoryTests {
   @Test func entriesWithManyEventsAreNotReadForEachOfThem() throws {
     func readCounts(_ count: Int) throws -> [Int] {
       let storage = WatchedStorage()
-      var options = JournalOptions(snapshots: .manual)
+      var options = JournalOptions(layers: .manual)
       options.logStorage = storage
       return try withLedger(options: options) { bank, _ in
         var counts: [Int] = []
@@ -154,7 +154,7 @@ struct HistoryTests {
   @Test func aFaultIsNamedOnlyIfTheEntityHasAnEventThere() throws {
     var random = SeededGenerator()
     let storage = WatchedStorage()
-    var options = JournalOptions(snapshots: .manual)
+    var options = JournalOptions(layers: .manual)
     options.logStorage = storage
     try withLedger(options: options) { bank, _ in
       for number in 1...2 { try bank.commit { _ = try $0.open(owner: "\(number)") } }
@@ -221,10 +221,10 @@ struct HistoryTests {
   }
 }
 
-extension SnapshotPolicy {
+extension LayerPolicy {
   /// A layer after every 40 events, with all past states.
-  fileprivate static var layered: SnapshotPolicy {
-    var policy = SnapshotPolicy.automatic
+  fileprivate static var layered: LayerPolicy {
+    var policy = LayerPolicy.automatic
     policy.eventCount = 40
     policy.additionsPerEvent = 1
     return policy

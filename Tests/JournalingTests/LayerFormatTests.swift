@@ -53,18 +53,18 @@ struct LayerFormatTests {
       for (name, revisions) in zip(Self.names, [[0, 2], [2, 3, 4]]) {
         let points = try revisions.map { try checkpoint($0) }
         let sources = zip(points, points.dropFirst()).map { before, after in
-          MemoryLayer(after.1, since: before.1, at: after.0, after: before.0)
+          Memtable(after.1, since: before.1, at: after.0, after: before.0)
         }
         let head = try Replay<Ledger>(log: journal.log, format: journal.format).head(at: name.to)
         let header = LayerHeader(
           journal: journal.id, shape: shape, head: head, start: points[0].0,
           checkpoints: points.dropFirst().map(\.0))
         var archive: [UInt8] = []
-        _ = try unsafe SnapshotWriter.write(sources, header) { unsafe archive.append(contentsOf: $0) }
-        let pages = stride(from: 0, to: archive.count, by: SnapshotFacts.pageByteCount).map {
-          CRC32C.checksum(archive[$0..<min($0 + SnapshotFacts.pageByteCount, archive.count)])
+        _ = try unsafe LayerWriter.write(sources, header) { unsafe archive.append(contentsOf: $0) }
+        let pages = stride(from: 0, to: archive.count, by: LayerFooter.pageByteCount).map {
+          CRC32C.checksum(archive[$0..<min($0 + LayerFooter.pageByteCount, archive.count)])
         }
-        let record = SnapshotFacts(
+        let record = LayerFooter(
           byteCount: archive.count, pageChecksums: pages, entryDigest: head.digest, schema: Ledger.schema,
           generation: revisions.count - 1, start: header.start, checkpoints: header.checkpoints
         ).encoded()
@@ -82,8 +82,8 @@ struct LayerFormatTests {
     try withTemporaryFolder { folder in
       let pageCount = 16 << 20 + 1
       let start = LayerCheckpoint.start(try #require(StateShape(Ledger.self)))
-      let facts = SnapshotFacts(
-        byteCount: pageCount * SnapshotFacts.pageByteCount,
+      let footer = LayerFooter(
+        byteCount: pageCount * LayerFooter.pageByteCount,
         pageChecksums: [UInt32](repeating: 7, count: pageCount), entryDigest: .zero, schema: Ledger.schema,
         generation: 1, start: start,
         checkpoints: [
@@ -91,9 +91,9 @@ struct LayerFormatTests {
         ])
       let name = LayerName(from: 0, to: 1)
       let snapshots = try Files.Folder<JournalError>(folder.path, followsLinks: false, hook: nil)
-      try snapshots.write(name.recordName, facts.encoded())
+      try snapshots.write(name.recordName, footer.encoded())
       // Compared outside of the expectation, which would print all of it.
-      let isSame = try SnapshotRecord(name, in: snapshots).facts == facts
+      let isSame = try FooterFile(name, in: snapshots).footer == footer
       #expect(isSame)
     }
   }

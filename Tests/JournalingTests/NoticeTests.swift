@@ -80,8 +80,8 @@ import Testing
   /// Calls `body` with a journal of forty entries that had time to write and merge a layer of each eight.
   private func withLayers(_ options: JournalOptions, _ body: (Journal<Ledger>) throws -> Void) throws {
     var options = options
-    options.snapshots.eventCount = 8
-    options.snapshots.additionsPerEvent = 1
+    options.layers.eventCount = 8
+    options.layers.additionsPerEvent = 1
     try withLedger(options: options) { journal, _ in
       for number in 1...40 {
         try journal.commit { _ = try $0.open(owner: "\(number)") }

@@ -127,7 +127,7 @@ import Testing
   /// backup used to copy it, and after a power loss had removed it from the journal, every later backup was refused.
   @Test(arguments: [Journal<Ledger>.Mode.readOnly, .follow])
   func aReaderFlushesTheEntriesAfterHEADBeforeItShowsThem(_ mode: Journal<Ledger>.Mode) throws {
-    let plain = JournalOptions(snapshots: .manual)
+    let plain = JournalOptions(layers: .manual)
     try withLedger(options: plain) { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }
       try journal.close()

@@ -10,7 +10,7 @@ import Testing
   @Test func theIndependentReaderFindsWhatTheJournalHas() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Bank.journal")
-      var options = JournalOptions(snapshots: .manual)
+      var options = JournalOptions(layers: .manual)
       // A small buffer, so that there are tables and not only a log.
       options.database.writeBufferByteCount = 64 << 10
       var journal = try Journal<Ledger>.create(at: url, options: options)

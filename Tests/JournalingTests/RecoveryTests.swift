@@ -201,7 +201,7 @@ import Testing
   @Test func anEntryThatCanNotBeReadAtTheMomentIsNotWrittenAgain() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Bank.journal")
-      var options = JournalOptions(snapshots: .manual)
+      var options = JournalOptions(layers: .manual)
       options.database.writeBufferByteCount = 64 << 10
       let journal = try Journal<Ledger>.create(at: url, options: options)
       try journal.commit { _ = try $0.open(owner: "Ana", balance: 0) }

@@ -68,7 +68,7 @@ import Testing
   }
 
   private func options(_ storage: WatchedStorage = WatchedStorage()) -> JournalOptions {
-    var options = JournalOptions(snapshots: .manual)
+    var options = JournalOptions(layers: .manual)
     options.logStorage = storage
     return options
   }

@@ -281,7 +281,7 @@ import Testing
   @Test func undoDecodesNoEventsOfOtherAuthors() throws {
     try withTemporaryFolder { folder in
       let url = folder.url.appending(path: "Staff.journal")
-      let options = JournalOptions(snapshots: .manual)
+      let options = JournalOptions(layers: .manual)
       let old = try Journal<Staff1>.create(at: url, options: options)
       for number in 1...30 {
         try old.commit(by: number == 1 ? "ana" : "bob") {

@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test func fourDigitsThatMeanARevisionAndAYearAreRefusedAsAmbiguous() throws {
-    try withLedger(options: JournalOptions(snapshots: .manual)) { journal, _ in
+    try withLedger(options: JournalOptions(layers: .manual)) { journal, _ in
       func date(_ text: String) -> Date? { Timestamp(text)?.date }
       try journal.commit(date: date("2019-06-01T00:00:00Z")) { try $0.open(owner: "Ana", balance: 0) }
       for _ in 2...2030 {

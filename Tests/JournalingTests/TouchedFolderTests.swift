@@ -290,7 +290,7 @@ import Testing
 
   /// The links are made while the journal is closed. Later, LevelDB starts other logs and tables.
   @Test func aBackupOfHardLinksStaysUnchanged() throws {
-    var options = JournalOptions(snapshots: .manual)
+    var options = JournalOptions(layers: .manual)
     options.database.writeBufferByteCount = 64 << 10
     try withLedger(options: options) { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }

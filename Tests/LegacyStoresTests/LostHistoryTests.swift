@@ -19,7 +19,7 @@ import Testing
     case copied
   }
 
-  private static let options = JournalOptions(snapshots: .manual)
+  private static let options = JournalOptions(layers: .manual)
 
   private func person(_ name: String, _ number: String, _ note: String?, city: String? = nil) -> LegacyItem {
     var attributes: [String: FieldValue] = ["name": .string(name), "number": .string(number)]

@@ -293,7 +293,7 @@ import Testing
       // An image that the drive can't read used to be left out without a report.
       let url = journal.url
       try journal.close()
-      var options = JournalOptions(snapshots: .manual)
+      var options = JournalOptions(layers: .manual)
       let name = images[0].blob.digest.hex
       options.readHook = { path, _ in path.hasSuffix(name) ? .fail(EIO) : .proceed }
       let again = try CatalogJournal.open(at: url, options: options)

@@ -9,7 +9,7 @@ import Testing
 extension TemporaryFolder {
   /// Creates an empty journal in the folder.
   func journal(_ name: String = "J.journal") throws -> CatalogJournal {
-    try CatalogJournal.create(at: url.appending(path: name), options: JournalOptions(snapshots: .manual))
+    try CatalogJournal.create(at: url.appending(path: name), options: JournalOptions(layers: .manual))
   }
 
   /// Writes a file and creates the folders above it.

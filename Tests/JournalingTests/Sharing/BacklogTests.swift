@@ -23,8 +23,8 @@ import Testing
         operation.path.contains("/entries/") && operation.kind == .write ? gate.pass() : .proceed
       }
       options.log = { gate.note($0) }
-      options.snapshots.eventCount = 8
-      options.snapshots.additionsPerEvent = 1
+      options.layers.eventCount = 8
+      options.layers.additionsPerEvent = 1
       let journal = try Journal<Ledger>.open(at: nodes.url(0), options: options)
       defer {
         gate.open()

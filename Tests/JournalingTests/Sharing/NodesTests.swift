@@ -66,7 +66,7 @@ import Testing
       try nodes.share()
       try nodes.join(1)
       var options = nodes.options
-      options.snapshots.eventCount = 8
+      options.layers.eventCount = 8
       let (one, other) = (
         try nodes.open(0), try Journal<Ledger>.open(at: nodes.url(1), options: options)
       )

@@ -34,7 +34,7 @@ struct KilledJournal {
       journal.waitForLayers()
     }
     let since = try journal.head.revision - journal.statistics().newestCheckpoint
-    try journal.fill(SnapshotPolicy.automatic.eventCount - since - 1) { draft, _ in try update(&draft) }
+    try journal.fill(LayerPolicy.automatic.eventCount - since - 1) { draft, _ in try update(&draft) }
     // The files are now as a process would leave them if it were killed here.
     try FileManager.default.copyItem(at: writing, to: url)
   }

@@ -22,10 +22,10 @@ private func bulkRows(_ bench: Workbench, _ name: RowName, entries: Int) async t
   var runs: UInt64 = 0
   var latest: WrittenEntries?
 
-  func journal(_ events: Int, _ snapshots: SnapshotPolicy, inPipeline: Bool) throws -> Double {
+  func journal(_ events: Int, _ layers: LayerPolicy, inPipeline: Bool) throws -> Double {
     let url = bench.newPath("bulk.journal")
     defer { bench.discard(url) }
-    let journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: snapshots))
+    let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: layers))
     runs += 1
     let items = SampleData.attributes(count: events, seed: bench.seed &+ runs &* 0x2_0001)
     @Sendable func add(_ start: Int, to draft: inout Draft<Catalog>) throws {

@@ -10,7 +10,7 @@ func commitTailRows(_ bench: Workbench) async throws -> [ReportRow] {
   let url = bench.newPath("tail.journal")
   defer { bench.discard(url) }
   bench.progress.show("writing a journal of \(itemCount) items")
-  let journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+  let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: .manual))
   defer { try? journal.close() }
   try journal.addItems(itemCount, perEntry: 1_000, seed: bench.seed)
   try journal.takeSnapshot()

@@ -6,7 +6,7 @@ func followRows(_ bench: Workbench) async throws -> [ReportRow] {
   guard bench.rows.contains(.follow) else { return [] }
   let url = bench.newPath("follow.journal")
   defer { bench.discard(url) }
-  let journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+  let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: .manual))
   defer { try? journal.close() }
   let follower = try FollowProbe(url)
   defer { follower.end() }

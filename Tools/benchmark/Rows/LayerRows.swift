@@ -87,7 +87,7 @@ private func oneDigit(_ number: Double) -> String { String(format: "%.1f", numbe
 /// updates. Opening never has more to replay.
 private func openingBacklogRow(_ bench: Workbench) async throws -> ReportRow {
   let itemCount = bench.isQuick ? 100_000 : 1_000_000
-  let policy = SnapshotPolicy.automatic
+  let policy = LayerPolicy.automatic
   let additionCount = policy.backlogCount * policy.additionsPerEvent
   let updateCount = policy.backlogCount
   var journals: [URL] = []
@@ -100,7 +100,7 @@ private func openingBacklogRow(_ bench: Workbench) async throws -> ReportRow {
     try before.addItems(itemCount, perEntry: 1_000, seed: bench.seed)
     before.waitForLayers()
     try before.close()
-    let writing = try CatalogJournal.open(at: url, options: JournalOptions(snapshots: .manual))
+    let writing = try CatalogJournal.open(at: url, options: JournalOptions(layers: .manual))
     if isImport {
       try writing.addItems(additionCount, perEntry: 1_000, seed: bench.seed &+ 1)
     } else {
@@ -147,16 +147,16 @@ private func layerWriteRow(_ bench: Workbench) async throws -> ReportRow {
   let journals = try sizes.map { size in
     let url = bench.newPath("layer.journal")
     bench.progress.show("writing a journal of \(size) items")
-    let writing = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+    let writing = try CatalogJournal.create(at: url, options: JournalOptions(layers: .manual))
     try writing.addItems(size, perEntry: 1_000, seed: bench.seed)
     try writing.takeSnapshot()
     try writing.close()
-    var policy = SnapshotPolicy.automatic
+    var policy = LayerPolicy.automatic
     policy.eventCount = changeCount
     // So that no layers are merged.
     policy.fanout = 1_000
     policy.logShare = 1_000
-    return (size, url, try CatalogJournal.open(at: url, options: JournalOptions(snapshots: policy)))
+    return (size, url, try CatalogJournal.open(at: url, options: JournalOptions(layers: policy)))
   }
   defer {
     for (_, url, journal) in journals {

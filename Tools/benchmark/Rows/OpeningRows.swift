@@ -15,7 +15,7 @@ private func openingRow(_ bench: Workbench) async throws -> [ReportRow] {
   let journals = try sizes.map { size in
     let url = bench.newPath("opening.journal")
     bench.progress.show("writing a journal of \(size) items")
-    let journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+    let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: .manual))
     try journal.addItems(size, perEntry: 1_000, seed: bench.seed)
     try journal.takeSnapshot()
     try journal.close()

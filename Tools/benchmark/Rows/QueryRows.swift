@@ -98,7 +98,7 @@ private final class QuerySubject {
     seed = bench.seed
     url = bench.newPath("query.journal")
     folder = try bench.newFolder("query-peer")
-    journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+    journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: .manual))
     bench.progress.show("writing a journal of \(itemCount) items")
     try journal.addItems(itemCount, perEntry: 1_000, seed: bench.seed)
     state = journal.state

@@ -19,7 +19,7 @@ private func saveRow(_ bench: Workbench, _ name: RowName, _ count: Int) async th
   let url = bench.newPath("save.journal")
   defer { bench.discard(url) }
   bench.progress.show("writing a journal of \(count) items")
-  let journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+  let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: .manual))
   defer { try? journal.close() }
   try journal.addItems(count, perEntry: 1_000, seed: bench.seed)
   let archived = journal.state.items.compactMap { ArchivedItem($0) }

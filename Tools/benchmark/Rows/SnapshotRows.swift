@@ -58,7 +58,7 @@ private final class SnapshotSubject {
     self.itemCount = itemCount
     url = bench.newPath("snapshot.journal")
     archive = bench.newPath("archive.plist")
-    journal = try CatalogJournal.create(at: url, options: JournalOptions(snapshots: .manual))
+    journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: .manual))
     bench.progress.show("writing a journal of \(itemCount) items")
     try journal.addItems(itemCount, perEntry: 1_000, seed: bench.seed)
     recordByteCount = journal.state.items.reduce(0) { $0 + $1.record.bytes.count }

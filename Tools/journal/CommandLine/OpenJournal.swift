@@ -8,10 +8,10 @@ extension Arguments {
   ///
   /// Problems with layers and snapshots, which cost only time, are reported on standard error when the program ends.
   func openJournal(
-    _ terminal: Terminal, mode: CatalogJournal.Mode = .readOnly, snapshots: SnapshotPolicy = .manual
+    _ terminal: Terminal, mode: CatalogJournal.Mode = .readOnly, layers: LayerPolicy = .manual
   ) throws -> CatalogJournal {
     let journal = try CatalogJournal.open(
-      at: URL(fileURLWithPath: operand("JOURNAL")), mode: mode, options: journalOptions(snapshots: snapshots))
+      at: URL(fileURLWithPath: operand("JOURNAL")), mode: mode, options: journalOptions(layers: layers))
     if !has("--verbose") {
       terminal.sayAtEnd {
         guard journal.state.failure == nil else { return [] }
@@ -31,7 +31,7 @@ extension Arguments {
   /// committed.
   func openForCommit(_ terminal: Terminal) throws -> CatalogJournal {
     if has("--dry-run") { return try openJournal(terminal) }
-    let journal = try openJournal(terminal, mode: .readWrite, snapshots: .automatic)
+    let journal = try openJournal(terminal, mode: .readWrite, layers: .automatic)
     try journal.catchUp()
     return journal
   }
@@ -39,7 +39,7 @@ extension Arguments {
   /// Opens the entries of the journal on the command line without building a state.
   func openHistory() throws -> EntryHistory<Catalog> {
     try EntryHistory(
-      at: URL(fileURLWithPath: operand("JOURNAL")), options: journalOptions(snapshots: .manual))
+      at: URL(fileURLWithPath: operand("JOURNAL")), options: journalOptions(layers: .manual))
   }
 
   /// The options of a verb's journal. With `--verbose`, all notices are printed at once. Otherwise only these are: a
@@ -50,12 +50,12 @@ extension Arguments {
   ///   clients can't see, and when the server of a shared journal gets out of reach and is back.
   /// - Throws: ``Failure`` if `--shared-images` names a folder in a journal.
   func journalOptions(
-    snapshots: SnapshotPolicy, isServing: Bool = false
+    layers: LayerPolicy, isServing: Bool = false
   ) throws(Failure) -> JournalOptions {
     let isVerbose = has("--verbose")
     let hasWarned = Lock(false)
     let hasListed = Lock(false)
-    let options = JournalOptions(snapshots: snapshots) { notice in
+    let options = JournalOptions(layers: layers) { notice in
       let concernsServer = notice.sharedLog.map { isServing || $0 == .waits } ?? false
       let isShown = isVerbose || isServing && notice.level == .error || concernsServer
       guard isShown || notice.isFirstOfClockAhead(hasWarned) || notice.isFirstOfForeignFiles(hasListed) else {

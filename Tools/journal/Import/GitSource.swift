@@ -27,7 +27,7 @@ enum GitSource: ImportSource {
     // Otherwise the refusal of the clone would leave an empty journal behind.
     if !FileManager.default.fileExists(atPath: url.path) { try repository.checkIsWhole() }
     let journal = try CatalogJournal.openOrCreate(
-      at: url, options: arguments.journalOptions(snapshots: .automatic))
+      at: url, options: arguments.journalOptions(layers: .automatic))
     let git = GitImport(
       repository: repository, tip: tip, source: form?.source ?? FilesImporter.source, journal: journal,
       dates: dates, terminal: terminal)

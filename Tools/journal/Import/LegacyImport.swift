@@ -27,7 +27,7 @@ enum LegacyImport {
     }
     let journal = try CatalogJournal.openOrCreate(
       at: URL(fileURLWithPath: arguments.operand("JOURNAL")),
-      options: arguments.journalOptions(snapshots: .automatic))
+      options: arguments.journalOptions(layers: .automatic))
     let report = try Import.storing(in: journal) {
       try journal.importStore(store, by: arguments.author) { done, total in
         terminal.progress.show { "importing: \(done.grouped) of \(total.grouped) images" }

@@ -24,7 +24,7 @@ enum CollectGarbage: Verb {
     let isDryRun = arguments.has("--dry-run")
     let report = try CatalogJournal.collectGarbage(
       at: URL(fileURLWithPath: arguments.operand("JOURNAL")), isDryRun: isDryRun,
-      options: arguments.journalOptions(snapshots: .manual)
+      options: arguments.journalOptions(layers: .manual)
     ) { state in
       terminal.progress.show { "reading: \(state.done.grouped) of \(state.all.grouped) entries" }
     }

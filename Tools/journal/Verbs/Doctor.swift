@@ -19,7 +19,7 @@ enum Doctor: Verb {
   static let examples = [(command: "journal doctor Books.journal", does: "lists problems and remedies")]
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
-    let options = try arguments.journalOptions(snapshots: .manual)
+    let options = try arguments.journalOptions(layers: .manual)
     let diagnosis = try CatalogJournal.diagnose(
       URL(fileURLWithPath: arguments.operand("JOURNAL")), options: options
     ) { done, all in

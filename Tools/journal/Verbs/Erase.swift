@@ -44,7 +44,7 @@ enum Erase: Verb {
     }
     let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
     let url = URL(fileURLWithPath: arguments.operand("JOURNAL"))
-    let options = try arguments.journalOptions(snapshots: .manual)
+    let options = try arguments.journalOptions(layers: .manual)
     let report = try CatalogJournal.erase(
       Set(entities), at: url, reason: reason, by: arguments.author,
       includingWords: arguments.has("--notes"), options: options

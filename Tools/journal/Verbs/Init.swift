@@ -14,7 +14,7 @@ enum Init: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let path = arguments.operand("JOURNAL")
     let journal = try CatalogJournal.create(
-      at: URL(fileURLWithPath: path), options: arguments.journalOptions(snapshots: .automatic))
+      at: URL(fileURLWithPath: path), options: arguments.journalOptions(layers: .automatic))
     try terminal.output.line("created the empty journal \(path.printable)")
     try journal.close()
     return .done

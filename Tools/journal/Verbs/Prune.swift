@@ -43,7 +43,7 @@ enum Prune: Verb {
     let report = try CatalogJournal.prune(
       before: try arguments.selector(point), at: URL(fileURLWithPath: arguments.operand("JOURNAL")),
       reason: arguments.value("--reason") ?? "", by: arguments.author, isDryRun: isDryRun,
-      options: arguments.journalOptions(snapshots: .manual)
+      options: arguments.journalOptions(layers: .manual)
     ) { terminal.showCopying($0) }
     terminal.progress.clear()
     if !isDryRun, report.entryCount > 0 { terminal.output.noteDone(entry: report.head.revision) }

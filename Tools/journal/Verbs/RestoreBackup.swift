@@ -28,7 +28,7 @@ enum RestoreBackup: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let (file, name) = (arguments.operand("FILE"), arguments.operand("NEW"))
     let url = URL(fileURLWithPath: name)
-    let options = try arguments.journalOptions(snapshots: .manual)
+    let options = try arguments.journalOptions(layers: .manual)
     func show(_ progress: CopyProgress) { terminal.showCopying(progress) }
     let receipt: JournalReceipt
     if file == "-" {

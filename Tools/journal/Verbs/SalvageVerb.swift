@@ -36,7 +36,7 @@ enum SalvageVerb: Verb {
     }
     let report = try CatalogJournal.salvage(
       arguments.operandValues("JOURNAL").map { URL(fileURLWithPath: $0) }, to: URL(fileURLWithPath: target),
-      options: arguments.journalOptions(snapshots: .manual)
+      options: arguments.journalOptions(layers: .manual)
     ) { terminal.showCopying($0) }
     terminal.progress.clear()
     if arguments.has("--json") {

@@ -58,7 +58,7 @@ enum Serve: Verb {
     // A server runs for long, so it writes layers as an app does.
     return try CatalogJournal.open(
       at: URL(fileURLWithPath: arguments.operand("JOURNAL")), mode: .readWrite,
-      options: arguments.journalOptions(snapshots: .automatic, isServing: true))
+      options: arguments.journalOptions(layers: .automatic, isServing: true))
   }
 
   static func options(_ arguments: Arguments) throws(Failure) -> JournalServer.Options {

@@ -30,7 +30,7 @@ enum Share: Verb {
     let path = arguments.operand("JOURNAL")
     let head = try CatalogJournal.share(
       at: URL(fileURLWithPath: path), on: arguments.operand("ADDRESS"),
-      options: arguments.journalOptions(snapshots: .manual)
+      options: arguments.journalOptions(layers: .manual)
     ) { terminal.showCopying($0) }
     terminal.progress.clear()
     try terminal.output.line("\(path.printable) is shared, with \(head.revision.counted("entry", "entries"))")
@@ -65,7 +65,7 @@ enum Join: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let path = arguments.operand("JOURNAL")
     let url = URL(fileURLWithPath: path)
-    let options = try arguments.journalOptions(snapshots: .automatic)
+    let options = try arguments.journalOptions(layers: .automatic)
     var id: JournalID?
     if let text = arguments.value("--id") {
       id = JournalID(text)
@@ -150,7 +150,7 @@ enum Unshare: Verb {
     let path = arguments.operand("JOURNAL")
     let head = try CatalogJournal.unshare(
       at: URL(fileURLWithPath: path), isForced: arguments.has("--force"),
-      options: arguments.journalOptions(snapshots: .manual))
+      options: arguments.journalOptions(layers: .manual))
     try terminal.output.line("\(path.printable) is local, with revision \(head.revision)")
     try terminal.output.line("digest \(head.digest.hex)")
     return .done

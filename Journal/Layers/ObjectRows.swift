@@ -12,7 +12,7 @@ enum LeadingField: Int {
 ///
 /// Errors are noted during reading, and thrown when the result is used. Used by one thread. It holds what all entities
 /// need: two threads that count references to the same objects slow each other down.
-struct SnapshotRows: ~Copyable {
+struct ObjectRows: ~Copyable {
   private let entities: ArchivedObjects
   private let elements: ObjectHeader
   private let objects: ObjectHeader
@@ -21,7 +21,7 @@ struct SnapshotRows: ~Copyable {
   /// Writes one record after the other, so that each needs no memory but its own.
   private var writer = CBORWriter(reserving: 256)
   /// The keys of the newest dictionary. Dictionaries mostly have the same.
-  private var keyList: SnapshotKeyList?
+  private var keyList: ObjectKeys?
   /// The current entity: the numbers of the names of its fields, and then of their values.
   private var fields = ObjectHeader.nothing
   private var members = MemberNumbers.none
@@ -40,7 +40,7 @@ struct SnapshotRows: ~Copyable {
     if cursor.hasFailed { cursor.clear() }
     fields = cursor.resolved(cursor.reference(elements, position), in: objects)
     members = cursor.members(fields)
-    if fields.kind != .dictionary || fields.count <= SnapshotLayout.leadingFields.count {
+    if fields.kind != .dictionary || fields.count <= LayerLayout.leadingFields.count {
       fail(at: fields)
     }
     let number = leading(.number)
@@ -55,10 +55,10 @@ struct SnapshotRows: ~Copyable {
     return EntityRow(record: record, created: created, modified: modified)
   }
 
-  private var reader: SnapshotReader { entities.reader }
+  private var reader: LayerReader { entities.reader }
 
   private mutating func fail(at header: ObjectHeader) {
-    cursor.fail(SnapshotReader.foreign(at: header.offset))
+    cursor.fail(LayerReader.foreign(at: header.offset))
   }
 
   private mutating func leading(_ field: LeadingField) -> Int {
@@ -72,7 +72,7 @@ struct SnapshotRows: ~Copyable {
   /// Appends the fields of the model, then the attributes, as the log encodes them.
   private mutating func appendRecord() {
     // The class and the leading fields come first, the attributes last, and absent fields are omitted.
-    let leadingCount = SnapshotLayout.leadingFields.count
+    let leadingCount = LayerLayout.leadingFields.count
     let start = leadingCount + 1
     var end = fields.count
     if cursor.hasFailed || end < start { return }
@@ -161,7 +161,7 @@ struct SnapshotRows: ~Copyable {
   }
 
   /// The keys of an `NSDictionary`; nil, and noted, if it is not one.
-  private mutating func keys(of header: ObjectHeader) -> SnapshotKeyList? {
+  private mutating func keys(of header: ObjectHeader) -> ObjectKeys? {
     guard header.kind == .dictionary, header.count == 3, cursor.reference(header, 1) == reader.keysField,
       cursor.reference(header, 2) == reader.valuesField
     else {
@@ -182,7 +182,7 @@ struct SnapshotRows: ~Copyable {
 
   /// Appends the keys and the values of an `NSDictionary` to a map, whose head is already written.
   private mutating func appendPairs(
-    of header: ObjectHeader, _ keys: SnapshotKeyList, depth: Int
+    of header: ObjectHeader, _ keys: ObjectKeys, depth: Int
   ) {
     let values = cursor.header(cursor.reference(header, 5))
     guard values.kind == .array, values.count == keys.count else { return fail(at: header) }

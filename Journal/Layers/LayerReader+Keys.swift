@@ -1,11 +1,11 @@
 import CBOR
 import PropertyLists
 
-extension SnapshotReader {
+extension LayerReader {
   /// The highest number that was given to an entity.
   func number(_ header: ObjectHeader) throws(ArchiveError) -> Int {
     let number = try count(header)
-    guard number <= SnapshotEntities.numberLimit else { throw Self.foreign(at: header.offset) }
+    guard number <= LayerEntities.numberLimit else { throw Self.foreign(at: header.offset) }
     return number
   }
 

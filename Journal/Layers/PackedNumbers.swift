@@ -15,7 +15,7 @@ struct PackedNumbers: Sendable {
   let count: Int
 
   init(
-    _ reader: SnapshotReader, _ header: ObjectHeader, columns: Int, isByEntity: Bool
+    _ reader: LayerReader, _ header: ObjectHeader, columns: Int, isByEntity: Bool
   ) throws(ArchiveError) {
     data = try ArchiveSlice(reader, header)
     width = try data.width()

@@ -40,7 +40,7 @@ struct EntityBlock {
     self.revision = revision
     heads = try Self.string(at: range.lowerBound, in: bytes, before: range.upperBound)
     records = try Self.string(at: heads.upperBound, in: bytes, before: range.upperBound)
-    guard records.upperBound == range.upperBound else { throw SnapshotReader.foreign(at: range.lowerBound) }
+    guard records.upperBound == range.upperBound else { throw LayerReader.foreign(at: range.lowerBound) }
   }
 
   /// Where the content of a byte string is.
@@ -54,10 +54,10 @@ struct EntityBlock {
         let count = try reader.readBytesHead()
         return (offset + reader.offset, count)
       } catch {
-        throw SnapshotReader.foreign(at: offset)
+        throw LayerReader.foreign(at: offset)
       }
     }
-    guard count <= end - start else { throw SnapshotReader.foreign(at: offset) }
+    guard count <= end - start else { throw LayerReader.foreign(at: offset) }
     return start..<start + count
   }
 
@@ -155,7 +155,7 @@ struct EntityBlock {
   }
 
   /// The error for contents that no layer has.
-  var foreign: ArchiveError { SnapshotReader.foreign(at: heads.lowerBound) }
+  var foreign: ArchiveError { LayerReader.foreign(at: heads.lowerBound) }
 }
 
 /// Reads the integers of heads. A search reads some hundreds of them, and a throwing call for each would take most of its

@@ -4,9 +4,9 @@ import PropertyLists
 /// Reads the archive of a layer or snapshot in place: everything is decoded on demand, and only some lists of keys are
 /// cached.
 ///
-/// It reads what `SnapshotWriter` writes and refuses anything else, so a value is either exactly the one that was
+/// It reads what `LayerWriter` writes and refuses anything else, so a value is either exactly the one that was
 /// written or an error.
-final class SnapshotReader: Sendable {
+final class LayerReader: Sendable {
   let list: PropertyList
   /// The array of all archived objects; UIDs are positions in it.
   let objects: ObjectHeader
@@ -28,21 +28,21 @@ final class SnapshotReader: Sendable {
     guard let objectsNumber = try list.member("$objects", of: top),
       let topNumber = try list.member("$top", of: top),
       let rootNumber = try list.member("root", of: list.header(topNumber))
-    else { throw SnapshotReader.foreign(at: top.offset) }
+    else { throw LayerReader.foreign(at: top.offset) }
     objects = try list.header(objectsNumber)
-    guard objects.kind == .array else { throw SnapshotReader.foreign(at: objects.offset) }
+    guard objects.kind == .array else { throw LayerReader.foreign(at: objects.offset) }
     let reference = try list.header(rootNumber)
-    guard reference.kind == .uid else { throw SnapshotReader.foreign(at: reference.offset) }
+    guard reference.kind == .uid else { throw LayerReader.foreign(at: reference.offset) }
     root = try list.header(try list.reference(objects, Int(try list.uid(reference))))
-    guard root.kind == .dictionary, root.count == 3 else { throw SnapshotReader.foreign(at: root.offset) }
+    guard root.kind == .dictionary, root.count == 3 else { throw LayerReader.foreign(at: root.offset) }
     keysField = try list.reference(root, 1)
     valuesField = try list.reference(root, 2)
     guard try list.isString(list.header(keysField), "NS.keys"),
       try list.isString(list.header(valuesField), "NS.objects")
-    else { throw SnapshotReader.foreign(at: root.offset) }
+    else { throw LayerReader.foreign(at: root.offset) }
   }
 
-  /// The error for something that `SnapshotWriter` does not write.
+  /// The error for something that `LayerWriter` does not write.
   static func foreign(at offset: Int) -> ArchiveError {
     ArchiveError(.malformed, "this does not have the layout of a layer or snapshot", offset: offset)
   }

@@ -79,7 +79,7 @@ struct PackedValueLines: LayerValueLines {
   ///   - highest: no entity has a higher number.
   ///   - revision: no version is newer.
   init(
-    _ reader: SnapshotReader, lines: ObjectHeader, rests: ObjectHeader, highest: Int, revision: Revision
+    _ reader: LayerReader, lines: ObjectHeader, rests: ObjectHeader, highest: Int, revision: Revision
   ) throws(ArchiveError) {
     self.lines = try ArchiveSlice(reader, lines)
     self.rests = try ArchiveSlice(reader, rests)

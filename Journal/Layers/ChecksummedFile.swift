@@ -4,7 +4,7 @@ import PropertyLists
 
 /// The open file of a layer or snapshot. A small one is read and checked at once, so that its states no longer need the
 /// disk; pages of a large one are read and checked when they are first touched.
-struct SnapshotFile: Sendable {
+struct ChecksummedFile: Sendable {
   private let path: String
   private let name: LayerName
   private let bytes: ArchiveBytes
@@ -15,24 +15,24 @@ struct SnapshotFile: Sendable {
   ///   - didRead: called after pages were read, with the number of their bytes.
   /// - Throws: ``JournalError`` with code `damaged` if it is missing, of another size, or altered.
   init(
-    _ name: LayerName, in folder: Folder?, facts: SnapshotFacts,
-    memoryByteCount: Int = SnapshotPolicy.automatic.memoryByteCount,
+    _ name: LayerName, in folder: Folder?, footer: LayerFooter,
+    memoryByteCount: Int = LayerPolicy.automatic.memoryByteCount,
     didRead: (@Sendable (Int) -> Void)? = nil
   ) throws(JournalError) {
-    let file = try Self.open(name, in: folder, facts: facts)
+    let file = try Self.open(name, in: folder, footer: footer)
     path = file.path
     self.name = name
-    let byteCount = facts.byteCount
+    let byteCount = footer.byteCount
     if byteCount <= memoryByteCount {
       bytes = ArchiveBytes(try file.contents(limit: byteCount))
-      try check(facts)
+      try check(footer)
       return
     }
-    let checksums = facts.pageChecksums
+    let checksums = footer.pageChecksums
     let descriptor = try file.duplicateDescriptor()
     do throws(ArchiveError) {
       bytes = unsafe try ArchiveBytes(
-        descriptor: descriptor, byteCount: byteCount, pageSize: SnapshotFacts.pageByteCount, path: path,
+        descriptor: descriptor, byteCount: byteCount, pageSize: LayerFooter.pageByteCount, path: path,
         check: { page, bytes in unsafe page < checksums.count && CRC32C.checksum(bytes) == checksums[page] },
         didRead: didRead)
     } catch {
@@ -41,15 +41,15 @@ struct SnapshotFile: Sendable {
   }
 
   /// Fails if bytes in memory differ from those that were written.
-  private func check(_ facts: SnapshotFacts) throws(JournalError) {
-    guard bytes.count == facts.byteCount else {
+  private func check(_ footer: LayerFooter) throws(JournalError) {
+    guard bytes.count == footer.byteCount else {
       throw JournalError(
         .damaged, "the \(name.noun) was cut while it was being read", revision: name.to, path: path)
     }
     do throws(ArchiveError) {
-      for (page, checksum) in facts.pageChecksums.enumerated() {
-        let start = page * SnapshotFacts.pageByteCount
-        let range = start..<min(start + SnapshotFacts.pageByteCount, bytes.count)
+      for (page, checksum) in footer.pageChecksums.enumerated() {
+        let start = page * LayerFooter.pageByteCount
+        let range = start..<min(start + LayerFooter.pageByteCount, bytes.count)
         let found = try unsafe bytes.withBytes(in: range) { unsafe CRC32C.checksum($0) }
         guard found == checksum else {
           throw Self.altered(range, path)
@@ -61,16 +61,16 @@ struct SnapshotFile: Sendable {
   }
 
   private static func open(
-    _ name: LayerName, in folder: Folder?, facts: SnapshotFacts
+    _ name: LayerName, in folder: Folder?, footer: LayerFooter
   ) throws(JournalError) -> File {
     let path = folder?.path(of: name.fileName) ?? name.fileName
     do throws(JournalError) {
       guard let folder else { throw JournalError(.notFound, "the folder snapshots is missing") }
       let file = try folder.file(name.fileName, .reading)
       let byteCount = try file.byteCount()
-      guard byteCount == facts.byteCount else {
+      guard byteCount == footer.byteCount else {
         throw JournalError(
-          .damaged, "the \(name.noun) has \(byteCount) bytes and should have \(facts.byteCount)",
+          .damaged, "the \(name.noun) has \(byteCount) bytes and should have \(footer.byteCount)",
           revision: name.to, path: path)
       }
       return file
@@ -82,15 +82,15 @@ struct SnapshotFile: Sendable {
 
   /// Reads a whole file and fails at the first page that is altered. Memory holds one page, however large the file is.
   static func checkAllPages(
-    _ name: LayerName, in folder: Folder?, facts: SnapshotFacts
+    _ name: LayerName, in folder: Folder?, footer: LayerFooter
   ) throws(JournalError) {
-    let file = try open(name, in: folder, facts: facts)
+    let file = try open(name, in: folder, footer: footer)
     let page = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: SnapshotFacts.pageByteCount, alignment: 16)
+      byteCount: LayerFooter.pageByteCount, alignment: 16)
     defer { unsafe page.deallocate() }
-    for (index, checksum) in facts.pageChecksums.enumerated() {
-      let start = index * SnapshotFacts.pageByteCount
-      let count = min(SnapshotFacts.pageByteCount, facts.byteCount - start)
+    for (index, checksum) in footer.pageChecksums.enumerated() {
+      let start = index * LayerFooter.pageByteCount
+      let count = min(LayerFooter.pageByteCount, footer.byteCount - start)
       let bytes = unsafe UnsafeMutableRawBufferPointer(rebasing: page[..<count])
       let read = try unsafe file.read(into: bytes, at: start)
       guard read == count, unsafe CRC32C.checksum(UnsafeRawBufferPointer(bytes)) == checksum else {
@@ -131,8 +131,8 @@ struct SnapshotFile: Sendable {
 
 // MARK: Writing
 
-extension SnapshotFile {
-  /// The facts about a file that was just written.
+extension ChecksummedFile {
+  /// What is known about a file that was just written.
   struct Written {
     let byteCount: Int
     let pageChecksums: [UInt32]
@@ -151,18 +151,18 @@ extension SnapshotFile {
   ///   behind.
   static func write(
     _ sources: [any LayerSource], _ header: LayerHeader, to name: LayerName, in folder: Folder, reserve: Int,
-    pace: WritePace, backlog: @escaping () -> LayerBacklog, isCancelled: @escaping () -> Bool,
+    pace: RateLimiter, backlog: @escaping () -> LayerBacklog, isCancelled: @escaping () -> Bool,
     check: () throws(JournalError) -> Void
   ) throws(JournalError) -> Written {
     let temporary = name.fileName + Folder.temporarySuffix
     try folder.removeFile(temporary)
     do {
-      let sink = SnapshotSink(
+      let sink = LayerSink(
         try folder.file(temporary, .creating), name.noun, reserve: reserve, pace: pace, backlog: backlog,
         isCancelled: isCancelled)
       let digest: ContentDigest?
       do {
-        digest = try unsafe SnapshotWriter.write(sources, header) { bytes throws(ArchiveError) in
+        digest = try unsafe LayerWriter.write(sources, header) { bytes throws(ArchiveError) in
           try unsafe sink.append(bytes)
         }
       } catch {
@@ -187,7 +187,7 @@ extension SnapshotFile {
 /// Writes the bytes of a layer or snapshot in pieces, and computes the checksum of each page.
 ///
 /// Used by one thread.
-private final class SnapshotSink {
+private final class LayerSink {
   private let file: File
   /// What the file is: `layer` or `snapshot`.
   private let noun: String
@@ -197,14 +197,14 @@ private final class SnapshotSink {
   private var checksum = CRC32C()
   private(set) var failure: JournalError?
   private let reserve: Int
-  private let pace: WritePace
+  private let pace: RateLimiter
   private let backlog: () -> LayerBacklog
   private let isCancelled: () -> Bool
   /// How many bytes the drive was asked to write.
   private var writtenOutByteCount = 0
 
   init(
-    _ file: consuming File, _ noun: String, reserve: Int, pace: WritePace,
+    _ file: consuming File, _ noun: String, reserve: Int, pace: RateLimiter,
     backlog: @escaping () -> LayerBacklog,
     isCancelled: @escaping () -> Bool
   ) {
@@ -243,12 +243,12 @@ private final class SnapshotSink {
     }
     var start = 0
     while start < bytes.count {
-      let room = SnapshotFacts.pageByteCount - byteCount % SnapshotFacts.pageByteCount
+      let room = LayerFooter.pageByteCount - byteCount % LayerFooter.pageByteCount
       let end = min(start + room, bytes.count)
       unsafe checksum.update(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
       byteCount += end - start
       start = end
-      if byteCount % SnapshotFacts.pageByteCount == 0 { finishPage() }
+      if byteCount % LayerFooter.pageByteCount == 0 { finishPage() }
     }
   }
 
@@ -278,7 +278,7 @@ private final class SnapshotSink {
   /// Flushes the file.
   /// - Returns: the checksum of each page.
   func finish() throws(JournalError) -> [UInt32] {
-    if byteCount % SnapshotFacts.pageByteCount != 0 { finishPage() }
+    if byteCount % LayerFooter.pageByteCount != 0 { finishPage() }
     try checkIsWanted()
     try file.flush()
     return checksums

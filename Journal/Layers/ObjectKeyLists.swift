@@ -3,7 +3,7 @@ import Locks
 import PropertyLists
 
 /// The keys of a dictionary in a layer or snapshot, as the log encodes them.
-final class SnapshotKeyList: Sendable {
+final class ObjectKeys: Sendable {
   /// The object number of the array of keys.
   let number: Int
   /// All keys, concatenated.
@@ -12,19 +12,19 @@ final class SnapshotKeyList: Sendable {
   private let ends: [Int]
 
   /// - Parameter areMarked: whether a key that begins with `$` has one more.
-  init(at number: Int, in reader: SnapshotReader, areMarked: Bool) throws(ArchiveError) {
+  init(at number: Int, in reader: LayerReader, areMarked: Bool) throws(ArchiveError) {
     self.number = number
     let keys = try reader.list.header(number)
     var writer = CBORWriter()
     var ends: [Int] = []
     for index in 0..<keys.count {
       guard writer.count <= EntityRecord.byteLimit else {
-        throw SnapshotReader.foreign(at: keys.offset)
+        throw LayerReader.foreign(at: keys.offset)
       }
       var key = try reader.string(try reader.resolve(try reader.list.reference(keys, index)))
       if areMarked, key.utf8.first == UInt8(ascii: "$") {
         key = String(key.unicodeScalars.dropFirst())
-        guard key.utf8.first == UInt8(ascii: "$") else { throw SnapshotReader.foreign(at: keys.offset) }
+        guard key.utf8.first == UInt8(ascii: "$") else { throw LayerReader.foreign(at: keys.offset) }
       }
       writer.append(text: key)
       ends.append(writer.count)
@@ -34,7 +34,7 @@ final class SnapshotKeyList: Sendable {
     // The records that are made of them are not checked again.
     for index in ends.indices.dropFirst() {
       guard bytes[range(index - 1)].lexicographicallyPrecedes(bytes[range(index)]) else {
-        throw SnapshotReader.foreign(at: keys.offset)
+        throw LayerReader.foreign(at: keys.offset)
       }
     }
   }
@@ -55,22 +55,22 @@ final class SnapshotKeyList: Sendable {
 /// Caches some lists of keys. Dictionaries share them, and decoding the keys of each again would be half of the work.
 ///
 /// Safe to use from any thread.
-final class SnapshotKeyLists: Sendable {
+final class ObjectKeyLists: Sendable {
   private static let slotCount = 64
   /// A longer list is decoded each time.
   private static let byteLimit = 4_096
 
   private let areMarked: Bool
-  private let slots = Lock([SnapshotKeyList?](repeating: nil, count: slotCount))
+  private let slots = Lock([ObjectKeys?](repeating: nil, count: slotCount))
 
   /// - Parameter areMarked: whether a key that begins with `$` has one more.
   init(areMarked: Bool) { self.areMarked = areMarked }
 
   /// The keys in the array of that object number.
-  func list(at number: Int, in reader: SnapshotReader) throws(ArchiveError) -> SnapshotKeyList {
+  func list(at number: Int, in reader: LayerReader) throws(ArchiveError) -> ObjectKeys {
     let slot = number % Self.slotCount
     if let known = slots.withLock({ $0[slot] }), known.number == number { return known }
-    let list = try SnapshotKeyList(at: number, in: reader, areMarked: areMarked)
+    let list = try ObjectKeys(at: number, in: reader, areMarked: areMarked)
     if list.bytes.count <= Self.byteLimit { slots.withLock { $0[slot] = list } }
     return list
   }

@@ -2,7 +2,7 @@ import PropertyLists
 
 /// The entities of one kind in the file of a layer or snapshot: their versions, and their deletions. Each is decoded on
 /// demand.
-final class SnapshotEntities: Sendable {
+final class LayerEntities: Sendable {
   private let versions: any LayerVersions
   /// For each deletion, the entity's number and the revision.
   private let deletions: PackedVersions
@@ -60,7 +60,7 @@ final class SnapshotEntities: Sendable {
 
   /// All versions, or the newest of each entity as of a revision, from a number on.
   func cursor(from number: Int, asOf revision: Revision?) throws(ArchiveError) -> VersionCursor {
-    var cursor = try SnapshotEntitiesCursor(
+    var cursor = try LayerEntitiesCursor(
       self, archived: versions.cursor(from: number, asOf: revision),
       deleted: deletions.cursor(from: number, asOf: revision), onlyNewest: revision != nil)
     return { () throws(ArchiveError) in try cursor.next() }
@@ -68,10 +68,10 @@ final class SnapshotEntities: Sendable {
 }
 
 /// Merges the versions and the deletions of a layer. A value for the same reason as the cursors that it merges.
-private struct SnapshotEntitiesCursor {
+private struct LayerEntitiesCursor {
   typealias Next = () throws(ArchiveError) -> LayerVersions.Found?
 
-  private let entities: SnapshotEntities
+  private let entities: LayerEntities
   private let nextArchived: Next
   private let nextDeleted: Next
   private let onlyNewest: Bool
@@ -80,7 +80,7 @@ private struct SnapshotEntitiesCursor {
 
   /// - Parameter onlyNewest: whether only the newer one counts if an entity has a version and a deletion.
   init(
-    _ entities: SnapshotEntities, archived: @escaping Next, deleted: @escaping Next, onlyNewest: Bool
+    _ entities: LayerEntities, archived: @escaping Next, deleted: @escaping Next, onlyNewest: Bool
   ) throws(ArchiveError) {
     self.entities = entities
     self.onlyNewest = onlyNewest

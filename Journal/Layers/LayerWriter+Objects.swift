@@ -24,7 +24,7 @@ struct EntityShapes {
     _ mask: UInt32, _ archive: inout KeyedArchiveWriter
   ) throws(ArchiveError) -> KeyedArchiveWriter.Shape {
     if let shape = shapes[mask] { return shape }
-    let leadingCount = SnapshotLayout.leadingFields.count
+    let leadingCount = LayerLayout.leadingFields.count
     let keys = fields.enumerated().filter { index, _ in
       index < leadingCount || mask >> UInt32(index - leadingCount) & 1 == 1
     }
@@ -36,7 +36,7 @@ struct EntityShapes {
 
 // Converts the encoded record directly: decoding values would be wasted, and a Swift dictionary treats names as equal
 // that differ in their bytes.
-extension SnapshotWriter {
+extension LayerWriter {
   mutating func append(_ number: Int, _ row: EntityRow, _ shapes: inout EntityShapes) throws {
     try unsafe row.record.bytes.withUnsafeBytes { bytes in
       var reader = unsafe CBORReader(bytes)

@@ -4,7 +4,7 @@
 /// the journal is, and the memory is bounded. Additions count less, because replaying them takes less time. Layers of
 /// about the same size are merged, as in a log-structured merge tree: each event is written once for each size, and a
 /// lookup reads a few layers of each.
-public struct SnapshotPolicy: Hashable, Sendable {
+public struct LayerPolicy: Hashable, Sendable {
   /// Whether layers are written, merged and thinned automatically.
   public var isAutomatic: Bool
   /// Whether past states are kept in layers, as far as ``logShare`` allows. Otherwise a journal takes the least space
@@ -40,11 +40,11 @@ public struct SnapshotPolicy: Hashable, Sendable {
   package var memoryByteCount = 1 << 20
 
   /// Keeps opening and time travel fast. Suits nearly all apps.
-  public static let automatic = SnapshotPolicy(isAutomatic: true, keepsPast: true)
+  public static let automatic = LayerPolicy(isAutomatic: true, keepsPast: true)
   /// Keeps opening fast and no past states: for phones with small disks.
-  public static let small = SnapshotPolicy(isAutomatic: true, keepsPast: false)
+  public static let small = LayerPolicy(isAutomatic: true, keepsPast: false)
   /// Writes no layers, and snapshots only on request: for an app that decides itself when there is time.
-  public static let manual = SnapshotPolicy(isAutomatic: false, keepsPast: true)
+  public static let manual = LayerPolicy(isAutomatic: false, keepsPast: true)
 
   /// Below this many bytes, saving space is not worthwhile.
   private static let smallByteCount = 1 << 20

@@ -1,31 +1,31 @@
 import CBOR
 import Files
 
-/// The record of a layer or snapshot: facts and checksums, in a small file next to it.
-struct SnapshotRecord: Sendable, Equatable {
+/// The file of a footer, next to that of the layer or snapshot.
+struct FooterFile: Sendable, Equatable {
   let name: LayerName
-  /// The facts in the record; nil if it can't be read, and then the layer or snapshot is not used.
-  let facts: SnapshotFacts?
+  /// The footer; nil if it can't be read, and then the layer or snapshot is not used.
+  let footer: LayerFooter?
   /// Why the record can't be read, and where it is.
   private let reason: String
   private let path: String?
 
-  init(_ name: LayerName, _ facts: SnapshotFacts) {
+  init(_ name: LayerName, _ footer: LayerFooter) {
     self.name = name
-    self.facts = facts
+    self.footer = footer
     reason = ""
     path = nil
   }
 
   private init(unreadable name: LayerName, because reason: String, path: String) {
     self.name = name
-    facts = nil
+    footer = nil
     self.reason = reason
     self.path = path
   }
 
   /// Reads the file of a record.
-  /// - Throws: ``JournalError`` if it is missing or temporarily unreadable. A damaged one is a record without facts.
+  /// - Throws: ``JournalError`` if it is missing or temporarily unreadable. A damaged one has no footer.
   init(_ name: LayerName, in folder: Folder) throws(JournalError) {
     let path = folder.path(of: name.recordName)
     let bytes: [UInt8]
@@ -37,12 +37,12 @@ struct SnapshotRecord: Sendable, Equatable {
       return
     }
     do throws(CBORError) {
-      let facts = try SnapshotFacts(encoded: bytes)
-      guard facts.top.revision == name.to, facts.start.revision == name.from ?? 0 else {
+      let footer = try LayerFooter(encoded: bytes)
+      guard footer.top.revision == name.to, footer.start.revision == name.from ?? 0 else {
         self.init(unreadable: name, because: "it is that of another file", path: path)
         return
       }
-      self.init(name, facts)
+      self.init(name, footer)
     } catch {
       self.init(unreadable: name, because: "\(error)", path: path)
     }
@@ -53,14 +53,14 @@ struct SnapshotRecord: Sendable, Equatable {
 
   /// The problem of the record itself, nil if there is none.
   var problem: JournalError? {
-    guard facts == nil else { return nil }
+    guard footer == nil else { return nil }
     return JournalError(
       .damaged, "the record of the \(name.noun) can't be read: \(reason)", revision: name.to, path: path)
   }
 }
 
-/// The facts about the file of a layer or snapshot, and the states in it.
-struct SnapshotFacts: Sendable, Equatable {
+/// Facts about a layer or snapshot, the checksums of its file, and its checkpoints.
+struct LayerFooter: Sendable, Equatable {
   /// How the file is divided for checksums; a page is checked when it is first touched.
   static let pageByteCount = 4 << 10
 
@@ -92,7 +92,7 @@ struct SnapshotFacts: Sendable, Equatable {
 }
 
 // Documentation/Format.md, "The record of a layer".
-extension SnapshotFacts {
+extension LayerFooter {
   private static let version: UInt64 = 4
   private static let checksumByteCount = 4
   /// Keeps sums of counts from overflowing; no valid count comes near this limit.
@@ -136,9 +136,9 @@ extension SnapshotFacts {
     let result = unsafe content.withUnsafeBytes { bytes in
       Result { () throws(CBORError) in
         var reader = unsafe CBORReader(bytes)
-        let facts = try SnapshotFacts(&reader)
+        let footer = try LayerFooter(&reader)
         try reader.expectEnd()
-        return facts
+        return footer
       }
     }
     self = try result.get()
@@ -176,7 +176,7 @@ extension SnapshotFacts {
     let offset = reader.offset
     pageChecksums = unsafe Self.numbers(try reader.readBytes())
     // One checksum for each page, so that lookups stay within bounds.
-    guard pageChecksums.count == SnapshotFacts.pageCount(of: byteCount), !checkpoints.isEmpty else {
+    guard pageChecksums.count == LayerFooter.pageCount(of: byteCount), !checkpoints.isEmpty else {
       throw CBORError(.unexpectedItem, at: offset)
     }
   }

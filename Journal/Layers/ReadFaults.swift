@@ -20,7 +20,7 @@ final class ReadFaults: Sendable {
 
   /// Notes that a file can't be read; the log may still have the answer.
   func found(_ error: ArchiveError, in layer: Layer) {
-    report(SnapshotFile.failure(error, of: layer.name, error.path ?? ""), layer.name)
+    report(ChecksummedFile.failure(error, of: layer.name, error.path ?? ""), layer.name)
   }
 
   /// Notes an incomplete answer.

@@ -21,18 +21,18 @@ extension Journal {
   /// All snapshots, oldest first. Their files are not read; ``check(_:)`` does that.
   /// - Throws: ``JournalError`` if their records can't be read.
   public func snapshots() throws -> [Snapshot] {
-    try chain.records.all().filter { $0.name.from == nil }.compactMap(snapshot(of:))
+    try chain.footers.all().filter { $0.name.from == nil }.compactMap(snapshot(of:))
   }
 
   /// How many snapshots are missing in ``snapshots()`` because their records can't be read.
   package func unreadableSnapshotCount() throws -> Int {
-    try chain.records.all().count { $0.name.from == nil && $0.facts == nil }
+    try chain.footers.all().count { $0.name.from == nil && $0.footer == nil }
   }
 
   /// Writes a snapshot of the state at a point in time, and returns when it is durable. Commits continue in the
   /// meantime.
   ///
-  /// Opening is fast without it: see ``SnapshotPolicy``. A snapshot is self-contained and stays until it is dropped.
+  /// Opening is fast without it: see ``LayerPolicy``. A snapshot is self-contained and stays until it is dropped.
   /// While there are commits, it is written more slowly, down to 8 MiB a second, so that they do not wait for the drive.
   /// - Throws: ``JournalError``: `readOnly`, `wrongUse` for a model without snapshots, or an I/O error, which does not
   ///   affect the journal.
@@ -48,7 +48,7 @@ extension Journal {
     let record = try BackgroundThread.run { () throws(JournalError) in
       try keeper.take(version, eventCount: eventCount)
     }
-    if let digest = record.facts?.stateDigest {
+    if let digest = record.footer?.stateDigest {
       try writing().note(Checkpoint(revision: revision, stateDigest: digest))
     }
     guard let snapshot = snapshot(of: record) else {
@@ -75,26 +75,26 @@ extension Journal {
   public func check(_ snapshot: Snapshot) -> JournalError? {
     do throws(JournalError) {
       let name = LayerName(from: nil, to: snapshot.revision)
-      guard let record = try chain.records.record(name) else { return nil }
-      guard let facts = record.facts else { return record.problem }
+      guard let record = try chain.footers.record(name) else { return nil }
+      guard let footer = record.footer else { return record.problem }
       do throws(JournalError) {
-        try chain.checkAllPages(name, facts)
+        try chain.checkAllPages(name, footer)
         return nil
       } catch {
         // A snapshot that was dropped in the meantime is not a problem.
-        return try chain.records.record(name) == record ? error : nil
+        return try chain.footers.record(name) == record ? error : nil
       }
     } catch {
       return error
     }
   }
 
-  private func snapshot(of record: SnapshotRecord) -> Snapshot? {
-    guard let facts = record.facts, let stateDigest = facts.stateDigest else { return nil }
+  private func snapshot(of record: FooterFile) -> Snapshot? {
+    guard let footer = record.footer, let stateDigest = footer.stateDigest else { return nil }
     return Snapshot(
       revision: record.name.to,
       url: URL(fileURLWithPath: folder.path(of: record.name), isDirectory: false),
-      byteCount: facts.byteCount, entityCount: facts.top.entityCount, schema: facts.schema,
+      byteCount: footer.byteCount, entityCount: footer.top.entityCount, schema: footer.schema,
       stateDigest: stateDigest)
   }
 }

@@ -15,7 +15,7 @@ import PropertyLists
 ///
 /// Safe to use from any thread.
 final class LayerChain<State: EventSourced>: Sendable {
-  let records: SnapshotRecords
+  let footers: LayerFooters
   let faults: ReadFaults
   /// Nil for a model without parts, which has no layers and no snapshots.
   let shape: StateShape?
@@ -66,7 +66,7 @@ final class LayerChain<State: EventSourced>: Sendable {
 
   init(_ folder: JournalFolder, format: JournalFormat, log: any EntryLog, options: JournalOptions) {
     self.folder = folder
-    records = SnapshotRecords(folder: folder)
+    footers = LayerFooters(folder: folder)
     self.format = format
     self.options = options
     self.log = Lock(log)
@@ -146,7 +146,7 @@ final class LayerChain<State: EventSourced>: Sendable {
 
   /// Removes the layers in memory that reach beyond a revision, whose entries were withdrawn.
   func withdraw(to revision: Revision) {
-    let taken = layers.filter { $0.facts == nil && $0.top.revision > revision }
+    let taken = layers.filter { $0.footer == nil && $0.top.revision > revision }
     for layer in taken { layer.withdraw() }
     remove(taken.map(\.name))
   }
@@ -176,7 +176,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   }
 
   private func isOutdated(_ layer: Layer) -> Bool {
-    layer.facts.map { $0.newestErasure < newestErasure } ?? false
+    layer.footer.map { $0.newestErasure < newestErasure } ?? false
   }
 
   private func noteOutdated(_ layer: Layer) {
@@ -196,7 +196,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     while true {
       var start = start(atOrBefore: revision)
       let count = revision - start.revision
-      let step = momentLimit == 0 ? count : max(count / momentLimit, options.snapshots.eventCount)
+      let step = momentLimit == 0 ? count : max(count / momentLimit, options.layers.eventCount)
       var replayed = EventTally()
       var moments: [LayerMoment] = []
       while true {
@@ -211,7 +211,7 @@ final class LayerChain<State: EventSourced>: Sendable {
           return Replayed(version: version, eventCount: eventCount, tally: replayed, moments: moments)
         }
         if let moment = moment(version, eventCount: eventCount) { moments.append(moment) }
-        while LayerMoment.heldByteCount(moments) > options.snapshots.backlogByteCount {
+        while LayerMoment.heldByteCount(moments) > options.layers.backlogByteCount {
           moments = moments.everySecond
         }
         start = ReplayStart(revision: end, state: version.state, eventCount: eventCount)
@@ -225,7 +225,7 @@ final class LayerChain<State: EventSourced>: Sendable {
     lineage.withLock { $0 = LayerLineage() }
   }
 
-  /// Finds the layers that have records and opens those that can be used.
+  /// Finds the layers that have footers and opens those that can be used.
   /// - Parameter isInUse: whether another process may be writing the journal. It may remove layers in the meantime,
   ///     and write layers beyond `newest`, which are not problems.
   func load(
@@ -233,7 +233,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   ) throws(JournalError) {
     guard shape != nil, newest > 0 else { return }
     for _ in 0..<Self.loadLimit {
-      let names = try records.names()
+      let names = try footers.names()
       let known = layers.map(\.name)
       if isInUse { remove(known.filter { !names.contains($0) }) }
       var found: [Layer] = []
@@ -242,16 +242,16 @@ final class LayerChain<State: EventSourced>: Sendable {
           if let layer = try load(name, through: newest, in: log) { found.append(layer) }
         } catch {
           if error.code == .closed { throw error }
-          if isInUse, try records.record(name) == nil { continue }
+          if isInUse, try footers.record(name) == nil { continue }
           note(error, of: name)
         }
       }
-      noteErasure(at: found.compactMap { $0.facts?.newestErasure }.max() ?? 0)
+      noteErasure(at: found.compactMap { $0.footer?.newestErasure }.max() ?? 0)
       // No reader may see one that is outdated.
       for layer in found { if isOutdated(layer) { noteOutdated(layer) } else { add(layer) } }
       if !isInUse { return }
       // If layers were removed meanwhile, others have replaced them.
-      if Set(try records.names()).isSuperset(of: names) { return }
+      if Set(try footers.names()).isSuperset(of: names) { return }
     }
   }
 
@@ -262,48 +262,48 @@ final class LayerChain<State: EventSourced>: Sendable {
   private func load(
     _ name: LayerName, through newest: Revision, in log: any EntryLog
   ) throws(JournalError) -> Layer? {
-    guard let record = try records.record(name) else { return nil }
+    guard let record = try footers.record(name) else { return nil }
     if let problem = record.problem { throw problem }
-    guard let facts = record.facts, facts.schema == State.schema else { return nil }
+    guard let footer = record.footer, footer.schema == State.schema else { return nil }
     let head = name.to <= newest ? try Replay<State>(log: log, format: format).head(at: name.to) : nil
-    guard let head, head.digest == facts.entryDigest else {
+    guard let head, head.digest == footer.entryDigest else {
       throw JournalError(
         .damaged, "the \(name.noun) belongs to another entry than the one in the log", revision: name.to,
         path: folder.path(of: name))
     }
-    return try open(name, facts)
+    return try open(name, footer)
   }
 
   /// Opens the file of a layer.
-  func open(_ name: LayerName, _ facts: SnapshotFacts) throws(JournalError) -> Layer {
-    Layer(name, facts, try contents(name, facts), faults: faults) { (layer) throws(JournalError) in
+  func open(_ name: LayerName, _ footer: LayerFooter) throws(JournalError) -> Layer {
+    Layer(name, footer, try contents(name, footer), faults: faults) { (layer) throws(JournalError) in
       try self.rebuild(layer)
     }
   }
 
-  func contents(_ name: LayerName, _ facts: SnapshotFacts) throws(JournalError) -> LayerFile {
-    guard let shape, facts.start.tables.count == shape.kinds.count,
-      facts.start.textCounts.count == shape.lists.count
+  func contents(_ name: LayerName, _ footer: LayerFooter) throws(JournalError) -> LayerFile {
+    guard let shape, footer.start.tables.count == shape.kinds.count,
+      footer.start.textCounts.count == shape.lists.count
     else {
       throw JournalError(
         .damaged, "the \(name.noun) can't be used: \(StateShape.advice)", revision: name.to,
         path: folder.path(of: name))
     }
     let pageBudget = pageBudget
-    let file = try SnapshotFile(
-      name, in: folder.openSnapshots(), facts: facts, memoryByteCount: options.snapshots.memoryByteCount
+    let file = try ChecksummedFile(
+      name, in: folder.openSnapshots(), footer: footer, memoryByteCount: options.layers.memoryByteCount
     ) { pageBudget.note($0) }
     return try file.contents(shape)
   }
 
   /// Opens the file of a layer without making the layer.
-  func file(_ name: LayerName, _ facts: SnapshotFacts) throws(JournalError) -> SnapshotFile {
-    try SnapshotFile(name, in: folder.openSnapshots(), facts: facts)
+  func file(_ name: LayerName, _ footer: LayerFooter) throws(JournalError) -> ChecksummedFile {
+    try ChecksummedFile(name, in: folder.openSnapshots(), footer: footer)
   }
 
   /// Reads the whole file of a layer, and fails at the first page that is altered.
-  func checkAllPages(_ name: LayerName, _ facts: SnapshotFacts) throws(JournalError) {
-    try SnapshotFile.checkAllPages(name, in: folder.openSnapshots(), facts: facts)
+  func checkAllPages(_ name: LayerName, _ footer: LayerFooter) throws(JournalError) {
+    try ChecksummedFile.checkAllPages(name, in: folder.openSnapshots(), footer: footer)
   }
 
   func path(of name: LayerName) -> String { folder.path(of: name) }
@@ -432,7 +432,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   // MARK: Rebuilding
 
   /// What changed between a checkpoint that layers reach and a later one.
-  func changes(after start: LayerCheckpoint, to top: LayerCheckpoint) throws(JournalError) -> MemoryLayer {
+  func changes(after start: LayerCheckpoint, to top: LayerCheckpoint) throws(JournalError) -> Memtable {
     let replay = Replay<State>(log: try openLog(), format: format)
     let sources = try changes(replay, from: self.start(atOrBefore: start.revision), after: start, to: [top])
     guard let changes = sources.first else {
@@ -445,7 +445,7 @@ final class LayerChain<State: EventSourced>: Sendable {
   private func changes(
     _ replay: Replay<State>, from base: ReplayStart<State>, after start: LayerCheckpoint,
     to checkpoints: [LayerCheckpoint]
-  ) throws(JournalError) -> [MemoryLayer] {
+  ) throws(JournalError) -> [Memtable] {
     var state = base.state
     try replay.apply(base.revision + 1, through: start.revision, to: &state)
     // The layer may begin at a snapshot inside its range, and then must say what was removed from an index since. Only an
@@ -459,12 +459,12 @@ final class LayerChain<State: EventSourced>: Sendable {
     }
     var before = state.parts
     var checkpoint = start
-    var sources: [MemoryLayer] = []
+    var sources: [Memtable] = []
     for next in checkpoints {
       try replay.apply(checkpoint.revision + 1, through: next.revision, to: &state)
       let parts = state.parts
       if let parts, let before {
-        sources.append(MemoryLayer(parts, since: before, at: next, after: checkpoint))
+        sources.append(Memtable(parts, since: before, at: next, after: checkpoint))
       }
       before = parts
       checkpoint = next
@@ -509,7 +509,7 @@ final class LayerChain<State: EventSourced>: Sendable {
       checkpoints: layer.checkpoints)
     do {
       var bytes: [UInt8] = []
-      _ = try unsafe SnapshotWriter.write(sources, header) { unsafe bytes.append(contentsOf: $0) }
+      _ = try unsafe LayerWriter.write(sources, header) { unsafe bytes.append(contentsOf: $0) }
       return try LayerFile(ArchiveBytes(bytes), revision: layer.top.revision, shape: shape)
     } catch {
       throw error as? JournalError

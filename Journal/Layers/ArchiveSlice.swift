@@ -6,15 +6,15 @@ struct ArchiveSlice: Sendable {
   private let start: Int
   let count: Int
 
-  init(_ reader: SnapshotReader, _ header: ObjectHeader) throws(ArchiveError) {
-    guard header.kind == .data else { throw SnapshotReader.foreign(at: header.offset) }
+  init(_ reader: LayerReader, _ header: ObjectHeader) throws(ArchiveError) {
+    guard header.kind == .data else { throw LayerReader.foreign(at: header.offset) }
     bytes = reader.list.bytes
     start = header.start
     count = header.count
   }
 
   /// The error for contents that no layer or snapshot has.
-  var foreign: ArchiveError { SnapshotReader.foreign(at: start) }
+  var foreign: ArchiveError { LayerReader.foreign(at: start) }
 
   /// Calls `body` with some of the bytes.
   @inline(__always)

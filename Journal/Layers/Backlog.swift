@@ -1,6 +1,6 @@
 /// How much is in no file of a layer.
 struct Backlog: Sendable {
-  /// What the events count, by the time that replaying them takes (``SnapshotPolicy/weight(_:additionCount:)``).
+  /// What the events count, by the time that replaying them takes (``LayerPolicy/weight(_:additionCount:)``).
   var weight = 0
   /// About how many bytes their records have in memory.
   var byteCount = 0

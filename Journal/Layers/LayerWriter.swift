@@ -36,7 +36,7 @@ private struct WrittenTable {
 ///
 /// The entities of a whole state become objects, which other programs can read, and those of a layer become blocks, which
 /// take less space and time.
-struct SnapshotWriter: ~Copyable {
+struct LayerWriter: ~Copyable {
   var archive: KeyedArchiveWriter
   var texts = ShortTexts()
   var keyLists = KeyLists()
@@ -45,7 +45,7 @@ struct SnapshotWriter: ~Copyable {
   var null: KeyedArchiveWriter.Reference?
   /// The leading fields of the entity that was written last; neighbors mostly have some of the same numbers.
   var leading = [(number: Int, value: KeyedArchiveWriter.Value)?](
-    repeating: nil, count: SnapshotLayout.leadingFields.count)
+    repeating: nil, count: LayerLayout.leadingFields.count)
   private var digest: StateDigest.Builder
 
   /// Writes the whole archive.
@@ -55,7 +55,7 @@ struct SnapshotWriter: ~Copyable {
     _ sources: [any LayerSource], _ header: LayerHeader, to sink: @escaping KeyedArchiveWriter.Sink
   ) throws -> ContentDigest? {
     let isWhole = sources.first is WholeState
-    var writer = SnapshotWriter(
+    var writer = LayerWriter(
       archive: try unsafe KeyedArchiveWriter(to: sink),
       digest: StateDigest.Builder(schema: header.shape.schema))
     // Prepared first, so that a reader finds the names of fields at the start.
@@ -82,7 +82,7 @@ struct SnapshotWriter: ~Copyable {
     for (kind, names) in zip(shape.kinds, shape.fieldNames) {
       shapes.append(
         try EntityShapes(
-          ArchivedClass(SnapshotLayout.className(ofKind: kind)), SnapshotLayout.fields(names), &archive))
+          ArchivedClass(LayerLayout.className(ofKind: kind)), LayerLayout.fields(names), &archive))
     }
     return shapes
   }
@@ -90,15 +90,15 @@ struct SnapshotWriter: ~Copyable {
   private mutating func root(
     _ sources: [any LayerSource], _ header: LayerHeader, _ shapes: [EntityShapes], _ isWhole: Bool
   ) throws -> KeyedArchiveWriter.Reference {
-    typealias Root = SnapshotLayout.Root
+    typealias Root = LayerLayout.Root
     let shape = header.shape
     try archive.beginDictionary()
     try archive.append(string: Root.about)
     try archive.append(
-      string: (isWhole ? SnapshotLayout.aboutSnapshot : SnapshotLayout.aboutLayer)
-        + (header.indexes.isEmpty ? "" : SnapshotLayout.aboutValueIndexes))
+      string: (isWhole ? LayerLayout.aboutSnapshot : LayerLayout.aboutLayer)
+        + (header.indexes.isEmpty ? "" : LayerLayout.aboutValueIndexes))
     try archive.append(string: Root.format)
-    try archive.append(integer: Int64(isWhole ? SnapshotLayout.objectsVersion : SnapshotLayout.blocksVersion))
+    try archive.append(integer: Int64(isWhole ? LayerLayout.objectsVersion : LayerLayout.blocksVersion))
     try archive.append(string: Root.journal)
     try archive.append(string: header.journal.description)
     try archive.append(string: Root.schema)
@@ -237,7 +237,7 @@ struct SnapshotWriter: ~Copyable {
   /// Calls `body` with the versions of all entities of a kind, in order.
   private mutating func visit(
     _ sources: [any LayerSource], _ kind: Int, _ kept: [Revision],
-    _ body: (inout SnapshotWriter, Int, EntityRow) throws -> Void
+    _ body: (inout LayerWriter, Int, EntityRow) throws -> Void
   ) throws -> WrittenTable {
     var table = WrittenTable()
     var merge = try VersionMerge(try sources.map { try $0.versions(kind) }, keeping: kept)
@@ -291,7 +291,7 @@ struct SnapshotWriter: ~Copyable {
     _ definition: IndexDefinition, _ sources: [any LayerSource], _ header: LayerHeader,
     _ tables: [WrittenTable]
   ) throws {
-    typealias Member = SnapshotLayout.ValueIndex
+    typealias Member = LayerLayout.ValueIndex
     let scope = definition.scope
     var lines = PackedValueLines.Builder(
       highest: header.top.tables[scope.table].highest, revision: header.head.revision)
@@ -326,7 +326,7 @@ struct SnapshotWriter: ~Copyable {
 
   private mutating func appendDictionary<Value>(
     _ keys: [String], _ values: [Value],
-    _ append: (inout SnapshotWriter, Value) throws -> Void
+    _ append: (inout LayerWriter, Value) throws -> Void
   ) throws {
     try archive.beginDictionary()
     for (key, value) in zip(keys, values) {

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Safe to use from any thread.
 final class LayerFile: LayerContents {
-  private let tables: [SnapshotEntities]
+  private let tables: [LayerEntities]
   private let indexes: [PackedNumbers]
   private let lists: [[String]]
   private let valueIndexes: [(definition: IndexDefinition, lines: PackedValueLines)]
@@ -20,18 +20,18 @@ final class LayerFile: LayerContents {
   ///   - revision: the newest revision of the layer.
   ///   - shape: the shape of the model's states.
   init(_ bytes: ArchiveBytes, revision: Revision, shape: StateShape) throws(ArchiveError) {
-    typealias Root = SnapshotLayout.Root
+    typealias Root = LayerLayout.Root
     let list = try PropertyList(binary: bytes)
-    let reader = try SnapshotReader(list)
+    let reader = try LayerReader(list)
     let root = try reader.members(ofDictionary: reader.root)
     func member(_ key: String) throws(ArchiveError) -> ObjectHeader {
-      guard let number = root[key] else { throw SnapshotReader.foreign(at: 0) }
+      guard let number = root[key] else { throw LayerReader.foreign(at: 0) }
       return try reader.resolve(number)
     }
     func members(_ key: String) throws(ArchiveError) -> (String) throws(ArchiveError) -> ObjectHeader {
       let members = try reader.members(ofDictionary: member(key))
       return { (name) throws(ArchiveError) in
-        guard let number = members[name] else { throw SnapshotReader.foreign(at: 0) }
+        guard let number = members[name] else { throw LayerReader.foreign(at: 0) }
         return try reader.resolve(number)
       }
     }
@@ -40,9 +40,9 @@ final class LayerFile: LayerContents {
     }
     let version = try reader.count(member(Root.format))
     let known = [
-      SnapshotLayout.unmarkedObjectsVersion, SnapshotLayout.blocksVersion, SnapshotLayout.objectsVersion,
+      LayerLayout.unmarkedObjectsVersion, LayerLayout.blocksVersion, LayerLayout.objectsVersion,
     ]
-    guard known.contains(version) else { throw SnapshotReader.foreign(at: 0) }
+    guard known.contains(version) else { throw LayerReader.foreign(at: 0) }
     guard try reader.texts(member(Root.kinds)).elementsEqual(shape.kinds),
       try names(Root.indexes).isSuperset(of: shape.indexes), try names(Root.lists).isSuperset(of: shape.lists)
     else { throw ArchiveError(.unsupportedFormat, StateShape.advice) }
@@ -50,15 +50,15 @@ final class LayerFile: LayerContents {
     let deleted = try members(Root.deleted)
     let erased = try members(Root.erased)
     let highest = try members(Root.highest)
-    var tables: [SnapshotEntities] = []
+    var tables: [LayerEntities] = []
     func append(_ versions: any LayerVersions, _ kind: String, highest: Int) throws(ArchiveError) {
       tables.append(
-        try SnapshotEntities(
+        try LayerEntities(
           versions, deletions: PackedNumbers(reader, try deleted(kind), columns: 2, isByEntity: true),
           erased: PackedNumbers(reader, try erased(kind), columns: 2, isByEntity: true), highest: highest,
           revision: revision))
     }
-    if version == SnapshotLayout.blocksVersion {
+    if version == LayerLayout.blocksVersion {
       let blocks = try members(Root.blocks)
       let keys = try members(Root.keys)
       for kind in shape.kinds {
@@ -70,10 +70,10 @@ final class LayerFile: LayerContents {
         try append(versions, kind, highest: highest)
       }
     } else {
-      let fieldKeys = try reader.fieldKeys(shape.fieldNames.map(SnapshotLayout.fields))
+      let fieldKeys = try reader.fieldKeys(shape.fieldNames.map(LayerLayout.fields))
       let entities = try members(Root.entities)
       let versions = try members(Root.versions)
-      let keyLists = SnapshotKeyLists(areMarked: version == SnapshotLayout.objectsVersion)
+      let keyLists = ObjectKeyLists(areMarked: version == LayerLayout.objectsVersion)
       for (index, kind) in shape.kinds.enumerated() {
         let highest = try reader.number(try highest(kind))
         let versions = try ArchivedObjects(
@@ -100,7 +100,7 @@ final class LayerFile: LayerContents {
     var valueIndexes: [(IndexDefinition, PackedValueLines)] = []
     if let number = root[Root.valueIndexes] {
       let elements = try reader.elements(of: try reader.resolve(number))
-      guard elements.count <= Self.valueIndexLimit else { throw SnapshotReader.foreign(at: elements.offset) }
+      guard elements.count <= Self.valueIndexLimit else { throw LayerReader.foreign(at: elements.offset) }
       for index in 0..<elements.count {
         let header = try reader.resolve(try list.reference(elements, index))
         valueIndexes.append(try Self.valueIndex(reader, header, tables, shape, revision))
@@ -113,19 +113,19 @@ final class LayerFile: LayerContents {
   static let valueIndexLimit = 4096
 
   private static func valueIndex(
-    _ reader: SnapshotReader, _ header: ObjectHeader, _ tables: [SnapshotEntities], _ shape: StateShape,
+    _ reader: LayerReader, _ header: ObjectHeader, _ tables: [LayerEntities], _ shape: StateShape,
     _ revision: Revision
   ) throws(ArchiveError) -> (IndexDefinition, PackedValueLines) {
-    typealias Member = SnapshotLayout.ValueIndex
+    typealias Member = LayerLayout.ValueIndex
     let members = try reader.members(ofDictionary: header)
     func member(_ key: String) throws(ArchiveError) -> ObjectHeader {
-      guard let number = members[key] else { throw SnapshotReader.foreign(at: header.offset) }
+      guard let number = members[key] else { throw LayerReader.foreign(at: header.offset) }
       return try reader.resolve(number)
     }
     let kind = try reader.string(try member(Member.kind))
     let path = try reader.texts(try member(Member.path))
     guard let table = shape.kinds.firstIndex(of: kind), !path.isEmpty else {
-      throw SnapshotReader.foreign(at: header.offset)
+      throw LayerReader.foreign(at: header.offset)
     }
     let scope = IndexScope(
       table: table, field: try reader.count(try member(Member.field)),

@@ -15,7 +15,7 @@ import Synchronization
 /// since have 64 MiB.
 ///
 /// Safe to use from any thread. One file is written at a time.
-final class SnapshotKeeper<State: EventSourced>: Sendable {
+final class LayerKeeper<State: EventSourced>: Sendable {
   private struct Progress: Sendable {
     var published: Version<State>
     var eventCount: Int
@@ -29,13 +29,13 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   private let folder: JournalFolder
   private let format: JournalFormat
-  private let policy: SnapshotPolicy
+  private let policy: LayerPolicy
   private let options: JournalOptions
   /// How many bytes layers and snapshots leave free on the disk for the log.
   private let reserve: Int
   private let chain: LayerChain<State>
   /// Told of commits by the committer.
-  let pace = WritePace()
+  let pace = RateLimiter()
   private let accepted: Lock<AcceptedEvents>
   private let progress: Lock<Progress>
   /// Held by the thread that writes or removes files. A plain lock, because it is held as long as a file takes to
@@ -61,7 +61,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     self.folder = folder
     self.format = format
     self.chain = chain
-    policy = options.snapshots
+    policy = options.layers
     self.options = options
     self.reserve = reserve
     let frozenCount = LayerStack.backing(version.state)?.checkpoint.eventCount ?? 0
@@ -130,7 +130,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   /// While layers wait to be written, the next one grows.
   private func isFreezeDue(_ accepted: AcceptedEvents) -> Bool {
-    hasRest(accepted) && chain.pendingCount() < SnapshotPolicy.pendingLimit
+    hasRest(accepted) && chain.pendingCount() < LayerPolicy.pendingLimit
   }
 
   private func freeze(_ version: Version<State>, _ accepted: inout AcceptedEvents) -> Version<State> {
@@ -161,7 +161,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     func isBehind() -> Bool {
       let isFull =
         unfrozen + chain.pendingBacklog().weight >= policy.backlogCount
-        || byteCount >= policy.backlogByteCount && chain.pendingCount() >= SnapshotPolicy.pendingLimit
+        || byteCount >= policy.backlogByteCount && chain.pendingCount() >= LayerPolicy.pendingLimit
       return isFull && progress.withLock { $0.isWriting && !$0.isClosed }
     }
     guard isBehind() else { return }
@@ -394,10 +394,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// Writes the file of a layer that is in memory.
   private func write(_ layer: Layer) throws(JournalError) {
     let (sources, checkpoints) = layer.parts
-    let facts = try write(sources, layer.name, from: layer.start, to: checkpoints, generation: 1)
-    layer.use(try chain.contents(layer.name, facts), facts)
+    let footer = try write(sources, layer.name, from: layer.start, to: checkpoints, generation: 1)
+    layer.use(try chain.contents(layer.name, footer), footer)
     options.note(
-      .info, "a layer of revisions \(layer.revisions) was written: \(facts.byteCount) bytes",
+      .info, "a layer of revisions \(layer.revisions) was written: \(footer.byteCount) bytes",
       revision: layer.top.revision)
     progress.withLock { $0.nextAttempt = (0, 0) }
     room.signal()
@@ -405,12 +405,12 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   /// Rewrites the file of a damaged layer.
   private func repair(_ layer: Layer) throws(JournalError) {
-    let facts = try write(
+    let footer = try write(
       [try source(layer)], layer.name, from: layer.start, to: layer.checkpoints,
-      generation: layer.facts?.generation ?? 1, replacesFile: true)
+      generation: layer.footer?.generation ?? 1, replacesFile: true)
     repaired.withLock { _ = $0.insert(layer.name) }
     // Held states keep the rebuilt contents; others use the file.
-    chain.add(try chain.open(layer.name, facts))
+    chain.add(try chain.open(layer.name, footer))
     options.note(
       .info, "the damaged layer of revisions \(layer.revisions) was written again",
       revision: layer.top.revision)
@@ -420,7 +420,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   private func mergeableLayers() -> [Layer] {
     var run: [Layer] = []
     for layer in chain.layers.reversed() where !layer.isWhole {
-      guard layer.facts != nil else { continue }
+      guard layer.footer != nil else { continue }
       guard run.last.map({ $0.start.revision == layer.top.revision }) ?? true else { break }
       run.append(layer)
     }
@@ -442,7 +442,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
   /// they are those of the newest layer.
   private func indexes() -> [IndexDefinition] {
     let declared = progress.withLock { $0.published.state.parts?.declaredIndexes } ?? [:]
-    let kept = chain.layers.last { $0.facts != nil }?.indexes ?? []
+    let kept = chain.layers.last { $0.footer != nil }?.indexes ?? []
     let indexes = declared.values.joined() + kept.filter { declared[$0.scope] == nil }
     // Sorted, so that the same state makes the same file.
     return indexes.sorted {
@@ -468,8 +468,8 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     return run.isEmpty || self.eventCount(of: run) > eventCount / 2 ? nil : Array(run)
   }
 
-  private func size(of layer: Layer) -> SnapshotPolicy.Size {
-    (layer.eventCount, layer.facts?.byteCount ?? 0)
+  private func size(of layer: Layer) -> LayerPolicy.Size {
+    (layer.eventCount, layer.footer?.byteCount ?? 0)
   }
 
   private func eventCount(of run: some Collection<Layer>) -> Int { run.reduce(0) { $0 + $1.eventCount } }
@@ -481,14 +481,14 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     do throws(JournalError) {
       let sources = try run.map { (layer) throws(JournalError) in try source(layer) }
       let name = LayerName(from: first.start.revision, to: last.top.revision)
-      let facts = try write(
+      let footer = try write(
         sources, name, from: first.start, to: try checkpoints(of: run, sources, meanwhile: meanwhile),
-        generation: 1 + (run.compactMap { $0.facts?.generation }.max() ?? 0), meanwhile: meanwhile)
-      chain.add(try chain.open(name, facts))
+        generation: 1 + (run.compactMap { $0.footer?.generation }.max() ?? 0), meanwhile: meanwhile)
+      chain.add(try chain.open(name, footer))
       options.note(
         .info,
         "\(run.count) layers were merged into one of revisions \(first.start.revision + 1) to \(last.top.revision): "
-          + "\(facts.byteCount) bytes", revision: last.top.revision)
+          + "\(footer.byteCount) bytes", revision: last.top.revision)
     } catch {
       // A layer that failed is rebuilt when it is read, and then rewritten.
       if error.code == .damaged || error.code == .io { for layer in run { readWhole(layer) } }
@@ -496,13 +496,13 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     }
     let names = run.map(\.name)
     chain.remove(names)
-    try chain.records.remove(names)
+    try chain.footers.remove(names)
   }
 
   /// A layer to write into another file.
   private func source(_ layer: Layer) throws(JournalError) -> any LayerSource {
     do throws(ArchiveError) { return try Self.sequential(layer.contents) } catch {
-      throw SnapshotFile.failure(error, of: layer.name, chain.path(of: layer.name))
+      throw ChecksummedFile.failure(error, of: layer.name, chain.path(of: layer.name))
     }
   }
 
@@ -553,7 +553,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     if !policy.keepsPast { return [last] }
     let share = try share(of: run)
     // Nearly always all fit.
-    if run.reduce(0, { $0 + ($1.facts?.byteCount ?? 0) }) <= share { return all }
+    if run.reduce(0, { $0 + ($1.footer?.byteCount ?? 0) }) <= share { return all }
     let (newest, past) = try byteCounts(
       sources, of: name, keeping: choices.map { $0.map(\.revision) }, meanwhile: meanwhile)
     return choices[policy.choice(past, newestByteCount: newest, share: share)]
@@ -587,7 +587,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       }
       return (sample.newestByteCount, counts.map { $0 * sample.furtherByteCount })
     } catch {
-      throw SnapshotFile.failure(error, of: name, error.path ?? folder.snapshots)
+      throw ChecksummedFile.failure(error, of: name, error.path ?? folder.snapshots)
     }
   }
 
@@ -604,7 +604,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     _ sources: [any LayerSource], _ name: LayerName, from start: LayerCheckpoint,
     to checkpoints: [LayerCheckpoint],
     generation: Int, replacesFile: Bool = false, meanwhile: @escaping () -> Void = {}
-  ) throws(JournalError) -> SnapshotFacts {
+  ) throws(JournalError) -> LayerFooter {
     guard let shape = chain.shape, let top = checkpoints.last else {
       throw JournalError(.wrongUse, "\(State.schema) has no layers: its model has no parts")
     }
@@ -622,7 +622,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       if chain.pendingCount(except: name) == 0 { return .none }
       return isBacklogLarge ? .large : .layer
     }
-    let written = try SnapshotFile.write(
+    let written = try ChecksummedFile.write(
       sources, header, to: name, in: snapshots, reserve: reserve, pace: pace,
       backlog: backlog
     ) {
@@ -632,14 +632,14 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       // A state with read failures must not become a file.
       try self.faults.check()
       // A record must not exist together with another file than its own. It goes last, because it may still be of use.
-      if replacesFile { try self.chain.records.remove([name]) }
+      if replacesFile { try self.chain.footers.remove([name]) }
     }
-    let facts = SnapshotFacts(
+    let footer = LayerFooter(
       byteCount: written.byteCount, pageChecksums: written.pageChecksums, stateDigest: written.stateDigest,
       entryDigest: header.head.digest, schema: State.schema, generation: generation,
       newestErasure: chain.newestErasure, start: start, checkpoints: checkpoints)
-    try chain.records.write(name, facts)
-    return facts
+    try chain.footers.write(name, footer)
+    return footer
   }
 
   /// Removes files that a crash left unfinished or kept from being removed, and unusable layers: those that were
@@ -655,9 +655,9 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     guard let snapshots = try folder.openSnapshots() else { return }
     let layers = chain.layers
     let useless = layers.filter { layer in
-      if layer.isWhole || layer.facts == nil { return false }
+      if layer.isWhole || layer.footer == nil { return false }
       let isReplaced = layers.contains {
-        $0 !== layer && !$0.isWhole && $0.facts != nil && $0.start.revision <= layer.start.revision
+        $0 !== layer && !$0.isWhole && $0.footer != nil && $0.start.revision <= layer.start.revision
           && $0.top.revision >= layer.top.revision
       }
       // One that can't be read at the moment may be below it.
@@ -667,9 +667,9 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
       return reached < layer.start.revision
     }
     chain.remove(useless.map(\.name))
-    let known = Set(chain.layers.filter { $0.facts != nil }.map(\.name)).union(chain.unreadable)
-    let names = try chain.records.names()
-    try chain.records.remove(names.filter { $0.from != nil && !known.contains($0) })
+    let known = Set(chain.layers.filter { $0.footer != nil }.map(\.name)).union(chain.unreadable)
+    let names = try chain.footers.names()
+    try chain.footers.remove(names.filter { $0.from != nil && !known.contains($0) })
     let recorded = Set(names.filter { $0.from == nil || known.contains($0) })
     for name in try snapshots.names()
     where JournalFolder.Part.snapshots.kind(of: name, options.logStorage) != nil {
@@ -684,7 +684,7 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
 
   /// Writes a whole state and returns when its file and its record are durable.
   /// - Throws: ``JournalError`` with code `closed` if the journal is closed in the meantime.
-  func take(_ version: Version<State>, eventCount: Int) throws(JournalError) -> SnapshotRecord {
+  func take(_ version: Version<State>, eventCount: Int) throws(JournalError) -> FooterFile {
     fileLock.lock()
     defer { fileLock.unlock() }
     try checkIsOpen()
@@ -693,16 +693,16 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     }
     removeStrays()
     let name = LayerName(from: nil, to: version.revision)
-    let facts = try write(
+    let footer = try write(
       [WholeState(parts: parts, revision: version.revision)], name, from: .start(shape),
       to: [LayerCheckpoint(revision: version.revision, eventCount: eventCount, parts)], generation: 1,
-      replacesFile: try chain.records.record(name) != nil
+      replacesFile: try chain.footers.record(name) != nil
     ) { self.catchUp(after: 0, eventCount: eventCount) }
-    chain.add(try chain.open(name, facts))
+    chain.add(try chain.open(name, footer))
     options.note(
-      .info, "a snapshot of revision \(version.revision) was written: \(facts.byteCount) bytes",
+      .info, "a snapshot of revision \(version.revision) was written: \(footer.byteCount) bytes",
       revision: version.revision)
-    return SnapshotRecord(name, facts)
+    return FooterFile(name, footer)
   }
 
   /// Fails once the journal is closing: then nothing in its folder may change. Called with the lock of the files held.
@@ -719,12 +719,12 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     defer { fileLock.unlock() }
     try checkIsOpen()
     let name = LayerName(from: nil, to: revision)
-    guard try chain.records.names().contains(name) else {
+    guard try chain.footers.names().contains(name) else {
       throw JournalError(.notFound, "there is no snapshot of that revision", revision: revision)
     }
     if let layer = chain.layers.first(where: { $0.name == name }) { try keepReach(without: layer) }
     chain.remove([name])
-    try chain.records.remove([name])
+    try chain.footers.remove([name])
   }
 
   /// Writes the changes between the last checkpoint below a snapshot and the snapshot into a layer, if a layer or the
@@ -744,10 +744,10 @@ final class SnapshotKeeper<State: EventSourced>: Sendable {
     let name = LayerName(from: start.revision, to: top.revision)
     // Without layers below, the snapshot has what changed since the empty state.
     let sources = reached == nil ? [try source(snapshot)] : [try chain.changes(after: start, to: top)]
-    let facts = try write(sources, name, from: start, to: [top], generation: 1) {
+    let footer = try write(sources, name, from: start, to: [top], generation: 1) {
       self.catchUp(after: top.revision, eventCount: top.eventCount - start.eventCount)
     }
-    chain.add(try chain.open(name, facts))
+    chain.add(try chain.open(name, footer))
   }
 
   // MARK: Closing

@@ -26,8 +26,8 @@ final class Layer: Sendable {
   private let current: Lock<Current>
   private let hasFile: Atomic<Bool>
   private let wasWithdrawn = Atomic<Bool>(false)
-  /// The facts about the file, once it is written.
-  private let knownFacts: Lock<SnapshotFacts?>
+  /// The footer of the file, once it is written.
+  private let knownFooter: Lock<LayerFooter?>
   /// Held while the contents are rebuilt, so that it happens once for all readers.
   private let rebuilding = NSLock()
   /// When rebuilding last failed. It is not retried at once, because each reader would take as long as the first.
@@ -60,36 +60,36 @@ final class Layer: Sendable {
     self.backlog = backlog
     self.faults = faults
     self.rebuild = rebuild
-    let contents = MemoryLayer(top.parts, at: top.checkpoint, after: start)
+    let contents = Memtable(top.parts, at: top.checkpoint, after: start)
     current = Lock(Current(contents: contents, moments: moments + [top]))
     hasFile = Atomic(false)
-    knownFacts = Lock(nil)
+    knownFooter = Lock(nil)
   }
 
   /// A layer in a file.
   init(
-    _ name: LayerName, _ facts: SnapshotFacts, _ file: LayerFile, faults: ReadFaults,
+    _ name: LayerName, _ footer: LayerFooter, _ file: LayerFile, faults: ReadFaults,
     rebuild: @escaping Rebuild
   ) {
     self.name = name
-    start = facts.start
-    top = facts.top
-    entryDigest = facts.entryDigest
+    start = footer.start
+    top = footer.top
+    entryDigest = footer.entryDigest
     backlog = Backlog()
     self.faults = faults
     self.rebuild = rebuild
     current = Lock(Current(contents: file, indexes: file.definitions))
     hasFile = Atomic(true)
-    knownFacts = Lock(facts)
+    knownFooter = Lock(footer)
   }
 
   /// Where its states can be opened; without a file, only at its top.
-  var checkpoints: [LayerCheckpoint] { facts?.checkpoints ?? [top] }
+  var checkpoints: [LayerCheckpoint] { footer?.checkpoints ?? [top] }
   var eventCount: Int { top.eventCount - start.eventCount }
   /// Whether it is a requested snapshot: a whole state.
   var isWhole: Bool { name.from == nil }
-  /// The facts about its file; nil as long as there is none.
-  var facts: SnapshotFacts? { knownFacts.withLock { $0 } }
+  /// The footer of its file; nil as long as there is none.
+  var footer: LayerFooter? { knownFooter.withLock { $0 } }
   /// Whether it is in memory and has no file yet. Called in each commit.
   var isPending: Bool { !hasFile.load(ordering: .acquiring) }
   /// Whether the file failed and its contents were rebuilt in memory. The keeper then writes the file again.
@@ -114,11 +114,11 @@ final class Layer: Sendable {
   }
 
   /// Reads from the file from now on, and frees the memory.
-  func use(_ written: LayerFile, _ facts: SnapshotFacts) {
+  func use(_ written: LayerFile, _ footer: LayerFooter) {
     // In this order, because only the file has the states at all of its checkpoints.
     replace { _ in Current(contents: written, indexes: written.definitions) }
     hasFile.store(true, ordering: .releasing)
-    knownFacts.withLock { $0 = facts }
+    knownFooter.withLock { $0 = footer }
   }
 
   /// - Parameter change: returns what readers use next; nil to change nothing.

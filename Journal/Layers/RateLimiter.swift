@@ -6,7 +6,7 @@ import Synchronization
 /// A commit's flush waits for what the drive was given before it.
 ///
 /// Safe to use from any thread.
-final class WritePace: Sendable {
+final class RateLimiter: Sendable {
   /// The system's uptime in milliseconds at the newest commit.
   private let newestCommit = Atomic<Int>(.min / 2)
 
@@ -16,13 +16,13 @@ final class WritePace: Sendable {
   private static let pauseSeconds = 0.002
 
   /// Notes that a commit has written to the drive.
-  func noteCommit(at milliseconds: Int = WritePace.now) {
+  func noteCommit(at milliseconds: Int = RateLimiter.now) {
     newestCommit.store(milliseconds, ordering: .relaxed)
   }
 
   /// How many bytes the drive is given at a time, and how many of those before it may still have to write.
   func piece(
-    _ backlog: LayerBacklog, at milliseconds: Int = WritePace.now
+    _ backlog: LayerBacklog, at milliseconds: Int = RateLimiter.now
   ) -> (byteCount: Int, unwrittenByteCount: Int) {
     if backlog == .large { return (256 << 10, 8 << 20) }
     return (isIdle(at: milliseconds) ? 64 << 10 : 16 << 10, 0)
@@ -30,7 +30,7 @@ final class WritePace: Sendable {
 
   /// Pauses after a piece, unless there are no commits or another layer waits.
   func pause(
-    _ backlog: LayerBacklog, at milliseconds: Int = WritePace.now, sleep: (Double) -> Void = Thread.sleep
+    _ backlog: LayerBacklog, at milliseconds: Int = RateLimiter.now, sleep: (Double) -> Void = Thread.sleep
   ) {
     if backlog == .none, !isIdle(at: milliseconds) { sleep(Self.pauseSeconds) }
   }

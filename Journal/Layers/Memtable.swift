@@ -2,7 +2,7 @@ import PropertyLists
 import Tables
 
 /// The changes between two checkpoints, in memory: what a state has above its layers until a file has it.
-final class MemoryLayer: LayerContents {
+final class Memtable: LayerContents {
   struct Entities: Sendable {
     var rows = SortedTable<Int, EntityRow>()
     var deletions = SortedTable<Int, Deletion>()
@@ -154,9 +154,9 @@ struct LayerMoment: Sendable {
   let parts: StateParts
 
   /// The changes since an earlier moment above the same layers, or since those layers.
-  func layer(after before: LayerMoment?, start: LayerCheckpoint) -> MemoryLayer {
-    guard let before else { return MemoryLayer(parts, at: checkpoint, after: start) }
-    return MemoryLayer(parts, since: before.parts, at: checkpoint, after: before.checkpoint)
+  func layer(after before: LayerMoment?, start: LayerCheckpoint) -> Memtable {
+    guard let before else { return Memtable(parts, at: checkpoint, after: start) }
+    return Memtable(parts, since: before.parts, at: checkpoint, after: before.checkpoint)
   }
 
   /// At most how many bytes some moments hold that the next of them has otherwise.

@@ -3,12 +3,12 @@ import PropertyLists
 /// Entities that are objects of a keyed archive, in the order of their numbers. Packed numbers also hold each entity's
 /// number and revision, so a search decodes no entity.
 final class ArchivedObjects: LayerVersions {
-  let reader: SnapshotReader
+  let reader: LayerReader
   /// The array of entities.
   let elements: ObjectHeader
   /// The object numbers of the names of all fields, in the order in which entities have them.
   let fieldKeys: [Int]
-  let keyLists: SnapshotKeyLists
+  let keyLists: ObjectKeyLists
   /// For each entity in the array, its number and the revision of the version.
   private let versions: PackedVersions
   let highest: Int
@@ -16,8 +16,8 @@ final class ArchivedObjects: LayerVersions {
   let revision: Revision
 
   init(
-    _ reader: SnapshotReader, _ header: ObjectHeader, versions: PackedNumbers, highest: Int,
-    revision: Revision, fieldKeys: [Int], keyLists: SnapshotKeyLists
+    _ reader: LayerReader, _ header: ObjectHeader, versions: PackedNumbers, highest: Int,
+    revision: Revision, fieldKeys: [Int], keyLists: ObjectKeyLists
   ) throws(ArchiveError) {
     self.keyLists = keyLists
     self.reader = reader
@@ -26,7 +26,7 @@ final class ArchivedObjects: LayerVersions {
     self.highest = highest
     self.revision = revision
     self.fieldKeys = fieldKeys
-    guard versions.count == elements.count else { throw SnapshotReader.foreign(at: header.offset) }
+    guard versions.count == elements.count else { throw LayerReader.foreign(at: header.offset) }
   }
 
   /// The error for something that no snapshot has.
@@ -45,7 +45,7 @@ final class ArchivedObjects: LayerVersions {
   }
 
   func rows() -> RowReader {
-    var rows = SnapshotRows(self)
+    var rows = ObjectRows(self)
     return { (version) throws(ArchiveError) in
       guard case .archived(let position) = version.content else { return nil }
       return try rows.row(version, at: position)
@@ -53,7 +53,7 @@ final class ArchivedObjects: LayerVersions {
   }
 
   func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
-    var rows = SnapshotRows(self)
+    var rows = ObjectRows(self)
     return try rows.row(version, at: position)
   }
 }

@@ -3,9 +3,9 @@ import Testing
 @testable import Journaling
 
 /// Layers leave the drive to commits, but keep up with them.
-@Suite struct WritePaceTests {
+@Suite struct RateLimiterTests {
   /// How often a pause sleeps.
-  private func sleeps(_ pace: WritePace, _ backlog: LayerBacklog = .none, at milliseconds: Int) -> Int {
+  private func sleeps(_ pace: RateLimiter, _ backlog: LayerBacklog = .none, at milliseconds: Int) -> Int {
     var count = 0
     pace.pause(backlog, at: milliseconds) { seconds in
       #expect(seconds > 0 && seconds < 0.01)
@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test func thereIsAPauseWhileThereAreCommitsUnlessLayersAreBehind() {
-    let pace = WritePace()
+    let pace = RateLimiter()
     #expect(sleeps(pace, at: 1) == 0)
     pace.noteCommit(at: 1_000)
     #expect(sleeps(pace, at: 1_001) == 1)
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test func theDriveGetsSmallerPiecesDuringCommitsUnlessTheBacklogIsLarge() {
-    let pace = WritePace()
+    let pace = RateLimiter()
     let idle = pace.piece(.none, at: 1_000)
     pace.noteCommit(at: 1_000)
     for backlog in [LayerBacklog.none, .layer] {

@@ -19,7 +19,7 @@ final class EntityBlocks: LayerVersions {
   ///   - highest: no entity has a higher number.
   ///   - revision: no version is newer.
   init(
-    _ reader: SnapshotReader, directory: ObjectHeader, keyLists: [RecordKeys], highest: Int,
+    _ reader: LayerReader, directory: ObjectHeader, keyLists: [RecordKeys], highest: Int,
     revision: Revision
   ) throws(ArchiveError) {
     list = reader.list
@@ -152,7 +152,7 @@ final class EntityBlocks: LayerVersions {
     let offset = try directory.row(at: index).2
     guard offset < UInt64(list.bytes.count) else { throw directory.foreign }
     let header = try list.header(at: Int(offset))
-    guard header.kind == .data else { throw SnapshotReader.foreign(at: header.offset) }
+    guard header.kind == .data else { throw LayerReader.foreign(at: header.offset) }
     return try EntityBlock(
       index, list.bytes, header.start..<header.start + header.count, highest: highest, revision: revision)
   }

@@ -1,7 +1,7 @@
 import Files
 
 /// The records of all layers and snapshots of a journal.
-struct SnapshotRecords: Sendable {
+struct LayerFooters: Sendable {
   let folder: JournalFolder
 
   /// The names of all records, oldest first.
@@ -11,11 +11,11 @@ struct SnapshotRecords: Sendable {
   }
 
   /// The record of that name, nil if there is none.
-  /// - Throws: ``JournalError`` if it is temporarily unreadable. A damaged one is returned without facts.
-  func record(_ name: LayerName) throws(JournalError) -> SnapshotRecord? {
+  /// - Throws: ``JournalError`` if it is temporarily unreadable. A damaged one is returned without a footer.
+  func record(_ name: LayerName) throws(JournalError) -> FooterFile? {
     guard let snapshots = try folder.openSnapshots() else { return nil }
     do throws(JournalError) {
-      return try SnapshotRecord(name, in: snapshots)
+      return try FooterFile(name, in: snapshots)
     } catch {
       if error.code == .notFound { return nil }
       throw error
@@ -23,8 +23,8 @@ struct SnapshotRecords: Sendable {
   }
 
   /// All records, oldest first.
-  func all() throws(JournalError) -> [SnapshotRecord] {
-    var records: [SnapshotRecord] = []
+  func all() throws(JournalError) -> [FooterFile] {
+    var records: [FooterFile] = []
     for name in try names() {
       if let record = try record(name) { records.append(record) }
     }
@@ -32,9 +32,9 @@ struct SnapshotRecords: Sendable {
   }
 
   /// Writes a record durably; its file must be durable already.
-  func write(_ name: LayerName, _ facts: SnapshotFacts) throws(JournalError) {
+  func write(_ name: LayerName, _ footer: LayerFooter) throws(JournalError) {
     let snapshots = try folder.makeSnapshots()
-    try snapshots.write(name.recordName, facts.encoded())
+    try snapshots.write(name.recordName, footer.encoded())
     try snapshots.flush()
   }
 

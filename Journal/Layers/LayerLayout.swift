@@ -1,7 +1,7 @@
 /// The layout of the archive of a layer or snapshot, which its writer and its reader share.
 ///
 /// Documentation/Format.md, "The archive", describes it, and so does the text under ``Root/about`` in every archive.
-enum SnapshotLayout {
+enum LayerLayout {
   /// Of a snapshot as it was written before keys were marked, and of a layer before it had blocks: the entities are
   /// objects.
   static let unmarkedObjectsVersion = 2

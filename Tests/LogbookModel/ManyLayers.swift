@@ -1,9 +1,9 @@
 package import Journaling
 
-extension SnapshotPolicy {
+extension LayerPolicy {
   /// Writes and merges layers all the time, so that whatever happens to a journal happens to its layers too.
-  package static var many: SnapshotPolicy {
-    var policy = SnapshotPolicy.automatic
+  package static var many: LayerPolicy {
+    var policy = LayerPolicy.automatic
     policy.eventCount = 6
     policy.additionsPerEvent = 1
     policy.fanout = 3
@@ -12,7 +12,7 @@ extension SnapshotPolicy {
   }
 
   /// The same, without past states.
-  package static var manyWithoutPast: SnapshotPolicy {
+  package static var manyWithoutPast: LayerPolicy {
     var policy = many
     policy.keepsPast = false
     return policy
