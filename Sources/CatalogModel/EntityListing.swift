@@ -1,6 +1,6 @@
 /// An entity of a catalog with a table of its own.
 public protocol CatalogEntity: Sendable {
-  /// The entity of that number, with the row that a table or ``/Journaling/Journal/entity(_:asOf:)`` gives for it.
+  /// The entity of that number, with the row that `journal.entity(_:asOf:)` gives for it.
   init(number: Int, row: EntityRow)
 }
 
