@@ -31,14 +31,15 @@ let package = Package(
     .target(name: "SHA256", dependencies: [.target(name: "CSHA256", condition: .when(platforms: [.linux]))]),
     .target(name: "CCRC32C"),
     .target(name: "CBOR"),
-    .target(name: "JSON", dependencies: ["CBOR"]),
     .target(name: "Tables"),
     .target(name: "PropertyLists", dependencies: ["CFiles"]),
     .target(
       name: "Journaling",
       dependencies: ["Files", "LevelDB", "SHA256", "CCRC32C", "CBOR", "Tables", "PropertyLists", "Locks"],
       path: "Journal"),
-    .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "JSON", "Tables", "Locks"]),
+    .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "Tables", "Locks"]),
+    // JSON of values and of catalogs, for the tools and the server. An app with a catalog does not compile it.
+    .target(name: "JSON", dependencies: ["CatalogModel", "Journaling", "CBOR"]),
     // Archives as people's files have them. An app's journal does not need it.
     .target(name: "KeyedArchiving", dependencies: ["PropertyLists", "Locks"]),
     .target(
@@ -129,9 +130,8 @@ let package = Package(
     .testTarget(
       name: "CatalogModelTests",
       dependencies: [
-        "CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "Tables", "Files", "LevelDB",
-        "Locks",
-        "ForeignNames", "TestSupport",
+        "CatalogModel", "JSON", "JournalServer", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "Tables",
+        "Files", "LevelDB", "Locks", "ForeignNames", "TestSupport",
       ]),
     .testTarget(
       name: "JournalServerTests",

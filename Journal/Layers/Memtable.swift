@@ -106,8 +106,8 @@ final class Memtable: LayerContents {
   /// The versions of a kind from an entity on. A closure that captures one value takes less time than one with four.
   private struct Versions {
     private let revision: Revision
-    private var rows: SortedTable<Int, EntityRow>.Elements.Iterator
-    private var deletions: SortedTable<Int, Deletion>.Elements.Iterator
+    private var rows: SortedTable<Int, EntityRow>.Iterator
+    private var deletions: SortedTable<Int, Deletion>.Iterator
     private var row: (key: Int, value: EntityRow)?
     private var deletion: (key: Int, value: Deletion)?
 

@@ -151,22 +151,9 @@ struct DateReader {
   /// `10:00`, `9:30:15.25`, as microseconds.
   private static func timeOfDay(_ text: Substring) -> Int64? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    guard (2...3).contains(parts.count), let hour = number(parts[0], digits: 1...2), hour < 24,
-      let minute = number(parts[1], digits: 2...2), minute < 60
-    else { return nil }
-    var (second, fraction): (Int64, Int64) = (0, 0)
-    if parts.count == 3 {
-      let pieces = parts[2].split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-      guard let whole = number(pieces[0], digits: 2...2), whole <= 60 else { return nil }
-      second = whole
-      if pieces.count == 2 {
-        guard number(pieces[1].prefix(6), digits: 1...6) != nil, pieces[1].utf8.allSatisfy(isDigit) else {
-          return nil
-        }
-        fraction = Int64(pieces[1].prefix(6).padding(toLength: 6, withPad: "0", startingAt: 0)) ?? 0
-      }
-    }
-    return ((hour * 60 + minute) * 60 + second) * 1_000_000 + fraction
+    guard (2...3).contains(parts.count) else { return nil }
+    let hour = parts[0].utf8.count == 1 ? "0\(parts[0])" : "\(parts[0])"
+    return time("\(hour):\(parts[1]):\(parts.count == 3 ? parts[2] : "00")Z")
   }
 
   /// The text without the zone at its end, and the zone's offset in microseconds: that of `z`, `utc`, `+02:00`.
@@ -175,18 +162,17 @@ struct DateReader {
     var offset: Int64?
     if let name = ["z", "utc"].first(where: { text.hasSuffix($0) }) {
       (rest, offset) = (rest.dropLast(name.count), 0)
-    } else if let sign = rest.suffix(6).first, sign == "+" || sign == "-", rest.utf8.count >= 6 {
-      let parts = rest.suffix(5).split(separator: ":", omittingEmptySubsequences: false)
-      if parts.count == 2, let hours = number(parts[0], digits: 2...2), hours < 24,
-        let minutes = number(parts[1], digits: 2...2), minutes < 60
-      {
-        let distance = (hours * 60 + minutes) * 60_000_000
-        (rest, offset) = (rest.dropLast(6), sign == "-" ? -distance : distance)
-      }
+    } else if let sign = rest.suffix(6).first, sign == "+" || sign == "-",
+      let midnight = time("00:00:00\(rest.suffix(6))")
+    {
+      (rest, offset) = (rest.dropLast(6), -midnight)
     }
     if offset != nil, rest.last == " " { rest = rest.dropLast() }
     return (rest, offset)
   }
+
+  /// A time with a zone, in microseconds since the day began in UTC.
+  private static func time(_ text: String) -> Int64? { Timestamp("1970-01-01T" + text)?.microseconds }
 
   /// A number that has as many digits as that, and nothing else.
   private static func number(_ text: some StringProtocol, digits: ClosedRange<Int>) -> Int64? {

@@ -66,7 +66,7 @@ public struct LaterEdit: Hashable, Sendable {
   /// The operation on the entity.
   public let operation: JournalEvent.Operation
   /// The parts that it changed and that the plan would change back; empty unless both are updates.
-  public let fields: [FieldKey]
+  public internal(set) var fields: [FieldKey]
 }
 
 extension Journal {
@@ -87,10 +87,12 @@ extension Journal {
     expecting: [Expectation] = []
   ) throws -> Commit<Void> {
     try checkIsOwn(plan)
-    return try explaining(plan) {
-      try commit(
+    do {
+      return try commit(
         by: author, note: note ?? plan.note, metadata: plan.metadata, date: date, expecting: expecting
       ) { draft in try draft.make(plan) }
+    } catch {
+      throw explained(error, plan)
     }
   }
 
@@ -128,10 +130,6 @@ extension Journal {
     // Pruned entries can't be compared any more.
     if point.revision < format.head.revision { return true }
     return try Replay<State>(log: log, format: format).head(at: point.revision).digest == point.digest
-  }
-
-  private func explaining<Value>(_ plan: RestorePlan, _ body: () throws -> Value) throws -> Value {
-    do { return try body() } catch { throw explained(error, plan) }
   }
 
   /// Adds the author of the entry in between to an error, if the entry can be read already.

@@ -216,11 +216,8 @@ struct LaterEvent: Sendable {
   /// This event as an edit; nil if it changed none of the given parts.
   func edit(of parts: Set<FieldKey>?) -> LaterEdit? {
     guard isUpdate else { return whole }
-    let fields = whole.fields.filter { parts?.contains($0) ?? true }
-    if fields.isEmpty { return nil }
-    return LaterEdit(
-      revision: whole.revision, date: whole.date, clockDate: whole.clockDate, author: whole.author,
-      note: whole.note, isAnnotationErased: whole.isAnnotationErased, entity: whole.entity,
-      operation: whole.operation, fields: fields)
+    var edit = whole
+    edit.fields.removeAll { parts?.contains($0) == false }
+    return edit.fields.isEmpty ? nil : edit
   }
 }

@@ -5,18 +5,21 @@ extension EntityTable: Sequence {
   /// affect the iterator. O(log n) to begin, O(1) for each entity.
   public func makeIterator() -> Iterator {
     Iterator(
-      LayeredIterator(
-        base.map { $0.rows(from: 0) }, above: rows.makeIterator(),
-        hidden: deletions.makeIterator()))
+      entities: LayeredIterator(
+        base.map { $0.rows(from: 0) }, above: rows.makeIterator(), hidden: deletions.makeIterator()))
+  }
+
+  /// The existing entities from a number on, in the order of numbers.
+  package func entities(from number: Int) -> Iterator {
+    Iterator(
+      entities: LayeredIterator(
+        base.map { $0.rows(from: number) }, above: rows.elements(from: number),
+        hidden: deletions.elements(from: number)))
   }
 
   /// Iterates over entities.
-  public struct Iterator: IteratorProtocol {
-    private var entities: LayeredIterator<BaseIterator<Int, EntityRow>, Int, EntityRow, Deletion>
-
-    fileprivate init(_ entities: LayeredIterator<BaseIterator<Int, EntityRow>, Int, EntityRow, Deletion>) {
-      self.entities = entities
-    }
+  public struct Iterator: Sequence, IteratorProtocol {
+    fileprivate var entities: LayeredIterator<BaseIterator<Int, EntityRow>, Int, EntityRow, Deletion>
 
     /// The next entity, nil at the end.
     public mutating func next() -> (number: Int, row: EntityRow)? {
@@ -25,46 +28,20 @@ extension EntityTable: Sequence {
     }
   }
 
-  /// The existing entities from a number on.
-  package func entities(from number: Int) -> Entities { Entities(table: self, start: number) }
-
-  /// A part of a table, in the order of numbers. A later change of the table does not affect it.
-  package struct Entities: Sequence, Sendable {
-    fileprivate let table: EntityTable
-    fileprivate let start: Int
-
-    package func makeIterator() -> Iterator {
-      Iterator(
-        LayeredIterator(
-          table.base.map { $0.rows(from: start) },
-          above: table.rows.elements(from: start).makeIterator(),
-          hidden: table.deletions.elements(from: start).makeIterator()))
-    }
+  /// The deleted and erased entities in the order of numbers, with the revision of their newest event.
+  package var goneEntities: GoneEntities {
+    GoneEntities(
+      deletions: LayeredIterator(
+        base.map { $0.deletions() }, above: deletions.makeIterator(), hidden: rows.makeIterator()))
   }
 
-  /// The deleted and erased entities, with the revision of their newest event.
-  package var goneEntities: GoneEntities { GoneEntities(table: self) }
+  /// Iterates over deleted and erased entities. A later change of the table does not affect it.
+  package struct GoneEntities: Sequence, IteratorProtocol {
+    fileprivate var deletions: LayeredIterator<BaseIterator<Int, Deletion>, Int, Deletion, EntityRow>
 
-  /// The deleted and erased entities of a table, in the order of numbers. A later change of the table does not affect
-  /// it.
-  package struct GoneEntities: Sequence, Sendable {
-    fileprivate let table: EntityTable
-
-    package func makeIterator() -> Iterator {
-      Iterator(
-        deletions: LayeredIterator(
-          table.base.map { $0.deletions() }, above: table.deletions.makeIterator(),
-          hidden: table.rows.makeIterator()))
-    }
-
-    /// Iterates over deleted and erased entities.
-    package struct Iterator: IteratorProtocol {
-      fileprivate var deletions: LayeredIterator<BaseIterator<Int, Deletion>, Int, Deletion, EntityRow>
-
-      package mutating func next() -> (number: Int, revision: Revision, isErased: Bool)? {
-        guard let (number, deletion) = deletions.next() else { return nil }
-        return (number, deletion.revision, deletion.isErased)
-      }
+    package mutating func next() -> (number: Int, revision: Revision, isErased: Bool)? {
+      guard let (number, deletion) = deletions.next() else { return nil }
+      return (number, deletion.revision, deletion.isErased)
     }
   }
 }

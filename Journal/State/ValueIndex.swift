@@ -69,7 +69,7 @@ extension ValueIndex: Equatable {
   /// Whether two indexes list the same members under the same values. O(1) for copies, otherwise O(n).
   public static func == (left: ValueIndex, right: ValueIndex) -> Bool {
     guard left.count == right.count else { return false }
-    var changes = left.lines.changes(since: right.lines) { _, _ in true }.makeIterator()
+    var changes = left.lines.changes(since: right.lines) { _, _ in true }
     return changes.next() == nil
   }
 }

@@ -14,8 +14,12 @@ extension Catalog {
     switch event.entity.kind {
     case .item: try applyToItem(event, at: revision)
     case .image: try applyToImage(event, at: revision)
-    case .category: try applyToCategory(event, at: revision)
-    case .tag: try applyToTag(event, at: revision)
+    case .category:
+      _ = try categoryTable.apply(event, at: revision) { record throws(CBORError) in
+        try CategoryFields(record)
+      }
+    case .tag:
+      _ = try tagTable.apply(event, at: revision) { record throws(CBORError) in try TagFields(record) }
     default:
       throw JournalError(
         .damaged, "an event changes \(Self.name(of: event.entity)), but a catalog has no such kind",
@@ -25,147 +29,98 @@ extension Catalog {
 
   private mutating func applyToItem(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
     let number = event.entity.number
-    if itemTable.isErased(event) { return try applyErasedToItem(event, at: revision) }
-    switch event.change {
-    case .add(let record):
-      try itemTable.checkAdd(event, at: revision, in: Self.self)
-      let fields = try event.check(at: revision) { () throws(CBORError) in try ItemFields(record) }
-      itemTable.add(number, record, at: revision)
-      list(number, record, fields)
-    case .update(let changes):
-      let row = try itemTable.checkedRow(event, at: revision, in: Self.self)
-      let new = row.applying(changes, at: revision)
-      guard changes.changeFields else { return itemTable.update(number, to: new) }
-      let (before, after) = try event.check(at: revision) { () throws(CBORError) in
-        (try ItemFields(row.record), try ItemFields(new.record))
-      }
-      itemTable.update(number, to: new)
-      if row.record.bytes[before.kind] != new.record.bytes[after.kind] {
-        itemsByKind.remove(number, from: itemKindNumbers.assign(textAt: before.kind, in: row.record))
-        itemsByKind.insert(number, in: itemKindNumbers.assign(textAt: after.kind, in: new.record))
-      }
-      if before.category != after.category {
-        if let category = before.category { itemsByCategory.remove(number, from: category) }
-        if let category = after.category { itemsByCategory.insert(number, in: category) }
-      }
-    case .delete:
-      let row = try itemTable.checkedRow(event, at: revision, in: Self.self)
-      let fields = try event.check(at: revision) { () throws(CBORError) in try ItemFields(row.record) }
-      itemTable.delete(number, at: revision)
-      unlist(number, row.record, fields)
-    case .erased:
-      try applyErasedToItem(event, at: revision)
+    let (before, after) = try itemTable.apply(event, at: revision) { record throws(CBORError) in
+      try ItemFields(record)
     }
-  }
-
-  private mutating func applyErasedToItem(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
-    guard let row = try itemTable.applyErased(event, at: revision, in: Self.self) else { return }
-    let fields = try event.check(at: revision) { () throws(CBORError) in try ItemFields(row.record) }
-    unlist(event.entity.number, row.record, fields)
-  }
-
-  private mutating func list(_ item: Int, _ record: EntityRecord, _ fields: ItemFields) {
-    itemsByKind.insert(item, in: itemKindNumbers.assign(textAt: fields.kind, in: record))
-    if let category = fields.category { itemsByCategory.insert(item, in: category) }
-  }
-
-  private mutating func unlist(_ item: Int, _ record: EntityRecord, _ fields: ItemFields) {
-    itemsByKind.remove(item, from: itemKindNumbers.assign(textAt: fields.kind, in: record))
-    if let category = fields.category { itemsByCategory.remove(item, from: category) }
+    let keepsKind =
+      if let before, let after {
+        before.record.bytes[before.fields.kind] == after.record.bytes[after.fields.kind]
+      } else {
+        false
+      }
+    if !keepsKind {
+      if let before {
+        itemsByKind.remove(
+          number, from: itemKindNumbers.assign(textAt: before.fields.kind, in: before.record))
+      }
+      if let after {
+        itemsByKind.insert(number, in: itemKindNumbers.assign(textAt: after.fields.kind, in: after.record))
+      }
+    }
+    itemsByCategory.move(number, from: before?.fields.category, to: after?.fields.category)
   }
 
   private mutating func applyToImage(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
-    let number = event.entity.number
-    if imageTable.isErased(event) { return try applyErasedToImage(event, at: revision) }
-    switch event.change {
-    case .add(let record):
-      try imageTable.checkAdd(event, at: revision, in: Self.self)
-      let fields = try event.check(at: revision) { () throws(CBORError) in try ImageFields(record) }
-      imageTable.add(number, record, at: revision)
-      imagesByItem.insert(number, in: fields.item)
-    case .update(let changes):
-      let row = try imageTable.checkedRow(event, at: revision, in: Self.self)
-      let new = row.applying(changes, at: revision)
-      let (before, after) = try event.check(at: revision) { () throws(CBORError) in
-        (try ImageFields(row.record), try ImageFields(new.record))
-      }
-      imageTable.update(number, to: new)
-      if before.item != after.item {
-        imagesByItem.remove(number, from: before.item)
-        imagesByItem.insert(number, in: after.item)
-      }
-    case .delete:
-      let row = try imageTable.checkedRow(event, at: revision, in: Self.self)
-      let fields = try event.check(at: revision) { () throws(CBORError) in try ImageFields(row.record) }
-      imageTable.delete(number, at: revision)
-      imagesByItem.remove(number, from: fields.item)
-    case .erased:
-      try applyErasedToImage(event, at: revision)
+    let (before, after) = try imageTable.apply(event, at: revision) { record throws(CBORError) in
+      try ImageFields(record)
     }
-  }
-
-  private mutating func applyErasedToImage(_ event: JournalEvent, at revision: Revision) throws(JournalError)
-  {
-    guard let row = try imageTable.applyErased(event, at: revision, in: Self.self) else { return }
-    let fields = try event.check(at: revision) { () throws(CBORError) in try ImageFields(row.record) }
-    imagesByItem.remove(event.entity.number, from: fields.item)
-  }
-
-  private mutating func applyToCategory(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
-    let number = event.entity.number
-    if categoryTable.isErased(event) { return try applyErasedToCategory(event, at: revision) }
-    switch event.change {
-    case .add(let record):
-      try categoryTable.checkAdd(event, at: revision, in: Self.self)
-      _ = try event.check(at: revision) { () throws(CBORError) in try CategoryFields(record) }
-      categoryTable.add(number, record, at: revision)
-    case .update(let changes):
-      let new = try categoryTable.checkedRow(event, at: revision, in: Self.self).applying(
-        changes, at: revision)
-      _ = try event.check(at: revision) { () throws(CBORError) in try CategoryFields(new.record) }
-      categoryTable.update(number, to: new)
-    case .delete:
-      _ = try categoryTable.checkedRow(event, at: revision, in: Self.self)
-      categoryTable.delete(number, at: revision)
-    case .erased:
-      try applyErasedToCategory(event, at: revision)
-    }
-  }
-
-  private mutating func applyErasedToCategory(_ event: JournalEvent, at revision: Revision)
-    throws(JournalError)
-  {
-    _ = try categoryTable.applyErased(event, at: revision, in: Self.self)
+    imagesByItem.move(event.entity.number, from: before?.fields.item, to: after?.fields.item)
   }
 }
 
-extension Catalog {
-  private mutating func applyToTag(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
-    if case .add(let record) = event.change {
-      _ = try event.check(at: revision) { () throws(CBORError) in try TagFields(record) }
+extension EntityTable {
+  /// Applies an event, and returns the record before and after it with the fields that `read` finds there. `read` is
+  /// called before the change, and throws for an invalid record. If the event changes no field, nothing is read.
+  @inline(__always)
+  fileprivate mutating func apply<Fields>(
+    _ event: JournalEvent, at revision: Revision, _ read: (EntityRecord) throws(CBORError) -> Fields
+  ) throws(JournalError) -> (
+    before: (record: EntityRecord, fields: Fields)?, after: (record: EntityRecord, fields: Fields)?
+  ) {
+    let number = event.entity.number
+    if isErased(event) {
+      guard let row = try applyErased(event, at: revision, in: Catalog.self) else { return (nil, nil) }
+      return ((row.record, try event.fields(of: row.record, at: revision, read)), nil)
     }
-    if case .update(let changes) = event.change {
-      let row = try tagTable.checkedRow(event, at: revision, in: Self.self)
-      _ = try event.check(at: revision) { () throws(CBORError) in
-        try TagFields(row.record.applying(changes))
+    switch event.change {
+    case .add(let record):
+      try checkAdd(event, at: revision, in: Catalog.self)
+      let fields = try event.fields(of: record, at: revision, read)
+      add(number, record, at: revision)
+      return (nil, (record, fields))
+    case .update(let changes):
+      let row = try checkedRow(event, at: revision, in: Catalog.self)
+      let new = row.applying(changes, at: revision)
+      guard changes.changeFields else {
+        update(number, to: new)
+        return (nil, nil)
       }
+      let before = try event.fields(of: row.record, at: revision, read)
+      let after = try event.fields(of: new.record, at: revision, read)
+      update(number, to: new)
+      return ((row.record, before), (new.record, after))
+    case .delete:
+      let row = try checkedRow(event, at: revision, in: Catalog.self)
+      let fields = try event.fields(of: row.record, at: revision, read)
+      delete(number, at: revision)
+      return ((row.record, fields), nil)
+    case .erased: return (nil, nil)
     }
-    try tagTable.apply(event, at: revision, in: Self.self)
   }
 }
 
 extension JournalEvent {
-  /// Calls `body`, which reads the records of this event, and turns its error into damage.
+  /// The fields that `read` finds in a record of this event's entity. An error becomes damage.
   @inline(__always)
-  fileprivate func check<Result>(
-    at revision: Revision, _ body: () throws(CBORError) -> Result
-  ) throws(JournalError) -> Result {
+  fileprivate func fields<Fields>(
+    of record: EntityRecord, at revision: Revision, _ read: (EntityRecord) throws(CBORError) -> Fields
+  ) throws(JournalError) -> Fields {
     do {
-      return try body()
+      return try read(record)
     } catch {
       throw JournalError(
         .damaged, "the record of \(Catalog.name(of: entity)) lacks a field or has one of another type",
         revision: revision, offset: error.offset, cause: error)
     }
+  }
+}
+
+extension EntityIndex {
+  /// Moves a member from one group to another; nil stands for no group.
+  @inline(__always)
+  fileprivate mutating func move(_ member: Int, from old: Int?, to new: Int?) {
+    if old == new { return }
+    if let old { remove(member, from: old) }
+    if let new { insert(member, in: new) }
   }
 }

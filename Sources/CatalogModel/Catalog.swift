@@ -18,18 +18,18 @@ import CBOR
 ///    be in any order.
 public struct Catalog: Sendable {
   var categoryTable = EntityTable()
-  var itemTable = EntityTable()
+  package internal(set) var itemTable = EntityTable()
   var imageTable = EntityTable()
   var tagTable = EntityTable()
 
-  var itemKindNumbers = TextInterner()
-  var itemsByKind = EntityIndex()
+  package internal(set) var itemKindNumbers = TextInterner()
+  package internal(set) var itemsByKind = EntityIndex()
   var itemsByCategory = EntityIndex()
-  var imagesByItem = EntityIndex()
+  package internal(set) var imagesByItem = EntityIndex()
 
   /// The indexes that queries have needed. All states that follow from this one by changes share it. One that is read
   /// from layers or replayed, such as a past state, has its own.
-  var indexCache = IndexCache()
+  package internal(set) var indexCache = IndexCache()
 
   /// The empty catalog.
   public init() {}

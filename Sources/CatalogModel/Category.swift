@@ -1,11 +1,12 @@
 extension Catalog {
   /// A group of items, with a name and an optional color.
-  public struct Category: Identifiable, Hashable, Sendable {
+  public struct Category: CatalogEntity, Identifiable, Hashable {
     /// The number, from 1: `category:3` has 3.
     public let id: EntityID<Catalog.Category>
     private let row: EntityRow
 
-    init(number: Int, row: EntityRow) {
+    /// The category of that number with that row.
+    public init(number: Int, row: EntityRow) {
       id = EntityID(number)
       self.row = row
     }

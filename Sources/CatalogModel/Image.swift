@@ -3,7 +3,7 @@ import Foundation
 
 extension Catalog {
   /// A picture, or any other file, that belongs to an item. Its bytes are a blob.
-  public struct Image: Identifiable, Hashable, Sendable {
+  public struct Image: CatalogEntity, Identifiable, Hashable {
     /// The number, from 1: `image:7` has 7.
     public let id: EntityID<Catalog.Image>
     private let row: EntityRow
@@ -12,7 +12,8 @@ extension Catalog {
     /// The blob with its bytes.
     public let blob: Blob
 
-    init(number: Int, row: EntityRow) {
+    /// The image of that number with that row.
+    public init(number: Int, row: EntityRow) {
       id = EntityID(number)
       self.row = row
       let fields = try? ImageFields(row.record)

@@ -4,12 +4,13 @@ extension Catalog {
   /// An object of the user: a kind, an optional category, and attributes.
   ///
   /// An item is a value: later changes to the catalog do not affect it. Its attributes are decoded on access.
-  public struct Item: Identifiable, Hashable, Sendable {
+  public struct Item: CatalogEntity, Identifiable, Hashable {
     /// The number, from 1: `item:42` has 42.
     public let id: EntityID<Catalog.Item>
     private let row: EntityRow
 
-    init(number: Int, row: EntityRow) {
+    /// The item of that number with that row.
+    public init(number: Int, row: EntityRow) {
       id = EntityID(number)
       self.row = row
     }

@@ -119,6 +119,37 @@ extension JSONWriter {
 }
 
 extension JSONWriter {
+  /// Writes an object whose members `body` writes.
+  /// - Parameter key: the key of the object in an object.
+  package mutating func object<Failure: Error>(
+    _ key: String? = nil, _ body: (inout JSONWriter) throws(Failure) -> Void
+  ) throws(Failure) {
+    if let key { self.key(key) }
+    beginObject()
+    try body(&self)
+    endObject()
+  }
+
+  /// Writes an array whose elements `body` writes.
+  /// - Parameter key: the key of the array in an object.
+  package mutating func array<Failure: Error>(
+    _ key: String? = nil, _ body: (inout JSONWriter) throws(Failure) -> Void
+  ) throws(Failure) {
+    if let key { self.key(key) }
+    beginArray()
+    try body(&self)
+    endArray()
+  }
+
+  /// Writes a key and an array, each element of which `body` writes.
+  package mutating func array<Elements: Sequence, Failure: Error>(
+    _ key: String, of elements: Elements, _ body: (inout JSONWriter, Elements.Element) throws(Failure) -> Void
+  ) throws(Failure) {
+    try array(key) { writer throws(Failure) in
+      for element in elements { try body(&writer, element) }
+    }
+  }
+
   /// Writes a key and null, a boolean, a number or a text.
   package mutating func member(_ key: String, _ value: FieldValue) {
     self.key(key)
@@ -135,14 +166,15 @@ extension JSONWriter {
     integer(value)
   }
 
+  /// Writes a key and a number, or null.
+  package mutating func member(_ key: String, _ value: Int?) {
+    self.key(key)
+    if let value { integer(value) } else { null() }
+  }
+
   /// Writes a key and a text, or null.
   package mutating func member(_ key: String, _ value: String?) {
     self.key(key)
     if let value { string(value) } else { null() }
-  }
-
-  /// Writes a key and a date as plain text, without the `$date` wrapper that attributes have.
-  package mutating func member(_ key: String, _ value: Timestamp) {
-    member(key, value.description)
   }
 }

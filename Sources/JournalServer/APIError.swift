@@ -58,22 +58,20 @@ struct APIError: Error {
   }
 
   func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.member("code", code)
-    writer.member("message", message)
-    if let revision { writer.member("revision", revision) }
-    if let advice { writer.member("advice", advice) }
-    writer.endObject()
+    writer.object { writer in
+      writer.member("code", code)
+      writer.member("message", message)
+      if let revision { writer.member("revision", revision) }
+      if let advice { writer.member("advice", advice) }
+    }
   }
 
   /// `{"error":{"code":"notFound","message":"…","revision":120}}`
   var response: HTTPResponse {
     var response = HTTPResponse.json(status) { writer in
-      writer.beginObject()
       writer.key("error")
       write(to: &writer)
       details?(&writer)
-      writer.endObject()
     }
     response.headers += headers
     if status == 401 { response.headers.append(("WWW-Authenticate", "Bearer")) }
@@ -116,15 +114,39 @@ extension JournalError {
 }
 
 extension HTTPResponse {
-  /// A response in JSON that must not be cached.
+  /// A JSON object that must not be cached, whose members `write` writes.
   static func json<Failure: Error>(
     _ status: Int = 200, _ write: (inout JSONWriter) throws(Failure) -> Void
   ) throws(Failure) -> HTTPResponse {
     var writer = JSONWriter()
-    try write(&writer)
+    try writer.object(nil, write)
     writer.newline()
     return HTTPResponse(
       status, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
       body: .bytes(writer.bytes))
+  }
+}
+
+extension JSONWriter {
+  /// The maximum bytes of JSON in a list. The next page continues where it ends.
+  static var listByteLimit: Int { 4 << 20 }
+
+  /// Whether a list may have another element.
+  var hasRoom: Bool { bytes.count < Self.listByteLimit }
+
+  /// Writes a key and an array of elements, without those that begin beyond the limit of a list.
+  /// - Returns: how many were written.
+  @discardableResult
+  mutating func list<Elements: Sequence, Failure: Error>(
+    _ key: String, of elements: Elements, _ body: (inout JSONWriter, Elements.Element) throws(Failure) -> Void
+  ) throws(Failure) -> Int {
+    var count = 0
+    try array(key) { writer throws(Failure) in
+      for element in elements where writer.hasRoom {
+        try body(&writer, element)
+        count += 1
+      }
+    }
+    return count
   }
 }

@@ -84,14 +84,15 @@ extension JournalAPI {
     }
     if commit.isEmpty {
       return .json { writer in
-        writer.beginObject()
         writer.member("revision", commit.revision)
         writer.member("empty", true)
-        writer.endObject()
       }
     }
     let entry = try journal.entry(at: commit.revision)
-    return HTTPResponse.json(201) { entry.write(to: &$0) }
+    return .json(201) { writer in
+      entry.writeHead(to: &writer)
+      writer.array("events", of: entry.events) { Catalog.write($1, to: &$0) }
+    }
   }
 
   /// Commits for any route, if all expectations hold, and notes why the journal takes no more commits.
@@ -118,15 +119,10 @@ extension JournalAPI {
     let outdated = expected.entities.filter { state.revision(of: $0.key) > $0.value }
       .sorted { $0.key < $1.key }.prefix(100)
     let since = try outdated.map { entity, revision in
-      try journal.history(of: entity, asOf: .head(), limit: 100, byteLimit: Self.listByteLimit)
+      try journal.history(of: entity, asOf: .head(), limit: 100, byteLimit: JSONWriter.listByteLimit)
         .prefix { $0.revision > revision }
     }.flatMap { $0 }.sorted { $0.revision > $1.revision }
-    error.details = { writer in
-      writer.key("since")
-      writer.beginArray()
-      for change in since where writer.bytes.count < Self.listByteLimit { change.write(to: &writer) }
-      writer.endArray()
-    }
+    error.details = { writer in writer.list("since", of: since) { $1.write(to: &$0) } }
     return error
   }
 
@@ -220,14 +216,12 @@ extension JournalAPI {
       -> HTTPResponse
     {
       .json(status) { writer in
-        writer.beginObject()
         plan.writeMembers(to: &writer, revision: revision, isDryRun: isDryRun)
         writer.member("note", plan.note)
         writer.member("basis", plan.basis)
         writer.member("plan", digest)
         writeLabels(of: plan.changes, to: &writer)
         details(&writer)
-        writer.endObject()
       }
     }
     if isDryRun { return response(200, nil) }
@@ -242,10 +236,7 @@ extension JournalAPI {
     if let refusal {
       return response(409, nil) { writer in
         writer.key("error")
-        writer.beginObject()
-        writer.member("code", "conflict")
-        writer.member("message", refusal)
-        writer.endObject()
+        APIError(409, "conflict", refusal).write(to: &writer)
       }
     }
     if plan.isEmpty, expected.all.isEmpty { return response(200, nil) }
@@ -262,9 +253,9 @@ extension RestorePlan {
   /// The identity of a plan: the digest of its changes.
   fileprivate var digest: String {
     var writer = JSONWriter()
-    writer.beginArray()
-    for change in changes { Catalog.write(change, to: &writer) }
-    writer.endArray()
+    writer.array { writer in
+      for change in changes { Catalog.write(change, to: &writer) }
+    }
     return SHA256Hash.digest(writer.bytes).hex
   }
 }

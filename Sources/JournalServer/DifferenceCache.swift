@@ -17,7 +17,7 @@ final class DifferenceCache: Sendable {
     let differences: [EntityDifference]
   }
 
-  /// The number of cached answers. An answer takes sixteen bytes for each entity. The newest is last.
+  /// The number of cached answers. An answer takes sixteen bytes for each entity.
   private static let keptCount = 6
 
   private let journal: CatalogJournal
@@ -42,7 +42,9 @@ final class DifferenceCache: Sendable {
       let differences = try journal.diff(from: .revision(from), to: .revision(to))
       let answer = Answer(from: from, to: to, entities: differences.map(\.entity))
       // If all differences are on one page, no other page will be requested.
-      if differences.count > offset + limit { keep(answer, erasures) }
+      if differences.count > offset + limit {
+        kept.keep(answer, atMost: Self.keptCount, asOf: erasures)
+      }
       return Page(
         total: differences.count, differences: Array(differences.dropFirst(offset).prefix(limit)))
     }
@@ -52,12 +54,5 @@ final class DifferenceCache: Sendable {
     }
     for state in [old, new] { if let failure = state.failure { throw failure } }
     return Page(total: known.count, differences: differences)
-  }
-
-  private func keep(_ answer: Answer, _ erasures: Int) {
-    kept.withValues(asOf: erasures) { kept in
-      kept.append(answer)
-      if kept.count > Self.keptCount { kept.removeFirst() }
-    }
   }
 }

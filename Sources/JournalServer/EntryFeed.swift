@@ -124,21 +124,15 @@ extension Entry {
   /// Writes the entry as `log --json` prints it, with the first of its events, the number of its events, and the number
   /// for each operation. Events that begin beyond the limit of a list are left out.
   func writeOutline(to writer: inout JSONWriter, eventLimit: Int) {
-    writer.beginObject()
-    writeHead(to: &writer)
-    writer.key("counts")
-    writer.beginObject()
-    for operation in [JournalEvent.Operation.add, .update, .delete] {
-      writer.member(operation.name, events.count { $0.operation == operation })
+    writer.object { writer in
+      writeHead(to: &writer)
+      writer.object("counts") { writer in
+        for operation in [JournalEvent.Operation.add, .update, .delete] {
+          writer.member(operation.name, events.count { $0.operation == operation })
+        }
+      }
+      writer.member("eventCount", events.count)
+      writer.list("events", of: events.prefix(eventLimit)) { Catalog.write($1, to: &$0) }
     }
-    writer.endObject()
-    writer.member("eventCount", events.count)
-    writer.key("events")
-    writer.beginArray()
-    for event in events.prefix(eventLimit) where writer.bytes.count < JournalAPI.listByteLimit {
-      Catalog.write(event, to: &writer)
-    }
-    writer.endArray()
-    writer.endObject()
   }
 }

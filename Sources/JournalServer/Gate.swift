@@ -63,11 +63,7 @@ final class Gate: Sendable {
       throw APIError(
         401, "unauthorized", "the token is invalid or was used already; restart the server for another one")
     }
-    var response = HTTPResponse.json(201) { writer in
-      writer.beginObject()
-      writer.member("token", session)
-      writer.endObject()
-    }
+    var response = HTTPResponse.json(201) { $0.member("token", session) }
     response.headers.append(access.cookie(session))
     return response
   }

@@ -18,65 +18,43 @@ extension JournalAPI {
     let note = parameters.text("note")?.lowercased()
     let order = parameters.text("order") ?? "newest"
     guard ["newest", "oldest"].contains(order) else { throw APIError.wrongUse("order is newest or oldest") }
-    var writer = JSONWriter()
-    var next: Revision?
-    var count = 0
-    var seen = 0
-    writer.beginObject()
-    writer.member("newest", journal.head.revision)
-    writer.key("entries")
-    writer.beginArray()
-    var unreadable: [(revision: Revision, error: JournalError)] = []
-    if var rest = window.revisions {
-      let isNewestFirst = order == "newest"
-      var cursor = journal.entries(rest, newestFirst: isNewestFirst)
-      while true {
-        let revision = isNewestFirst ? rest.upperBound : rest.lowerBound
+    let isNewestFirst = order == "newest"
+    return try .json { writer in
+      writer.member("newest", journal.head.revision)
+      var unreadable: [APIError] = []
+      var rest = window.revisions
+      var seen = 0
+      try writer.array("entries") { writer in
+        var count = 0
+        var cursor = journal.entries(rest, newestFirst: isNewestFirst)
         // A filter that finds little returns its position after a while, and the client continues from there.
-        guard count < limit, seen < 100_000, writer.bytes.count < Self.listByteLimit else {
-          next = revision
-          break
-        }
-        seen += 1
-        let isLast = rest.count == 1
-        if !isLast {
-          rest = isNewestFirst ? rest.lowerBound...revision - 1 : revision + 1...rest.upperBound
-        }
-        do {
-          guard let entry = try cursor.next() else { break }
-          if author.map({ entry.author.lowercased().contains($0) }) ?? true,
-            note.map({ entry.note.lowercased().contains($0) }) ?? true
-          {
-            entry.writeOutline(to: &writer, eventLimit: eventLimit)
+        while let range = rest, count < limit, seen < 100_000, writer.hasRoom {
+          seen += 1
+          let revision = isNewestFirst ? range.upperBound : range.lowerBound
+          rest =
+            range.count == 1
+            ? nil : isNewestFirst ? range.lowerBound...revision - 1 : revision + 1...range.upperBound
+          do {
+            guard let entry = try cursor.next() else { break }
+            if author.map({ entry.author.lowercased().contains($0) }) ?? true,
+              note.map({ entry.note.lowercased().contains($0) }) ?? true
+            {
+              entry.writeOutline(to: &writer, eventLimit: eventLimit)
+              count += 1
+            }
+          } catch let error as JournalError where error.code == .damaged {
+            // A damaged entry must not hide the others.
+            var error = APIError(error, hiding: journal.url.path)
+            error.revision = revision
+            unreadable.append(error)
             count += 1
+            if let rest { cursor = journal.entries(rest, newestFirst: isNewestFirst) }
           }
-        } catch let error as JournalError where error.code == .damaged {
-          // A damaged entry must not hide the others.
-          unreadable.append((revision, error))
-          count += 1
-          cursor = journal.entries(rest, newestFirst: isNewestFirst)
         }
-        if isLast { break }
       }
+      writer.member("next", rest.map { isNewestFirst ? $0.upperBound : $0.lowerBound })
+      if !unreadable.isEmpty { writer.array("unreadable", of: unreadable) { $1.write(to: &$0) } }
     }
-    writer.endArray()
-    writer.key("next")
-    if let next { writer.integer(next) } else { writer.null() }
-    if !unreadable.isEmpty {
-      writer.key("unreadable")
-      writer.beginArray()
-      for (revision, error) in unreadable {
-        var error = APIError(error, hiding: journal.url.path)
-        error.revision = revision
-        error.write(to: &writer)
-      }
-      writer.endArray()
-    }
-    writer.endObject()
-    writer.newline()
-    return HTTPResponse(
-      200, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
-      body: .bytes(writer.bytes))
   }
 
   /// `GET /api/entries/120`: an entry with old and new values, as `log --patch --json` prints it.
@@ -89,34 +67,26 @@ extension JournalAPI {
     let entry = try journal.entry(at: revision)
     let offset = try parameters.count("offset", else: 0, in: 0...Int(Int32.max))
     let limit = try parameters.count("limit", else: 100, in: 1...1000)
+    let events = entry.events.dropFirst(offset).prefix(limit)
     return try .json { writer in
-      writer.beginObject()
-      writer.key("entry")
-      writer.beginObject()
-      entry.writeHead(to: &writer)
-      writer.member("eventCount", entry.events.count)
-      writer.key("events")
-      writer.beginArray()
-      var shown: [JournalEvent] = []
-      for event in entry.events.dropFirst(offset).prefix(limit)
-      where writer.bytes.count < Self.listByteLimit {
-        Catalog.write(event, changing: try journal.parts(changedBy: event), to: &writer)
-        shown.append(event)
+      var shownCount = 0
+      try writer.object("entry") { writer in
+        entry.writeHead(to: &writer)
+        writer.member("eventCount", entry.events.count)
+        shownCount = try writer.list("events", of: events) { writer, event in
+          Catalog.write(event, changing: try journal.parts(changedBy: event), to: &writer)
+        }
       }
-      writer.endArray()
-      writer.endObject()
       writer.member("offset", offset)
-      writer.key("labels")
-      writer.beginObject()
-      for event in shown {
-        let point = event.operation == .delete ? revision - 1 : revision
-        let entity = try journal.entity(event.entity, asOf: .revision(point))
-        writer.member(
-          Catalog.name(of: event.entity),
-          entity.flatMap { Catalog.label(of: $0.record, of: event.entity.kind) })
+      try writer.object("labels") { writer in
+        for event in events.prefix(shownCount) {
+          let point = event.operation == .delete ? revision - 1 : revision
+          let entity = try journal.entity(event.entity, asOf: .revision(point))
+          writer.member(
+            Catalog.name(of: event.entity),
+            entity.flatMap { Catalog.label(of: $0.record, of: event.entity.kind) })
+        }
       }
-      writer.endObject()
-      writer.endObject()
     }
   }
 
@@ -127,31 +97,19 @@ extension JournalAPI {
     let revision = try parameters.revision("at", else: .head(), in: journal)
     let limit = try parameters.count("limit", else: 200, in: 1...1000)
     let changes = try journal.history(
-      of: entity, asOf: .revision(revision), limit: limit, byteLimit: Self.listByteLimit)
+      of: entity, asOf: .revision(revision), limit: limit, byteLimit: JSONWriter.listByteLimit)
     guard !changes.isEmpty else { throw try absence(of: entity, at: revision) }
     let hasDigests = try parameters.flag("digests")
     return try .json { writer in
-      writer.beginObject()
-      writer.key("history")
-      writer.beginArray()
-      var written = 0
-      for change in changes where writer.bytes.count < Self.listByteLimit {
-        change.write(to: &writer)
-        written += 1
-      }
-      writer.endArray()
+      let written = writer.list("history", of: changes) { $1.write(to: &$0) }
       let next = changes[written - 1].previous
-      writer.key("next")
-      if next > 0 { writer.integer(next) } else { writer.null() }
-      if hasDigests {
-        writer.key("digests")
-        writer.beginObject()
+      writer.member("next", next > 0 ? next : nil)
+      guard hasDigests else { return }
+      try writer.object("digests") { writer in
         for change in changes.prefix(written) where !change.isPruned {
           writer.member("\(change.revision)", try journal.entry(at: change.revision).digest.hex)
         }
-        writer.endObject()
       }
-      writer.endObject()
     }
   }
 
@@ -163,16 +121,8 @@ extension JournalAPI {
     guard
       let blame = try journal.blame(entity, asOf: .revision(revision), findsOrigin: parameters.flag("origin"))
     else { throw try absence(of: entity, at: revision) }
-    return .json { writer in
-      writer.beginObject()
-      writer.key("blame")
-      writer.beginArray()
-      for line in blame where !line.key.isByteCount(of: entity.kind) {
-        line.write(to: &writer, of: entity.kind)
-      }
-      writer.endArray()
-      writer.endObject()
-    }
+    let lines = blame.filter { !$0.key.isByteCount(of: entity.kind) }
+    return .json { $0.array("blame", of: lines) { $1.write(to: &$0, of: entity.kind) } }
   }
 
   /// `GET /api/diff`, as `diff --json` prints it.
@@ -193,34 +143,24 @@ extension JournalAPI {
       page = try differences.page(from: from, to: to, offset: offset, limit: limit)
     }
     return .json { writer in
-      writer.beginObject()
       writer.member("from", from)
       writer.member("to", to)
       writer.member("total", page.total)
       writer.member("offset", offset)
-      writer.key("differences")
-      writer.beginArray()
-      var shown = 0
-      for difference in page.differences where writer.bytes.count < Self.listByteLimit {
-        Catalog.write(difference, to: &writer)
-        shown += 1
-      }
-      writer.endArray()
+      let shown = writer.list("differences", of: page.differences) { Catalog.write($1, to: &$0) }
       writeLabels(of: page.differences.prefix(shown), to: &writer)
-      writer.endObject()
     }
   }
 
   /// Writes short names of the entities, for people.
   func writeLabels(of differences: some Sequence<EntityDifference>, to writer: inout JSONWriter) {
-    writer.key("labels")
-    writer.beginObject()
-    for difference in differences {
-      writer.member(
-        Catalog.name(of: difference.entity),
-        (difference.new ?? difference.old).flatMap { Catalog.label(of: $0, of: difference.entity.kind) })
+    writer.object("labels") { writer in
+      for difference in differences {
+        writer.member(
+          Catalog.name(of: difference.entity),
+          (difference.new ?? difference.old).flatMap { Catalog.label(of: $0, of: difference.entity.kind) })
+      }
     }
-    writer.endObject()
   }
 
   /// `GET /api/timeline`: the number of entries by time and author.
@@ -238,35 +178,22 @@ extension JournalAPI {
     let histogram = timeline.histogram(
       from: try moment("from"), to: try moment("to"), bucketCount: bucketCount, authorCount: 7)
     return .json { writer in
-      writer.beginObject()
       writer.member("newest", journal.head.revision)
       writer.member("through", histogram?.through ?? 0)
       writer.member("from", histogram.map { Timestamp(microseconds: $0.from).description })
       writer.member("to", histogram.map { Timestamp(microseconds: $0.to).description })
       writer.member("bucketCount", bucketCount)
-      writer.key("authors")
-      writer.beginArray()
-      for author in histogram?.authors ?? [] {
-        if let author { writer.string(author) } else { writer.null() }
-      }
-      writer.endArray()
+      writer.array("authors", of: histogram?.authors ?? []) { $0.value($1.map { .string($0) } ?? .null) }
       writer.member("others", histogram?.hasOthers ?? false)
-      writer.key("buckets")
-      writer.beginArray()
-      for (place, bucket) in histogram?.buckets ?? [] {
-        writer.beginObject()
-        writer.member("bucket", place)
-        writer.member("first", bucket.first)
-        writer.member("last", bucket.last)
-        writer.key("counts")
-        writer.beginArray()
-        for count in bucket.counts { writer.integer(count) }
-        writer.endArray()
-        if bucket.unreadableCount > 0 { writer.member("unreadable", bucket.unreadableCount) }
-        writer.endObject()
+      writer.array("buckets", of: histogram?.buckets ?? []) { writer, bucket in
+        writer.object { writer in
+          writer.member("bucket", bucket.place)
+          writer.member("first", bucket.first)
+          writer.member("last", bucket.last)
+          writer.array("counts", of: bucket.counts) { $0.integer($1) }
+          if bucket.unreadableCount > 0 { writer.member("unreadable", bucket.unreadableCount) }
+        }
       }
-      writer.endArray()
-      writer.endObject()
     }
   }
 

@@ -24,4 +24,13 @@ final class KeptValues<Value: Sendable>: Sendable {
       return body(&none)
     }
   }
+
+  /// Adds a value as the newest one, and forgets the oldest one if there are more than that.
+  func keep(_ value: Value, atMost count: Int, asOf erasureCount: Int) {
+    // The forgotten value is freed outside the lock.
+    _ = withValues(asOf: erasureCount) { values -> Value? in
+      values.append(value)
+      return values.count > count ? values.removeFirst() : nil
+    }
+  }
 }

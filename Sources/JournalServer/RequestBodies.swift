@@ -52,10 +52,8 @@ final class ImageUpload: HTTPBodyReader {
         if let failure { throw failure }
         let blob = try writer.finish()
         return HTTPResponse.json(201) { writer in
-          writer.beginObject()
           writer.member("sha256", blob.digest.hex)
           writer.member("byteCount", blob.byteCount)
-          writer.endObject()
         }
       })
   }

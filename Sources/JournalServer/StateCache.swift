@@ -98,12 +98,8 @@ final class StateCache: Sendable {
   }
 
   private func keep(_ version: Version<Catalog>, _ erasures: Int) {
-    // Evicted states are freed outside the lock.
-    let gone = kept.withValues(asOf: erasures) { kept -> Version<Catalog>? in
-      if kept.contains(where: { $0.revision == version.revision }) { return nil }
-      kept.append(version)
-      return kept.count > Self.keptCount ? kept.removeFirst() : nil
+    if known(version.revision, erasures) == nil {
+      kept.keep(version, atMost: Self.keptCount, asOf: erasures)
     }
-    _ = gone
   }
 }

@@ -40,6 +40,8 @@ final class Timeline: Sendable {
 
   /// A part of the range of time.
   struct Bucket: Equatable {
+    /// The position of the part.
+    let place: Int
     var first: Revision
     var last: Revision
     /// How many entries each author has made.
@@ -56,8 +58,8 @@ final class Timeline: Sendable {
     /// are counted after them.
     var authors: [String?]
     var hasOthers: Bool
-    /// The buckets that are not empty, with their positions.
-    var buckets: [(place: Int, bucket: Bucket)]
+    /// The buckets that are not empty.
+    var buckets: [Bucket]
     /// The newest entry that was read.
     var through: Revision
   }
@@ -153,7 +155,7 @@ final class Timeline: Sendable {
         let bound = from + Int64((Double(place + 1) * width).rounded(.up))
         let next = place == bucketCount - 1 ? end : max(min(heads.index(bound), end), index + 1)
         var bucket = Bucket(
-          first: heads.first + index, last: heads.first + next - 1,
+          place: place, first: heads.first + index, last: heads.first + next - 1,
           counts: [Int](repeating: 0, count: chosen.count + 1))
         for number in heads.authorNumbers[index..<next] {
           if number == Self.unreadable {
@@ -162,7 +164,7 @@ final class Timeline: Sendable {
             bucket.counts[places[Int(number)]] += 1
           }
         }
-        histogram.buckets.append((place, bucket))
+        histogram.buckets.append(bucket)
         index = next
       }
       return histogram

@@ -52,28 +52,19 @@ extension Node {
     return old
   }
 
-  /// Moves a value out. Until `putValue` or `closeGap` its slot is empty, and the leaf may not be read.
+  /// Removes a key, and returns its value.
   @inlinable
-  func takeValue(at index: Int) -> Value {
+  func remove(at index: Int) -> Value {
     assert(level == 0 && index >= 0 && index < count)
-    return unsafe (values + index).move()
-  }
-
-  @inlinable
-  func putValue(_ value: consuming Value, at index: Int) {
-    unsafe (values + index).initialize(to: value)
-  }
-
-  /// Removes the key whose value was taken, and closes both gaps.
-  @inlinable
-  func closeGap(at index: Int) {
     let tail = count &- index &- 1
     let keys = unsafe self.keys + index
     let values = unsafe self.values + index
+    let value = unsafe values.move()
     unsafe keys.deinitialize(count: 1)
     unsafe keys.moveInitialize(from: keys + 1, count: tail)
     unsafe values.moveInitialize(from: values + 1, count: tail)
     count &-= 1
+    return value
   }
 
   // MARK: Branches

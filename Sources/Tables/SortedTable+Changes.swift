@@ -30,111 +30,92 @@ extension SortedTable {
   public func changes(
     since other: SortedTable, by areEqual: @escaping @Sendable (Value, Value) -> Bool
   ) -> Changes {
-    Changes(old: other, new: self, areEqual: areEqual)
+    Changes(from: other, to: self, areEqual: areEqual)
   }
 
-  /// The changes between two tables, in the order of their keys.
-  public struct Changes: Sequence, Sendable {
-    @usableFromInline let old: SortedTable
-    @usableFromInline let new: SortedTable
+  /// The changes between two tables, in the order of their keys. Iterates over both trees together, and skips every node
+  /// that both share.
+  public struct Changes: Sequence, IteratorProtocol {
+    @usableFromInline var old: Walk
+    @usableFromInline var new: Walk
     @usableFromInline let areEqual: @Sendable (Value, Value) -> Bool
 
     @inlinable
-    init(old: SortedTable, new: SortedTable, areEqual: @escaping @Sendable (Value, Value) -> Bool) {
-      self.old = old
-      self.new = new
+    init(from old: SortedTable, to new: SortedTable, areEqual: @escaping @Sendable (Value, Value) -> Bool) {
       self.areEqual = areEqual
+      let isSame = old.root === new.root
+      self.old = Walk(isSame ? nil : old.root)
+      self.new = Walk(isSame ? nil : new.root)
     }
 
-    /// Starts at the lowest key that differs.
+    /// The number of nodes entered so far in both trees, which is the cost of the iteration.
+    package var visitedNodes: Int { old.visitedNodes + new.visitedNodes }
+
+    /// The next change, or nil at the end.
     @inlinable
-    public func makeIterator() -> Iterator {
-      Iterator(old: old, new: new, areEqual: areEqual)
+    public mutating func next() -> Change? {
+      while !old.isAtEnd || !new.isAtEnd {
+        if old.isAtEnd {
+          if new.isAtElement { return added() }
+          new.enterChild()
+        } else if new.isAtEnd {
+          if old.isAtElement { return removed() }
+          old.enterChild()
+        } else if let change = step() {
+          return change
+        }
+      }
+      return nil
     }
 
-    /// Iterates over two trees together, and skips every node that both share.
-    public struct Iterator: IteratorProtocol {
-      @usableFromInline var old: Walk
-      @usableFromInline var new: Walk
-      @usableFromInline let areEqual: @Sendable (Value, Value) -> Bool
-
-      @inlinable
-      init(old: SortedTable, new: SortedTable, areEqual: @escaping @Sendable (Value, Value) -> Bool) {
-        self.areEqual = areEqual
-        let isSame = old.root === new.root
-        self.old = Walk(isSame ? nil : old.root)
-        self.new = Walk(isSame ? nil : new.root)
-      }
-
-      /// The number of nodes entered so far in both trees, which is the cost of the iteration.
-      package var visitedNodes: Int { old.visitedNodes + new.visitedNodes }
-
-      /// The next change, or nil at the end.
-      @inlinable
-      public mutating func next() -> Change? {
-        while !old.isAtEnd || !new.isAtEnd {
-          if old.isAtEnd {
-            if new.isAtElement { return added() }
-            new.enterChild()
-          } else if new.isAtEnd {
-            if old.isAtElement { return removed() }
-            old.enterChild()
-          } else if let change = step() {
-            return change
-          }
-        }
+    /// One step while both sides have more; nil if it found no change.
+    @inlinable
+    mutating func step() -> Change? {
+      if old.node === new.node && old.index == new.index {
+        // Both are at the same node.
+        old.leaveNode()
+        new.leaveNode()
         return nil
       }
-
-      /// One step while both sides have more; nil if it found no change.
-      @inlinable
-      mutating func step() -> Change? {
-        if old.node === new.node && old.index == new.index {
-          // Both are at the same node.
-          old.leaveNode()
-          new.leaveNode()
-          return nil
+      switch (old.isAtElement, new.isAtElement) {
+      case (true, true): return compareElements()
+      case (true, false): new.enterChild()
+      case (false, true): old.enterChild()
+      case (false, false):
+        let (oldLevel, newLevel) = (old.node.level, new.node.level)
+        if oldLevel == newLevel && old.isAtSameChild(as: new) {
+          old.advance()
+          new.advance()
+        } else {
+          // The higher one first, so that the two can meet at a node they share.
+          if oldLevel >= newLevel { old.enterChild() }
+          if newLevel >= oldLevel { new.enterChild() }
         }
-        switch (old.isAtElement, new.isAtElement) {
-        case (true, true): return compareElements()
-        case (true, false): new.enterChild()
-        case (false, true): old.enterChild()
-        case (false, false):
-          let (oldLevel, newLevel) = (old.node.level, new.node.level)
-          if oldLevel == newLevel && old.isAtSameChild(as: new) {
-            old.advance()
-            new.advance()
-          } else {
-            // The higher one first, so that the two can meet at a node they share.
-            if oldLevel >= newLevel { old.enterChild() }
-            if newLevel >= oldLevel { new.enterChild() }
-          }
-        }
-        return nil
       }
+      return nil
+    }
 
-      @inlinable
-      mutating func compareElements() -> Change? {
-        let (oldKey, newKey) = (old.key, new.key)
-        if oldKey < newKey { return removed() }
-        if newKey < oldKey { return added() }
-        let (oldValue, newValue) = (old.value, new.value)
-        old.advance()
-        new.advance()
-        return areEqual(oldValue, newValue) ? nil : Change(key: newKey, old: oldValue, new: newValue)
-      }
+    @inlinable
+    mutating func compareElements() -> Change? {
+      let (oldKey, newKey) = (old.key, new.key)
+      if oldKey < newKey { return removed() }
+      if newKey < oldKey { return added() }
+      let (oldValue, newValue) = (old.value, new.value)
+      old.advance()
+      new.advance()
+      return areEqual(oldValue, newValue) ? nil : Change(key: newKey, old: oldValue, new: newValue)
+    }
 
-      @inlinable
-      mutating func added() -> Change {
-        defer { new.advance() }
-        return Change(key: new.key, old: nil, new: new.value)
-      }
+    @inlinable
+    mutating func added() -> Change {
+      defer { new.advance() }
+      return Change(key: new.key, old: nil, new: new.value)
+    }
 
-      @inlinable
-      mutating func removed() -> Change {
-        defer { old.advance() }
-        return Change(key: old.key, old: old.value, new: nil)
-      }
+    @inlinable
+    mutating func removed() -> Change {
+      defer { old.advance() }
+      return Change(key: old.key, old: old.value, new: nil)
     }
   }
 
@@ -216,7 +197,7 @@ extension SortedTable: Equatable where Value: Equatable {
   @inlinable
   public static func == (left: SortedTable, right: SortedTable) -> Bool {
     guard left.count == right.count else { return false }
-    var changes = left.changes(since: right).makeIterator()
+    var changes = left.changes(since: right)
     return changes.next() == nil
   }
 }

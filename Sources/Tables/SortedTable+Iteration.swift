@@ -2,63 +2,25 @@ extension SortedTable: Sequence {
   /// Iterates over the elements in the order of their keys. O(1) for each element.
   @inlinable
   public func makeIterator() -> Iterator {
-    Iterator(root: root, from: nil, end: .none)
+    Iterator(root: root, from: nil, through: nil)
   }
-
-  /// The number of elements. O(1).
-  @inlinable public var underestimatedCount: Int { count }
 
   /// The elements whose keys are not before a bound. O(log n), and O(1) for each element read.
   @inlinable
-  public func elements(from bound: Key) -> Elements {
-    Elements(table: self, start: bound, end: .none)
-  }
-
-  /// The elements whose keys are in a range. O(log n), and O(1) for each element read.
-  @inlinable
-  public func elements(in range: Range<Key>) -> Elements {
-    Elements(table: self, start: range.lowerBound, end: .before(range.upperBound))
-  }
+  public func elements(from bound: Key) -> Iterator { Iterator(root: root, from: bound, through: nil) }
 
   /// The elements whose keys are in a range, its upper bound included. O(log n), and O(1) for each element read.
   @inlinable
-  public func elements(in range: ClosedRange<Key>) -> Elements {
-    Elements(table: self, start: range.lowerBound, end: .through(range.upperBound))
-  }
-
-  /// Where an iteration ends.
-  @usableFromInline
-  enum End: Sendable {
-    case none
-    case before(Key)
-    case through(Key)
-  }
-
-  /// A part of a table, in the order of its keys. Later changes of the table do not affect it.
-  public struct Elements: Sequence, Sendable {
-    @usableFromInline let table: SortedTable
-    @usableFromInline let start: Key
-    @usableFromInline let end: End
-
-    @inlinable
-    init(table: SortedTable, start: Key, end: End) {
-      self.table = table
-      self.start = start
-      self.end = end
-    }
-
-    /// Starts at the first key of the part. O(log n).
-    @inlinable
-    public func makeIterator() -> Iterator {
-      Iterator(root: table.root, from: start, end: end)
-    }
+  public func elements(in range: ClosedRange<Key>) -> Iterator {
+    Iterator(root: root, from: range.lowerBound, through: range.upperBound)
   }
 
   /// Iterates over elements in the order of their keys. Later changes of the table do not affect it.
   @safe
-  public struct Iterator: IteratorProtocol {
+  public struct Iterator: Sequence, IteratorProtocol {
     @usableFromInline let root: TableNode?
-    @usableFromInline let end: End
+    /// The last key, nil for all.
+    @usableFromInline let end: Key?
 
     /// The leaf that is being read. It is not retained, because `root` retains it.
     @usableFromInline var leaf: Unmanaged<TableNode>?
@@ -71,7 +33,7 @@ extension SortedTable: Sequence {
     @usableFromInline var limit: Int
 
     @inlinable
-    init(root: TableNode?, from start: Key?, end: End) {
+    init(root: TableNode?, from start: Key?, through end: Key?) {
       self.root = root
       self.end = end
       unsafe leaf = nil
@@ -107,13 +69,9 @@ extension SortedTable: Sequence {
     mutating func read(_ leaf: Unmanaged<TableNode>) {
       unsafe self.leaf = leaf
       limit = unsafe leaf._withUnsafeGuaranteedRef { leaf in
-        switch end {
-        case .none: return leaf.count
-        case .before(let bound): return leaf.position(of: bound)
-        case .through(let bound):
-          let index = leaf.position(of: bound)
-          return leaf.holds(bound, at: index) ? index + 1 : index
-        }
+        guard let end else { return leaf.count }
+        let index = leaf.position(of: end)
+        return leaf.holds(end, at: index) ? index + 1 : index
       }
     }
 

@@ -2,29 +2,13 @@ extension SortedTable {
   /// The elements whose keys are in a range, its upper bound included, the largest key first. O(log n), and O(1) for
   /// each element read.
   @inlinable
-  public func elements(reversedIn range: ClosedRange<Key>) -> ReversedElements {
-    ReversedElements(table: self, range: range)
-  }
-
-  /// A part of a table, in the reverse order of its keys. Later changes of the table do not affect it.
-  public struct ReversedElements: Sequence, Sendable {
-    @usableFromInline let table: SortedTable
-    @usableFromInline let range: ClosedRange<Key>
-
-    @inlinable
-    init(table: SortedTable, range: ClosedRange<Key>) {
-      self.table = table
-      self.range = range
-    }
-
-    /// Starts at the largest key of the part. O(log n).
-    @inlinable
-    public func makeIterator() -> ReversedIterator { ReversedIterator(root: table.root, range: range) }
+  public func elements(reversedIn range: ClosedRange<Key>) -> ReversedIterator {
+    ReversedIterator(root: root, range: range)
   }
 
   /// Iterates over elements in the reverse order of their keys. Later changes of the table do not affect it.
   @safe
-  public struct ReversedIterator: IteratorProtocol {
+  public struct ReversedIterator: Sequence, IteratorProtocol {
     @usableFromInline let root: TableNode?
     @usableFromInline let first: Key
 

@@ -23,47 +23,13 @@ extension SortedTable {
   public mutating func removeValue(forKey key: Key) -> Value? {
     guard let (path, found) = locate(key), found else { return nil }
     let leaf = unsafe ownLeaf(at: path)
-    let value = unsafe leaf._withUnsafeGuaranteedRef { $0.takeValue(at: path.position) }
-    unsafe remove(from: leaf, at: path)
+    elementCount &-= 1
+    let (value, isLow) = unsafe leaf._withUnsafeGuaranteedRef { leaf in
+      (leaf.remove(at: path.position), leaf.count < leaf.minimum)
+    }
+    // Rebalances nodes that have too few elements.
+    if isLow { mend(path) }
     return value
-  }
-
-  /// Changes the value of a key in place, without copying it.
-  ///
-  ///     table.modify(42) { $0?.name = "new" }
-  ///     counts.modify("a") { $0 = ($0 ?? 0) + 1 }
-  ///
-  /// The body gets nil for a key without a value. If the body leaves nil, the key is removed. If it throws, its changes
-  /// up to that point stay. O(log n), plus the time of the body.
-  ///
-  /// - Throws: what the body throws.
-  @inlinable
-  public mutating func modify<Result, Failure: Error>(
-    _ key: Key, _ body: (inout Value?) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    var value: Value?
-    guard let (path, found) = locate(key), found else {
-      defer {
-        if let value { updateValue(value, forKey: key) }
-      }
-      return try body(&value)
-    }
-    let leaf = unsafe ownLeaf(at: path)
-    value = unsafe leaf._withUnsafeGuaranteedRef { $0.takeValue(at: path.position) }
-    defer {
-      if let changed = value.take() {
-        unsafe leaf._withUnsafeGuaranteedRef { $0.putValue(changed, at: path.position) }
-      } else {
-        unsafe remove(from: leaf, at: path)
-      }
-    }
-    return try body(&value)
-  }
-
-  /// Removes everything. O(1), plus O(n) to free the nodes if no copy retains them.
-  @inlinable
-  public mutating func removeAll() {
-    self = SortedTable()
   }
 }
 
@@ -133,17 +99,6 @@ extension SortedTable {
     above.append(root, separator: nil)
     above.append(right, separator: separator)
     self.root = above
-  }
-
-  /// Removes from an owned leaf the element whose value was taken, and rebalances nodes that have too few elements.
-  @inlinable
-  mutating func remove(from leaf: Unmanaged<TableNode>, at path: Path) {
-    elementCount &-= 1
-    let isLow = unsafe leaf._withUnsafeGuaranteedRef { leaf in
-      leaf.closeGap(at: path.position)
-      return leaf.count < leaf.minimum
-    }
-    if isLow { mend(path) }
   }
 
   @inlinable

@@ -323,23 +323,4 @@ private struct Handmade: Codable, Equatable {
     #expect(throws: EncodingError.self) { try ValueEncoder().encode(Int128(1)) }
     #expect(throws: DecodingError.self) { try ValueDecoder().decode(Int128.self, from: .integer(1)) }
   }
-
-  @Test func userInfoReachesTheValues() throws {
-    struct Reader: Codable {
-      static let key = CodingUserInfoKey(rawValue: "key")!
-      var found: Int
-      init(from decoder: any Decoder) throws { found = decoder.userInfo[Self.key] as? Int ?? 0 }
-      init(found: Int) { self.found = found }
-      func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(encoder.userInfo[Self.key] as? Int ?? 0)
-      }
-    }
-    var encoder = ValueEncoder()
-    encoder.userInfo[Reader.key] = 7
-    #expect(try encoder.encode([Reader(found: 0)]) == .array([.integer(7)]))
-    var decoder = ValueDecoder()
-    decoder.userInfo[Reader.key] = 8
-    #expect(try decoder.decode([Reader].self, from: .array([.null])).map(\.found) == [8])
-  }
 }

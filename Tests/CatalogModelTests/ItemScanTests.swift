@@ -1,9 +1,11 @@
 import CBOR
 import Foundation
+import JSON
 import TestSupport
 import Testing
 
 @testable import CatalogModel
+@testable import JournalServer
 
 /// Searches in steps, by attribute names that are known only at run time.
 @Suite(.disabled(if: TestLength.isUnderSanitizer)) struct ItemScanTests {

@@ -115,7 +115,7 @@ import Testing
       writer.member("id", id)
       writer.member("name", id == 1 ? "Europe" : nil)
       writer.member("deleted", false)
-      writer.member("date", Timestamp(microseconds: 0))
+      writer.member("date", Timestamp(microseconds: 0).description)
       writer.member("attributes", .dictionary(["b": .integer(1), "a": .double(.infinity)]))
       writer.key("images")
       writer.beginArray()

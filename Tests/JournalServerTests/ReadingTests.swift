@@ -79,7 +79,7 @@ import Testing
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("revision", revision)
-        writer.member("date", Timestamp(version.date)!)
+        writer.member("date", Timestamp(version.date)!.description)
         writer.member("digest", version.digest.hex)
         version.state.writeMembers(to: &writer)
         writer.endObject()

@@ -20,10 +20,11 @@ import Testing
     }
   }
 
-  @Test func aSetIsReadInReverse() throws {
-    let set = try #require(SortedSet(sorted: (0..<5_000).map { "\($0 + 10_000)" }))
+  @Test func textsAreReadInReverse() throws {
+    let texts = (0..<5_000).map { (key: "\($0 + 10_000)", value: ()) }
+    let table = try #require(SortedTable(sorted: texts))
     #expect(
-      set.elements(reversedIn: "10003"..."12000").map { $0 }
+      table.elements(reversedIn: "10003"..."12000").map(\.key)
         == (3...2_000).reversed().map { "\($0 + 10_000)" })
   }
 }

@@ -6,17 +6,14 @@ import Foundation
 /// floating-point number. A number that does not fit is an error. No other kinds are converted: a boolean is not a 1,
 /// and a text is not a date.
 public struct ValueDecoder: Sendable {
-  /// Passed to the values that decode themselves.
-  public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
-
-  /// A decoder without user info.
+  /// A decoder.
   public init() {}
 
   /// Decodes a value of a type.
   ///
   /// - Throws: `DecodingError`, with the path of the part that does not fit, and what `T` throws.
   public func decode<T: Decodable>(_ type: T.Type, from value: FieldValue) throws -> T {
-    try PartDecoder(value: value, containerPath: [], key: nil, sendableUserInfo: userInfo).decode(type)
+    try PartDecoder(value: value, containerPath: [], key: nil).decode(type)
   }
 }
 
@@ -27,14 +24,13 @@ struct PartDecoder: Decoder {
   /// scalars are never read.
   let containerPath: [any CodingKey]
   let key: (any CodingKey)?
-  let sendableUserInfo: [CodingUserInfoKey: any Sendable]
 
   var codingPath: [any CodingKey] {
     guard let key else { return containerPath }
     return containerPath + [key]
   }
 
-  var userInfo: [CodingUserInfoKey: Any] { sendableUserInfo }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     guard case .dictionary(let members) = value else {

@@ -2,12 +2,10 @@
 struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let members: [String: FieldValue]
   let codingPath: [any CodingKey]
-  private let userInfo: [CodingUserInfoKey: any Sendable]
 
   init(members: [String: FieldValue], decoder: PartDecoder) {
     self.members = members
     codingPath = decoder.codingPath
-    userInfo = decoder.sendableUserInfo
   }
 
   var allKeys: [Key] { members.keys.compactMap { Key(stringValue: $0) } }
@@ -19,7 +17,7 @@ struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   private func part(_ value: FieldValue, _ key: any CodingKey) -> PartDecoder {
-    PartDecoder(value: value, containerPath: codingPath, key: key, sendableUserInfo: userInfo)
+    PartDecoder(value: value, containerPath: codingPath, key: key)
   }
 
   private func value(_ key: Key) throws -> FieldValue {
@@ -69,13 +67,11 @@ struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 struct UnkeyedPartContainer: UnkeyedDecodingContainer {
   private let elements: [FieldValue]
   let codingPath: [any CodingKey]
-  private let userInfo: [CodingUserInfoKey: any Sendable]
   private(set) var currentIndex = 0
 
   init(elements: [FieldValue], decoder: PartDecoder) {
     self.elements = elements
     codingPath = decoder.codingPath
-    userInfo = decoder.sendableUserInfo
   }
 
   var count: Int? { elements.count }
@@ -85,8 +81,7 @@ struct UnkeyedPartContainer: UnkeyedDecodingContainer {
   private mutating func next<T>(_ type: T.Type, _ read: (PartDecoder) throws -> T) throws -> T {
     guard !isAtEnd else { throw end(type) }
     let part = PartDecoder(
-      value: elements[currentIndex], containerPath: codingPath, key: PlaceKey.index(currentIndex),
-      sendableUserInfo: userInfo)
+      value: elements[currentIndex], containerPath: codingPath, key: PlaceKey.index(currentIndex))
     let result = try read(part)
     currentIndex += 1
     return result

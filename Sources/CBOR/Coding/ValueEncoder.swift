@@ -9,10 +9,7 @@ import Foundation
 /// A value that is nested more than ``CBORLimits/depth`` deep is an error: no record can hold it, and because `Codable`
 /// encodes recursively, a chain of thousands of values would overflow the stack and end the process.
 public struct ValueEncoder: Sendable {
-  /// Passed to the values that encode themselves.
-  public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
-
-  /// An encoder without user info.
+  /// An encoder.
   public init() {}
 
   /// Encodes a value.
@@ -20,7 +17,7 @@ public struct ValueEncoder: Sendable {
   /// - Throws: `EncodingError` for an integer that fits neither `Int64` nor `UInt64` and for a value that is nested too
   ///   deeply, and what `value` throws.
   public func encode<T: Encodable>(_ value: T) throws -> FieldValue {
-    try NodeEncoder(codingPath: [], userInfo: userInfo).part(for: value, key: nil).value
+    try NodeEncoder(codingPath: []).part(for: value, key: nil).value
   }
 }
 
@@ -115,19 +112,9 @@ final class EncodedNode {
 /// The `Encoder` that one value encodes itself into.
 struct NodeEncoder: Encoder {
   let codingPath: [any CodingKey]
-  let sendableUserInfo: [CodingUserInfoKey: any Sendable]
-  let node: EncodedNode
+  var node = EncodedNode()
 
-  init(
-    codingPath: [any CodingKey], userInfo: [CodingUserInfoKey: any Sendable],
-    node: EncodedNode = EncodedNode()
-  ) {
-    self.codingPath = codingPath
-    self.sendableUserInfo = userInfo
-    self.node = node
-  }
-
-  var userInfo: [CodingUserInfoKey: Any] { sendableUserInfo }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     node.becomeDictionary()
@@ -145,7 +132,7 @@ struct NodeEncoder: Encoder {
 
   /// An encoder for the value under `key`, writing into `node`.
   func nested(_ key: any CodingKey, node: EncodedNode) -> NodeEncoder {
-    NodeEncoder(codingPath: codingPath + [key], userInfo: sendableUserInfo, node: node)
+    NodeEncoder(codingPath: codingPath + [key], node: node)
   }
 
   /// Encodes a value: Foundation's types as a ``FieldValue`` represents them, all others as they encode themselves.
@@ -165,7 +152,7 @@ struct NodeEncoder: Encoder {
         EncodingError.Context(
           codingPath: path, debugDescription: "values are nested more than \(CBORLimits.depth) deep"))
     }
-    let encoder = NodeEncoder(codingPath: path, userInfo: sendableUserInfo)
+    let encoder = NodeEncoder(codingPath: path)
     try value.encode(to: encoder)
     return .open(encoder.node)
   }

@@ -1,4 +1,4 @@
-import CBOR
+package import CBOR
 import Dispatch
 import Locks
 
@@ -16,7 +16,7 @@ import Locks
 ///    counts as missing.
 ///
 /// Safe to use from any thread. Tables are shared with the states; the lines of the indexes take additional memory.
-final class IndexCache: Sendable {
+package final class IndexCache: Sendable {
   private final class Built: Sendable {
     let table: EntityTable
     let index: ValueIndex
@@ -83,7 +83,7 @@ final class IndexCache: Sendable {
   }
 
   /// An index that queries of the app have built, or that the layers have. Nil if there is none.
-  func existingIndex(_ name: IndexDefinition, in table: EntityTable) -> QueryIndex? {
+  package func existingIndex(_ name: IndexDefinition, in table: EntityTable) -> QueryIndex? {
     keptIndex(name, table).map { .memory($0) } ?? LayeredIndex(table, name).map { .layers($0) }
   }
 
@@ -137,12 +137,12 @@ final class IndexCache: Sendable {
 }
 
 /// An index that a query can use: in memory, or in the layers.
-enum QueryIndex: Sendable {
+package enum QueryIndex: Sendable {
   case memory(ValueIndex)
   case layers(LayeredIndex)
 
   /// The lines in a range, in order or in reverse.
-  func lines(in range: ValueRange, reversed: Bool = false) -> Lines {
+  package func lines(in range: ValueRange, reversed: Bool = false) -> Lines {
     lines(in: range.lines, reversed: reversed)
   }
 
@@ -156,17 +156,17 @@ enum QueryIndex: Sendable {
 
   /// Iterates over lines. One of the two iterators is nil. As cases of an enumeration they would be copied in each
   /// step.
-  struct Lines: IteratorProtocol {
+  package struct Lines: IteratorProtocol {
     fileprivate var memory: ValueIndex.Lines.Iterator?
     fileprivate var layers: LayeredIndex.Iterator?
 
-    mutating func next() -> ValueLine? { memory != nil ? memory?.next() : layers?.next() }
+    package mutating func next() -> ValueLine? { memory != nil ? memory?.next() : layers?.next() }
   }
 }
 
 extension IndexScope {
   /// The items of a kind.
-  init(itemsOfKind kind: String) {
+  package init(itemsOfKind kind: String) {
     self.init(
       table: Int(EntityKind.item.rawValue), field: Int(ItemField.kind), text: kind)
   }

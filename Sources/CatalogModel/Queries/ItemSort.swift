@@ -1,4 +1,4 @@
-import CBOR
+package import CBOR
 
 /// A sort key of a query, and its direction.
 ///
@@ -33,7 +33,12 @@ public struct ItemSort<Model: CatalogItem>: Sendable {
 }
 
 /// A sort key without the type of the items.
-struct QueryOrder: Sendable {
-  let path: AttributePath
-  let isDescending: Bool
+package struct QueryOrder: Sendable {
+  package let path: AttributePath
+  package let isDescending: Bool
+
+  package init(path: AttributePath, isDescending: Bool) {
+    self.path = path
+    self.isDescending = isDescending
+  }
 }

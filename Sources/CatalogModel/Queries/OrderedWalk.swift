@@ -1,11 +1,11 @@
-import CBOR
+package import CBOR
 
 /// Iterates over the index of the first sort key, in steps.
-struct OrderedWalk: Sendable {
+package struct OrderedWalk: Sendable {
   /// The numbers of the items found so far, in order.
-  private(set) var numbers: [Int] = []
+  package private(set) var numbers: [Int] = []
   /// Whether every line was read.
-  private(set) var isAtEnd = false
+  package private(set) var isAtEnd = false
   private let index: QueryIndex
   private let isReversed: Bool
   /// The lines that were not yet read, or nil if there are none.
@@ -16,7 +16,7 @@ struct OrderedWalk: Sendable {
   private var key: ValueKey?
 
   /// - Parameter orders: the sort keys, at least one. The first is that of the index.
-  init(_ index: QueryIndex, _ orders: [QueryOrder], in range: ValueRange = .all) {
+  package init(_ index: QueryIndex, _ orders: [QueryOrder], in range: ValueRange = .all) {
     self.index = index
     isReversed = orders.first?.isDescending ?? false
     others = Array(orders.dropFirst())
@@ -27,7 +27,9 @@ struct OrderedWalk: Sendable {
   /// - Parameters:
   ///   - isOver: called after each line; whether the walk ends here for now.
   ///   - keys: tests an item. Returns its values by the other sort keys, or nil if the item does not match.
-  mutating func walk(until needed: Int, isOver: () -> Bool, keys: (_ number: Int) -> [ValueKey]?) -> Bool {
+  package mutating func walk(until needed: Int, isOver: () -> Bool, keys: (_ number: Int) -> [ValueKey]?)
+    -> Bool
+  {
     var lines = index.lines(in: rest, reversed: isReversed)
     var last: ValueLine?
     defer { if let last { rest = isAtEnd ? nil : rest?.after(last, reversed: isReversed) } }

@@ -1,7 +1,7 @@
-import CBOR
+package import CBOR
 
 /// Selects the first of the given items, in order.
-struct Selection {
+package struct Selection {
   private let orders: [QueryOrder]
   private let needed: Int
   private var numbers: [Int] = []
@@ -9,7 +9,7 @@ struct Selection {
   /// The last selected item as of the most recent sort. No item after it can be selected.
   private var bound: (keys: [ValueKey], number: Int)?
 
-  init(_ orders: [QueryOrder], needed: Int) {
+  package init(_ orders: [QueryOrder], needed: Int) {
     self.orders = orders
     self.needed = needed
   }
@@ -21,7 +21,7 @@ struct Selection {
   }
 
   /// The same, with the item's values by the sort keys.
-  mutating func take(_ number: Int, keys: () -> [ValueKey]) -> Bool {
+  package mutating func take(_ number: Int, keys: () -> [ValueKey]) -> Bool {
     if orders.isEmpty {
       numbers.append(number)
       return numbers.count < needed
@@ -42,7 +42,7 @@ struct Selection {
     if sorted.count == needed { bound = sorted.last }
   }
 
-  mutating func finish() -> [Int] {
+  package mutating func finish() -> [Int] {
     if orders.isEmpty { return numbers }
     sort()
     return sorted.map(\.number)

@@ -30,15 +30,15 @@ enum OrderText {
       let (whole, fraction) = split(high)
       if whole == least { return whole + middle([], fraction) }
       // If a position has a fraction, its integer alone is below it.
-      return fraction.isEmpty ? decremented(whole) ?? least + middle([], nil) : whole
+      return fraction.isEmpty ? stepped(whole, up: false) ?? least + middle([], nil) : whole
     case (let low?, nil):
       let (whole, fraction) = split(low)
-      return incremented(whole) ?? whole + middle(fraction, nil)
+      return stepped(whole, up: true) ?? whole + middle(fraction, nil)
     case (let low?, let high?):
       let (lowWhole, lowFraction) = split(low)
       let (highWhole, highFraction) = split(high)
       if lowWhole == highWhole { return lowWhole + middle(lowFraction, highFraction) }
-      if let next = incremented(lowWhole), next.lexicographicallyPrecedes(high) { return next }
+      if let next = stepped(lowWhole, up: true), next.lexicographicallyPrecedes(high) { return next }
       return lowWhole + middle(lowFraction, nil)
     }
   }
@@ -90,39 +90,26 @@ enum OrderText {
     return (Array(text.prefix(length)), Array(text.dropFirst(length)))
   }
 
-  /// The next integer, or nil after the greatest.
-  private static func incremented(_ whole: [UInt8]) -> [UInt8]? {
+  /// The next integer, or the previous one; nil after the greatest, and before the least.
+  private static func stepped(_ whole: [UInt8], up: Bool) -> [UInt8]? {
+    let (end, restart) = up ? (last, zero) : (zero, last)
     var number = whole
     for index in number.indices.dropFirst().reversed() {
-      if number[index] != last {
-        number[index] = digits[value(number[index]) + 1]
-        return number
-      }
-      number[index] = zero
-    }
-    switch whole[0] {
-    case UInt8(ascii: "Z"): return [UInt8(ascii: "a"), zero]
-    case UInt8(ascii: "z"): return nil
-    case let head where head < UInt8(ascii: "Z"): return [head + 1] + number.dropFirst(2)
-    case let head: return [head + 1] + number.dropFirst() + [zero]
-    }
-  }
-
-  /// The previous integer, or nil before the least.
-  private static func decremented(_ whole: [UInt8]) -> [UInt8]? {
-    var number = whole
-    for index in number.indices.dropFirst().reversed() {
-      if number[index] != zero {
-        number[index] = digits[value(number[index]) - 1]
+      if number[index] != end {
+        number[index] = digits[value(number[index]) + (up ? 1 : -1)]
         return number == least ? nil : number
       }
-      number[index] = last
+      number[index] = restart
     }
-    switch whole[0] {
-    case UInt8(ascii: "a"): return [UInt8(ascii: "Z"), last]
-    case UInt8(ascii: "A"): return nil
-    case let head where head > UInt8(ascii: "a"): return [head - 1] + number.dropFirst(2)
-    case let head: return [head - 1] + number.dropFirst() + [last]
+    let head = whole[0]
+    switch (head, up) {
+    case (UInt8(ascii: "Z"), true): return [UInt8(ascii: "a"), restart]
+    case (UInt8(ascii: "a"), false): return [UInt8(ascii: "Z"), restart]
+    case (UInt8(ascii: "z"), true), (UInt8(ascii: "A"), false): return nil
+    default:
+      // Integers get longer away from zero.
+      let isLonger = (head >= UInt8(ascii: "a")) == up
+      return [up ? head + 1 : head - 1] + number.dropFirst(isLonger ? 1 : 2) + (isLonger ? [restart] : [])
     }
   }
 }

@@ -1,4 +1,5 @@
 import CatalogModel
+import JSON
 
 extension EntityQuery {
   /// What to say after nothing was found: that the text looks like a condition, or that a condition may mean a field of

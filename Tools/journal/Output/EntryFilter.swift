@@ -1,4 +1,5 @@
 import CatalogModel
+import JSON
 
 /// Selects entries, and events of them.
 struct EntryFilter {

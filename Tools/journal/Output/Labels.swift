@@ -1,4 +1,5 @@
 import CatalogModel
+import JSON
 
 /// Labels of entities, from their current records, or the last ones of deleted entities, or as of an entry.
 final class Labels {

@@ -1,4 +1,5 @@
 import CatalogModel
+import JSON
 
 enum Restore: Verb {
   static let text = """

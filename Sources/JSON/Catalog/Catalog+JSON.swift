@@ -1,17 +1,16 @@
-import CBOR
-package import JSON
+package import CatalogModel
 
 // Each entity is one object, as `journal replay --json` prints it. The documentation and scripts rely on this.
 extension Catalog.Category {
   /// Writes `{"id":1,"name":"Europe","color":null,"created":3,"modified":3}`.
   package func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.member("id", id.number)
-    writer.member("name", name)
-    writer.member("color", color?.hex)
-    writer.member("created", created)
-    writer.member("modified", modified)
-    writer.endObject()
+    writer.object { writer in
+      writer.member("id", id.number)
+      writer.member("name", name)
+      writer.member("color", color?.hex)
+      writer.member("created", created)
+      writer.member("modified", modified)
+    }
   }
 }
 
@@ -19,19 +18,15 @@ extension Catalog.Item {
   /// Writes `{"id":1,"kind":"countries","category":1,"attributes":{…},"images":[1],"created":3,"modified":17}`.
   /// - Parameter catalog: the catalog of the item and its images.
   package func write(to writer: inout JSONWriter, in catalog: Catalog) {
-    writer.beginObject()
-    writer.member("id", id.number)
-    writer.member("kind", kind)
-    writer.key("category")
-    if let category { writer.integer(category.number) } else { writer.null() }
-    writer.member("attributes", .dictionary(attributes))
-    writer.key("images")
-    writer.beginArray()
-    for image in catalog.imagesByItem.members(of: id.number) { writer.integer(image) }
-    writer.endArray()
-    writer.member("created", created)
-    writer.member("modified", modified)
-    writer.endObject()
+    writer.object { writer in
+      writer.member("id", id.number)
+      writer.member("kind", kind)
+      writer.member("category", category?.number)
+      writer.member("attributes", .dictionary(attributes))
+      writer.array("images", of: catalog.imagesByItem.members(of: id.number)) { $0.integer($1) }
+      writer.member("created", created)
+      writer.member("modified", modified)
+    }
   }
 }
 
@@ -39,16 +34,27 @@ extension Catalog.Image {
   /// Writes `{"id":1,"item":1,"name":"deu.svg","mediaType":"image/svg+xml","byteCount":123,"sha256":"…",`
   /// `"created":3,"modified":3}`.
   package func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.member("id", id.number)
-    writer.member("item", item.number)
-    writer.member("name", name)
-    writer.member("mediaType", mediaType)
-    writer.member("byteCount", blob.byteCount)
-    writer.member("sha256", blob.digest.hex)
-    writer.member("created", created)
-    writer.member("modified", modified)
-    writer.endObject()
+    writer.object { writer in
+      writer.member("id", id.number)
+      writer.member("item", item.number)
+      writer.member("name", name)
+      writer.member("mediaType", mediaType)
+      writer.member("byteCount", blob.byteCount)
+      writer.member("sha256", blob.digest.hex)
+      writer.member("created", created)
+      writer.member("modified", modified)
+    }
+  }
+}
+
+extension Catalog.Tag {
+  /// Writes `{"id":1,"name":"before-import","revision":7}`.
+  package func write(to writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.member("id", id.number)
+      writer.member("name", name)
+      writer.member("revision", revision)
+    }
   }
 }
 
@@ -60,27 +66,23 @@ extension Catalog {
   package func writeMembers<Failure: Error>(
     to writer: inout JSONWriter, flush: (inout JSONWriter) throws(Failure) -> Void
   ) throws(Failure) {
-    writer.key("categories")
-    writer.beginArray()
-    for category in categories {
+    try writer.array("categories", of: categories) { writer, category throws(Failure) in
       category.write(to: &writer)
       try flush(&writer)
     }
-    writer.endArray()
-    writer.key("items")
-    writer.beginArray()
-    for item in items {
+    try writer.array("items", of: items) { writer, item throws(Failure) in
       item.write(to: &writer, in: self)
       try flush(&writer)
     }
-    writer.endArray()
-    writer.key("images")
-    writer.beginArray()
-    for image in images {
+    try writer.array("images", of: images) { writer, image throws(Failure) in
       image.write(to: &writer)
       try flush(&writer)
     }
-    writer.endArray()
+  }
+
+  /// Writes the members `categories`, `items` and `images` into the open object, in one piece.
+  package func writeMembers(to writer: inout JSONWriter) {
+    writeMembers(to: &writer) { (_: inout JSONWriter) in }
   }
 
   /// Writes one entity, or null if it does not exist.
@@ -97,21 +99,5 @@ extension Catalog {
     default: break
     }
     writer.null()
-  }
-
-  /// Writes the members `categories`, `items` and `images` into the open object, in one piece.
-  package func writeMembers(to writer: inout JSONWriter) {
-    writeMembers(to: &writer) { (_: inout JSONWriter) in }
-  }
-}
-
-extension Catalog.Tag {
-  /// Writes `{"id":1,"name":"before-import","revision":7}`.
-  package func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.member("id", id.number)
-    writer.member("name", name)
-    writer.member("revision", revision)
-    writer.endObject()
   }
 }

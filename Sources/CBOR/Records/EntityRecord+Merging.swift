@@ -45,27 +45,15 @@ extension EntityRecord {
 
   /// The changes from this record to another, nil if they are equal.
   /// - Complexity: O(n + m) in the numbers of bytes.
-  public func changes(to other: EntityRecord) -> RecordChanges? {
-    if bytes == other.bytes { return nil }
-    var merge = FieldMerge()
-    merge.walk(bytes, other.bytes) { left, right, merge in
-      if let right {
-        if let left, left.hasValue(of: right) { return }
-        merge.take(right)
-      } else if let left {
-        merge.takeKeyAsUndefined(of: left)
-      }
-    }
-    return RecordChanges(trusted: merge.finish())
-  }
+  public func changes(to other: EntityRecord) -> RecordChanges? { changes(to: other, where: nil) }
 
   /// The same for only some parts; nil if none of them differs.
-  package func changes(to other: EntityRecord, where isWanted: (FieldKey) -> Bool) -> RecordChanges? {
+  package func changes(to other: EntityRecord, where isWanted: ((FieldKey) -> Bool)?) -> RecordChanges? {
     if bytes == other.bytes { return nil }
     var merge = FieldMerge()
     merge.walk(bytes, other.bytes) { left, right, merge in
       if let left, let right, left.hasValue(of: right) { return }
-      guard let key = (left ?? right)?.key, isWanted(key) else { return }
+      if let isWanted, (left ?? right)?.key.map(isWanted) != true { return }
       if let right { merge.take(right) } else if let left { merge.takeKeyAsUndefined(of: left) }
     }
     return merge.isEmpty ? nil : RecordChanges(trusted: merge.finish())

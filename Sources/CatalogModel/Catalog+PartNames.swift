@@ -1,7 +1,6 @@
 public import CBOR
-package import JSON
 
-// Changes as `journal diff --json` prints them, and the names of parts on the command line.
+// The parts of a record by their names in JSON and on the command line.
 extension Catalog {
   /// The name of a part, as `journal diff --json` prints it: that of an attribute, or one with a leading `@` for a field of
   /// the catalog, such as `@category`. An attribute whose name begins with `@` gets a second one.
@@ -22,31 +21,6 @@ extension Catalog {
     return fieldNames(of: kind).firstIndex(of: rest).map { .field(UInt8($0)) }
   }
 
-  /// Writes `{"title":{"old":"Dun","new":"Dune"},"@category":{"new":3}}`: `old` or `new` is omitted if there is none.
-  /// The byte count of an image is omitted, because the digest is enough.
-  package static func write(_ parts: [PartChange], of kind: EntityKind, to writer: inout JSONWriter) {
-    writer.beginObject()
-    for part in parts {
-      if kind == .image, part.key == .field(ImageField.byteCount) { continue }
-      writer.key(name(of: part.key, of: kind))
-      writer.beginObject()
-      if let old = part.old { writer.member("old", shown(old, part.key, of: kind)) }
-      if let new = part.new { writer.member("new", shown(new, part.key, of: kind)) }
-      writer.endObject()
-    }
-    writer.endObject()
-  }
-
-  /// Writes `{"entity":"item:42","operation":"update","changes":{…}}`.
-  package static func write(_ difference: EntityDifference, to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.member("entity", name(of: difference.entity))
-    writer.member("operation", difference.operation.name)
-    writer.key("changes")
-    write(difference.parts, of: difference.entity.kind, to: &writer)
-    writer.endObject()
-  }
-
   /// A part's value as JSON shows it: colors and digests are texts.
   package static func shown(_ value: FieldValue, _ key: FieldKey, of kind: EntityKind) -> FieldValue {
     switch (kind, key, value) {
@@ -55,6 +29,13 @@ extension Catalog {
       ContentDigest(bytes: Array(bytes)).map { .string($0.hex) } ?? value
     default: value
     }
+  }
+}
+
+extension FieldKey {
+  /// Whether it is the byte count of an image, which JSON omits because the digest is enough.
+  package func isByteCount(of kind: EntityKind) -> Bool {
+    kind == .image && self == .field(ImageField.byteCount)
   }
 }
 

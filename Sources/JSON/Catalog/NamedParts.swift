@@ -1,4 +1,4 @@
-import CBOR
+package import CatalogModel
 
 /// The parts that a restore covers, by the names that people and programs give them: `title`, `@category`.
 package struct NamedParts: Sendable {

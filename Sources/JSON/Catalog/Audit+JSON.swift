@@ -1,5 +1,5 @@
+package import CatalogModel
 package import Foundation
-package import JSON
 
 // Entries, histories, blame and plans in JSON, as the command line prints them with `--json` and the HTTP API returns
 // them.
@@ -67,28 +67,24 @@ extension Entry {
 
   /// The same, with events that `body` writes.
   package func write(to writer: inout JSONWriter, events body: (inout JSONWriter) -> Void) {
-    writer.beginObject()
-    writeHead(to: &writer)
-    writer.key("events")
-    writer.beginArray()
-    body(&writer)
-    writer.endArray()
-    writer.endObject()
+    writer.object { writer in
+      writeHead(to: &writer)
+      writer.array("events", body)
+    }
   }
 
   /// Writes all members except the events into the open object.
   package func writeHead(to writer: inout JSONWriter) {
     writer.member("revision", revision)
     writer.attribution(of: self)
-    writer.key("metadata")
     if isAnnotationErased {
-      writer.null()
+      writer.member("metadata", .null)
     } else {
-      writer.beginObject()
-      for (key, value) in metadata.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-        writer.member(key, value)
+      writer.object("metadata") { writer in
+        for (key, value) in metadata.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+          writer.member(key, value)
+        }
       }
-      writer.endObject()
     }
     writer.member("digest", digest.hex)
   }
@@ -97,44 +93,38 @@ extension Entry {
 extension EntityChange {
   /// Writes one event of a history as `history --json` prints it.
   package func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.member("revision", revision)
-    writer.attribution(of: self)
-    if isPruned { writer.member("pruned", true) }
-    writer.key("event")
-    Catalog.write(event, to: &writer)
-    writer.key("changes")
-    Catalog.write(parts, of: event.entity.kind, to: &writer)
-    writer.endObject()
+    writer.object { writer in
+      writer.member("revision", revision)
+      writer.attribution(of: self)
+      if isPruned { writer.member("pruned", true) }
+      writer.key("event")
+      Catalog.write(event, to: &writer)
+      writer.object("changes") { Catalog.write(parts, of: event.entity.kind, to: &$0) }
+    }
   }
 }
 
 extension Blame {
   /// Writes who set a part, as `blame --json` prints it.
   package func write(to writer: inout JSONWriter, of kind: EntityKind) {
-    writer.beginObject()
-    writer.member("field", Catalog.name(of: key, of: kind))
-    writer.member("value", Catalog.shown(value, key, of: kind))
-    writer.member("revision", revision)
-    writer.attribution(of: self)
-    if isPruned { writer.member("pruned", true) }
-    writer.endObject()
+    writer.object { writer in
+      writer.member("field", Catalog.name(of: key, of: kind))
+      writer.member("value", Catalog.shown(value, key, of: kind))
+      writer.member("revision", revision)
+      writer.attribution(of: self)
+      if isPruned { writer.member("pruned", true) }
+    }
   }
-}
-
-extension FieldKey {
-  /// Whether it is the byte count of an image, which JSON omits because the digest is enough.
-  package func isByteCount(of kind: EntityKind) -> Bool { Catalog.name(of: self, of: kind) == "@byteCount" }
 }
 
 extension FoundEntity {
   /// Writes a found entity, as `find --json` prints it.
   package func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.member("entity", Catalog.name(of: entity))
-    writer.member("label", label)
-    writer.member("kind", kind)
-    writer.endObject()
+    writer.object { writer in
+      writer.member("entity", Catalog.name(of: entity))
+      writer.member("label", label)
+      writer.member("kind", kind)
+    }
   }
 }
 
@@ -142,11 +132,11 @@ extension Catalog.Tag {
   /// Writes a tag and who made it, as `tag --json` prints it.
   /// - Parameter entry: the entry of revision ``created``; nil if it can't be read.
   package func write(to writer: inout JSONWriter, made entry: Entry?) {
-    writer.beginObject()
-    writer.member("name", name)
-    writer.member("revision", revision)
-    writer.attribution(of: entry)
-    writer.endObject()
+    writer.object { writer in
+      writer.member("name", name)
+      writer.member("revision", revision)
+      writer.attribution(of: entry)
+    }
   }
 }
 
@@ -154,33 +144,23 @@ extension RestorePlan {
   /// Writes into the open object what a plan would do or has done, as `restore --json` prints it.
   /// - Parameter revision: the revision of its entry, or nil if there is none.
   package func writeMembers(to writer: inout JSONWriter, revision: Revision?, isDryRun: Bool) {
-    writer.key("revision")
-    if let revision { writer.integer(revision) } else { writer.null() }
+    writer.member("revision", revision)
     writer.member("dryRun", isDryRun)
-    writer.key("changes")
-    writer.beginArray()
-    for change in changes { Catalog.write(change, to: &writer) }
-    writer.endArray()
-    Self.write(undoes, "undoes", to: &writer)
-    Self.write(conflicts, "conflicts", to: &writer)
+    writer.array("changes", of: changes) { Catalog.write($1, to: &$0) }
+    writer.array("undoes", of: undoes) { $1.write(to: &$0) }
+    writer.array("conflicts", of: conflicts) { $1.write(to: &$0) }
   }
+}
 
-  private static func write(_ edits: [LaterEdit], _ key: String, to writer: inout JSONWriter) {
-    writer.key(key)
-    writer.beginArray()
-    for edit in edits {
-      writer.beginObject()
-      writer.member("revision", edit.revision)
-      writer.attribution(of: edit)
-      writer.member("entity", Catalog.name(of: edit.entity))
-      writer.key("fields")
-      writer.beginArray()
-      for field in edit.fields where !field.isByteCount(of: edit.entity.kind) {
-        writer.string(Catalog.name(of: field, of: edit.entity.kind))
+extension LaterEdit {
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.member("revision", revision)
+      writer.attribution(of: self)
+      writer.member("entity", Catalog.name(of: entity))
+      writer.array("fields", of: fields.filter { !$0.isByteCount(of: entity.kind) }) { writer, field in
+        writer.string(Catalog.name(of: field, of: entity.kind))
       }
-      writer.endArray()
-      writer.endObject()
     }
-    writer.endArray()
   }
 }

@@ -1,5 +1,5 @@
 import CBOR
-import JSON
+import CatalogModel
 
 /// An ``ItemSearch`` in progress in one state. It scans the items of the kind or the categories in steps, so no request
 /// waits for the scan of a whole catalog.
@@ -7,7 +7,7 @@ import JSON
 /// An app's types declare indexes on attributes. A search for items of a kind uses those that the app's queries have
 /// built, or that the layers have. It prefers an index by which a condition finds few items. Otherwise it
 /// uses the index of the first sort key, in whose order it finds a page before it has seen all items.
-package struct ItemScan: Sendable {
+struct ItemScan: Sendable {
   private enum Source: Sendable {
     case everything
     /// The group of the kind in the index.
@@ -41,14 +41,10 @@ package struct ItemScan: Sendable {
   /// Whether all items were scanned.
   private var isAtEnd = false
 
-  package init(_ search: ItemSearch, in catalog: Catalog) {
+  init(_ search: ItemSearch, in catalog: Catalog) {
     self.catalog = catalog
     self.search = search
-    orders = search.orders.map { order in
-      QueryOrder(
-        path: AttributePath(order.field.split(separator: ".").map(String.init)),
-        isDescending: order.isDescending)
-    }
+    orders = search.orders.map(\.order)
     // If all items are of one kind, the search need not name it.
     let kind = search.query.kind ?? (catalog.kinds.count == 1 ? catalog.kinds[0] : nil)
     let scope = kind.map { IndexScope(itemsOfKind: $0) }
@@ -79,10 +75,10 @@ package struct ItemScan: Sendable {
   }
 
   /// Whether ``total`` is the number of all matching items.
-  package var isComplete: Bool { isAtEnd || countsEverything }
+  var isComplete: Bool { isAtEnd || countsEverything }
 
   /// How many matching items are known so far.
-  package var total: Int {
+  var total: Int {
     countsEverything ? catalog.itemCount : max(matchCount, walk?.numbers.count ?? 0)
   }
 
@@ -94,13 +90,13 @@ package struct ItemScan: Sendable {
   }
 
   /// Whether this many items are known in order, or all.
-  package func hasFound(_ count: Int) -> Bool {
+  func hasFound(_ count: Int) -> Bool {
     let found = max(walk?.numbers.count ?? 0, numbers.count)
     return found >= count || isAtEnd && found >= matchCount
   }
 
   /// A page of the items found.
-  package func page(offset: Int, limit: Int) -> [Catalog.Item.ID] {
+  func page(offset: Int, limit: Int) -> [Catalog.Item.ID] {
     // Both are in order, from the first on.
     let walked = walk?.numbers ?? []
     let found = walked.count > numbers.count ? walked : numbers
@@ -109,7 +105,7 @@ package struct ItemScan: Sendable {
 
   /// Scans until this many items are known in order, everything was scanned, or the time is over. If that many are
   /// already known, it uses the time to count the others.
-  package mutating func advance(toward count: Int, atMost time: Duration) {
+  mutating func advance(toward count: Int, atMost time: Duration) {
     if isAtEnd && hasFound(count) { return }
     if walk == nil { return scan(toward: count, atMost: time) }
     let start = ContinuousClock().now
@@ -236,9 +232,8 @@ private struct ClockReadings {
 extension ItemSearch {
   /// An existing index for the first sort key, or nil if there is none.
   fileprivate func indexOfOrder(_ scope: IndexScope, in catalog: Catalog) -> QueryIndex? {
-    guard let field = orders.first?.field, !field.hasPrefix("@") else { return nil }
-    let path = AttributePath(field.split(separator: ".").map(String.init))
-    return catalog.indexCache.existingIndex(IndexDefinition(scope, path), in: catalog.itemTable)
+    guard let (field, order) = orders.first, !field.hasPrefix("@") else { return nil }
+    return catalog.indexCache.existingIndex(IndexDefinition(scope, order.path), in: catalog.itemTable)
   }
 
   /// The numbers of the items that an existing index finds for one of the conditions, in order. Nil if no index finds
@@ -246,7 +241,7 @@ extension ItemSearch {
   fileprivate func indexed(_ scope: IndexScope, in catalog: Catalog) -> [Int]? {
     let few = catalog.itemCount / 8
     for condition in query.conditions {
-      guard let path = condition.path, let ranges = condition.indexRanges,
+      guard let (path, ranges) = condition.lookup,
         let index = catalog.indexCache.existingIndex(
           IndexDefinition(scope, path), in: catalog.itemTable)
       else { continue }
