@@ -9,8 +9,12 @@ import Testing
 private let corpusPath = URL(fileURLWithPath: #filePath)
   .appending(path: "../../../../shared/corpus/countries-history.fast-export.xz").standardizedFileURL.path
 
-/// How many commits of the real history are imported. Those of all 273 have 400 MB of JSON.
-private let realCommitCount = TestLength.size(70, long: 273)
+/// How many commits of the real history are imported. Without optimization, all 400 MB of JSON would take minutes.
+#if DEBUG
+  private let realCommitCount = 70
+#else
+  private let realCommitCount = 273
+#endif
 
 /// Histories of a list of countries, compared with git at sampled commits: one that is made here, and a real one if it
 /// is next to the package.

@@ -61,7 +61,8 @@ private func version(
   return seconds
 }
 
-/// The state as of a random revision of a long history in which all items are updated in turn, against a full replay.
+/// The state as of a random revision of a long history in which all items are updated in turn, against a full replay;
+/// and the same after a snapshot was taken and dropped.
 func asOf(_ bench: Workbench) async throws {
   let items = bench.isQuick ? 5_000 : 50_000
   let entries = items * 20
@@ -70,29 +71,37 @@ func asOf(_ bench: Workbench) async throws {
     bench.show("writing a journal of \(entries) entries")
     try journal.update(entries - items) { $0 % items + 1 }
   }
+  let copy = bench.path("dropped.journal")
+  try FileManager.default.copyItem(at: url, to: copy)
   let journal = try CatalogJournal.open(at: url)
+  let dropped = try CatalogJournal.open(at: copy)
+  // Between two layers.
+  try dropped.update(1) { _ in 1 }
+  try dropped.dropSnapshot(at: dropped.takeSnapshot().revision)
   let statistics = try journal.statistics()
   var random = SeededGenerator(seed: bench.seed)
+  func pastStates(of journal: CatalogJournal) throws -> Double {
+    try (0..<10).reduce(0) { sum, _ in
+      let revision = Int.random(in: 1..<entries, using: &random)
+      return try sum + version(revision) { try journal.version(asOf: $0) } / 10
+    }
+  }
   let race = try await Race(
     bench, "as of",
     [
-      (
-        "Journal",
-        {
-          try (0..<10).reduce(0) { sum, _ in
-            let revision = Int.random(in: 1..<entries, using: &random)
-            return try sum + version(revision) { try journal.version(asOf: $0) } / 10
-          }
-        }
-      ),
+      ("Journal", { try pastStates(of: journal) }),
       ("full replay", { try version(entries - 1) { try journal.version(replayedTo: $0) } }),
+      ("after a drop", { try pastStates(of: dropped) }),
     ])
   let (layers, log) = (statistics.layerByteCount / 1_000_000, statistics.logByteCount / 1_000_000)
   bench.add(
     race.line(
       "state as of a random revision of \(entries), \(statistics.layerCount) layers of \(layers) MB, a log of \(log) MB",
       .speed, .against(1, atLeast: 100)))
+  bench.add(
+    race.line("the same after a snapshot was taken and dropped", .speed, ours: 2, .against(0, atLeast: 0.8)))
   try journal.close()
+  try dropped.close()
 }
 
 /// Some changes of an item at random points of its very long history, against a shorter one.
