@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import JSON
 
 extension Arguments {
   /// The author of the new entry.

@@ -1,4 +1,5 @@
 import CatalogModel
+import JSON
 
 /// Prints entries as `journal log` does.
 final class LogPrinter {
