@@ -26,9 +26,12 @@ public struct CommitPipeline<State: EventSourced>: ~Copyable {
   /// - Parameter waits: whether each commit returns only when its entry is durable.
   @usableFromInline
   init(_ journal: Journal<State>, waits: Bool) throws {
-    committer = try journal.openCommitter()
+    // Swift 6.3 destroys `progress` before it is set if its value is computed from `self.committer`.
+    let committer = try journal.openCommitter()
     // In a shared journal, a body may have to run again, and it is only valid during the call.
-    progress = CommitProgress(isPipeline: !waits && !committer.isShared)
+    let isPipeline = !waits && !committer.isShared
+    self.committer = committer
+    progress = CommitProgress(isPipeline: isPipeline)
   }
 
   /// Runs a body and returns before its entry is durable.
