@@ -209,9 +209,9 @@ import Testing
       try journal.exportStore(.archive, to: out)
       let object = try #require(try Made.objects(of: out.appending(path: "poi")).first)
       #expect(object.className == "blocspot.PointOfInterest")
-      let placemark = try Made.object(object["placemark"])
-      #expect(try placemark["kCLPlacemarkCodingKeyLocation"]?.location?.latitude == 52.5)
-      #expect(try placemark["kCLPlacemarkCodingKeyLocation"]?.location?.altitude == 34)
+      let exported = try Made.object(object["placemark"])
+      #expect(try exported["kCLPlacemarkCodingKeyLocation"]?.location?.latitude == 52.5)
+      #expect(try exported["kCLPlacemarkCodingKeyLocation"]?.location?.altitude == 34)
       #expect(try object.reference(forKey: "distance") != nil)
     }
   }
@@ -272,9 +272,9 @@ import Testing
       let out = folder.url.appending(path: "out")
       try journal.exportStore(.archive, to: out)
       let object = try #require(try Made.objects(of: out.appending(path: "annotations")).first)
-      let photo = try Made.object(object["photo"])
-      #expect(try photo["UIImageData"]?.data == Made.png)
-      #expect(try photo["UIScale"]?.double == 2)
+      let picture = try Made.object(object["photo"])
+      #expect(try picture["UIImageData"]?.data == Made.png)
+      #expect(try picture["UIScale"]?.double == 2)
       #expect(try object["scan"]?.data == large)
 
       // An image that the drive can't read used to be left out without a report.
