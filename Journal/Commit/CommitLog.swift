@@ -19,7 +19,7 @@ protocol CommitLog: Sendable {
   /// Makes a batch durable, after the blobs that it names.
   func append(_ work: CommitQueue.Work) throws(AppendFailure)
 
-  /// Whether this log ends a durable batch later, when the next one was sent.
+  /// Takes over a durable batch, to end it when the next one was sent; returns false if the caller is to end it now.
   func endsLater(_ work: CommitQueue.Work, isNextWaiting: () -> Bool) -> Bool
 
   /// What a failed append means.

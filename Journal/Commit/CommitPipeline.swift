@@ -27,7 +27,7 @@ public struct CommitPipeline<State: EventSourced>: ~Copyable {
   @usableFromInline
   init(_ journal: Journal<State>, waits: Bool) throws {
     // Swift 6.3 destroys `progress` before it is set if its value is computed from `self.committer`.
-    let committer = try journal.openCommitter()
+    let committer = try waits ? journal.openCommitter() : journal.writing()
     // In a shared journal, a body may have to run again, and it is only valid during the call.
     let isPipeline = !waits && !committer.isShared
     self.committer = committer

@@ -109,6 +109,8 @@ struct CommitProgress {
     if let prepared {
       self.prepared = nil
       guard let failure else { return .end(prepared) }
+      // If an entry of the pipeline was the first that failed, its error says more.
+      if isPipeline { return try refused(because: failure.later) }
       return try again(after: failure, of: prepared)
     }
     let (_, first) = batches.removeFirst()

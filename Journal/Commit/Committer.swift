@@ -9,8 +9,9 @@ import Locks
 /// 3. Entries wait in the queue; a batch of them becomes one append and one flush (``CommitQueue``, ``BatchWriter``).
 /// 4. Readers see a state after its entry is durable, and never before.
 /// 5. If nothing of a batch was written because of a shortage, everything accepted is withdrawn, and the next body
-///    starts from the durable state. After any other failed write, nothing more is written (``CommitFailure``).
-/// 6. When a caller waits, runs its body again, or returns is decided by ``CommitProgress``.
+///    starts from the durable state. After any other failed write, nothing more is written, except in a shared journal,
+///    which asks its log again (``CommitFailure``).
+/// 6. ``CommitProgress`` decides when a caller waits, runs its body again, or returns.
 /// 7. A shared log adds to that (``CommitLog``): if another node has taken the revision of a batch, the turn to append is
 ///    reserved, everything accepted is withdrawn, the other nodes' commits are applied, and the bodies run again.
 ///

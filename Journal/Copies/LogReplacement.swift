@@ -135,7 +135,10 @@ final class LogReplacement {
     } catch {
       // Another program has altered the file, or written it. The logs are intact, and say which of them is the new one.
       guard error.code == .damaged else { throw error }
-      options.note(.warning, error.message)
+      options.note(
+        .warning,
+        "ERASING can't be parsed and is removed; what it records is finished, except that images stay: gc removes those "
+          + "that no entry names", cause: error)
       record = try ReplacementRecord(
         unfinishedIn: try folder.openFolder(buildingName), of: format.id, options.logStorage)
     }

@@ -74,10 +74,12 @@ package struct JournalFolder: Sendable {
   /// How many bytes the files of the log have.
   func byteCountOfEntries() throws(JournalError) -> Int {
     let entries = try openEntries()
-    var byteCount = 0
+    var byteCounts: [Int] = []
     // The log may remove a file in between.
-    for name in try entries.names() { byteCount += try entries.status(of: name)?.byteCount ?? 0 }
-    return byteCount
+    for name in try entries.names() {
+      if let status = try entries.status(of: name), status.kind == .file { byteCounts.append(status.byteCount) }
+    }
+    return byteCounts.sum(of: \.self)
   }
 
   /// The folder of blobs; nil if a copy of the journal omitted it because it was empty.

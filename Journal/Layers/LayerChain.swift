@@ -412,8 +412,9 @@ final class LayerChain: Sendable {
         do throws(JournalError) {
           // If a read has failed already, nothing may be derived from layers.
           let chain = faults.failure == nil ? self : nil
+          let usesLayers = chain?.stack(atOrBefore: layer.start.revision) != nil
           let contents = try rebuilder.rebuild(layer, in: log, over: chain)
-          if chain?.stack(atOrBefore: layer.start.revision) != nil { try faults.check() }
+          if usesLayers { try faults.check() }
           return contents
         } catch {
           // The journal may have been closed just now.

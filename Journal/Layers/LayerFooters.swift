@@ -74,7 +74,7 @@ struct FooterFile: Sendable, Equatable {
     do throws(JournalError) {
       let bytes = try folder.file(name.footerName, .reading).contents(limit: Self.byteLimit)
       guard let footer = try? LayerFooter(encoded: bytes) else {
-        throw JournalError(.damaged, "it is altered")
+        throw JournalError(.damaged, "it is altered, or of another version")
       }
       guard footer.top.revision == name.to, footer.start.revision == name.from ?? 0 else {
         throw JournalError(.damaged, "it is that of another file")

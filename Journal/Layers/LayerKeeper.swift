@@ -344,7 +344,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     let written = try LayerFile.write(
       sources, header, to: name, in: folder.makeSnapshots(), reserve: reserve, rateLimiter: rateLimiter
     ) {
-      self.progress.withLock { $0.schedule.pressure(writing: name.to) }
+      self.progress.withLock { $0.schedule.pressure(writing: name.from == nil ? nil : name.to) }
     } isCancelled: {
       if let large { self.interrupt(large) }
       return self.isCancelling
@@ -392,7 +392,10 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     guard let starts else { throw JournalError.closed(path: folder.path) }
     // If the system has no thread, this one does the work.
     if starts, !BackgroundThread.start({ self.run(freeze) }) { run(freeze) }
-    done.wait()
+    // The thread that it counted on may not have started.
+    while done.wait(timeout: .now() + .seconds(1)) == .timedOut {
+      start(freezing: freeze) { $0.schedule.startsForRequests() }
+    }
     guard let outcome = result.withLock({ $0 }) else { preconditionFailure("the request was run") }
     return try outcome.get()
   }
@@ -403,6 +406,8 @@ final class LayerKeeper<State: EventSourced>: Sendable {
   func close() {
     progress.withLock { $0.schedule.cancel() }
     background.wait()
+    // Requests whose thread did not start.
+    if progress.withLock({ !$0.requests.isEmpty }) { work({}) }
   }
 
   /// Writes what the next opening would take too long to replay. Called after ``close()``, when all commits have ended.

@@ -95,7 +95,7 @@ struct LayerSchedule: Sendable {
   /// Whether a commit waits until a layer is written: the backlog is as large as the most that an opening may have to
   /// replay, or as the memory may have. It happens if commits come faster than layers are written.
   var stallsCommits: Bool {
-    guard policy.isAutomatic, isWriting, phase == .open else { return false }
+    guard policy.isAutomatic, isWriting, phase == .open, !backsOff else { return false }
     return backlog.weight >= policy.backlogCount
       || unfrozen.memoryByteCount >= policy.backlogByteCount && pending.count >= LayerPolicy.pendingLimit
   }
@@ -190,6 +190,13 @@ struct LayerSchedule: Sendable {
   }
 
   mutating func finishRequest() { requestCount -= 1 }
+
+  /// Whether to start the thread because a request waits without one.
+  mutating func startsForRequests() -> Bool {
+    guard phase == .open, requestCount > 0, !isWriting else { return false }
+    isWriting = true
+    return true
+  }
 
   /// The thread could not be started.
   mutating func failToStart() { isWriting = false }
@@ -302,8 +309,8 @@ struct LayerSchedule: Sendable {
   }
 
   /// What waits for the file that is being written.
-  /// - Parameter top: the newest revision of the file.
-  func pressure(writing top: Revision) -> WritePressure {
+  /// - Parameter top: the newest revision of the layer; nil for a snapshot.
+  func pressure(writing top: Revision?) -> WritePressure {
     if pending.allSatisfy({ $0.top == top }) { return .none }
     return isBacklogLarge ? .high : .some
   }

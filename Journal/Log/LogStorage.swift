@@ -9,6 +9,7 @@ package import Files
 ///
 /// ``JournalOptions/logStorage`` says which storage a journal has. The journal's folder does not record it, so a journal
 /// must always be opened with the same one. Backups and other copies are always in LevelDB.
+///
 /// A log has a lock of its own besides that of the engine: ``open(_:in:)`` refuses a second opening for writing, even by
 /// the same process, with `locked`.
 package protocol LogStorage: Sendable {

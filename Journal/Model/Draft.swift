@@ -157,7 +157,9 @@ public struct Draft<State: EventSourced>: ~Copyable {
     if let failure { throw failure }
     if indexes != nil || isInDoubt {
       let nothing = JournalEvent.Change.update(RecordChanges())
-      events = events.filter { $0.change != nothing || touched.contains($0.entity) }
+      events = events.filter {
+        $0.change != nothing || touched.contains($0.entity) && base.state.record(of: $0.entity) != nil
+      }
       state = base.state
       do throws(JournalError) {
         for event in events { try state.apply(event, at: revision) }

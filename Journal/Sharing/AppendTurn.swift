@@ -57,10 +57,14 @@ struct AppendTurn: Sendable {
     reservedUntil = isReserved ? now + Self.limit : nil
   }
 
+  /// The bodies have run, or the time is over. Later turns do not wait for those that are still to run.
+  mutating func endWait() { lostCount = 0 }
+
   /// One of these bodies has run again, or will not.
   /// - Returns: whether the turn is to be released: it was reserved, and there is nothing to append.
   mutating func hasRunAgain(isQueueEmpty: Bool) -> Bool {
-    lostCount -= 1
+    // A body may be one of an earlier turn, whose time was over.
+    lostCount = max(0, lostCount - 1)
     guard bodiesHaveRun, reservedUntil != nil, isQueueEmpty else { return false }
     reservedUntil = nil
     return true

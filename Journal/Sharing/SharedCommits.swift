@@ -32,6 +32,7 @@ final class SharedCommits: CommitLog {
     case .awaitBodies(let time):
       endDurable()
       while !turn.withLock({ $0.bodiesHaveRun }), bodiesHaveRun.wait(timeout: time) == .success {}
+      turn.withLock { $0.endWait() }
     case .reserve:
       endDurable()
       // If it can't be reserved, the append says why.

@@ -84,7 +84,7 @@ extension Journal {
       newestCheckpoint: footers.map(\.top.revision).max() ?? 0, replayedEventCount: replayedEventCount)
   }
 
-  /// The names of the files of all snapshots and layers, and of their records, sorted.
+  /// The names of the files of all snapshots and layers, and of their footers, sorted.
   package func snapshotFileNames() throws -> [String] {
     try chain.footers.names().flatMap { [$0.fileName, $0.footerName] }.sorted()
   }

@@ -197,11 +197,13 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
     }
   }
   cfiles_close(descriptor);
+  const bool is_whole = record.is_whole();
+  record = RecordJoiner();  // frees the last record
   result->bytes.resize(good);
   result->bytes.shrink_to_fit();
   // Only the writer of a log writes zeros.
   if (kind == Kind::kManifest) is_written |= wrong < size;
-  if (result->tail == Tail::kNone && (is_written || !record.is_whole())) result->tail = Tail::kTorn;
+  if (result->tail == Tail::kNone && (is_written || !is_whole)) result->tail = Tail::kTorn;
   if (kind == Kind::kLog) CheckBatches(result);
   return status;
 }

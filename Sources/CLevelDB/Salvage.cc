@@ -24,8 +24,11 @@ struct cldb_salvage {
     std::string name;
     // Of the keys that can be read.
     cldb::KeyRanges ranges;
+    // Whether nothing was unreadable when the ranges were read. Otherwise it may have any key.
+    bool is_readable = false;
 
     bool MayHave(const Slice& key) const {
+      if (!is_readable) return true;
       for (const auto& range : ranges) {
         if (key.compare(range.first) >= 0 && key.compare(range.second) <= 0) return true;
       }
@@ -53,7 +56,9 @@ struct cldb_salvage {
     Status status = Open(name);
     if (!status.ok()) return status;
     tables.push_back({name, {}});
-    return open->AddRanges(&tables.back().ranges);
+    status = open->AddRanges(&tables.back().ranges);
+    tables.back().is_readable = status.ok();
+    return status;
   }
 
   Status TakeLog(const std::string& name) {

@@ -260,7 +260,9 @@ Status StagedEnv::NewWritableFile(const std::string& path, leveldb::WritableFile
   if (!is_writing() && is_sealed_) return Failed(CLDB_READ_ONLY, path, "the database is open for reading only");
   const auto first_sequence = [this](uint64_t log) {
     std::lock_guard<std::mutex> lock(mutex_);
-    return log_ != nullptr && log_name_ == FileName::Of(Kind::kLog, log) ? log_->first_sequence() : 0;
+    const std::string wanted = FileName::Of(Kind::kLog, log);
+    if (log_ != nullptr && log_name_ == wanted) return log_->first_sequence();
+    return previous_log_ != nullptr && previous_log_name_ == wanted ? previous_log_->first_sequence() : uint64_t(0);
   };
   auto file = std::make_shared<NewFile>(*folder_, name, is_sealed_, first_sequence);
   if (is_writing()) {
@@ -275,6 +277,8 @@ Status StagedEnv::NewWritableFile(const std::string& path, leveldb::WritableFile
     staged_[name] = file;
   }
   if (is_log) {
+    previous_log_name_ = std::move(log_name_);
+    previous_log_ = std::move(log_);
     log_name_ = name;
     log_ = file;
   }

@@ -102,6 +102,9 @@ class StagedEnv final : public leveldb::EnvWrapper {
   // The log that LevelDB has made last, or reuses.
   std::string log_name_;
   std::shared_ptr<NewFile> log_;
+  // The one before, which stays until its contents are in a table.
+  std::string previous_log_name_;
+  std::shared_ptr<NewFile> previous_log_;
   std::set<std::string> hidden_;   // names on disk that LevelDB has removed
   std::set<std::string> session_;  // names that LevelDB may remove once writing has begun
 

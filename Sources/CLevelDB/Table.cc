@@ -151,6 +151,10 @@ bool TableIndex::ReadEntry(size_t index, Slice* key, uint64_t* offset, uint64_t*
     return false;
   *key = Slice(entry, unshared);
   entry += unshared;
+  // Each entry must be a restart point, or LevelDB would read a handle that was not checked here. After the last one
+  // comes their number, which is lower than the offset of any second entry.
+  const char* next = entry + value_size;
+  if (next < limit && next != &block_[ReadFixed32(limit + 4 * (index + 1))]) return false;
   return ReadVarint(entry, limit, offset) && ReadVarint(entry, limit, size);
 }
 
@@ -205,7 +209,8 @@ Status TableFile::ReadIndex(const char* footer) const {
   if (!BlockIsWhole(index.data(), index.size())) return Damage("the checksum of the table's index is wrong");
   if (const char* problem = ReadContents(index.data(), index.size(), &buffer, &contents)) return Damage(problem);
   bool is_index = ReadBlock(contents, &first, &last);
-  if (is_index && info_.has_value()) {
+  // Also without `info`, because LevelDB allocates whatever a handle requests.
+  if (is_index) {
     index_offset_ = offset;
     index_ = TableIndex(contents.ToString(), size_, &is_index);
   }

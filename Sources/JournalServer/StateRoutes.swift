@@ -81,7 +81,7 @@ extension JournalAPI {
       writer.member("total", page.total)
       writer.member("complete", page.isComplete)
       writer.member("offset", offset)
-      let items = page.items.compactMap { catalog.item($0) }
+      let items = page.items.lazy.compactMap { catalog.item($0) }
       let shown = writer.list("items", of: items) { $1.write(to: &$0, in: catalog) }
       writer.object("labels") { writer in
         for item in items.prefix(shown) {

@@ -58,7 +58,7 @@ package final class Database: Sendable {
   /// The path of the folder at the time of the opening; for messages.
   package let path: String
 
-  // Unsafe only by its type: the C++ side guards it with a lock, and it stays valid until `deinit`.
+  // Unsafe only by its type: LevelDB is safe to use from any thread, and it stays valid until `deinit`.
   private nonisolated(unsafe) let handle: OpaquePointer
   // Called through `handle`, so it must outlive it.
   private let hooks: HookBox

@@ -318,7 +318,7 @@ final class Connection: Sendable {
     let result = try body()
     guard warnings.count == count else {
       interrupt()
-      throw ServerFailure(.lost, "the server did not wait for its standby")
+      throw ServerFailure.unconfirmed
     }
     return result
   }

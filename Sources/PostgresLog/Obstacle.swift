@@ -3,8 +3,6 @@ import Journaling
 extension Connection {
   /// Calls `body` with this connection, and completes an error about tables or privileges with what keeps the role from
   /// them, and the command that changes it.
-  ///
-  /// The only place that converts a server's errors to the journal's.
   func translating<Result>(_ body: (Connection) throws -> Result) throws(JournalError) -> Result {
     do { return try body(self) } catch let error as JournalError { throw error } catch let error
       as ServerFailure

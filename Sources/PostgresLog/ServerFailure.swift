@@ -40,6 +40,11 @@ struct ServerFailure: Error, Sendable {
   /// The failure of a connection whose statements reach different servers. This state is not PostgreSQL's.
   static var balanced: ServerFailure { ServerFailure(.refused, state: "balanced", "") }
 
+  /// The failure of a commit for which the server did not wait for its standby. This state is not PostgreSQL's.
+  static var unconfirmed: ServerFailure {
+    ServerFailure(.lost, state: "unconfirmed", "the server did not wait for its standby")
+  }
+
   /// Whether the server has ended the transaction because of another one, so that it may succeed if it is repeated.
   var isTransient: Bool { state == "40001" || state == "40P01" }
 
@@ -69,6 +74,7 @@ struct ServerFailure: Error, Sendable {
         "this node does not have a session of the server to itself, as behind a pooler that pools transactions or "
           + "statements; connect to the server itself, or let the pooler pool sessions (PgBouncer: pool_mode = session): "
           + message)
+    case Self.unconfirmed.state: JournalError(.unreachable, message)
     case Self.balanced.state:
       JournalError(
         .unsafeSettings,

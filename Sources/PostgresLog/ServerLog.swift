@@ -95,12 +95,15 @@ final class ServerLog: SharedLog {
   private static var closed: JournalError { JournalError(.closed, "the connection was replaced") }
 
   /// Calls `body` with the connection, unless the log is closed.
-  private func using<Result>(_ body: (Connection) throws -> Result) throws(JournalError) -> Result {
+  /// - Parameter endsTurn: whether an error of `body` is one of the server, which ends the transaction.
+  private func using<Result>(
+    endsTurn: Bool = true, _ body: (Connection) throws -> Result
+  ) throws(JournalError) -> Result {
     guard calls.enter() else { throw Self.closed }
     defer { calls.leave() }
     do throws(JournalError) { return try connection.translating(body) } catch {
       // An error ends the transaction, and with it the turn.
-      giveTurnBack()
+      if endsTurn { giveTurnBack() }
       throw error
     }
   }
@@ -111,7 +114,8 @@ final class ServerLog: SharedLog {
     _ range: ClosedRange<Revision>,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) {
-    try using { connection in
+    // The caller may have ended the reading.
+    try using(endsTurn: false) { connection in
       var rest = range
       var received = takeReserved(rest)
       // If only one entry is requested, it may have any size. Otherwise, entries are assumed to be small until one is

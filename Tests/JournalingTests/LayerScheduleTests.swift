@@ -351,6 +351,14 @@ import Testing
     #expect(schedule.request() == nil && schedule.isCancelling)
   }
 
+  @Test func aRequestWhoseThreadDidNotStartStartsOne() {
+    var schedule = LayerSchedule(.manual, revision: 0, eventCount: 0, frozenCount: 0)
+    #expect(schedule.startsForRequests() == false && schedule.request() == true)
+    #expect(schedule.startsForRequests() == false)
+    schedule.failToStart()
+    #expect(schedule.startsForRequests() == true && schedule.startsForRequests() == false)
+  }
+
   /// Such sessions are those of an app that people open for a moment. Each of them used to add a layer, and none merged
   /// them.
   @Test(arguments: [

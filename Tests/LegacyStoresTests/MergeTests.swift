@@ -40,6 +40,46 @@ import Testing
     }
   }
 
+  /// `order` is an attribute of a to-do's item only. An element with such a field used to be recognized by what it shares
+  /// with another one.
+  @Test func elementsWithAFieldOfTheNameOfAToDosAttributeAreRecognizedByTheirContents() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      func tags(_ rows: [(label: String, order: Int64)]) -> LegacyStore {
+        var store = store([])
+        store.items = rows.map { label, order in
+          LegacyItem(
+            list: "persons", kind: "tag", className: "Tag",
+            attributes: ["label": .string(label), "color": "red", "order": .integer(order)])
+        }
+        return store
+      }
+      try journal.importStore(tags([("a", 1), ("b", 2)]))
+      let report = try journal.importStore(tags([("b", 2)]))
+      #expect(report.deleted == 1 && report.unchanged == 1 && report.updated == 0)
+      #expect(journal.state.item(1) == nil && journal.state.item(2)?["label"] == "b")
+    }
+  }
+
+  @Test func anItemThatComesBackHasItsReferencesAndThoseOfOthers() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      func friends(_ number: String) -> LegacyStore {
+        var store = store([("Al", "1"), ("Ben", number)])
+        store.items[0].attributes["friend"] = Reference.make(Reference.item, 1)
+        store.items[1].attributes["friend"] = Reference.make(Reference.item, 0)
+        return store
+      }
+      try journal.importStore(friends("2"))
+      try journal.commit { try $0.deleteItem(2) }
+      try journal.importStore(friends("3"))
+      #expect(names(journal) == ["1 Al 1", "3 Ben 3"])
+      #expect(journal.state.item(1)?["friend"] == Reference.make(Reference.item, 3))
+      #expect(journal.state.item(3)?["friend"] == Reference.make(Reference.item, 1))
+      #expect(try journal.importStore(friends("3")).revisions.isEmpty)
+    }
+  }
+
   /// The items of the first device were deleted without a word.
   @Test func filesWithNothingOfThePreviousImportAreReported() throws {
     try withTemporaryFolder { folder in

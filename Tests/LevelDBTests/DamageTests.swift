@@ -222,10 +222,22 @@ import Testing
   }
 
   /// The index block's checksum is right, so LevelDB would allocate this much memory.
-  @Test func anIndexThatNamesABlockBeyondTheEndIsCorruptionWithoutAnAllocation() throws {
+  @Test(arguments: [false, true])
+  func anIndexThatNamesABlockBeyondTheEndIsCorruptionWithoutAnAllocation(isHidden: Bool) throws {
     try withTable { path, table in
-      try edit(table) { $0.forgeIndex(blockByteCount: 1 << 62) }
+      try edit(table) { $0.forgeIndex(blockByteCount: 1 << 62, isHidden: isHidden) }
       try expect(.damaged, at: path)
+    }
+  }
+
+  /// Before writing begins, the keys of a leftover are compared with the database.
+  @Test(arguments: [false, true])
+  func aLeftoverThatNamesABlockBeyondItsEndIsReadWithoutAnAllocation(isHidden: Bool) throws {
+    try withTable { path, table in
+      let leftover = "\(path)/000099.ldb"
+      try FileManager.default.copyItem(atPath: table, toPath: leftover)
+      try edit(leftover) { $0.forgeIndex(blockByteCount: 1 << 62, isHidden: isHidden) }
+      try withDatabase(path, .existing) { #expect(try $0.entries().count == 1000) }
     }
   }
 

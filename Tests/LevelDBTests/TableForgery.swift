@@ -117,17 +117,21 @@ extension [UInt8] {
     replaceSubrange(count - 48..<count, with: footer)
   }
 
-  /// Replaces the index with one that names a single block of this size, with a correct checksum.
-  mutating func forgeIndex(blockByteCount: UInt64) {
+  /// Replaces the index with one that names a block of this size, with a correct checksum.
+  /// - Parameter isHidden: whether that is in a second entry, to which no restart point leads.
+  mutating func forgeIndex(blockByteCount: UInt64, isHidden: Bool = false) {
     var position = count - 48
     let metaindex = (readVarint(&position), readVarint(&position))
     let index = (readVarint(&position), readVarint(&position))
-    var handle: [UInt8] = []
-    handle.appendVarint(0)
-    handle.appendVarint(blockByteCount)
-    // One entry: shared, unshared and value lengths; an internal key after all others; the handle.
-    let key = [UInt8](repeating: 0xff, count: 12) + [1] + [UInt8](repeating: 0xff, count: 7)
-    var block: [UInt8] = [0, UInt8(key.count), UInt8(handle.count)] + key + handle
+    // An entry: shared, unshared and value lengths; an internal key after all others; the handle.
+    func entry(_ last: UInt8, _ byteCount: UInt64) -> [UInt8] {
+      var handle: [UInt8] = []
+      handle.appendVarint(0)
+      handle.appendVarint(byteCount)
+      let key = [UInt8](repeating: 0xff, count: 11) + [last, 1] + [UInt8](repeating: 0xff, count: 7)
+      return [0, UInt8(key.count), UInt8(handle.count)] + key + handle
+    }
+    var block = (isHidden ? entry(0, 100) : []) + entry(0xff, blockByteCount)
     // The restart points: one, at 0.
     block += [0, 0, 0, 0, 1, 0, 0, 0]
     precondition(block.count <= index.1, "the forged index must fit over the old one")

@@ -86,7 +86,7 @@ final class LevelDBLog: EntryLog {
   /// Lets LevelDB change its folder: it removes a log that has become a table.
   func beginWriting() throws(JournalError) {
     try using {
-      // LevelDB replaces all files that a backup of hard links has too, but for this one, which it makes if it is missing.
+      // A backup of hard links may share LOCK. LevelDB makes it again if it is missing, and replaces all other files.
       let entries = try place.entries()
       if let lock = try entries.status(of: "LOCK"), lock.linkCount > 1 { try entries.removeFile("LOCK") }
       System.ignoreFileSizeSignal()

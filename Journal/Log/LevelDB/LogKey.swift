@@ -69,7 +69,7 @@ extension Database {
     return newest
   }
 
-  /// The newest entry in a table, or in a log that stays in use; the one before the first if there is none.
+  /// The newest entry in a table or, unless the database is in use, in a log; the one before the first if there is none.
   /// - Throws: ``JournalError`` with code `damaged` unless these files account for every revision up to it.
   func newestRevisionInTables(from first: Revision) throws -> Revision {
     var ranges: [ClosedRange<Revision>] = []

@@ -4,8 +4,8 @@
 // Every function that can fail fills a `cldb_status` owned by its caller; nothing in it needs to be freed. A database is
 // safe to use from any thread, except that no other call may be in progress while it is closed or freed.
 //
-// No C++ exception is caught, because LevelDB is built without them: a lack of memory ends the process, as it does in
-// Swift. The sizes that files announce are checked before anything is allocated.
+// No C++ exception is caught but that of a thread which the system refuses, because LevelDB is built without them: a lack
+// of memory ends the process, as it does in Swift. The sizes that files announce are checked before anything is allocated.
 
 #pragma once
 

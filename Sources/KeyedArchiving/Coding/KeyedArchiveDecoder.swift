@@ -98,7 +98,7 @@ final class DecodingState {
     contents = graph.map { SharedContents($0) }
     let byteCount = graph?.list.bytes.count ?? 0
     let limits = graph?.list.limits ?? ArchiveLimits()
-    valuesLeft = min(limits.valueCount, 2 * byteCount + 1 << 16)
+    valuesLeft = min(limits.valueCount, 16 * byteCount + 1 << 16)
     bytesLeft = 32 * byteCount + 1 << 20
   }
 

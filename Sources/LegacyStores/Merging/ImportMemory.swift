@@ -85,6 +85,8 @@ struct ImportMemory {
   var classes: [String: LegacyClass] = [:]
   /// The paths of files with parts that the latest import could not read.
   var incomplete: Set<String> = []
+  /// Whether another version of this library has written it, in a form that is not read.
+  private(set) var isForeign = false
 
   /// The memory of a store. It is empty if nothing was imported.
   init(_ catalog: Catalog, _ source: LegacyStore.Source, name: String) {
@@ -96,12 +98,24 @@ struct ImportMemory {
     func decoded<T: Decodable>(_ value: FieldValue) -> T? { try? ValueDecoder().decode(T.self, from: value) }
     for item in found.sorted(by: { ($0["part"]?.integer ?? 0, $0.id) < ($1["part"]?.integer ?? 0, $1.id) }) {
       parts.append(item.id)
-      rows += item["rows"]?.array?.compactMap(decoded) ?? []
+      let elements = item["rows"]?.array ?? []
+      let known: [Element] = elements.compactMap(decoded)
+      isForeign = isForeign || known.count < elements.count
+      rows += known
       groups += item["categories"]?.array?.compactMap(decoded) ?? []
       files.merge(item["files"]?.dictionary ?? [:]) { $1 }
       incomplete.formUnion(item["incomplete"]?.array?.compactMap(\.string) ?? [])
       classes.merge((item["classes"]?.dictionary ?? [:]).compactMapValues(decoded)) { $1 }
     }
+  }
+
+  /// - Throws: ``LegacyError`` with code `unreadable` if it has a form that is not read.
+  func checkForm() throws {
+    guard isForeign else { return }
+    throw LegacyError(
+      .unreadable,
+      "another version of this library has made the items of the kind legacyStore; once they are deleted, an import "
+        + "recognizes the items that nobody has changed, and adds the others again")
   }
 
   /// The items of this kind, of all stores of a source.
@@ -172,7 +186,9 @@ extension Catalog {
   package func importMemories(of entities: [EntityKey]) -> [Catalog.Item.ID] {
     let numbers = Set(entities.filter { $0.kind == .item }.map(\.number))
     return items(ofKind: ImportMemory.kind).filter { memory in
-      memory["rows"]?.array?.contains { row in row["item"]?.integer.map(numbers.contains) ?? false } ?? false
+      memory["rows"]?.array?.contains { row in
+        (row["item"] ?? row[0])?.integer.map(numbers.contains) ?? false
+      } ?? false
     }.map(\.id)
   }
 }

@@ -17,7 +17,8 @@ extension Journal where State == Catalog {
   ///   - store: the store to import. Its ``LegacyStore/name`` distinguishes it from other stores of the same source.
   ///   - author: the entries' author.
   ///   - note: the entries' note. If it is nil, the note says what was imported.
-  ///   - entrySize: how many items an entry may change. An entry also ends after 16 MiB of items. If any items refer to each other, all changes are in one entry.
+  ///   - entrySize: how many items an entry may change. An entry also ends after 16 MiB of items. If any items refer to
+  ///     each other, all changes are in one entry.
   ///   - progress: called regularly with the number of images that were read, and the number of all images.
   /// - Returns: what was done. Its problems begin with those of the store.
   /// - Throws: ``JournalError`` if the journal can't be read or written. Earlier entries stay, and a later import
@@ -30,7 +31,9 @@ extension Journal where State == Catalog {
     var report = LegacyImportReport()
     report.problems = store.problems
     let images = store.items.flatMap(\.images) + store.images
-    let intake = BlobIntake(self, ImportMemory(state, store.source, name: store.name))
+    let memory = ImportMemory(state, store.source, name: store.name)
+    try memory.checkForm()
+    let intake = BlobIntake(self, memory)
     // The paths of pictures that could not be read.
     var unread: Set<String> = []
     let stored = zip(images, try intake.take(images) { progress($0, images.count) }).map { image, result in

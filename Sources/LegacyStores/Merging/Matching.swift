@@ -47,7 +47,7 @@ struct Matching {
     old = memory.rows.map { row in
       row.digests.filter { !$0.value.isOfReference && !KnownKind.toDo.others.contains($0.key) }
     }
-    new = digests.map { $0.filter { !$0.value.isOfReference } }
+    new = digests.map { $0.filter { !$0.value.isOfReference && !KnownKind.toDo.others.contains($0.key) } }
     oldClasses = Set(memory.rows.map(\.className))
     newClasses = Set(store.items.map(\.className))
     matchKeys()

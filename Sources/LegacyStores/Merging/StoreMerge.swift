@@ -71,20 +71,29 @@ struct StoreMerge {
     var rows: [ImportMemory.Element?] = matching.rows.map { $0.map { memory.rows[$0] } }
     numbers = rows.indices.map { rows[$0]?.item ?? matching.exported[$0] }
     var isComplete = true
-    // New items come first, so that all others can refer to them.
-    for index in rows.indices where numbers[index] == nil {
+    // New items and those that come back are first, so that all others can refer to them.
+    let isNew = rows.indices.map { index in
+      guard let row = rows[index] else { return numbers[index] == nil }
+      return before.item(row.item) == nil && hasChanged(index, row, digests(index, wanted(index)))
+    }
+    for index in rows.indices where isNew[index] {
       if budget.isSpent {
         isComplete = false
-      } else {
-        rows[index] = try add(index, &draft)
+        continue
       }
+      if let old = rows[index] {
+        report.note(
+          place(of: store.items[index]),
+          "item:\(old.item) was deleted in the journal but has changed in the file since, so it is added again")
+      }
+      rows[index] = try add(index, &draft) ?? rows[index]
     }
     for index in rows.indices {
       if let item = matching.exported[index] {
         rows[index] = try adopt(item, as: index, &draft)
       } else if let old = rows[index] {
         let wanted = wanted(index)
-        if matching.rows[index] == nil {
+        if isNew[index] {
           if store.items[index].refersToItems { rows[index] = try change(index, old, wanted, &draft) }
         } else if budget.isSpent, hasChanged(index, old, digests(index, wanted)) {
           isComplete = false
@@ -278,22 +287,18 @@ struct StoreMerge {
   ) throws -> ImportMemory.Element {
     let item = store.items[index]
     guard let current = draft.state.item(old.item) else {
-      guard hasChanged(index, old, digests(index, wanted)) else {
-        report.unchanged += 1
-        var row = old
-        (row.list, row.className, row.sources) = (item.list, item.className, item.sources)
-        return row
-      }
-      report.note(
-        place(of: item),
-        "item:\(old.item) was deleted in the journal but has changed in the file since, so it is added again")
-      return try add(index, &draft) ?? old
+      report.unchanged += 1
+      var row = old
+      (row.list, row.className, row.sources) = (item.list, item.className, item.sources)
+      // An item to which it refers may have come back under another number.
+      row.digests.merge(digests(index, wanted)) { $1 }
+      return row
     }
     let imageChanges = report.images
     var row = try change(index, old, wanted, &draft)
     try mergeImages(index, &row, &draft)
     let after = draft.state.item(old.item)
-    if after?.record != current.record { budget.spend(on: after) }
+    if after?.record != current.record || report.images != imageChanges { budget.spend(on: after) }
     countChange(from: current, to: after, report.images != imageChanges)
     return row
   }

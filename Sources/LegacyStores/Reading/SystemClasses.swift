@@ -67,7 +67,8 @@ enum SystemClasses {
     SKTileDefinition SKTexture SKTextureAtlas SKAction SKConstraint SKRange SKKeyframeSequence SKPhysicsBody \
     SKPhysicsWorld SKPhysicsJoint SKRegion SKProduct SKPayment SKPaymentTransaction GKAchievement GKScore \
     GKLeaderboard GKPlayer GKLocalPlayer GKScene GKEntity GKComponent GKGraph GKGraphNode GKGridGraph \
-    GKSKNodeComponent AVAsset AVURLAsset AVMetadataItem AVMutableMetadataItem AVAudioFormat AVAudioChannelLayout \
+    GKSKNodeComponent GKRandomSource GKARC4RandomSource GKMersenneTwisterRandomSource SKShader SKUniform AVAsset \
+    AVURLAsset AVMetadataItem AVMutableMetadataItem AVAudioFormat AVAudioChannelLayout \
     AVAudioUnitComponent AVMediaSelectionOption AVSpeechUtterance AVSpeechSynthesisVoice MPMediaItem \
     MPConcreteMediaItem MPMediaEntity MPMediaItemCollection MPMediaPlaylist MPMediaQuery MPMediaPredicate PHObject \
     PHAsset PHCollection PHAssetCollection PHCollectionList PHAdjustmentData PHLivePhoto PHPersistentChangeToken \

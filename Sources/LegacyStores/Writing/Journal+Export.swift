@@ -54,6 +54,7 @@ extension Journal where State == Catalog {
         .wrongUse, "there are several stores of that source; choose one of " + names.joined(separator: ", "))
     }
     let memory = ImportMemory(version.state, source, name: name ?? (names.count == 1 ? names[0] : ""))
+    try memory.checkForm()
     let export = try LegacyExport(version.state, memory, blobs)
     let target = ExportTarget(folder: try Folder(making: folder), blobs: blobs)
     var report = LegacyExportReport()

@@ -298,6 +298,20 @@ import Testing
     #expect(unknown?.code == .outcomeUnknown && unknown?.revision == 2)
   }
 
+  /// The body of the second commit runs while the append of the first fails.
+  @Test func aPipelineWhoseEntryFailsDuringABodySaysSo() throws {
+    let batch = CommitBatch()
+    let unknown = failure(.unknown(JournalError(.io, "")))
+    var caller = CommitProgress(isPipeline: true)
+    _ = try caller.begin(runsOnce: false)
+    _ = caller.ran(prepared(2, in: batch))
+    _ = try caller.begin(runsOnce: false)
+    #expect(name(caller.ran(prepared(nil, in: batch, fails: true)), [batch]) == "wait 0")
+    #expect(name(try caller.ended(unknown), [batch]) == "wait 0")
+    let found = error { try caller.ended(unknown) }
+    #expect(found?.code == .outcomeUnknown && found?.revision == 2)
+  }
+
   // MARK: The turn at a shared log
 
   @Test func theTurnIsReservedWhileNodesCompete() {

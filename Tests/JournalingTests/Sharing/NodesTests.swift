@@ -174,6 +174,36 @@ import Testing
     }
   }
 
+  /// A node that has lost reserves its next turn before it appends. It must release each of them.
+  @Test func aNodeThatHasOftenLostKeepsNoTurn() throws {
+    try withNodes(.memory, 2) { nodes, open in
+      let memory = try #require(nodes.sharing as? SharedMemory)
+      for round in 1...10 {
+        var runs = 0
+        try open[1].commit { draft in
+          runs += 1
+          if runs == 1 { try open[0].commit { try $0.deposit(10, on: 1) } }
+          try draft.deposit(1, on: 1)
+        }
+        #expect(runs == 2)
+        #expect(open[1].state.accounts[1]?.balance == Int64(100 + 11 * round))
+      }
+      // The node reserves a turn once more, and finds that it is alone.
+      for _ in 1...3 { try open[1].commit { try $0.deposit(1, on: 1) } }
+      #expect(memory.contents.withLock { $0.turn } == nil)
+      #expect(open[1].head.revision == 24)
+      // A body that writes nothing after losing.
+      try open[1].commit { draft in
+        if draft.state.accounts[1]?.balance == 213 {
+          try open[0].commit { try $0.deposit(10, on: 1) }
+          try draft.deposit(1, on: 1)
+        }
+      }
+      #expect(memory.contents.withLock { $0.turn } == nil)
+      #expect(open[1].head.revision == 25 && open[1].state.accounts[1]?.balance == 223)
+    }
+  }
+
   /// However many commits others make, a node that has lost a revision gets the turn.
   @Test(arguments: SharedKind.all) func aNodeThatLosesRepeatedlyGetsItsTurn(_ kind: SharedKind) throws {
     try withNodes(kind, 2) { _, open in

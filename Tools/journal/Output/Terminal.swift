@@ -170,11 +170,6 @@ enum StandardError {
 }
 
 extension JSONWriter {
-  mutating func member(_ key: String, _ value: Int?) {
-    self.key(key)
-    if let value { integer(value) } else { null() }
-  }
-
   /// Writes a key and an array.
   mutating func array<Element>(
     _ key: String, _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void
