@@ -77,7 +77,9 @@ package struct JournalFolder: Sendable {
     var byteCounts: [Int] = []
     // The log may remove a file in between.
     for name in try entries.names() {
-      if let status = try entries.status(of: name), status.kind == .file { byteCounts.append(status.byteCount) }
+      if let status = try entries.status(of: name), status.kind == .file {
+        byteCounts.append(status.byteCount)
+      }
     }
     return byteCounts.sum(of: \.self)
   }

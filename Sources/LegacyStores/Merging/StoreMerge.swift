@@ -84,7 +84,8 @@ struct StoreMerge {
       if let old = rows[index] {
         report.note(
           place(of: store.items[index]),
-          "item:\(old.item) was deleted in the journal but has changed in the file since, so it is added again")
+          "item:\(old.item) was deleted in the journal but has changed in the file since, so it is added again"
+        )
       }
       rows[index] = try add(index, &draft) ?? rows[index]
     }
