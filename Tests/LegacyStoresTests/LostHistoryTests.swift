@@ -95,7 +95,7 @@ import Testing
           "K 1 edited Rome", "H 2 old -",
         ])
       #expect(report.deleted == 1 && report.added == 1 && report.isComplete)
-      #expect(report.problems.map(\.place) == ["persons \"D\"", "persons \"H\"", "item:6"])
+      #expect(report.problems.map(\.place) == ["persons \"H\"", "persons \"D\"", "item:6"])
       #expect(try journal.importStore(store(files)).revisions.isEmpty)
       files[0] = person("A", "3", "old")
       files[2] = person("C", "3", "old")
