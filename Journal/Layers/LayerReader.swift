@@ -51,9 +51,10 @@ final class LayerReader: Sendable {
 
   /// The object of a value: the one that a UID names, or the value itself.
   func resolve(_ number: Int) throws(ArchiveError) -> ObjectHeader {
-    let header = try list.header(number)
-    guard header.kind == .uid else { return header }
-    return try list.header(list.reference(objects, Int(list.uid(header))))
+    var cursor = ObjectCursor(list)
+    let header = cursor.resolved(number, in: objects)
+    try cursor.check()
+    return header
   }
 
   /// The members of an archived `NSDictionary` whose keys are texts: object numbers of the values.
@@ -82,7 +83,7 @@ final class LayerReader: Sendable {
     return (keys, values)
   }
 
-  func isDictionary(_ header: ObjectHeader) throws(ArchiveError) -> Bool {
+  private func isDictionary(_ header: ObjectHeader) throws(ArchiveError) -> Bool {
     guard header.kind == .dictionary, header.count == 3 else { return false }
     guard try list.reference(header, 1) == keysField else { return false }
     return try list.reference(header, 2) == valuesField
