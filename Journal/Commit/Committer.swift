@@ -304,7 +304,7 @@ final class Committer<State: EventSourced>: Sendable {
         try applyFetched(to: &accepted, atMost: ReplayStep.limit)
         return nil
       }
-      // It depends on earlier entries, or fails and is withdrawn.
+      // The batch becomes durable, or fails and is withdrawn.
       _ = batch?.wait()
     }
   }

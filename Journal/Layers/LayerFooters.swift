@@ -42,7 +42,7 @@ struct LayerFooters: Sendable {
   func remove(_ names: [LayerName]) throws(JournalError) {
     guard !names.isEmpty, let snapshots = try folder.openSnapshots() else { return }
     for name in names { try snapshots.removeFile(name.footerName) }
-    // Otherwise a power loss could leave a footer without its file.
+    // Without this flush, a power loss could leave a footer without its file.
     try snapshots.flush()
     for name in names { try snapshots.removeFile(name.fileName) }
   }

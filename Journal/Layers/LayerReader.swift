@@ -4,7 +4,7 @@ import PropertyLists
 /// Reads the archive of a layer or snapshot in place: everything is decoded on demand, and only some lists of keys are
 /// cached.
 ///
-/// It reads what `LayerWriter` writes and refuses anything else, so a value is either exactly the one that was
+/// This reader takes what `LayerWriter` writes and refuses anything else, so a value is either exactly the one that was
 /// written or an error.
 final class LayerReader: Sendable {
   let list: PropertyList

@@ -1,6 +1,6 @@
 // The implementation of a `cldb_database`.
 //
-// It is opened for writing in two steps. `cldb_open` has LevelDB do its recovery in memory, so that everything can be
+// A database is opened for writing in two steps. `cldb_open` has LevelDB recover it in memory, so that everything can be
 // checked; `cldb_begin_writing` writes the result to disk.
 
 #include <sys/resource.h>

@@ -31,7 +31,7 @@ class RecordJoiner {
   bool Take(leveldb::Slice* block);
   // Whether the last fragment was the end of a record.
   bool is_whole() const { return !is_inside_; }
-  // That record; valid until the next call, and as long as the block.
+  // The bytes of the record that has just ended; valid until the next call, and as long as the block.
   leveldb::Slice bytes() const { return is_joined_ ? leveldb::Slice(joined_) : single_; }
 
  private:

@@ -115,7 +115,7 @@ struct ImportMemory {
     throw LegacyError(
       .unreadable,
       "another version of this library has made the items of the kind legacyStore; once they are deleted, an import "
-        + "recognizes the items that nobody has changed, and adds the others again")
+        + "recognizes the items that were not changed in the journal, and adds the others again")
   }
 
   /// The items of this kind, of all stores of a source.

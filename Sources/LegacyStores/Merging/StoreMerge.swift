@@ -4,7 +4,7 @@ import Foundation
 /// Merges a store into a catalog: what changed in the files since the last import is applied, what people added in the
 /// journal stays, and a conflict is reported; the history has both.
 ///
-/// It is a conflict if both sides have changed the same attribute, category or image, and the file's is then used. An
+/// A conflict is an attribute, category or image that both sides have changed; the file's is then used. An
 /// item that the files no longer have stays if people have changed it, and one that they have deleted comes back if the
 /// files change it. Digests of what the files had at the last import tell which side has changed a value.
 ///

@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  /// It used to name only the time limit.
+  /// The error used to name only the time limit.
   @Test func anUnconfirmedCommitSaysWhyTheServerWaitsAndWhatToDo() {
     let unreachable = AppendFailure.unknown(JournalError(.unreachable, "no answer")).adding(
       "no standby is there")
@@ -231,7 +231,7 @@ import Testing
         #expect(error.code == .conflict && error.revision == 9 && error.message.contains("nothing"))
         break
       }
-      // It must be told when it has run again.
+      // The body runs again, and the value is told so.
       #expect(name(step) == "run" && caller.hasLost)
       caller.hasLost = false
       count += 1
@@ -254,7 +254,7 @@ import Testing
     #expect(caller.withdrawalCount == 3)
     #expect(name(try caller.begin(runsOnce: false), batches) == "wait 0")
     #expect(name(try caller.ended(nil)) == "run")
-    // A body that fails waits for what it saw, and the pipeline goes on.
+    // A body that fails waits for what it saw. Then the pipeline takes further commits.
     #expect(name(caller.ran(prepared(nil, in: batches[3], fails: true)), batches) == "wait 3")
     #expect(name(try caller.ended(nil)) == "end 0")
     #expect(name(try caller.finish(), batches) == "wait 1")

@@ -5,7 +5,7 @@ import SHA256
 /// The items that an import makes of a source, and the rule that it follows: what changed in the source since the last
 /// import is applied, what people added in the journal stays, and a conflict is reported; the history has both.
 ///
-/// It is a conflict if both sides have changed the same attribute, category or image, and the source's is then used. An
+/// A conflict is an attribute, category or image that both sides have changed; the source's is then used. An
 /// item that the source no longer has stays if people have changed it, and one that they have deleted comes back if the
 /// source changes it.
 struct SourceItems {
