@@ -22,7 +22,10 @@ modules=$(printf %s: usr/lib/*/perl5/* usr/share/perl5)
 
 written_and_read() {
   PERL5LIB=$modules perl -MCBOR::XS -MMath::BigInt -e '
-    for (@ARGV) { my $bytes = encode_cbor(Math::BigInt->new($_)); print unpack("H*", $bytes), " ", decode_cbor($bytes), "\n" }
+    for (@ARGV) {
+      my $bytes = encode_cbor(Math::BigInt->new($_));
+      print unpack("H*", $bytes), " ", decode_cbor($bytes), "\n";
+    }
   ' -- "$@"
 }
 read_by_perl() { PERL5LIB=$modules perl -MCBOR::XS -e 'print decode_cbor(pack "H*", shift), "\n"' "$1"; }
@@ -43,4 +46,4 @@ c349110000000000000001 -313594649253062377473' "$(written_and_read "${numbers[@]
 expect -7294967297 "$(read_by_cbor2 c34501b2d05e00)"
 expect -18446744073709551617 "$(read_by_cbor2 c349010000000000000000)"
 expect -18446744073709551616 "$(read_by_perl c349010000000000000000)"
-echo 'ok: CBOR::XS 1.86 writes the Math::BigInt -3000000000 as bytes that it reads as -7294967296, cbor2 6.3.0 as -7294967297'
+echo 'ok: CBOR::XS 1.86 writes the Math::BigInt -3000000000 so that it reads -7294967296, and cbor2 6.3.0 -7294967297'
