@@ -5,7 +5,7 @@ import HTTPServer
 import JSON
 import Locks
 
-/// Handles requests about one journal. `openapi.json` describes them.
+/// Handles requests about one journal. ``Route/all`` lists them.
 ///
 /// Safe to use from any thread.
 final class JournalAPI: HTTPHandler {
@@ -77,30 +77,8 @@ final class JournalAPI: HTTPHandler {
   }
 
   private func answer(_ request: HTTPRequest) throws -> HTTPResponse {
-    let steps = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2).map(
-      String.init)
-    switch (steps.first ?? "", steps.count) {
-    case ("journal", 1): return try journalFacts(request)
-    case ("state", 1): return try wholeState(request)
-    case ("items", 1): return try items(request)
-    case ("find", 1): return try find(request)
-    case ("entities", 2): return try entity(request, steps[1])
-    case ("entities", 3) where steps[2] == "history": return try history(request, steps[1])
-    case ("entities", 3) where steps[2] == "blame": return try blame(request, steps[1])
-    case ("images", 3) where steps[2] == "content": return try imageContent(request, steps[1])
-    case ("entries", 1): return try entries(request)
-    case ("entries", 2): return try entry(request, steps[1])
-    case ("diff", 1): return try diff(request)
-    case ("timeline", 1): return try timeline(request)
-    case ("events", 1): return try events(request)
-    case ("openapi.json", 1):
-      return HTTPResponse(
-        200, headers: [("Content-Type", "application/json")], body: .bytes(ViewerPage.openAPI))
-    default: throw Self.unknown(request)
-    }
-  }
-
-  static func unknown(_ request: HTTPRequest) -> APIError {
-    APIError(404, "notFound", "there is no such resource; /api/openapi.json lists all of them")
+    let (route, path) = try Route.of(request)
+    guard case .read(let handle) = route.work else { preconditionFailure("a GET route reads") }
+    return try handle(self, Parameters(request, of: route, path: path))
   }
 }

@@ -3,7 +3,7 @@ public import Foundation
 import HTTPServer
 import Locks
 
-/// Serves a journal over HTTP on the loopback interface: the API of `openapi.json`, and a page that shows the journal.
+/// Serves a journal over HTTP on the loopback interface: the API that `/api/openapi.json` describes, and a page that shows the journal.
 ///
 /// A client without a token or a session of this server learns nothing. Neither does a web page of another site,
 /// because hosts and origins are checked, and no other origin is allowed.

@@ -27,18 +27,34 @@ final class ImageCheck: Sendable {
   }
 }
 
+extension Route {
+  static let image = get(
+    "/api/images/{number}/content", "The bytes of an image at a point in time",
+    details: """
+      The ETag is the SHA-256 of the bytes. If-None-Match, Range and If-Range are supported. The bytes are compared with \
+      that digest before they are first sent.
+      """,
+    [.path("number", "The image's number: 7 for image:7.", .integer), .at],
+    answers: [
+      Answer(status: 200, description: "The bytes.", content: Content(mediaType: "*/*", type: nil)),
+      Answer(status: 206, description: "The requested range."),
+      Answer(status: 304, description: "The client has the current bytes."),
+      Answer(status: 416, description: "The range is outside the image."),
+    ]
+  ) { try $0.imageContent($1) }
+}
+
 extension JournalAPI {
   private static let pictures: Set<String> = [
     "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp", "image/svg+xml",
   ]
 
-  /// `GET /api/images/7/content`
-  func imageContent(_ request: HTTPRequest, _ number: String) throws -> HTTPResponse {
-    let parameters = try Parameters(request, allowing: ["at"])
-    guard let number = Int(number), number > 0 else {
+  fileprivate func imageContent(_ parameters: Parameters) throws -> HTTPResponse {
+    guard let number = Int(parameters.step("number")), number > 0 else {
       throw APIError.wrongUse("the path needs the number of an image")
     }
-    let revision = try parameters.revision("at", else: .head(), in: journal)
+    let request = parameters.request
+    let revision = try journal.revision(at: parameters.selector("at"))
     let entity = EntityKey.image(number)
     // The record comes from the image's own history, because its bytes need no state.
     guard let record = try journal.entity(entity, asOf: .revision(revision))?.record,

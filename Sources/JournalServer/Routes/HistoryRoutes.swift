@@ -5,15 +5,127 @@ import JSON
 
 // Routes of the history: entries, histories, blame, differences, the timeline, and the stream of new entries.
 
+extension Route {
+  static let history = get(
+    "/api/entities/{entity}/history", "The changes of an entity, the newest first",
+    [
+      .entity, .at, .limit(200, atMost: 1000), .flag("digests", "return the digest of each entry too."),
+    ],
+    returns: """
+      Changes as history --json prints them. The next request continues with at=next; null means that there are no \
+      earlier changes.
+      """,
+    #"""
+    {"history":[{"revision":2,\#(Example.spelling),"event":{"operation":"update","entity":"item:1","previous":1,
+    "changes":{"attributes":{"stars":5,"title":"Dune"}}},"changes":\#(Example.changes)}],"next":1}
+    """#
+  ) { try $0.history($1) }
+
+  static let blame = get(
+    "/api/entities/{entity}/blame", "Who set each part of an entity, when and why",
+    [.entity, .at, .flag("origin", "for a restored value, return the entry that first set it.")],
+    returns: "Lines as blame --json prints them.",
+    #"{"blame":[{"field":"title","value":"Dune","revision":2,\#(Example.spelling)}]}"#
+  ) { try $0.blame($1) }
+
+  static let entries = get(
+    "/api/entries", "Entries, by default the newest first",
+    [
+      .text("since", "Only entries since this date, or after this revision or tag. Dates are in UTC."),
+      .text("until", "Only entries before this date, or up to and including this revision or tag."),
+      .text("order", "Which entries come first: newest or oldest."),
+      .text("author", "Only entries whose author contains this."),
+      .text("note", "Only entries whose note contains this."),
+      .count("events", "How many events of each entry to return", Entry.listedEventCount, in: 0...1000),
+      .limit(50, atMost: 500),
+    ],
+    returns: """
+      Entries as log --json prints them, with the first of their events and the number of all. If the events are large, \
+      an entry has fewer than requested; /api/entries/{revision} has the others. The next request continues at next: \
+      with until=next or, if the oldest come first, since=next-1. Damaged entries are listed in unreadable, each as an \
+      error with its revision.
+      """,
+    #"""
+    {"newest":3,"entries":[{"revision":2,\#(Example.spelling),"metadata":{},"digest":"…",
+    "counts":{"add":0,"update":1,"delete":0},"eventCount":1,"events":[]}],"next":null}
+    """#
+  ) { try $0.entries($1) }
+
+  static let entry = get(
+    "/api/entries/{revision}", "An entry with old and new values",
+    [.path("revision", "A revision, HEAD, or any other point."), .offset, .limit(100, atMost: 1000)],
+    returns: """
+      The entry as log --patch --json prints it, and the labels of its entities. If the events are large, it has fewer \
+      than requested. The next request continues after the last one, up to eventCount.
+      """,
+    #"""
+    {"entry":{"revision":2,\#(Example.spelling),"metadata":{},"digest":"…","eventCount":1,
+    "events":[{"operation":"update","entity":"item:1","previous":1,"changes":\#(Example.changes)}]},"offset":0,
+    "labels":{"item:1":"Dune"}}
+    """#
+  ) { try $0.entry($1) }
+
+  static let diff = get(
+    "/api/diff", "The differences between two points in time",
+    [
+      Parameter(name: "from", description: "The first point.", isRequired: true),
+      .text("to", "The second point. By default now."), .text("entity", "Only this entity."), .offset,
+      .limit(200, atMost: 1000),
+    ],
+    returns: """
+      Lines as diff --json prints them. If they are large, there are fewer than requested. The next request continues \
+      after the last one, up to total.
+      """,
+    #"""
+    {"from":1,"to":3,"total":1,"offset":0,
+    "differences":[{"entity":"item:1","operation":"update","changes":\#(Example.changes)}],"labels":{"item:1":"Dune"}}
+    """#
+  ) { try $0.diff($1) }
+
+  static let timeline = get(
+    "/api/timeline", "The number of entries by time and author",
+    [
+      .text("from", "The first moment, in RFC 3339. By default the date of the first entry."),
+      .text("to", "The last moment, in RFC 3339. By default the date of the newest entry."),
+      .count("buckets", "The number of parts into which that time is divided", 200, in: 1...2000),
+    ],
+    returns: """
+      The parts of time that have entries, with counts for each author and, last, for all others. `unreadable` counts \
+      damaged entries, if there are any. An author is null if it was erased. The counts include entries up to \
+      `through`, because the history is read in the background.
+      """,
+    #"""
+    {"newest":3,"through":3,"from":"2026-08-01T10:00:00.000000Z","to":"2026-08-05T08:00:00.000000Z","bucketCount":2,
+    "authors":["ana","bob"],"others":false,"buckets":[{"bucket":0,"first":1,"last":2,"counts":[1,1,0]}]}
+    """#
+  ) { try $0.timeline($1) }
+
+  static let events = get(
+    "/api/events",
+    "The entries after a revision, and new entries as they are committed, as server-sent events",
+    details: """
+      The id of an event is its revision. A client that reconnects with Last-Event-ID, as browsers do, misses none and \
+      gets none twice.
+      """,
+    [
+      Parameter(name: "after", description: "A revision. By default the newest.", form: .integer),
+      .header("Last-Event-ID", "The same as after. If both are sent, this one counts.", .integer),
+    ],
+    answers: [
+      Answer(
+        status: 200, description: "Events named entry. The data of each is an entry as in /api/entries.",
+        content: Content(
+          mediaType: "text/event-stream", type: "string",
+          example: #""id: 4\nevent: entry\ndata: {\"revision\":4,…}\n\n""#))
+    ]
+  ) { try $0.events($1) }
+}
+
 extension JournalAPI {
-  /// `GET /api/entries`: entries from `since` to `until`, by default the newest first.
-  func entries(_ request: HTTPRequest) throws -> HTTPResponse {
-    let parameters = try Parameters(
-      request, allowing: ["since", "until", "order", "author", "note", "limit", "events"])
+  fileprivate func entries(_ parameters: Parameters) throws -> HTTPResponse {
     let window = try journal.window(
-      since: try parameters.selector("since") ?? .start, until: try parameters.selector("until") ?? .head())
-    let limit = try parameters.count("limit", else: 50, in: 1...500)
-    let eventLimit = try parameters.count("events", else: Entry.listedEventCount, in: 0...1000)
+      since: parameters.selector("since", else: .start), until: parameters.selector("until"))
+    let (limit, eventLimit) = (try parameters.count("limit"), try parameters.count("events"))
     let author = parameters.text("author")?.lowercased()
     let note = parameters.text("note")?.lowercased()
     let order = parameters.text("order") ?? "newest"
@@ -57,16 +169,13 @@ extension JournalAPI {
     }
   }
 
-  /// `GET /api/entries/120`: an entry with old and new values, as `log --patch --json` prints it.
-  func entry(_ request: HTTPRequest, _ selector: String) throws -> HTTPResponse {
-    let parameters = try Parameters(request, allowing: ["offset", "limit"])
-    let revision = try journal.revision(at: try RevisionSelector(selector))
+  fileprivate func entry(_ parameters: Parameters) throws -> HTTPResponse {
+    let revision = try journal.revision(at: try RevisionSelector(parameters.step("revision")))
     guard revision > 0 else {
       throw APIError(404, "notFound", "revision 0 is the empty journal; it has no entry")
     }
     let entry = try journal.entry(at: revision)
-    let offset = try parameters.count("offset", else: 0, in: 0...Int(Int32.max))
-    let limit = try parameters.count("limit", else: 100, in: 1...1000)
+    let (offset, limit) = (try parameters.count("offset"), try parameters.count("limit"))
     let events = entry.events.dropFirst(offset).prefix(limit)
     return try .json { writer in
       var shownCount = 0
@@ -90,14 +199,12 @@ extension JournalAPI {
     }
   }
 
-  /// `GET /api/entities/item:42/history`, as `history --json` prints it.
-  func history(_ request: HTTPRequest, _ name: String) throws -> HTTPResponse {
-    let parameters = try Parameters(request, allowing: ["at", "limit", "digests"])
-    let entity = try Catalog.entity(named: name)
-    let revision = try parameters.revision("at", else: .head(), in: journal)
-    let limit = try parameters.count("limit", else: 200, in: 1...1000)
+  fileprivate func history(_ parameters: Parameters) throws -> HTTPResponse {
+    let entity = try Catalog.entity(named: parameters.step("entity"))
+    let revision = try journal.revision(at: parameters.selector("at"))
     let changes = try journal.history(
-      of: entity, asOf: .revision(revision), limit: limit, byteLimit: JSONWriter.listByteLimit)
+      of: entity, asOf: .revision(revision), limit: parameters.count("limit"),
+      byteLimit: JSONWriter.listByteLimit)
     guard !changes.isEmpty else { throw try absence(of: entity, at: revision) }
     let hasDigests = try parameters.flag("digests")
     return try .json { writer in
@@ -113,11 +220,9 @@ extension JournalAPI {
     }
   }
 
-  /// `GET /api/entities/item:42/blame`, as `blame --json` prints it.
-  func blame(_ request: HTTPRequest, _ name: String) throws -> HTTPResponse {
-    let parameters = try Parameters(request, allowing: ["at", "origin"])
-    let entity = try Catalog.entity(named: name)
-    let revision = try parameters.revision("at", else: .head(), in: journal)
+  fileprivate func blame(_ parameters: Parameters) throws -> HTTPResponse {
+    let entity = try Catalog.entity(named: parameters.step("entity"))
+    let revision = try journal.revision(at: parameters.selector("at"))
     guard
       let blame = try journal.blame(entity, asOf: .revision(revision), findsOrigin: parameters.flag("origin"))
     else { throw try absence(of: entity, at: revision) }
@@ -125,14 +230,10 @@ extension JournalAPI {
     return .json { $0.array("blame", of: lines) { $1.write(to: &$0, of: entity.kind) } }
   }
 
-  /// `GET /api/diff`, as `diff --json` prints it.
-  func diff(_ request: HTTPRequest) throws -> HTTPResponse {
-    let parameters = try Parameters(request, allowing: ["from", "to", "entity", "offset", "limit"])
-    guard parameters.text("from") != nil else { throw APIError.wrongUse("from is missing: a point in time") }
-    let from = try parameters.revision("from", else: .start, in: journal)
-    let to = try parameters.revision("to", else: .head(), in: journal)
-    let offset = try parameters.count("offset", else: 0, in: 0...Int(Int32.max))
-    let limit = try parameters.count("limit", else: 200, in: 1...1000)
+  fileprivate func diff(_ parameters: Parameters) throws -> HTTPResponse {
+    let from = try journal.revision(at: parameters.selector("from"))
+    let to = try journal.revision(at: parameters.selector("to"))
+    let (offset, limit) = (try parameters.count("offset"), try parameters.count("limit"))
     let page: DifferenceCache.Page
     if let name = parameters.text("entity") {
       let found = try journal.diff(
@@ -163,9 +264,7 @@ extension JournalAPI {
     }
   }
 
-  /// `GET /api/timeline`: the number of entries by time and author.
-  func timeline(_ request: HTTPRequest) throws -> HTTPResponse {
-    let parameters = try Parameters(request, allowing: ["from", "to", "buckets"])
+  fileprivate func timeline(_ parameters: Parameters) throws -> HTTPResponse {
     func moment(_ name: String) throws -> Int64? {
       guard let text = parameters.text(name) else { return nil }
       guard let timestamp = Timestamp(text) else {
@@ -173,7 +272,7 @@ extension JournalAPI {
       }
       return timestamp.microseconds
     }
-    let bucketCount = try parameters.count("buckets", else: 200, in: 1...2000)
+    let bucketCount = try parameters.count("buckets")
     timeline.catchUp()
     let histogram = timeline.histogram(
       from: try moment("from"), to: try moment("to"), bucketCount: bucketCount, authorCount: 7)
@@ -197,11 +296,9 @@ extension JournalAPI {
     }
   }
 
-  /// `GET /api/events`: the entries after a revision, and new entries as they are committed.
-  func events(_ request: HTTPRequest) throws -> HTTPResponse {
-    let parameters = try Parameters(request, allowing: ["after"])
+  fileprivate func events(_ parameters: Parameters) throws -> HTTPResponse {
     let newest = journal.head.revision
-    let text = request.headers["last-event-id"] ?? parameters.text("after")
+    let text = parameters.request.headers["last-event-id"] ?? parameters.text("after")
     guard let after = text.map({ Int($0) }) ?? newest else {
       throw APIError.wrongUse("after and Last-Event-ID are revisions")
     }

@@ -6,10 +6,107 @@ import Locks
 
 // Routes of states: facts about the journal, items and entities.
 
+/// Values that several examples have.
+enum Example {
+  /// When, by whom and why the second entry was made.
+  static let spelling = #""date":"2026-08-02T09:00:00.000000Z","author":"bob","note":"spelling""#
+  static let dune = #"""
+    {"id":1,"kind":"book","category":1,"attributes":{"stars":5,"title":"Dune"},"images":[1],"created":1,"modified":2}
+    """#
+  /// What the second entry changed, with old and new values.
+  static let changes = #"{"stars":{"old":3,"new":5},"title":{"old":"Dun","new":"Dune"}}"#
+}
+
+extension Route {
+  static let journal = get(
+    "/api/journal", "The journal's id, counts and newest entry, and how far its chain of digests was checked",
+    details: """
+      firstDate is null if there is no entry, or if the first one is damaged. A tag has no date, author and note if the \
+      entry that made it was pruned or is damaged. problem is null, or has the code, message, revision and advice of an \
+      error. If its code is poisoned, writing has failed: nothing can be committed until the server is started again, \
+      and editable is false. If endsAtDamage is true, the journal has only the entries before the damage.
+      """,
+    returns: "Facts.",
+    #"""
+    {"id":"…","name":"Books.journal","revision":3,"firstDate":"2026-08-01T10:00:00.000000Z",
+    "date":"2026-08-05T08:00:00.000000Z","digest":"…","items":3,"categories":1,"images":1,"editable":true,"author":"ana",
+    "tags":[{"name":"proofread","revision":2,"date":"2026-08-05T08:00:00.000000Z","author":"bob",
+    "note":"tagged revision 2 as proofread"}],
+    "health":{"checkedRevision":3,"lastRevision":3,"endsAtDamage":false,"problem":null}}
+    """#
+  ) { api, _ in try api.journalFacts() }
+
+  static let state = get(
+    "/api/state", "Everything at a point in time, as replay --json prints it", [.at],
+    returns: "The state, which may have any size. It is streamed while it is read.",
+    #"""
+    {"revision":2,"date":"2026-08-02T09:00:00.000000Z","digest":"…","categories":[],"items":[\#(Example.dune)],"images":[]}
+    """#
+  ) { try $0.wholeState($1) }
+
+  static let items = get(
+    "/api/items", "Searches, filters and sorts the items at a point in time, in pages",
+    [
+      .at,
+      .text(
+        "text",
+        """
+        A part of a label or of a text, ignoring case, or a name such as item:42. The texts are those of the attributes, \
+        also inside arrays and objects, the kind of an item, and the name and the media type of an image.
+        """),
+      .text("kind", "Only items of this kind."),
+      .text("category", "Only items of this category: 3, category:3 or its name."),
+      Parameter(
+        name: "where",
+        description: """
+          Only items for which this condition holds: FIELD=VALUE, or with !=, <, <=, >, >= or ^= (begins with). \
+          FIELD=null holds if the field is missing or null, FIELD!=null if it has a value. Texts are equal if their \
+          UTF-8 bytes are. A date without a zone, such as 2026-08-01 10:00:00, is in UTC. May be repeated.
+          """,
+        form: .texts),
+      .text(
+        "sort",
+        """
+        Fields, separated by commas. A leading - sorts the largest values first. @modified, @created and @kind are \
+        fields too.
+        """),
+      .offset, .limit(50, atMost: 500),
+    ],
+    returns: """
+      A page. If the items are large, it has fewer than requested. The next request continues after the last one.
+      """,
+    #"""
+    {"revision":2,"date":"2026-08-02T09:00:00.000000Z","total":1,"complete":true,"offset":0,"items":[\#(Example.dune)],
+    "labels":{"item:1":"Dune"},"itemCount":3,"kinds":[{"kind":"book","count":2}],
+    "categories":[{"id":1,"name":"Novels","color":"#2255AAFF","count":2}]}
+    """#
+  ) { try $0.items($1) }
+
+  static let find = get(
+    "/api/find", "Searches entities of any kind or, with deleted, deleted entities by their last content",
+    [
+      .at, .text("text", "As for items."), .text("kind", "The kind of items, or category, image or tag."),
+      .flag("deleted", "search only the entities that had been deleted by then."), .limit(50, atMost: 500),
+    ],
+    returns: "Lines as find --json prints them. more says whether there are others.",
+    #"{"revision":3,"found":[{"entity":"item:1","label":"Dune","kind":"book"}],"more":false}"#
+  ) { try $0.find($1) }
+
+  static let entity = get(
+    "/api/entities/{entity}", "An entity at a point in time", [.entity, .at],
+    returns: """
+      The entity as show --json prints it. An item comes with its category and its images. If the category was erased, \
+      it is {"id":1,"erased":true}. The ETag can be sent as If-Match with a commit.
+      """,
+    #"""
+    {"revision":3,"date":"2026-08-05T08:00:00.000000Z","label":"Dune","entity":\#(Example.dune),
+    "category":{"id":1,"name":"Novels","color":"#2255AAFF","created":1,"modified":1},"images":[]}
+    """#
+  ) { try $0.entity($1) }
+}
+
 extension JournalAPI {
-  /// `GET /api/journal`
-  func journalFacts(_ request: HTTPRequest) throws -> HTTPResponse {
-    _ = try Parameters(request, allowing: [])
+  fileprivate func journalFacts() throws -> HTTPResponse {
     states.prepare()
     let version = journal.version
     let catalog = version.state
@@ -40,22 +137,17 @@ extension JournalAPI {
   }
 
   /// The version that a request asks for.
-  func version(_ parameters: Parameters) throws -> Version<Catalog> {
-    try states.version(at: parameters.revision("at", else: .head(), in: journal))
+  private func version(_ parameters: Parameters) throws -> Version<Catalog> {
+    try states.version(at: journal.revision(at: parameters.selector("at")))
   }
 
-  /// `GET /api/state`: everything, as `replay --json` prints it.
-  func wholeState(_ request: HTTPRequest) throws -> HTTPResponse {
-    let version = try version(try Parameters(request, allowing: ["at"]))
-    return HTTPResponse(
+  fileprivate func wholeState(_ parameters: Parameters) throws -> HTTPResponse {
+    HTTPResponse(
       200, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
-      body: .stream(length: nil, StateBody(version)))
+      body: .stream(length: nil, StateBody(try version(parameters))))
   }
 
-  /// `GET /api/items`: a page of a list.
-  func items(_ request: HTTPRequest) throws -> HTTPResponse {
-    let parameters = try Parameters(
-      request, allowing: ["at", "kind", "category", "text", "sort", "offset", "limit"], repeating: ["where"])
+  fileprivate func items(_ parameters: Parameters) throws -> HTTPResponse {
     let erasures = journal.erasureCount
     let version = try version(parameters)
     let catalog = version.state
@@ -66,15 +158,15 @@ extension JournalAPI {
         throw APIError(404, "notFound", "there is no category \"\(category)\" at this point")
       }
     }
-    for condition in request.values("where") {
+    for condition in parameters.request.values("where") {
       search.query.conditions.append(try EntityQuery.Condition(parsing: condition))
     }
     for order in (parameters.text("sort") ?? "").split(separator: ",") {
       try search.add(order: String(order))
     }
-    let offset = try parameters.count("offset", else: 0, in: 0...Int(Int32.max))
-    let limit = try parameters.count("limit", else: 50, in: 1...500)
-    let page = answers.page(search, of: request, in: version, erasures, offset: offset, limit: limit)
+    let (offset, limit) = (try parameters.count("offset"), try parameters.count("limit"))
+    let page = answers.page(
+      search, of: parameters.request, in: version, erasures, offset: offset, limit: limit)
     return .json { writer in
       writer.member("revision", version.revision)
       writer.member("date", version.date.precise)
@@ -117,11 +209,9 @@ extension JournalAPI {
     }
   }
 
-  /// `GET /api/find`
-  func find(_ request: HTTPRequest) throws -> HTTPResponse {
-    let parameters = try Parameters(request, allowing: ["at", "text", "kind", "deleted", "limit"])
-    let revision = try parameters.revision("at", else: .head(), in: journal)
-    let limit = try parameters.count("limit", else: 50, in: 1...500)
+  fileprivate func find(_ parameters: Parameters) throws -> HTTPResponse {
+    let revision = try journal.revision(at: parameters.selector("at"))
+    let limit = try parameters.count("limit")
     var found: [FoundEntity] = []
     try journal.find(
       EntityQuery(text: parameters.text("text"), kind: parameters.text("kind")), asOf: .revision(revision),
@@ -137,9 +227,9 @@ extension JournalAPI {
     }
   }
 
-  /// `GET /api/entities/item:42`
-  func entity(_ request: HTTPRequest, _ name: String) throws -> HTTPResponse {
-    let version = try version(try Parameters(request, allowing: ["at"]))
+  fileprivate func entity(_ parameters: Parameters) throws -> HTTPResponse {
+    let version = try version(parameters)
+    let name = parameters.step("entity")
     let entity = try Catalog.entity(named: name)
     let catalog = version.state
     guard let record = catalog.record(of: entity) else { throw try absence(of: entity, at: version.revision) }
