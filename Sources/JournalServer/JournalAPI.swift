@@ -12,9 +12,12 @@ final class JournalAPI: HTTPHandler {
   let journal: CatalogJournal
   let options: JournalServer.Options
   let gate: Gate
-  let states: StateCache
-  let answers = AnswerCache()
-  let differences: DifferenceCache
+  /// The states that were asked for last. Several requests of a page are for the same one.
+  let states = RecentValues<Revision, Version<Catalog>>(atMost: 8)
+  /// Searches in progress, each of which takes eight bytes for an item found.
+  let searches = RecentValues<SearchQuestion, SearchInProgress>(atMost: 6)
+  /// The entities that differ between two revisions.
+  let differences = RecentValues<[Revision], [EntityKey]>(atMost: 6)
   let timeline: Timeline
   let feed: EntryFeed
   let images: ImageCheck
@@ -28,8 +31,6 @@ final class JournalAPI: HTTPHandler {
     self.journal = journal
     self.options = options
     gate = try Gate(options, hiding: journal.url)
-    states = StateCache(journal, threads)
-    differences = DifferenceCache(journal, states)
     images = ImageCheck(journal.blobs)
     let timeline = Timeline(journal, threads)
     self.timeline = timeline

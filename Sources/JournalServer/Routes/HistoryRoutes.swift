@@ -234,23 +234,39 @@ extension JournalAPI {
     let from = try journal.revision(at: parameters.selector("from"))
     let to = try journal.revision(at: parameters.selector("to"))
     let (offset, limit) = (try parameters.count("offset"), try parameters.count("limit"))
-    let page: DifferenceCache.Page
-    if let name = parameters.text("entity") {
-      let found = try journal.diff(
-        of: [try Catalog.entity(named: name)], from: .revision(from), to: .revision(to))
-      page = DifferenceCache.Page(
-        total: found.count, differences: Array(found.dropFirst(offset).prefix(limit)))
-    } else {
-      page = try differences.page(from: from, to: to, offset: offset, limit: limit)
-    }
+    let entity = try parameters.text("entity").map { try Catalog.entity(named: $0) }
+    let (total, page) = try differences(from: from, to: to, of: entity, offset, limit)
     return .json { writer in
       writer.member("from", from)
       writer.member("to", to)
-      writer.member("total", page.total)
+      writer.member("total", total)
       writer.member("offset", offset)
-      let shown = writer.list("differences", of: page.differences) { Catalog.write($1, to: &$0) }
-      writeLabels(of: page.differences.prefix(shown), to: &writer)
+      let shown = writer.list("differences", of: page) { Catalog.write($1, to: &$0) }
+      writeLabels(of: page.prefix(shown), to: &writer)
     }
+  }
+
+  /// A page of the differences between two revisions, and how many there are. The first page reads the events between
+  /// the two revisions; the others look up their entities in both states.
+  private func differences(
+    from: Revision, to: Revision, of entity: EntityKey?, _ offset: Int, _ limit: Int
+  ) throws -> (total: Int, page: [EntityDifference]) {
+    let erasures = journal.erasureCount
+    if entity == nil, let known = differences.known([from, to], asOf: erasures) {
+      let (old, new) = (try version(at: from).state, try version(at: to).state)
+      let page = known.dropFirst(offset).prefix(limit).map { entity in
+        EntityDifference(entity: entity, old: old.record(of: entity), new: new.record(of: entity))
+      }
+      for state in [old, new] { if let failure = state.failure { throw failure } }
+      return (known.count, page)
+    }
+    let found =
+      try entity.map { try journal.diff(of: [$0], from: .revision(from), to: .revision(to)) }
+      ?? journal.diff(from: .revision(from), to: .revision(to))
+    if entity == nil, found.count > offset + limit {
+      differences.keep(found.map(\.entity), of: [from, to], asOf: erasures)
+    }
+    return (found.count, Array(found.dropFirst(offset).prefix(limit)))
   }
 
   /// Writes short names of the entities, for people.

@@ -107,7 +107,6 @@ extension Route {
 
 extension JournalAPI {
   fileprivate func journalFacts() throws -> HTTPResponse {
-    states.prepare()
     let version = journal.version
     let catalog = version.state
     let health = journal.health
@@ -138,7 +137,15 @@ extension JournalAPI {
 
   /// The version that a request asks for.
   private func version(_ parameters: Parameters) throws -> Version<Catalog> {
-    try states.version(at: journal.revision(at: parameters.selector("at")))
+    try version(at: journal.revision(at: parameters.selector("at")))
+  }
+
+  func version(at revision: Revision) throws -> Version<Catalog> {
+    let newest = journal.version
+    if revision == newest.revision { return newest }
+    return try states.value(of: revision, asOf: journal.erasureCount) {
+      try journal.version(asOf: .revision(revision))
+    }
   }
 
   fileprivate func wholeState(_ parameters: Parameters) throws -> HTTPResponse {
@@ -165,8 +172,11 @@ extension JournalAPI {
       try search.add(order: String(order))
     }
     let (offset, limit) = (try parameters.count("offset"), try parameters.count("limit"))
-    let page = answers.page(
-      search, of: parameters.request, in: version, erasures, offset: offset, limit: limit)
+    let question = SearchQuestion(parameters.request, at: version.revision)
+    let found = searches.value(of: question, asOf: erasures) {
+      SearchInProgress(ItemScan(search, in: catalog))
+    }
+    let page = found.page(offset: offset, limit: limit)
     return .json { writer in
       writer.member("revision", version.revision)
       writer.member("date", version.date.precise)
