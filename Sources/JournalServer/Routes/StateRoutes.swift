@@ -286,62 +286,10 @@ extension JournalAPI {
   }
 }
 
-/// A state as `replay --json` prints it, written as it is read.
 private final class StateBody: BufferedBody {
-  private static let portionByteCount = 64 << 10
+  private var text: StateText
 
-  private let catalog: Catalog
-  private var writer = JSONWriter()
-  /// The lists that were not yet written, each with what writes its next element, and returns false at the end.
-  private var lists: [(key: String, writeNext: (inout JSONWriter) -> Bool)] = []
+  init(_ version: Version<Catalog>) { text = StateText(version) }
 
-  init(_ version: Version<Catalog>) {
-    let catalog = version.state
-    self.catalog = catalog
-    lists = [
-      ("categories", Self.list(of: catalog.categories) { $0.write(to: &$1) }),
-      ("items", Self.list(of: catalog.items) { $0.write(to: &$1, in: catalog) }),
-      ("images", Self.list(of: catalog.images) { $0.write(to: &$1) }),
-    ]
-    super.init()
-    writer.beginObject()
-    writer.member("revision", version.revision)
-    writer.member("date", version.date.precise)
-    writer.member("digest", version.digest.hex)
-    beginList()
-  }
-
-  private static func list<Elements: Sequence>(
-    of elements: Elements, _ write: @escaping (Elements.Element, inout JSONWriter) -> Void
-  ) -> (inout JSONWriter) -> Bool {
-    var iterator = elements.makeIterator()
-    return { writer in
-      guard let element = iterator.next() else { return false }
-      write(element, &writer)
-      return true
-    }
-  }
-
-  private func beginList() {
-    if let list = lists.first {
-      writer.key(list.key)
-      writer.beginArray()
-    } else {
-      writer.endObject()
-      writer.newline()
-    }
-  }
-
-  override func nextPortion() throws -> [UInt8]? {
-    while let list = lists.first, writer.bytes.count < Self.portionByteCount {
-      if list.writeNext(&writer) { continue }
-      writer.endArray()
-      lists.removeFirst()
-      beginList()
-    }
-    // After a read failure the state is incomplete and must not be served as the whole.
-    if let failure = catalog.failure { throw failure }
-    defer { writer.removeAll() }
-    return writer.bytes.isEmpty ? nil : writer.bytes
-  }
+  override func nextPortion() throws -> [UInt8]? { try text.next() }
 }

@@ -79,18 +79,8 @@ enum ReplayVerb: Verb {
 
   /// Writes the whole state as one line.
   static func writeJSON(_ version: Version<Catalog>, to output: Output) throws {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.member("revision", version.revision)
-    writer.member("date", version.date.precise)
-    writer.member("digest", version.digest.hex)
-    try version.state.writeMembers(to: &writer) { writer throws(any Error) in
-      try output.write(writer.bytes)
-      writer.removeAll()
-    }
-    writer.endObject()
-    writer.newline()
-    try output.write(writer.bytes)
+    var text = StateText(version)
+    while let piece = try text.next() { try output.write(piece) }
   }
 
   private static func printSummary(_ version: Version<Catalog>, _ terminal: Terminal) throws {
