@@ -156,7 +156,7 @@ struct PageTests {
         ("report", "/items/1/report", "document.querySelectorAll('.reported .change').length == 2"),
         (
           "missing", "/items/99",
-          "document.querySelector('#main').innerText.includes('item:99 never existed.')"
+          "document.querySelector('#main').innerText.includes('item:99 never existed in this journal.')"
         ),
         ("cards", "/?layout=cards", "document.querySelectorAll('.card .label').length == 3"),
         (

@@ -216,34 +216,15 @@ extension JournalAPI {
     guard let at = try body.string("at") else { throw APIError.wrongUse("at is missing: a point in time") }
     let point = RevisionSelector.revision(try journal.revision(at: RevisionSelector(at)))
     let names = try body.array("entities").map { try Catalog.entity(named: Members.string($0, "entities")) }
-    let kind = try body.string("kind")
-    let category = try body.integer("category")
-    let isAll = try body.flag("all")
-    guard (names.isEmpty ? 0 : 1) + (kind == nil ? 0 : 1) + (category == nil ? 0 : 1) + (isAll ? 1 : 0) == 1
-    else {
+    var targets: [RestoreTarget] = names.isEmpty ? [] : [.entities(names)]
+    if let kind = try body.string("kind") { targets.append(.kind(kind)) }
+    if let category = try body.integer("category") { targets.append(.categories([CategoryID(category)])) }
+    if try body.flag("all") { targets.append(.everything) }
+    guard targets.count == 1 else {
       throw APIError.wrongUse("name what to restore, with exactly one of entities, kind, category and all")
     }
-    if let tag = names.first(where: { !Catalog.isRestored($0.kind) }) {
-      throw APIError.wrongUse("\(Catalog.name(of: tag)) can't be restored: a tag is not part of a state")
-    }
-    let parts = try parts(body)
-    var group: [EntityKey] = []
-    if let kind {
-      group = try journal.entities(ofKind: kind, asOf: point)
-      if group.isEmpty {
-        throw APIError(404, "notFound", "no item has the kind \"\(kind)\", now or at that point")
-      }
-    }
-    if let category { group = try journal.entities(ofCategory: CategoryID(category), asOf: point) }
-    // Of a group, those that are deleted have no parts to restore.
-    if parts != nil { group.removeAll { journal.state.record(of: $0) == nil } }
     let plan = try journal.planRestore(
-      of: isAll ? .everything : .entities(names + group), asOf: point, fieldsByKind: parts?.byKind,
-      keepsNew: try body.flag("keepNew"))
-    if let parts { try journal.check(parts, of: isAll ? nil : names + group, asOf: point) }
-    if plan.isEmpty, let absent = names.first(where: { journal.state.record(of: $0) == nil }) {
-      throw try absence(of: absent, at: try journal.revision(at: point))
-    }
+      of: targets[0], parts(body), asOf: point, keepsNew: body.flag("keepNew"))
     return try carryOut(plan, body, request)
   }
 

@@ -205,7 +205,7 @@ extension JournalAPI {
     let changes = try journal.history(
       of: entity, asOf: .revision(revision), limit: parameters.count("limit"),
       byteLimit: JSONWriter.listByteLimit)
-    guard !changes.isEmpty else { throw try absence(of: entity, at: revision) }
+    guard !changes.isEmpty else { throw try journal.absence(of: entity, at: revision) }
     let hasDigests = try parameters.flag("digests")
     return try .json { writer in
       let written = writer.list("history", of: changes) { $1.write(to: &$0) }
@@ -225,7 +225,7 @@ extension JournalAPI {
     let revision = try journal.revision(at: parameters.selector("at"))
     guard
       let blame = try journal.blame(entity, asOf: .revision(revision), findsOrigin: parameters.flag("origin"))
-    else { throw try absence(of: entity, at: revision) }
+    else { throw try journal.absence(of: entity, at: revision) }
     let lines = blame.filter { !$0.key.isByteCount(of: entity.kind) }
     return .json { $0.array("blame", of: lines) { $1.write(to: &$0, of: entity.kind) } }
   }

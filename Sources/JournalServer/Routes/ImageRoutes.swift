@@ -1,5 +1,6 @@
 import CatalogModel
 import HTTPServer
+import JSON
 import Locks
 
 // The bytes of images. A browser never runs anything in them: the response has the type of a known kind of picture or a
@@ -59,7 +60,7 @@ extension JournalAPI {
     // The record comes from the image's own history, because its bytes need no state.
     guard let record = try journal.entity(entity, asOf: .revision(revision))?.record,
       let blob = Catalog.blobs(in: record, of: .image).first
-    else { throw try absence(of: entity, at: revision) }
+    else { throw try journal.absence(of: entity, at: revision) }
     let mediaType = Catalog.mediaType(of: record).lowercased()
     let isPicture = Self.pictures.contains(mediaType)
     let tag = "\"\(blob.digest.hex)\""

@@ -242,7 +242,9 @@ extension JournalAPI {
     let name = parameters.step("entity")
     let entity = try Catalog.entity(named: name)
     let catalog = version.state
-    guard let record = catalog.record(of: entity) else { throw try absence(of: entity, at: version.revision) }
+    guard let record = catalog.record(of: entity) else {
+      throw try journal.absence(of: entity, at: version.revision)
+    }
     var response = HTTPResponse.json { writer in
       writer.member("revision", version.revision)
       writer.member("date", version.date.precise)
@@ -266,23 +268,6 @@ extension JournalAPI {
     }
     response.headers.append(("ETag", "\"\(name)@\(catalog.revision(of: entity))\""))
     return response
-  }
-
-  /// The error that says why an entity does not exist at a revision.
-  func absence(of entity: EntityKey, at revision: Revision) throws -> APIError {
-    let name = Catalog.name(of: entity)
-    let absence = "\(name) does not exist at revision \(revision): "
-    guard let newest = try journal.history(of: entity, asOf: .revision(revision), limit: 1).first else {
-      let ever = journal.state.revision(of: entity) > 0
-      return APIError(404, "notFound", ever ? absence + "it was added later" : "\(name) never existed")
-    }
-    let isDeleted = newest.event.operation == .delete && !newest.isPruned
-    var error = APIError(
-      404, "deleted",
-      absence
-        + (isDeleted ? "it was deleted by revision \(newest.revision)" : "its content was erased or pruned"))
-    error.revision = newest.revision
-    return error
   }
 }
 

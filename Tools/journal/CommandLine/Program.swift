@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import JSON
 import LegacyStores
 
 /// The whole program except its exit.
@@ -16,6 +17,7 @@ enum Program {
     do {
       let code = try dispatch(words, terminal)
       try terminal.checkResults()
+      terminal.progress.clear()
       try terminal.output.finish()
       terminal.sayRemarks()
       return code
@@ -81,6 +83,7 @@ extension Failure {
   init(describing error: any Error) {
     switch error {
     case let failure as Failure: self = failure
+    case let absence as Absence: self.init(.no, "\(absence)")
     case let error as JournalError where error.code == .invalidSelector || error.code == .wrongUse:
       self.init(.wrongUse, "\(error)")
     case let error as JournalError where [.rejected, .conflict, .tooLarge].contains(error.code):

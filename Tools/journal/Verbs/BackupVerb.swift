@@ -45,7 +45,6 @@ enum BackupVerb: Verb {
       : try journal.backup(
         to: arguments.url("DEST"), sharesImages: !arguments.has("--copy-images"),
         progress: terminal.showCopying)
-    terminal.progress.clear()
     if report.isRebuilt {
       terminal.warn("the journal had an erasure, so the backup was rewritten without the erased content")
     }
@@ -97,7 +96,6 @@ enum BackupVerb: Verb {
     } catch is OutputClosed {
       throw Failure(.unreadable, "the backup is incomplete: its reader has closed standard output")
     }
-    terminal.progress.clear()
     return .done
   }
 }

@@ -54,7 +54,6 @@ enum Bisect: Verb {
         try command.map { try succeeds($0, reading: version) } ?? journal.holds(query, at: version.revision)
       return holds != isNegated
     }
-    terminal.progress.clear()
     guard let revision = found.revision else {
       let looked = found.looks.first?.revision ?? 0
       throw Failure(

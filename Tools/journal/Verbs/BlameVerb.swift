@@ -22,11 +22,11 @@ enum BlameVerb: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let (entity, point) = try arguments.entityAndPoint(arguments.operand("ENTITY"))
     let journal = try arguments.openJournal(terminal)
-    let revision = try journal.revision(point ?? .head())
+    let revision = try journal.revision(at: point ?? .head())
     guard
       let blame = try journal.blame(
         entity, asOf: .revision(revision), findsOrigin: arguments.has("--origin"))
-    else { throw try Failure(absent: entity, at: revision, journal) }
+    else { throw try journal.absence(of: entity, at: revision) }
     if terminal.isJSON {
       for line in blame where !line.key.isByteCount(of: entity.kind) {
         try terminal.printJSON { line.write(to: &$0, of: entity.kind) }

@@ -24,9 +24,9 @@ enum Cat: Verb {
     let entity = try Catalog.entity(String(match.1))
     let journal = try arguments.openJournal(terminal)
     let point = try match.3.map { try arguments.selector(String($0)) } ?? .head()
-    let revision = try journal.revision(point)
+    let revision = try journal.revision(at: point)
     guard let row = try journal.entity(entity, asOf: .revision(revision)) else {
-      throw try Failure(absent: entity, at: revision, journal)
+      throw try journal.absence(of: entity, at: revision)
     }
     guard let field = match.2.map(String.init) else {
       guard let blob = Catalog.blobs(in: row.record, of: entity.kind).first else {

@@ -22,7 +22,6 @@ enum CollectGarbage: Verb {
     let report = try CatalogJournal.collectGarbage(
       at: arguments.url("JOURNAL"), isDryRun: isDryRun, options: arguments.journalOptions()
     ) { terminal.showProgress("reading", $0.done, of: $0.all) }
-    terminal.progress.clear()
     try terminal.answer { json in
       json.member("dryRun", isDryRun)
       json.member("images", report.imageCount)

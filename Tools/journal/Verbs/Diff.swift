@@ -37,8 +37,8 @@ enum Diff: Verb {
         second = try arguments.selector(text)
       }
     }
-    let old = try journal.revision(arguments.selector(arguments.operand("A")))
-    let new = try journal.revision(second)
+    let old = try journal.revision(at: arguments.selector(arguments.operand("A")))
+    let new = try journal.revision(at: second)
     let keys = try entities.map { try Catalog.entity($0) }
     for key in keys { try journal.checkEverExisted(key) }
     var differences =

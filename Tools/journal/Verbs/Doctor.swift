@@ -23,7 +23,6 @@ enum Doctor: Verb {
     let diagnosis = try CatalogJournal.diagnose(
       arguments.url("JOURNAL"), options: arguments.journalOptions()
     ) { terminal.showProgress("reading", $0, of: $1) }
-    terminal.progress.clear()
     try terminal.answer { json in
       json.member("sound", diagnosis.isSound)
       json.member("opens", diagnosis.opens)

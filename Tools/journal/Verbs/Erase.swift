@@ -36,7 +36,6 @@ enum Erase: Verb {
     let report = try CatalogJournal.erase(
       Set(entities), at: url, reason: arguments.value("--reason") ?? "", by: arguments.author,
       includingWords: arguments.has("--notes"), options: options, progress: terminal.showCopying)
-    terminal.progress.clear()
     if !report.isEmpty { terminal.output.noteDone(entry: report.head.revision) }
     let after = try CatalogJournal.open(at: url, mode: .readOnly, options: options)
     let memories = after.state.importMemories(of: report.entities).map { Catalog.name(of: $0.entity) }

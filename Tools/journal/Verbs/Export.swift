@@ -37,7 +37,7 @@ enum Export: Verb {
         "there is no export to \"\(name.printable)\"\(suggestion), only to \(known.enumerated)")
     }
     let journal = try arguments.openJournal(terminal)
-    let revision = try journal.revision(try arguments.selector(of: "--at", else: .head()))
+    let revision = try journal.revision(at: try arguments.selector(of: "--at", else: .head()))
     let report = try journal.exportStore(
       source, name: arguments.value("--store"), asOf: .revision(revision),
       to: URL(fileURLWithPath: arguments.value("--to") ?? ""), replacing: arguments.has("--force"))

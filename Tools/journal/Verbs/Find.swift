@@ -40,7 +40,7 @@ enum Find: Verb {
         .number(isDeleted ? "DELETED" : "CHANGED"), .text("LABEL"),
       ], sampleCount: 100, terminal)
     var count = 0
-    let catalog = try journal.state(asOf: .revision(try journal.revision(point)))
+    let catalog = try journal.state(asOf: point)
     try journal.find(query, asOf: point, deleted: isDeleted) { found in
       // Even with a limit of 0, the exit code says whether something was found.
       count += 1

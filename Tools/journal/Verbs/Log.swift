@@ -56,7 +56,7 @@ enum Log: Verb {
   ) throws -> ExitCode {
     let history = try arguments.openHistory()
     defer { history.close() }
-    let window = try Failure.ofAbsence { try history.window(since: point) }
+    let window = try history.window(since: point)
     let cursor = window.revisions.map { history.entries($0, newestFirst: true) }
     var tags = TagsOfNewest()
     func next() throws -> Entry? {
@@ -75,7 +75,7 @@ enum Log: Verb {
   ) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal)
     let until = try arguments.selector(of: "--until", else: .head())
-    let window = try Failure.ofAbsence { try journal.window(since: point, until: until) }
+    let window = try journal.window(since: point, until: until)
     for entity in entities { try journal.checkEverExisted(entity) }
     let newestFirst = !arguments.has("--reverse")
     let next: () throws -> Entry? =
@@ -136,7 +136,7 @@ enum Log: Verb {
     let newest = journal.head.revision
     let first = max(newest - (try arguments.count("-n") ?? 0), journal.base?.revision ?? 0)
     let since = try arguments.selector(of: "--since", else: .revision(first))
-    var last = try Failure.ofAbsence { try journal.window(since: since).start }
+    var last = try journal.window(since: since).start
     let labels = Labels(journal)
     let filter = try EntryFilter(arguments, entities: entities, labels)
     let tags = journal.state.tagNames

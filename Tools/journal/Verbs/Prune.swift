@@ -30,7 +30,6 @@ enum Prune: Verb {
       before: try arguments.selector(of: "--before", else: .start), at: arguments.url("JOURNAL"),
       reason: arguments.value("--reason") ?? "", by: arguments.author, isDryRun: isDryRun,
       options: arguments.journalOptions(), progress: terminal.showCopying)
-    terminal.progress.clear()
     let (base, head, count) = (report.base, report.head, report.entryCount)
     if !isDryRun, count > 0 { terminal.output.noteDone(entry: head.revision) }
     try terminal.answer { json in

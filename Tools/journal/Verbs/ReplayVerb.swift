@@ -31,7 +31,7 @@ enum ReplayVerb: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal)
-    let revision = try journal.revision(try arguments.selector(of: "--at", else: .head()))
+    let revision = try journal.revision(at: try arguments.selector(of: "--at", else: .head()))
     if let directory = arguments.value("--to") {
       return try copy(journal, revision, to: directory, arguments, terminal)
     }
@@ -64,7 +64,6 @@ enum ReplayVerb: Verb {
     } else {
       try journal.copy(to: url, through: .revision(revision), progress: terminal.showCopying)
     }
-    terminal.progress.clear()
     try terminal.answer { json in
       json.member("path", directory)
       json.member("revision", isState ? 1 : revision)

@@ -29,7 +29,6 @@ enum RestoreBackup: Verb {
       }
       : try CatalogJournal.restore(
         backupFile: arguments.url("FILE"), to: url, options: options, progress: terminal.showCopying)
-    terminal.progress.clear()
     try terminal.answer { json in
       json.member("path", name)
       json.member("journal", receipt.journal.description)

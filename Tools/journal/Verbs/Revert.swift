@@ -79,7 +79,7 @@ enum Revert: Verb {
   private static func revision(
     of text: String, _ arguments: Arguments, _ journal: CatalogJournal
   ) throws -> Revision {
-    let revision = try journal.revision(try arguments.selector(text))
+    let revision = try journal.revision(at: try arguments.selector(text))
     guard revision > 0, let name = text.wholeMatch(of: /([a-z]+:[0-9]+)(?:@.+)?/)?.1 else { return revision }
     let entity = try Catalog.entity(String(name))
     let others = try journal.entry(at: revision).events.map(\.entity).filter { $0 != entity }.sorted()
@@ -99,7 +99,7 @@ enum Revert: Verb {
       try arguments.selector(of: "--since", else: .start),
       try arguments.selector(of: "--until", else: .head())
     )
-    guard let window = try Failure.ofAbsence({ try journal.window(since: since, until: until).revisions })
+    guard let window = try journal.window(since: since, until: until).revisions
     else { return [] }
     let wanted = arguments.value("--author")
     let author = wanted?.lowercased()

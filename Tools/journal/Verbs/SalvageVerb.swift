@@ -28,7 +28,6 @@ enum SalvageVerb: Verb {
     let report = try CatalogJournal.salvage(
       arguments.operandValues("JOURNAL").map { URL(fileURLWithPath: $0) }, to: URL(fileURLWithPath: target),
       options: arguments.journalOptions(), progress: terminal.showCopying)
-    terminal.progress.clear()
     try terminal.answer { json in
       json.member("whole", report.isWhole)
       json.member("revision", report.head.revision)

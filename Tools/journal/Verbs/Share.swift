@@ -24,7 +24,6 @@ enum Share: Verb {
     let head = try CatalogJournal.share(
       at: arguments.url("JOURNAL"), on: arguments.operand("ADDRESS"),
       options: arguments.journalOptions(), progress: terminal.showCopying)
-    terminal.progress.clear()
     let path = arguments.operand("JOURNAL").printable
     try terminal.line("\(path) is shared, with \(head.revision.counted("entry", "entries"))")
     try terminal.line("digest \(head.digest.hex)")
@@ -72,7 +71,6 @@ enum Join: Verb {
     } else {
       head = try CatalogJournal.join(
         address, id: id, at: url, options: options, progress: terminal.showCopying)
-      terminal.progress.clear()
       try terminal.line("created \(path) with revision \(head.revision)")
     }
     try terminal.line("digest \(head.digest.hex)")

@@ -25,7 +25,7 @@ enum Show: Verb {
       return try show(entity, asOf: point ?? .head(), arguments, terminal)
     }
     let journal = try arguments.openJournal(terminal)
-    let revision = try journal.revision(try arguments.selector(what))
+    let revision = try journal.revision(at: try arguments.selector(what))
     guard revision > 0 else {
       throw Failure(.no, "revision 0 is the empty journal; there is no entry to show")
     }
@@ -44,10 +44,10 @@ enum Show: Verb {
     _ entity: EntityKey, asOf point: RevisionSelector, _ arguments: Arguments, _ terminal: Terminal
   ) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal)
-    let version = try journal.version(asOf: .revision(try journal.revision(point)))
+    let version = try journal.version(asOf: point)
     let state = version.state
     guard let record = state.record(of: entity) else {
-      throw try Failure(absent: entity, at: version.revision, journal)
+      throw try journal.absence(of: entity, at: version.revision)
     }
     if terminal.isJSON {
       try terminal.printJSON { state.write(entity, to: &$0) }

@@ -48,10 +48,9 @@ enum SnapshotVerb: Verb {
 
   private static func take(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let journal = try arguments.openJournal(terminal, mode: .readWrite)
-    let revision = try journal.revision(try arguments.selector(of: "--at", else: .head()))
+    let revision = try journal.revision(at: try arguments.selector(of: "--at", else: .head()))
     terminal.progress.show { "writing the snapshot of revision \(revision.grouped)" }
     let snapshot = try journal.takeSnapshot(asOf: .revision(revision))
-    terminal.progress.clear()
     try terminal.answer { json in
       write(snapshot, problem: nil, to: &json)
     } text: {
@@ -87,7 +86,6 @@ enum SnapshotVerb: Verb {
         ])
       }
     }
-    terminal.progress.clear()
     try table.end()
     if !terminal.isJSON, snapshots.isEmpty, problemCount == 0 { try terminal.line("there are no snapshots") }
     if problemCount == 0 { return .done }
@@ -103,11 +101,7 @@ enum SnapshotVerb: Verb {
       throw Failure(.wrongUse, "drop needs the revision of a snapshot; see journal snapshot JOURNAL list")
     }
     let journal = try arguments.openJournal(terminal, mode: .readWrite)
-    do {
-      try journal.dropSnapshot(at: revision)
-    } catch let error as JournalError where error.code == .notFound {
-      throw Failure(.no, "\(error)")
-    }
+    try journal.dropSnapshot(at: revision)
     try terminal.answer { json in
       json.member("revision", revision)
       json.member("dropped", true)

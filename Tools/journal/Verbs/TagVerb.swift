@@ -47,7 +47,7 @@ enum TagVerb: Verb {
     } else {
       let point = try arguments.optionalOperand("SELECTOR").map { try arguments.selector($0) } ?? .head()
       let tag = try journal.tag(
-        name, at: .revision(try journal.revision(point)), by: arguments.author,
+        name, at: point, by: arguments.author,
         note: arguments.value("--note") ?? "")
       terminal.output.noteDone(entry: tag.created)
       if terminal.isJSON {

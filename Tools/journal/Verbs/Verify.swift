@@ -25,7 +25,6 @@ enum Verify: Verb {
     let result = try journal.verify(deep: arguments.has("--deep")) {
       terminal.showProgress("verifying", $0, of: $1)
     }
-    terminal.progress.clear()
     try terminal.answer { json in
       json.member("sound", result.isSound)
       json.member("entries", result.entryCount)
