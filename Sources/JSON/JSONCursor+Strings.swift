@@ -113,29 +113,15 @@ extension JSONCursor {
     return unit
   }
 
-  /// Skips one scalar of two to four bytes, which must be well-formed by table 3-7 of the Unicode standard.
+  /// Skips one scalar of two to four bytes.
   private mutating func skipMultibyteScalar() throws(JSONError) {
-    let second: ClosedRange<UInt8>
-    let length: Int
-    switch byte {
-    case 0xC2...0xDF: (second, length) = (0x80...0xBF, 2)
-    case 0xE0: (second, length) = (0xA0...0xBF, 3)
-    case 0xED: (second, length) = (0x80...0x9F, 3)
-    case 0xE1...0xEF: (second, length) = (0x80...0xBF, 3)
-    case 0xF0: (second, length) = (0x90...0xBF, 4)
-    case 0xF1...0xF3: (second, length) = (0x80...0xBF, 4)
-    case 0xF4: (second, length) = (0x80...0x8F, 4)
-    default: throw invalidUTF8()
+    var bytes = (position..<position + 4).lazy.map { [self] in self[$0] }.makeIterator()
+    var parser = Unicode.UTF8.ForwardParser()
+    guard case .valid(let scalar) = parser.parseScalar(from: &bytes) else {
+      throw error(
+        .invalidUTF8, at: position, "bytes that are not UTF-8; JSON is read only as UTF-8")
     }
-    guard second.contains(self[position + 1]),
-      length < 3 || self[position + 2] & 0xC0 == 0x80,
-      length < 4 || self[position + 3] & 0xC0 == 0x80
-    else { throw invalidUTF8() }
-    position += length
-  }
-
-  private func invalidUTF8() -> JSONError {
-    error(.invalidUTF8, at: position, "bytes that are not UTF-8; JSON is read only as UTF-8")
+    position += scalar.count
   }
 
   /// The text that a token stands for. Half of a surrogate pair becomes U+FFFD.
