@@ -15,12 +15,12 @@ enum Program {
     let terminal = Terminal()
     defer { terminal.endPager() }
     do {
-      let code = try dispatch(words, terminal)
+      try dispatch(words, terminal)
       try terminal.checkResults()
       terminal.progress.clear()
       try terminal.output.finish()
       terminal.sayRemarks()
-      return code
+      return terminal.code
     } catch is OutputClosed {
       return .done
     } catch {
@@ -53,14 +53,13 @@ enum Program {
     }
   }
 
-  private static func dispatch(_ words: [String], _ terminal: Terminal) throws -> ExitCode {
+  private static func dispatch(_ words: [String], _ terminal: Terminal) throws {
     try checkArguments()
     guard let first = words.first else {
       throw Failure(.wrongUse, "a verb is missing; see journal help")
     }
     if first == "--version" {
-      try terminal.output.line("journal \(version)")
-      return .done
+      return try terminal.output.line("journal \(version)")
     }
     if first == "--help" || first == "-h" { return try Help.printOverview(terminal) }
     let verb = try Verbs.named(first)
@@ -74,7 +73,7 @@ enum Program {
     // JSON is for programs, and --follow prints without an end, so neither goes to a pager.
     let isPaged = verb.isPaged && !["--no-pager", "--json", "--follow"].contains { arguments.has($0) }
     if isPaged { try terminal.startPager() }
-    return try verb.run(arguments, terminal)
+    try verb.run(arguments, terminal)
   }
 }
 

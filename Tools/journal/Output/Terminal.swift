@@ -14,6 +14,8 @@ final class Terminal {
   var isLocal = false
   /// Whether results are printed as JSON.
   var isJSON = false
+  /// The exit code if nothing fails.
+  var code = ExitCode.done
   private var json = JSONWriter()
   private var pager: Pager?
   /// Sources of remarks to print at the end.

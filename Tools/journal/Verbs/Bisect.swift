@@ -27,7 +27,7 @@ enum Bisect: Verb {
       hundred items
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
     let last = try arguments.selector(of: "--to", else: .head())
     let query = try arguments.query(journal, text: arguments.optionalOperand("TEXT"), asOf: last)
@@ -78,7 +78,6 @@ enum Bisect: Verb {
         "first held at " + terminal.styled(.yellow, "revision \(revision)") + ", "
           + "\(terminal.text(of: entry.date)), \(terminal.authorAndNote(of: entry))")
     }
-    return .done
   }
 
   /// Whether a shell command that reads a state on standard input exits with 0.

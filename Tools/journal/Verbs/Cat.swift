@@ -16,7 +16,7 @@ enum Cat: Verb {
     """
   static let endsWithReader = true
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let what = arguments.operand("WHAT")
     guard let match = what.wholeMatch(of: /([a-z]+:[0-9]+)(?:\.([^@]+))?(?:@(.+))?/) else {
       throw Failure(.wrongUse, "\"\(what)\" is neither an image (image:7) nor an attribute (item:42.text)")
@@ -39,7 +39,7 @@ enum Cat: Verb {
         try terminal.output.write(piece)
         offset += piece.count
       }
-      return .done
+      return
     }
     guard let key = Catalog.key(named: field, of: entity.kind), let value = row.record.value(of: key) else {
       throw Failure(
@@ -53,6 +53,5 @@ enum Cat: Verb {
     case .data(let data): try terminal.output.write(data)
     case let value: try terminal.output.line(value.json)
     }
-    return .done
   }
 }

@@ -17,7 +17,7 @@ enum CollectGarbage: Verb {
     $ journal gc Books.journal  # removes it
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let isDryRun = arguments.has("--dry-run")
     let report = try CatalogJournal.collectGarbage(
       at: arguments.url("JOURNAL"), isDryRun: isDryRun, options: arguments.journalOptions()
@@ -31,6 +31,5 @@ enum CollectGarbage: Verb {
         "\(isDryRun ? "would remove" : "removed") \(report.imageCount.counted("image")) of "
           + report.byteCount.counted("byte"))
     }
-    return .done
   }
 }

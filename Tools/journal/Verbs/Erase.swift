@@ -29,7 +29,7 @@ enum Erase: Verb {
       for good
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
     let url = arguments.url("JOURNAL")
     let options = try arguments.journalOptions()
@@ -69,6 +69,5 @@ enum Erase: Verb {
       }
       try terminal.line("entry \(report.head.revision) records this; digest \(report.head.digest.hex)")
     }
-    return .done
   }
 }

@@ -28,7 +28,7 @@ enum Export: Verb {
     $ journal export ToDo.journal plist --to Documents --force  # both lists, replacing those there
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let name = arguments.operand("SOURCE")
     guard let source = LegacyStore.Source(rawValue: name) else {
       let known = LegacyStore.Source.allCases.map(\.rawValue)
@@ -57,6 +57,6 @@ enum Export: Verb {
         "exported \(source.rawValue) as of revision \(report.revision.grouped): \(report.items.counted("item")), "
           + "\(report.written.counted("file")) written, \(report.unchanged.grouped) as before")
     }
-    return report.isComplete ? .done : .no
+    if !report.isComplete { terminal.code = .no }
   }
 }

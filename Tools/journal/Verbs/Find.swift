@@ -27,7 +27,7 @@ enum Find: Verb {
   /// A label can be a whole text, which no terminal cuts if the results go elsewhere.
   private static let labelLimit = 200
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
     let point = try arguments.selector(of: "--at", else: .head())
     let limit = try arguments.count("-n") ?? Int.max
@@ -57,7 +57,7 @@ enum Find: Verb {
       return count < limit
     }
     try table.end()
-    if count > 0 { return .done }
+    if count > 0 { return }
     throw Failure(
       .no,
       (isDeleted ? "no deleted entity matches" : "nothing found; --deleted searches deleted entities")

@@ -22,7 +22,7 @@ enum History: Verb {
   static let isPaged = true
   static let endsWithReader = true
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let (entity, point) = try arguments.entityAndPoint(arguments.operand("ENTITY"))
     let limit = try arguments.count("-n") ?? Int.max
     let journal = try arguments.openJournal(terminal)
@@ -54,7 +54,6 @@ enum History: Verb {
     }
     if count == 0 { throw try journal.absence(of: entity, at: revision) }
     try table.end()
-    return .done
   }
 
   /// Calls `body` with the changes of a history, newest first, and returns how many were read.

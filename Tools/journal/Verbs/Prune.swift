@@ -24,7 +24,7 @@ enum Prune: Verb {
     $ journal prune Books.journal --before 2025-01-01  # history begins with the year 2025
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let isDryRun = arguments.has("--dry-run")
     let report = try CatalogJournal.prune(
       before: try arguments.selector(of: "--before", else: .start), at: arguments.url("JOURNAL"),
@@ -55,7 +55,6 @@ enum Prune: Verb {
       try terminal.line("history begins with the state of revision \(last)")
       try terminal.line("entry \(head.revision) records this; digest \(head.digest.hex)")
     }
-    return .done
   }
 }
 

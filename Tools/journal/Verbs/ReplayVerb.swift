@@ -29,7 +29,7 @@ enum ReplayVerb: Verb {
 
   private static let shownItems = 10
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
     let revision = try journal.revision(at: try arguments.selector(of: "--at", else: .head()))
     if let directory = arguments.value("--to") {
@@ -47,13 +47,12 @@ enum ReplayVerb: Verb {
     } else {
       try printSummary(version, terminal)
     }
-    return .done
   }
 
   private static func copy(
     _ journal: CatalogJournal, _ revision: Revision, to directory: String, _ arguments: Arguments,
     _ terminal: Terminal
-  ) throws -> ExitCode {
+  ) throws {
     let url = URL(fileURLWithPath: directory)
     let isState = arguments.has("--no-history")
     if isState {
@@ -73,7 +72,6 @@ enum ReplayVerb: Verb {
           ? "created \(directory.printable) with the state of revision \(revision), as its entry 1"
           : "created \(directory.printable) with revision \(revision)")
     }
-    return .done
   }
 
   /// Writes the whole state as one line.

@@ -37,7 +37,7 @@ enum Restore: Verb {
     """
   static let isPaged = true
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let scopes = ["--all", "--category", "--kind"].filter { arguments.has($0) }
     let names = try arguments.operandValues("ENTITY").map { try arguments.entityAndPoint($0) }
     guard scopes.count + (names.isEmpty ? 0 : 1) < 2 else {
@@ -85,9 +85,8 @@ enum Restore: Verb {
       }
     let plan = try journal.planRestore(
       of: target, parts, asOf: revision, keepsNew: arguments.has("--keep-new"))
-    let code = try arguments.carryOut(plan, in: journal, isWhole: leftOut.isEmpty, terminal)
+    try arguments.carryOut(plan, in: journal, isWhole: leftOut.isEmpty, terminal)
     try journal.close()
-    return code
   }
 
   /// What to say about erased entities, which a group leaves out. Nothing tells which kind and category an erased item

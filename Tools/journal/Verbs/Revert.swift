@@ -25,7 +25,7 @@ enum Revert: Verb {
     """
   static let isPaged = true
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let names = arguments.operandValues("REVISION")
     let isChosen = arguments.has("--author") || arguments.has("--since") || arguments.has("--until")
     guard names.isEmpty == isChosen else {
@@ -69,10 +69,9 @@ enum Revert: Verb {
         try terminal.line(
           terminal.styled(.yellow, "entry \(revision), by \(terminal.authorAndNote(of: entry))"))
       }
-      _ = try arguments.carryOut(plan, in: journal, terminal)
+      try arguments.carryOut(plan, in: journal, terminal)
     }
     try journal.close()
-    return .done
   }
 
   /// The entry that a text names. One that an entity names must have changed nothing else, because all of it is undone.

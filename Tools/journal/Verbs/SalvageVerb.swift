@@ -23,7 +23,7 @@ enum SalvageVerb: Verb {
       copies has
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let target = arguments.value("--to") ?? ""
     let report = try CatalogJournal.salvage(
       arguments.operandValues("JOURNAL").map { URL(fileURLWithPath: $0) }, to: URL(fileURLWithPath: target),
@@ -60,7 +60,7 @@ enum SalvageVerb: Verb {
       for problem in report.problems { try terminal.line("problem: \(problem)".printable) }
       try terminal.line("digest \(report.head.digest.hex)")
     }
-    return report.isWhole ? .done : .no
+    if !report.isWhole { terminal.code = .no }
   }
 
   /// `44 entries of 89 that were acknowledged`. Those before the base of a pruned history do not count.

@@ -27,7 +27,7 @@ enum SnapshotVerb: Verb {
     $ journal snapshot Books.journal drop 120  # removes the snapshot of revision 120
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let action = arguments.optionalOperand("ACTION") ?? "list"
     let revision = arguments.optionalOperand("REVISION")
     if let revision, action != "drop" {
@@ -46,7 +46,7 @@ enum SnapshotVerb: Verb {
     }
   }
 
-  private static func take(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  private static func take(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal, mode: .readWrite)
     let revision = try journal.revision(at: try arguments.selector(of: "--at", else: .head()))
     terminal.progress.show { "writing the snapshot of revision \(revision.grouped)" }
@@ -60,10 +60,9 @@ enum SnapshotVerb: Verb {
       try terminal.line(snapshot.url.path.printable)
     }
     try journal.close()
-    return .done
   }
 
-  private static func list(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  private static func list(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
     let table = TextTable(
       [.revision, .date(terminal), .number("ENTITIES"), .number("BYTES"), .text("STATE")], isCut: false,
@@ -88,15 +87,17 @@ enum SnapshotVerb: Verb {
     }
     try table.end()
     if !terminal.isJSON, snapshots.isEmpty, problemCount == 0 { try terminal.line("there are no snapshots") }
-    if problemCount == 0 { return .done }
-    throw Failure(
-      .no,
-      "\(problemCount.counted("snapshot")) can't be used; no state depends on them, and they can be dropped")
+    if problemCount > 0 {
+      throw Failure(
+        .no,
+        "\(problemCount.counted("snapshot")) can't be used; no state depends on them, and they can be dropped"
+      )
+    }
   }
 
   private static func drop(
     _ text: String?, _ arguments: Arguments, _ terminal: Terminal
-  ) throws -> ExitCode {
+  ) throws {
     guard let text, let revision = Revision(text) else {
       throw Failure(.wrongUse, "drop needs the revision of a snapshot; see journal snapshot JOURNAL list")
     }
@@ -109,7 +110,6 @@ enum SnapshotVerb: Verb {
       try terminal.line("dropped the snapshot of revision \(revision)")
     }
     try journal.close()
-    return .done
   }
 
   private static func write(_ snapshot: Snapshot, problem: JournalError?, to json: inout JSONWriter) {
