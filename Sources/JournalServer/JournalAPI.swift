@@ -19,9 +19,9 @@ final class JournalAPI: HTTPHandler {
   /// The entities that differ between two revisions.
   let differences = RecentValues<[Revision], [EntityKey]>(atMost: 6)
   let timeline: Timeline
-  let feed: EntryFeed
   let images: ImageCheck
   private let threads = WorkerThreads()
+  private let isEnding = Lock(false)
   /// Why the journal takes no more commits; nil if it does.
   let refusal = Lock<JournalError?>(nil)
   /// Limits the requests in progress, because more of them would only take more memory.
@@ -32,18 +32,19 @@ final class JournalAPI: HTTPHandler {
     self.options = options
     gate = try Gate(options, hiding: journal.url)
     images = ImageCheck(journal.blobs)
-    let timeline = Timeline(journal, threads)
-    self.timeline = timeline
-    feed = EntryFeed(journal, threads)
-    try feed.start { [weak timeline] in timeline?.catchUp() }
+    timeline = Timeline(journal, threads)
     timeline.catchUp()
   }
 
   /// Asks its threads to end soon, and ends the streams of entries.
   func end() {
-    feed.end()
+    isEnding.withLock { $0 = true }
+    journal.wakeWaitingThreads()
     timeline.end()
   }
+
+  /// Whether the streams of entries go on.
+  var isServing: Bool { isEnding.withLock { !$0 } }
 
   /// Waits for its threads, after ``end()`` and the last request.
   func wait() { threads.wait() }

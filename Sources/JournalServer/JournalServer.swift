@@ -44,7 +44,7 @@ public final class JournalServer: Sendable {
   /// Starts serving a journal.
   /// - Throws: `JournalError` with code `io` if the port can't be used; `readOnly` if clients may commit but the
   ///   journal is not open for writing; `wrongUse` if a token is shorter than 16 characters or has a blank, a name
-  ///   is not that of a host, or the limit of connections is below 1; `outOfResources` if the system has no threads.
+  ///   is not that of a host, or the limit of connections is below 1.
   public convenience init(_ journal: CatalogJournal, options: Options = Options()) throws {
     if options.isEditable, !journal.isOpenForWriting {
       throw JournalError(

@@ -325,11 +325,9 @@ extension JournalAPI {
         isPruned ? 410 : 404, isPruned ? "pruned" : "notFound", "there is no revision \(after)")
     }
     // After 200, clients would connect again and again.
-    if feed.wait(after: after, atMost: .zero) == nil {
-      throw feed.problem ?? JournalError.closed(path: journal.url.path)
-    }
+    _ = try journal.waitForEntry(after: after, atMost: .zero)
     return HTTPResponse(
       200, headers: [("Content-Type", "text/event-stream"), ("Cache-Control", "no-store")],
-      body: .stream(length: nil, EventStream(journal, feed, after: after)))
+      body: .stream(length: nil, EventStream(self, after: after)))
   }
 }

@@ -125,7 +125,8 @@ extension JournalAPI {
         writer.member("endsAtDamage", journal.damage != nil)
         writer.key("problem")
         let problem =
-          options.problem ?? journal.damage ?? health.problem ?? feed.problem ?? catalog.failure ?? refusal
+          options.problem ?? journal.damage ?? health.problem ?? followingProblem ?? catalog.failure
+          ?? refusal
         if let problem {
           APIError(problem, hiding: journal.url.path).write(to: &writer)
         } else {
@@ -133,6 +134,14 @@ extension JournalAPI {
         }
       }
     }
+  }
+
+  /// Why entries of another process are no longer seen; nil if they are.
+  private var followingProblem: JournalError? {
+    do { _ = try journal.waitForEntry(after: journal.head.revision, atMost: .zero) } catch {
+      return error as? JournalError
+    }
+    return nil
   }
 
   /// The version that a request asks for.
