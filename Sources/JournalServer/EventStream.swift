@@ -4,7 +4,7 @@ import JSON
 
 /// The entries after a revision as an endless stream of server-sent events. The `id` of each event is its revision.
 /// After an interruption, a client continues from that revision.
-final class EventStream: BufferedBody {
+final class EventStream: HTTPBodySource {
   /// The interval of comments that keep the connection alive and detect clients that have disappeared.
   private static var heartbeat: Duration { .seconds(15) }
 
@@ -17,7 +17,7 @@ final class EventStream: BufferedBody {
     last = revision
   }
 
-  override func nextPortion() throws -> [UInt8]? {
+  func nextPiece() throws -> [UInt8]? {
     if !isBegun {
       isBegun = true
       return Array("retry: 1000\n\n".utf8)

@@ -135,9 +135,9 @@ private final class BlobBody: HTTPBodySource {
     self.range = range
   }
 
-  func nextPiece(atMost count: Int) throws -> [UInt8]? {
+  func nextPiece() throws -> [UInt8]? {
     if range.isEmpty { return nil }
-    let piece = try reader.piece(at: range.lowerBound, byteCount: min(count, range.count))
+    let piece = try reader.piece(at: range.lowerBound, byteCount: min(64 << 10, range.count))
     guard !piece.isEmpty else { throw APIError(500, "io", "the image has become shorter") }
     range = range.lowerBound + piece.count..<range.upperBound
     return piece

@@ -280,10 +280,10 @@ extension JournalAPI {
   }
 }
 
-private final class StateBody: BufferedBody {
+private final class StateBody: HTTPBodySource {
   private var text: StateText
 
   init(_ version: Version<Catalog>) { text = StateText(version) }
 
-  override func nextPortion() throws -> [UInt8]? { try text.next() }
+  func nextPiece() throws -> [UInt8]? { try text.next() }
 }
