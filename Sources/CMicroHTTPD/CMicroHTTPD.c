@@ -14,20 +14,20 @@ static size_t unescape(void *context, struct MHD_Connection *connection, char *t
 }
 
 struct MHD_Daemon *chttp_start(
-    const chttp_options *options, MHD_AccessHandlerCallback answer, MHD_RequestCompletedCallback completed,
-    MHD_NotifyConnectionCallback connected, void *context) {
-  struct sockaddr_in address;
-  memset(&address, 0, sizeof address);
+    uint16_t port, unsigned connection_limit, unsigned idle_seconds, size_t head_byte_limit,
+    MHD_AccessHandlerCallback answer, MHD_RequestCompletedCallback completed, MHD_NotifyConnectionCallback connected,
+    void *context) {
+  struct sockaddr_in address = {0};
   address.sin_family = AF_INET;
-  address.sin_port = htons(options->port);
+  address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   return MHD_start_daemon(
-      MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, options->port, NULL, NULL,
-      answer, context, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT,
-      options->connection_limit, MHD_OPTION_CONNECTION_TIMEOUT, options->idle_seconds,
-      MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->head_byte_limit, MHD_OPTION_THREAD_STACK_SIZE,
-      options->stack_byte_count, MHD_OPTION_NOTIFY_COMPLETED, completed, context, MHD_OPTION_NOTIFY_CONNECTION,
-      connected, context, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+      MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, port, NULL, NULL, answer, context,
+      MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT, connection_limit,
+      MHD_OPTION_CONNECTION_TIMEOUT, idle_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, head_byte_limit,
+      MHD_OPTION_THREAD_STACK_SIZE, (size_t)2 << 20, MHD_OPTION_NOTIFY_COMPLETED, completed, context,
+      MHD_OPTION_NOTIFY_CONNECTION, connected, context, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
+      MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 }
 
 uint16_t chttp_port(struct MHD_Daemon *server) {

@@ -38,9 +38,6 @@ static const unsigned char items_js[] = {
 static const unsigned char json_js[] = {
 #embed "page/json.js"
 };
-static const unsigned char openapi_json[] = {
-#embed "page/openapi.json"
-};
 static const unsigned char proof_js[] = {
 #embed "page/proof.js"
 };
@@ -63,7 +60,6 @@ static const struct CViewerPageFile files[] = {
     {"item.js", item_js, sizeof item_js},
     {"items.js", items_js, sizeof items_js},
     {"json.js", json_js, sizeof json_js},
-    {"openapi.json", openapi_json, sizeof openapi_json},
     {"proof.js", proof_js, sizeof proof_js},
     {"style.css", style_css, sizeof style_css},
     {"timeline.js", timeline_js, sizeof timeline_js},

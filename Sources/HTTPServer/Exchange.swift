@@ -101,10 +101,9 @@ extension HTTPResponse {
           guard let context = unsafe context, let buffer = unsafe buffer else { return chttp_failed_body() }
           let box = unsafe Unmanaged<SourceBox>.fromOpaque(context).takeUnretainedValue()
           do {
-            guard let piece = try box.source.nextPiece(atMost: count) else { return chttp_end_of_body() }
-            precondition(piece.count <= count, "a piece is longer than requested")
-            unsafe UnsafeMutableRawBufferPointer(start: buffer, count: count).copyBytes(from: piece)
-            return piece.count
+            guard let bytes = try box.next(atMost: count) else { return chttp_end_of_body() }
+            unsafe UnsafeMutableRawBufferPointer(start: buffer, count: count).copyBytes(from: bytes)
+            return bytes.count
           } catch {
             return chttp_failed_body()
           }
@@ -116,12 +115,22 @@ extension HTTPResponse {
   }
 }
 
-/// A reference to a source that C can hold.
+/// A reference to a source that C can hold, with the rest of the newest piece.
 private final class SourceBox {
   static let pieceByteCount = 64 << 10
-  let source: any HTTPBodySource
+  private let source: any HTTPBodySource
+  private var rest: ArraySlice<UInt8> = []
 
   init(_ source: any HTTPBodySource) { self.source = source }
+
+  func next(atMost count: Int) throws -> ArraySlice<UInt8>? {
+    if rest.isEmpty {
+      guard let piece = try source.nextPiece() else { return nil }
+      rest = piece[...]
+    }
+    defer { rest = rest.dropFirst(count) }
+    return rest.prefix(count)
+  }
 
   static func release(_ context: UnsafeMutableRawPointer) {
     unsafe Unmanaged<SourceBox>.fromOpaque(context).release()

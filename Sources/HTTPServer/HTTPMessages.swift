@@ -62,10 +62,10 @@ package struct HTTPResponse {
 
 /// A source of the pieces of a body. Used by the thread of one connection.
 package protocol HTTPBodySource: AnyObject {
-  /// The next piece, with at most this many bytes, or nil at the end. If a piece is empty, the next one is requested.
+  /// The next piece, of any size, or nil at the end. If a piece is empty, the next one is requested.
   /// - Throws: any error, to end the body early. The connection is then closed, so that the client sees that the body
   ///   is incomplete.
-  func nextPiece(atMost count: Int) throws -> [UInt8]?
+  func nextPiece() throws -> [UInt8]?
 }
 
 /// Receives the body of a request, on the connection's own thread.

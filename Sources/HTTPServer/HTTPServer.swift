@@ -48,16 +48,14 @@ package final class HTTPServer: Sendable {
   /// - Parameter port: the port, or 0 for a free one.
   /// - Throws: ``Failure`` if the port can't be used, or the system can't start the server.
   package init(port: UInt16, limits: Limits = Limits(), handler: any HTTPHandler) throws(Failure) {
-    var options = chttp_options(
-      port: port, connection_limit: limits.connections, idle_seconds: UInt32(limits.idleSeconds),
-      head_byte_limit: limits.headBytes, stack_byte_count: 2 << 20)
     let core = ServerCore(handler, limits)
     self.core = core
     let context = unsafe Unmanaged.passRetained(core)
     errno = 0
     guard
       let started = unsafe chttp_start(
-        &options, answerRequest, requestCompleted, connectionChanged, context.toOpaque())
+        port, limits.connections, UInt32(limits.idleSeconds), limits.headBytes, answerRequest,
+        requestCompleted, connectionChanged, context.toOpaque())
     else {
       let number = errno
       unsafe context.release()

@@ -1,4 +1,4 @@
-public import CBOR
+package import CBOR
 import Foundation
 
 extension FieldValue {
@@ -12,7 +12,7 @@ extension FieldValue {
   /// ``init(json:decodingWrappers:)-(String,_)`` reads all of them, dates to the microsecond.
   ///
   /// - Complexity: O(*n*) in the size of the value, and O(*k* log *k*) for a dictionary of *k* keys.
-  public var json: String {
+  package var json: String {
     var bytes: [UInt8] = []
     bytes.append(json: self)
     return String(decoding: bytes, as: UTF8.self)

@@ -3,8 +3,6 @@ struct StringToken {
   /// The range between the quotation marks.
   let range: Range<Int>
   let hasEscapes: Bool
-  /// Whether all bytes are ASCII; an escape may stand for any character.
-  let isASCII: Bool
 }
 
 extension JSONCursor {
@@ -33,7 +31,6 @@ extension JSONCursor {
     let opening = position
     position += 1
     var hasEscapes = false
-    var isASCII = true
     while true {
       if let word {
         let skipped = plainBytes(in: word)
@@ -43,14 +40,11 @@ extension JSONCursor {
       switch byte {
       case UInt8(ascii: "\""):
         position += 1
-        return StringToken(
-          range: opening + 1..<position - 1, hasEscapes: hasEscapes, isASCII: isASCII)
+        return StringToken(range: opening + 1..<position - 1, hasEscapes: hasEscapes)
       case UInt8(ascii: "\\"):
         hasEscapes = true
         try skipEscape()
-      case 0x80...:
-        isASCII = false
-        try skipMultibyteScalar()
+      case 0x80...: try skipMultibyteScalar()
       case 0x00..<0x20:
         guard !isAtEnd else {
           throw error(.unexpectedEnd, at: opening, "the string that starts here has no end")
@@ -113,29 +107,15 @@ extension JSONCursor {
     return unit
   }
 
-  /// Skips one scalar of two to four bytes, which must be well-formed by table 3-7 of the Unicode standard.
+  /// Skips one scalar of two to four bytes.
   private mutating func skipMultibyteScalar() throws(JSONError) {
-    let second: ClosedRange<UInt8>
-    let length: Int
-    switch byte {
-    case 0xC2...0xDF: (second, length) = (0x80...0xBF, 2)
-    case 0xE0: (second, length) = (0xA0...0xBF, 3)
-    case 0xED: (second, length) = (0x80...0x9F, 3)
-    case 0xE1...0xEF: (second, length) = (0x80...0xBF, 3)
-    case 0xF0: (second, length) = (0x90...0xBF, 4)
-    case 0xF1...0xF3: (second, length) = (0x80...0xBF, 4)
-    case 0xF4: (second, length) = (0x80...0x8F, 4)
-    default: throw invalidUTF8()
+    var bytes = (position..<position + 4).lazy.map { [self] in self[$0] }.makeIterator()
+    var parser = Unicode.UTF8.ForwardParser()
+    guard case .valid(let scalar) = parser.parseScalar(from: &bytes) else {
+      throw error(
+        .invalidUTF8, at: position, "bytes that are not UTF-8; JSON is read only as UTF-8")
     }
-    guard second.contains(self[position + 1]),
-      length < 3 || self[position + 2] & 0xC0 == 0x80,
-      length < 4 || self[position + 3] & 0xC0 == 0x80
-    else { throw invalidUTF8() }
-    position += length
-  }
-
-  private func invalidUTF8() -> JSONError {
-    error(.invalidUTF8, at: position, "bytes that are not UTF-8; JSON is read only as UTF-8")
+    position += scalar.count
   }
 
   /// The text that a token stands for. Half of a surrogate pair becomes U+FFFD.

@@ -111,6 +111,12 @@ extension JSONWriter {
     bytes.appendQuoted(value)
   }
 
+  /// Writes a whole value that is JSON already.
+  package mutating func json(_ text: String) {
+    beginValue()
+    bytes.append(contentsOf: text.utf8)
+  }
+
   /// Writes a whole value in the form of ``CBOR/Value/json``.
   package mutating func value(_ value: FieldValue) {
     beginValue()

@@ -28,6 +28,9 @@ struct APIError: Error {
   init(_ error: any Error, hiding path: String) {
     switch error {
     case let error as APIError: self = error
+    case let error as Absence:
+      self.init(404, error.revision == nil ? "notFound" : "deleted", error.description)
+      revision = error.revision
     case let error as JournalError:
       self.init(
         Self.status(of: error.code), error.code.rawValue,

@@ -5,20 +5,23 @@ import HTTPServer
 import JSON
 import Locks
 
-/// Handles requests about one journal. `openapi.json` describes them.
+/// Handles requests about one journal. ``Route/all`` lists them.
 ///
 /// Safe to use from any thread.
 final class JournalAPI: HTTPHandler {
   let journal: CatalogJournal
   let options: JournalServer.Options
   let gate: Gate
-  let states: StateCache
-  let answers = AnswerCache()
-  let differences: DifferenceCache
+  /// The states that were asked for last. Several requests of a page are for the same one.
+  let states = RecentValues<Revision, Version<Catalog>>(atMost: 8)
+  /// Searches in progress, each of which takes eight bytes for an item found.
+  let searches = RecentValues<SearchQuestion, SearchInProgress>(atMost: 6)
+  /// The entities that differ between two revisions.
+  let differences = RecentValues<[Revision], [EntityKey]>(atMost: 6)
   let timeline: Timeline
-  let feed: EntryFeed
   let images: ImageCheck
   private let threads = WorkerThreads()
+  private let isEnding = Lock(false)
   /// Why the journal takes no more commits; nil if it does.
   let refusal = Lock<JournalError?>(nil)
   /// Limits the requests in progress, because more of them would only take more memory.
@@ -28,21 +31,20 @@ final class JournalAPI: HTTPHandler {
     self.journal = journal
     self.options = options
     gate = try Gate(options, hiding: journal.url)
-    states = StateCache(journal, threads)
-    differences = DifferenceCache(journal, states)
     images = ImageCheck(journal.blobs)
-    let timeline = Timeline(journal, threads)
-    self.timeline = timeline
-    feed = EntryFeed(journal, threads)
-    try feed.start { [weak timeline] in timeline?.catchUp() }
+    timeline = Timeline(journal, threads)
     timeline.catchUp()
   }
 
   /// Asks its threads to end soon, and ends the streams of entries.
   func end() {
-    feed.end()
+    isEnding.withLock { $0 = true }
+    journal.wakeWaitingThreads()
     timeline.end()
   }
+
+  /// Whether the streams of entries go on.
+  var isServing: Bool { isEnding.withLock { !$0 } }
 
   /// Waits for its threads, after ``end()`` and the last request.
   func wait() { threads.wait() }
@@ -77,30 +79,8 @@ final class JournalAPI: HTTPHandler {
   }
 
   private func answer(_ request: HTTPRequest) throws -> HTTPResponse {
-    let steps = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2).map(
-      String.init)
-    switch (steps.first ?? "", steps.count) {
-    case ("journal", 1): return try journalFacts(request)
-    case ("state", 1): return try wholeState(request)
-    case ("items", 1): return try items(request)
-    case ("find", 1): return try find(request)
-    case ("entities", 2): return try entity(request, steps[1])
-    case ("entities", 3) where steps[2] == "history": return try history(request, steps[1])
-    case ("entities", 3) where steps[2] == "blame": return try blame(request, steps[1])
-    case ("images", 3) where steps[2] == "content": return try imageContent(request, steps[1])
-    case ("entries", 1): return try entries(request)
-    case ("entries", 2): return try entry(request, steps[1])
-    case ("diff", 1): return try diff(request)
-    case ("timeline", 1): return try timeline(request)
-    case ("events", 1): return try events(request)
-    case ("openapi.json", 1):
-      return HTTPResponse(
-        200, headers: [("Content-Type", "application/json")], body: .bytes(ViewerPage.openAPI))
-    default: throw Self.unknown(request)
-    }
-  }
-
-  static func unknown(_ request: HTTPRequest) -> APIError {
-    APIError(404, "notFound", "there is no such resource; /api/openapi.json lists all of them")
+    let (route, path) = try Route.of(request)
+    guard case .read(let handle) = route.work else { preconditionFailure("a GET route reads") }
+    return try handle(self, Parameters(request, of: route, path: path))
   }
 }

@@ -3,7 +3,7 @@ public import Foundation
 import HTTPServer
 import Locks
 
-/// Serves a journal over HTTP on the loopback interface: the API of `openapi.json`, and a page that shows the journal.
+/// Serves a journal over HTTP on the loopback interface: the API that `/api/openapi.json` describes, and a page that shows the journal.
 ///
 /// A client without a token or a session of this server learns nothing. Neither does a web page of another site,
 /// because hosts and origins are checked, and no other origin is allowed.
@@ -44,7 +44,7 @@ public final class JournalServer: Sendable {
   /// Starts serving a journal.
   /// - Throws: `JournalError` with code `io` if the port can't be used; `readOnly` if clients may commit but the
   ///   journal is not open for writing; `wrongUse` if a token is shorter than 16 characters or has a blank, a name
-  ///   is not that of a host, or the limit of connections is below 1; `outOfResources` if the system has no threads.
+  ///   is not that of a host, or the limit of connections is below 1.
   public convenience init(_ journal: CatalogJournal, options: Options = Options()) throws {
     if options.isEditable, !journal.isOpenForWriting {
       throw JournalError(

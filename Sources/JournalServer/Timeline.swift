@@ -2,17 +2,13 @@ import CatalogModel
 import Foundation
 import Locks
 
-/// The dates and authors of entries, in memory: ten bytes for each entry.
+/// The dates and authors of entries, in memory: twelve bytes for each entry, and the name of each author once.
 ///
 /// A separate thread reads the history once, and then new entries. Nothing waits for it: answers cover what it has read
 /// so far, and say up to where that is.
 ///
 /// Safe to use from any thread.
 final class Timeline: Sendable {
-  /// The index in ``Heads/authors`` that all further authors share.
-  fileprivate static let mostAuthors = 60_000
-  /// Stands in place of an index for an entry that can't be read.
-  fileprivate static let unreadable = UInt16.max
   private static let stepCount = 4096
 
   fileprivate struct Heads: Sendable {
@@ -21,10 +17,11 @@ final class Timeline: Sendable {
     var erasureCount: Int
     /// Microseconds since 1970, never decreasing.
     var dates: [Int64] = []
-    var authorNumbers: [UInt16] = []
-    /// An author is nil if it was erased.
-    var authors: [String?] = []
-    var numbers: [String?: UInt16] = [:]
+    /// For each entry, the index of its author.
+    var authorNumbers: [Int32] = []
+    var authors: [Author] = []
+    var numbers: [Author: Int32] = [:]
+    /// How many entries each author has made.
     var counts: [Int] = []
     var isEnding = false
     var isReading = false
@@ -32,10 +29,11 @@ final class Timeline: Sendable {
     var hasFailed = false
   }
 
-  /// The author of an entry, which is nil if it was erased, or that the entry can't be read.
-  fileprivate enum Origin {
-    case author(String?)
-    case unreadable
+  fileprivate enum Author: Hashable {
+    /// Nil if it was erased.
+    case named(String?)
+    /// The entry can't be read.
+    case unknown
   }
 
   /// A part of the range of time.
@@ -108,21 +106,21 @@ final class Timeline: Sendable {
   /// Reads a range. A damaged entry gets the date of the entry before it.
   /// - Returns: false if nothing can be read now.
   private func read(_ range: ClosedRange<Revision>, _ erasures: Int) -> Bool {
-    var found: [(date: Int64, origin: Origin)] = []
+    var found: [(date: Int64, author: Author)] = []
     do {
-      try journal.forEachHead(range) { found.append(($0.microseconds, .author($1))) }
+      try journal.forEachHead(range) { found.append(($0.microseconds, .named($1))) }
     } catch {
       guard (error as? JournalError)?.code == .damaged else {
         heads.withLock { $0.hasFailed = true }
         return false
       }
       // Entries of an altered block are skipped one by one.
-      if found.isEmpty { found = [(.min, .unreadable)] }
+      if found.isEmpty { found = [(.min, .unknown)] }
     }
     heads.withLock { heads in
       heads.hasFailed = false
       if heads.erasureCount != erasures { return }
-      for (date, origin) in found { heads.add(date, origin) }
+      for (date, author) in found { heads.add(date, author) }
     }
     return true
   }
@@ -137,16 +135,17 @@ final class Timeline: Sendable {
       guard let oldest = heads.dates.first, let newest = heads.dates.last, newest > .min else { return nil }
       let from = from ?? oldest
       let to = max(to ?? newest, from)
-      let chosen = heads.counts.indices.sorted { (heads.counts[$1], $0) < (heads.counts[$0], $1) }
-        .prefix(authorCount).sorted {
-          (heads.authors[$0] ?? "").utf8.lexicographicallyPrecedes((heads.authors[$1] ?? "").utf8)
-        }
+      let named = heads.authors.enumerated().compactMap { index, author -> (index: Int, name: String?)? in
+        if case .named(let name) = author { (index, name) } else { nil }
+      }
+      let chosen = named.sorted { (heads.counts[$1.index], $0.index) < (heads.counts[$0.index], $1.index) }
+        .prefix(authorCount).sorted { ($0.name ?? "").utf8.lexicographicallyPrecedes(($1.name ?? "").utf8) }
       var places = [Int](repeating: chosen.count, count: heads.authors.count)
-      for (place, number) in chosen.enumerated() { places[number] = place }
+      for (place, author) in chosen.enumerated() { places[author.index] = place }
       var histogram = Histogram(
-        from: from, to: to, authors: chosen.map { heads.authors[$0] },
-        hasOthers: chosen.count < heads.authors.count, buckets: [],
+        from: from, to: to, authors: chosen.map(\.name), hasOthers: chosen.count < named.count, buckets: [],
         through: heads.first + heads.dates.count - 1)
+      let unknown = heads.numbers[.unknown]
       let width = Double(to - from + 1) / Double(bucketCount)
       var index = heads.index(from)
       let end = to == .max ? heads.dates.count : heads.index(to + 1)
@@ -158,7 +157,7 @@ final class Timeline: Sendable {
           place: place, first: heads.first + index, last: heads.first + next - 1,
           counts: [Int](repeating: 0, count: chosen.count + 1))
         for number in heads.authorNumbers[index..<next] {
-          if number == Self.unreadable {
+          if number == unknown {
             bucket.unreadableCount += 1
           } else {
             bucket.counts[places[Int(number)]] += 1
@@ -179,31 +178,18 @@ extension Timeline.Heads {
     erasureCount = newest
   }
 
-  fileprivate mutating func add(_ date: Int64, _ origin: Timeline.Origin) {
+  fileprivate mutating func add(_ date: Int64, _ author: Timeline.Author) {
     // Damaged entries at the beginning get the date of the first entry that can be read.
     if dates.last == .min { dates = [Int64](repeating: date, count: dates.count) }
     dates.append(max(date, dates.last ?? date))
-    switch origin {
-    case .author(let author): authorNumbers.append(number(of: author))
-    case .unreadable: authorNumbers.append(Timeline.unreadable)
-    }
-  }
-
-  /// Counts an entry of an author, and returns the author's index.
-  private mutating func number(of author: String?) -> UInt16 {
-    let number: UInt16
-    if let known = numbers[author] {
-      number = known
-    } else {
-      number = UInt16(min(authors.count, Timeline.mostAuthors))
-      if authors.count <= Timeline.mostAuthors {
-        authors.append(authors.count < Timeline.mostAuthors ? author : "")
-        counts.append(0)
-      }
-      if authors.count <= Timeline.mostAuthors { numbers[author] = number }
+    let number = numbers[author] ?? Int32(authors.count)
+    if number == authors.count {
+      numbers[author] = number
+      authors.append(author)
+      counts.append(0)
     }
     counts[Int(number)] += 1
-    return number
+    authorNumbers.append(number)
   }
 
   /// The index of the first entry that is not before a date.

@@ -1,7 +1,6 @@
 import CViewerPage
 
-/// The page that shows a journal, and the description of the API: the files of `Sources/CViewerPage/page`, which are
-/// embedded in the program.
+/// The page that shows a journal: the files of `Sources/CViewerPage/page`, which are embedded in the program.
 enum ViewerPage {
   /// A file that the page loads.
   struct Asset {
@@ -10,9 +9,7 @@ enum ViewerPage {
   }
 
   /// The document of every view.
-  static var index: [UInt8] { file("index.html") }
-  /// The OpenAPI description of the API.
-  static var openAPI: [UInt8] { file("openapi.json") }
+  static var index: [UInt8] { files["index.html"] ?? [] }
 
   /// The file at a path such as `/assets/app.js`, or nil if there is none.
   static func asset(_ path: String) -> Asset? {
@@ -28,11 +25,6 @@ enum ViewerPage {
   private static let mediaTypes = [
     "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml",
   ]
-
-  private static func file(_ name: String) -> [UInt8] {
-    guard let bytes = files[name] else { preconditionFailure("\(name) is not embedded") }
-    return bytes
-  }
 
   private static let files: [String: [UInt8]] = {
     var files: [String: [UInt8]] = [:]

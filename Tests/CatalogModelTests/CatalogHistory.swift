@@ -56,11 +56,9 @@ struct CatalogHistory {
 extension Catalog {
   /// All that can be seen of a catalog, as text.
   var json: String {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writeMembers(to: &writer)
-    writer.endObject()
-    return writer.text
+    var (text, bytes) = (StateText(self), [UInt8]())
+    do { while let piece = try text.next() { bytes += piece } } catch { return "\(error)" }
+    return String(decoding: bytes.dropLast(), as: UTF8.self)
   }
 }
 

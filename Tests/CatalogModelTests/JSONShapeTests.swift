@@ -54,18 +54,17 @@ struct JSONShapeTests {
     #expect(Catalog().json == #"{"categories":[],"items":[],"images":[]}"#)
   }
 
-  @Test func flushedPiecesMakeTheWholeText() throws {
-    let catalog = try sample().state
-    var pieces: [String] = []
-    var writer = JSONWriter()
-    writer.beginObject()
-    catalog.writeMembers(to: &writer) { writer in
-      pieces.append(writer.text)
-      writer.removeAll()
+  @Test func aLargeStateIsWrittenInPieces() throws {
+    var history = try sample()
+    let long = String(repeating: "x", count: 60_000)
+    for _ in 0..<4 {
+      try history.commit { _ = try $0.addItem(kind: "long", attributes: ["text": .string(long)]) }
     }
-    writer.endObject()
-    #expect(pieces.count == 6)
-    #expect(pieces.joined() + writer.text == catalog.json)
+    var text = StateText(history.state)
+    var pieces: [String] = []
+    while let piece = try text.next() { pieces.append(String(decoding: piece, as: UTF8.self)) }
+    #expect(pieces.count == 3)
+    #expect(try FieldValue(json: pieces.joined())["items"]?.array?.count == 6)
   }
 
   @Test func eventsSayWhatChanged() throws {

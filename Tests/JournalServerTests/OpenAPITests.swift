@@ -25,6 +25,49 @@ import Testing
     }
   }
 
+  /// What clients rely on: `!` marks a parameter that is required, the others are optional.
+  @Test func thePathsAndParametersStay() throws {
+    try withBooks { served in
+      let document = try served.get("/api/openapi.json").json()
+      var found: [String] = []
+      for (path, methods) in document["paths"]?.dictionary ?? [:] {
+        for (method, operation) in methods.dictionary ?? [:] {
+          let parameters = try operation["parameters"]?.array?.map { parameter in
+            let schema = try #require(parameter["schema"])
+            let bounds = [schema["minimum"], schema["maximum"]].map { $0?.integer.map { "\($0)" } ?? "" }
+            return (parameter["name"]?.string ?? "") + (parameter["required"] == true ? "!" : "")
+              + (schema["type"] == "string" ? "" : ": \(schema["type"]?.string ?? "")")
+              + (bounds[0].isEmpty ? "" : " \(bounds[0])...\(bounds[1])")
+          }
+          found.append("\(method) \(path)(\(parameters?.joined(separator: ", ") ?? ""))")
+        }
+      }
+      #expect(
+        found.sorted() == [
+          "get /api/diff(from!, to, entity, offset: integer 0..., limit: integer 1...1000)",
+          "get /api/entities/{entity}(entity!, at)",
+          "get /api/entities/{entity}/blame(entity!, at, origin)",
+          "get /api/entities/{entity}/history(entity!, at, limit: integer 1...1000, digests)",
+          "get /api/entries(since, until, order, author, note, events: integer 0...1000, limit: integer 1...500)",
+          "get /api/entries/{revision}(revision!, offset: integer 0..., limit: integer 1...1000)",
+          "get /api/events(after: integer, Last-Event-ID: integer)",
+          "get /api/find(at, text, kind, deleted, limit: integer 1...500)",
+          "get /api/images/{number}/content(number!: integer, at)",
+          "get /api/items(at, text, kind, category, where: array, sort, offset: integer 0..., limit: integer 1...500)",
+          "get /api/journal()",
+          "get /api/state(at)",
+          "get /api/timeline(from, to, buckets: integer 1...2000)",
+          "post /api/blobs()",
+          "post /api/commits(If-Match)",
+          "post /api/redo(If-Match)",
+          "post /api/restore(If-Match)",
+          "post /api/revert(If-Match)",
+          "post /api/session()",
+          "post /api/undo(If-Match)",
+        ])
+    }
+  }
+
   private func check(_ operation: FieldValue, _ method: String, _ path: String, _ served: ServedJournal)
     throws
   {

@@ -14,14 +14,13 @@ struct Arguments {
   var postgres: String?
   var isQuick = false
   var isLarge = false
-  var isStrict = false
   var wantsJSON = false
   var wantsHelp = false
 
   private static let rowNames = Row.all.map(\.name).joined(separator: ", ")
 
   static let help = """
-    usage: benchmark [--quick] [--large] [--only ROW,…] [--rounds N] [--in DIR] [--seed N] [--postgres ADDRESS] [--json] [--strict]
+    usage: benchmark [--quick] [--large] [--only ROW,…] [--rounds N] [--in DIR] [--seed N] [--postgres ADDRESS] [--json]
 
     Measures the journal and its peers side by side: in turns, on the same file system, with the same bytes.
     Figures are medians over the rounds; each ratio is that of one round; the report shows its median and its range.
@@ -36,7 +35,6 @@ struct Arguments {
       --postgres ADDRESS
                    an empty database for the rows of shared journals
       --json       one JSON object instead of the table
-      --strict     exit with 1 if a goal is missed; without it a missed goal is only reported
 
     rows: \(rowNames)
     """
@@ -54,7 +52,6 @@ struct Arguments {
       switch argument {
       case "--quick": isQuick = true
       case "--large": isLarge = true
-      case "--strict": isStrict = true
       case "--json": wantsJSON = true
       case "--help", "-h": wantsHelp = true
       case "--only": rows = try Self.rows(named: try value("names of rows") { $0 })

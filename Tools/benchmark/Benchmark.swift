@@ -20,7 +20,7 @@ struct Benchmark {
       let bench = try Workbench(arguments)
       let interruptions = [SIGINT, SIGTERM].map { interruption($0, of: bench) }
       let isComplete = await run(arguments.rows, on: bench)
-      withExtendedLifetime(interruptions) { bench.end(isComplete ? nil : 3) }
+      withExtendedLifetime(interruptions) { bench.end(isComplete ? 0 : 3) }
     } catch let error as WrongUse {
       complain(error.message)
       exit(2)

@@ -55,12 +55,11 @@ final class Child {
 }
 
 /// Runs a program and returns what it prints.
-/// - Parameter codes: the exit codes that mean success.
-/// - Throws: ``PeerFailure`` for another exit code.
+/// - Throws: ``PeerFailure`` for an exit code other than 0.
 @discardableResult
-func output(of program: URL, _ arguments: [String], codes: Set<Int32> = [0]) throws -> Data {
+func output(of program: URL, _ arguments: [String]) throws -> Data {
   let (output, code) = try Child(program, arguments).rest()
-  guard codes.contains(code) else {
+  guard code == 0 else {
     throw PeerFailure("\(program.lastPathComponent) \(arguments.joined(separator: " ")) exited with \(code)")
   }
   return output

@@ -14,7 +14,6 @@ final class Workbench: Sendable {
   private let handle: Folder<PeerFailure>
   /// The time of flushing a small write, in seconds. A durable commit can't be faster.
   private let flushTime: Double
-  private let isStrict: Bool
   private let wantsJSON: Bool
   private let showsProgress = isatty(FileHandle.standardError.fileDescriptor) == 1
   private let state: Lock<State>
@@ -30,7 +29,6 @@ final class Workbench: Sendable {
   init(_ arguments: Arguments) throws {
     isQuick = arguments.isQuick
     isLarge = arguments.isLarge
-    isStrict = arguments.isStrict
     wantsJSON = arguments.wantsJSON
     rounds = arguments.rounds ?? (arguments.isQuick ? 3 : 7)
     seed = arguments.seed
@@ -71,8 +69,7 @@ final class Workbench: Sendable {
   func remark(_ text: String) { state.withLock { $0.report.remarks.append(text) } }
 
   /// Prints what was measured, removes everything that the run wrote, and ends the process.
-  /// - Parameter code: nil for the exit code that the goals demand.
-  func end(_ code: Int32?) -> Never {
+  func end(_ code: Int32) -> Never {
     // An interrupt after this waits for the lock, until the process has ended.
     state.withLock { state -> Never in
       show("")
@@ -83,7 +80,7 @@ final class Workbench: Sendable {
       let away = folder.deletingLastPathComponent().appending(path: "\(folder.lastPathComponent)-removed")
       try? FileManager.default.moveItem(at: folder, to: away)
       try? FileManager.default.removeItem(at: away)
-      exit(code ?? (isStrict && state.report.lines.contains(where: \.isMissed) ? 1 : 0))
+      exit(code)
     }
   }
 

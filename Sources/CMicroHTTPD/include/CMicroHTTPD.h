@@ -8,25 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// The options of a server.
-typedef struct {
-  /// The port; 0 for a free one.
-  uint16_t port;
-  /// The most connections; further ones are closed at once.
-  unsigned connection_limit;
-  /// The seconds without a byte in either direction after which a connection is closed.
-  unsigned idle_seconds;
-  /// The most bytes of the request line and the headers.
-  size_t head_byte_limit;
-  /// The stack size of the thread of each connection.
-  size_t stack_byte_count;
-} chttp_options;
-
 /// Listens on the loopback and answers each connection on a separate thread. NULL if the port is taken or the system
 /// lacks a resource; `errno` has the reason.
+///
+/// @param port the port; 0 for a free one
+/// @param connection_limit the most connections; further ones are closed at once
+/// @param idle_seconds after how many seconds without a byte in either direction a connection is closed
+/// @param head_byte_limit the most bytes of the request line and the headers
 struct MHD_Daemon *chttp_start(
-    const chttp_options *options, MHD_AccessHandlerCallback answer, MHD_RequestCompletedCallback completed,
-    MHD_NotifyConnectionCallback connected, void *context);
+    uint16_t port, unsigned connection_limit, unsigned idle_seconds, size_t head_byte_limit,
+    MHD_AccessHandlerCallback answer, MHD_RequestCompletedCallback completed, MHD_NotifyConnectionCallback connected,
+    void *context);
 
 /// The port that a server listens on.
 uint16_t chttp_port(struct MHD_Daemon *server);

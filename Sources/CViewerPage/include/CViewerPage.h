@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/// A file of the page that shows a journal, or the OpenAPI description of its API.
+/// A file of the page that shows a journal.
 struct CViewerPageFile {
   /// Such as `app.js`.
   const char *name;

@@ -21,7 +21,7 @@ export const app = {
   at: null,
   /** The entry at that revision. */
   point: null,
-  navigate, setPoint, refresh, announce,
+  navigate, setPoint, setParameter, refresh, announce,
   get revision() { return this.at ?? this.facts.revision; },
   get isEditable() { return this.facts.editable; },
   parameters() { return new URLSearchParams(location.search); },
@@ -33,10 +33,10 @@ let timeline = null;
 
 const routes = [
   [/^\/(items)?$/, () => new ItemsView(app)],
-  [/^\/items\/(\d+)$/, (number) => new ItemView(app, number)],
-  [/^\/items\/(\d+)\/report$/, (number) => new ReportView(app, number)],
+  [/^\/items\/(\d+)$/, (number) => new ItemView(app, { number, name: `item:${number}` })],
+  [/^\/items\/(\d+)\/report$/, (number) => new ReportView(app, { name: `item:${number}` })],
   [/^\/entries$/, () => new EntriesView(app)],
-  [/^\/entries\/(\d+)$/, (number) => new EntryView(app, Number(number))],
+  [/^\/entries\/(\d+)$/, (number) => new EntryView(app, { revision: Number(number) })],
   [/^\/compare$/, () => new CompareView(app)],
   [/^\/proof$/, () => new ProofView(app)],
 ];
@@ -48,6 +48,14 @@ function navigate(address, { replaces = false } = {}) {
   if (url.searchParams.get("at") === "now") url.searchParams.delete("at");
   history[replaces ? "replaceState" : "pushState"](null, "", url);
   render();
+}
+
+/** Sets a parameter of the address. Without a value it is removed. */
+function setParameter(name, value, options) {
+  const url = new URL(location.href);
+  url.searchParams.delete(name);
+  if (value) url.searchParams.set(name, value);
+  navigate(url.pathname + url.search, options);
 }
 
 /** Shows another point in time in the same view. */
@@ -78,7 +86,7 @@ function render() {
   if (view && viewPath === path) {
     view.update();
   } else {
-    view?.leave?.();
+    view?.leave();
     viewPath = path;
     view = null;
     for (const [pattern, make] of routes) {

@@ -3,7 +3,8 @@
 import { imageURL } from "./api.js";
 import { distinctValue, entityLink, h, visibleText } from "./dom.js";
 
-const signs = { add: ["+", "added"], update: ["~", "changed"], delete: ["−", "deleted"] };
+/** The sign of each operation, and what it has done. */
+export const signs = { add: ["+", "added"], update: ["~", "changed"], delete: ["−", "deleted"] };
 
 /** The change of one entity: `{entity, operation, changes}` as `diff --json` prints it. */
 export function changeBlock(change, { label, before, after } = {}) {

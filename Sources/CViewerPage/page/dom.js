@@ -164,3 +164,23 @@ export function openDialog(title, ...content) {
   dialog.showModal();
   return dialog;
 }
+
+/** A part of the page below the timeline. */
+export class View {
+  constructor(app, fields = {}) { Object.assign(this, { app, ...fields }); }
+
+  /** Shows what has changed since. */
+  update() {}
+
+  leave() { this.request?.abort(); }
+
+  /** Begins a request that ends the one before it. */
+  begin() {
+    this.request?.abort();
+    this.request = new AbortController();
+    return this.request.signal;
+  }
+
+  /** Says in an element why a request failed. */
+  report(element, error) { if (error.name !== "AbortError") replace(element, h(element.matches("ol") ? "li" : "p", { class: "note" }, sentence(error.message))); }
+}

@@ -2,39 +2,29 @@
 
 import { get } from "./api.js";
 import { changeBlock } from "./changes.js";
-import { author, counted, debounce, h, replace, sentence, subject, when } from "./dom.js";
+import { View, author, counted, debounce, h, replace, sentence, subject, when } from "./dom.js";
 import { restoreEverything, revertEntry } from "./edit.js";
 
 function countsText(counts) {
   return [["add", "+"], ["update", "~"], ["delete", "−"]].filter(([name]) => counts[name]).map(([name, sign]) => sign + counts[name].toLocaleString("en")).join(" ");
 }
 
-export class EntriesView {
-  constructor(app) { this.app = app; }
-
+export class EntriesView extends View {
   enter(root) {
     const parameters = this.app.parameters();
-    const input = (name, label) => h("input", { type: "search", "aria-label": label, placeholder: label, value: parameters.get(name) ?? "", oninput: debounce(200, (event) => this.set(name, event.target.value)) });
+    const input = (name, label) => h("input", { type: "search", "aria-label": label, placeholder: label, value: parameters.get(name) ?? "", oninput: debounce(200, (event) => this.app.setParameter(name, event.target.value, { replaces: true })) });
     this.list = h("ol", { class: "entries" });
     this.more = h("button", { type: "button", hidden: true, onclick: () => this.load(this.next) }, "Older entries");
     replace(root, h("h1", {}, "Entries"), h("div", { class: "toolbar" }, input("author", "Author"), input("note", "Note")), this.list, this.more);
     this.update();
   }
 
-  set(name, value) {
-    const url = new URL(location.href);
-    if (value) url.searchParams.set(name, value); else url.searchParams.delete(name);
-    this.app.navigate(url.pathname + url.search, { replaces: true });
-  }
-
   update() { this.load(null); }
 
   async load(until) {
-    this.request?.abort();
-    this.request = new AbortController();
     const parameters = this.app.parameters();
     try {
-      const found = await get("entries", { until: `r${until ?? this.app.revision}`, author: parameters.get("author"), note: parameters.get("note"), events: 0, limit: 50 }, this.request.signal);
+      const found = await get("entries", { until: `r${until ?? this.app.revision}`, author: parameters.get("author"), note: parameters.get("note"), events: 0, limit: 50 }, this.begin());
       const rows = [...found.entries, ...found.unreadable ?? []].sort((a, b) => b.revision - a.revision).map((entry) => h("li", {}, h("a", { href: `/entries/${entry.revision}` },
         h("span", { class: "revision" }, entry.revision),
         entry.message ? h("span", { class: "bad" }, sentence(entry.message))
@@ -42,13 +32,11 @@ export class EntriesView {
       if (until === null) replace(this.list, rows.length ? rows : h("li", { class: "note" }, "There are no such entries.")); else this.list.append(...rows);
       this.next = found.next;
       this.more.hidden = found.next === null;
-    } catch (error) { if (error.name !== "AbortError") replace(this.list, h("li", { class: "note" }, sentence(error.message))); }
+    } catch (error) { this.report(this.list, error); }
   }
 }
 
-export class EntryView {
-  constructor(app, revision) { Object.assign(this, { app, revision }); }
-
+export class EntryView extends View {
   async enter(root) {
     this.root = root;
     const { app, revision } = this;
@@ -69,7 +57,7 @@ export class EntryView {
           h("dt", {}, "Digest"), h("dd", { class: "digest" }, entry.digest)),
         h("h2", {}, counted(entry.eventCount, "change")), this.tail);
       this.append(found);
-    } catch (error) { replace(root, h("p", { class: "note" }, sentence(error.message))); }
+    } catch (error) { this.report(root, error); }
   }
 
   append(found) {
@@ -80,13 +68,9 @@ export class EntryView {
     const more = h("button", { type: "button", onclick: async () => { more.remove(); this.append(await get(`entries/r${revision}`, { offset: shown })); } }, `${counted(found.entry.eventCount - shown, "more change")}`);
     this.tail.append(more);
   }
-
-  update() {}
 }
 
-export class CompareView {
-  constructor(app) { this.app = app; }
-
+export class CompareView extends View {
   enter(root) {
     this.root = root;
     const { app } = this;
@@ -113,13 +97,11 @@ export class CompareView {
   }
 
   async load(offset) {
-    this.request?.abort();
-    this.request = new AbortController();
     const selector = (text) => (text.trim() === "now" ? "HEAD" : text.trim());
     const { from, to } = this.form.elements;
     if (this.app.facts.revision === 0) { replace(this.result, h("p", { class: "note" }, "This journal is empty: there is nothing to compare.")); return; }
     try {
-      const found = await get("diff", { from: selector(from.value), to: selector(to.value), offset }, this.request.signal);
+      const found = await get("diff", { from: selector(from.value), to: selector(to.value), offset }, this.begin());
       const blocks = found.differences.map((change) => changeBlock(change, { label: found.labels[change.entity], before: found.from, after: found.to }));
       const shown = offset + found.differences.length;
       const more = shown < found.total ? h("button", { type: "button", onclick: () => { more.remove(); this.load(shown); } }, counted(found.total - shown, "more difference")) : null;
@@ -127,6 +109,6 @@ export class CompareView {
         replace(this.result, h("div", { class: "heading" }, h("h2", {}, found.total ? counted(found.total, "difference") : "No differences"), h("span", { class: "faint" }, `revision ${found.from} → ${found.to}`), h("span", { class: "grow" }),
           this.app.isEditable && found.total && found.from < this.app.facts.revision ? h("button", { type: "button", onclick: () => restoreEverything(this.app, found.from) }, `Restore everything as of ${found.from}…`) : null), blocks, more);
       } else this.result.append(...blocks, ...(more ? [more] : []));
-    } catch (error) { if (error.name !== "AbortError") replace(this.result, h("p", { class: "note" }, sentence(error.message))); }
+    } catch (error) { this.report(this.result, error); }
   }
 }

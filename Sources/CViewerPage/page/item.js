@@ -1,37 +1,29 @@
 // An item: its fields and who set them, its images, its history, and a report to print.
 
 import { get, imageURL } from "./api.js";
-import { changeBlock, fieldName } from "./changes.js";
-import { author, authorText, counted, distinctValue, h, looksSame, numberOf, openDialog, replace, sentence, subject, time, valueText, when } from "./dom.js";
+import { changeBlock, fieldName, signs } from "./changes.js";
+import { View, author, authorText, counted, distinctValue, h, looksSame, numberOf, openDialog, replace, sentence, subject, time, valueText, when } from "./dom.js";
 import { restoreEntity, restoreField } from "./edit.js";
 
 const shownChanges = 500;
 
-const signs = { add: "+", update: "~", delete: "−" };
-
-export class ItemView {
-  constructor(app, number) { Object.assign(this, { app, number, name: `item:${number}`, generation: 0 }); }
-
+export class ItemView extends View {
   enter(root) { this.root = root; this.update(); }
 
-  leave() { this.request?.abort(); }
-
   async update() {
-    this.request?.abort();
-    this.request = new AbortController();
     const { app, name } = this;
     const at = app.at === null ? undefined : `r${app.at}`;
     const wanted = (promise) => promise.catch((error) => (error.name === "AbortError" ? Promise.reject(error) : error));
     let found;
     try {
-      const { signal } = this.request;
+      const signal = this.begin();
       found = await Promise.all([
         wanted(get(`entities/${name}`, { at }, signal)), wanted(get(`entities/${name}/blame`, { at }, signal)),
         wanted(this.changes(signal)),
       ]);
     } catch { return; }
     const [entity, blame, history] = found;
-    if (history instanceof Error) { replace(this.root, h("p", { class: "note" }, sentence(history.message))); return; }
+    if (history instanceof Error) { this.report(this.root, history); return; }
     this.history = history;
     const strip = this.strip(history);
     if (entity instanceof Error) {
@@ -101,7 +93,7 @@ export class ItemView {
       h("ol", { class: "strip" }, earlier, steps.map((change) => h("li", {}, h("button", {
         type: "button", class: `step ${change.event.operation}`, "aria-current": change === chosen ? "step" : null,
         onclick: () => this.app.setPoint(change.revision),
-      }, h("span", { class: "sign" }, signs[change.event.operation]), " ", time(change.date, true), h("br"), author(change.author))))), detail);
+      }, h("span", { class: "sign" }, signs[change.event.operation][0]), " ", time(change.date, true), h("br"), author(change.author))))), detail);
   }
 
   event(change) {
@@ -155,9 +147,7 @@ async function wholeHistory(name, at) {
 }
 
 /** A report to print: an item and its history, with the digests that prove them. */
-export class ReportView {
-  constructor(app, number) { Object.assign(this, { app, number, name: `item:${number}` }); }
-
+export class ReportView extends View {
   async enter(root) {
     const { app, name } = this;
     const at = app.at === null ? undefined : `r${app.at}`;
@@ -183,9 +173,7 @@ export class ReportView {
           changeBlock({ entity: name, operation: change.event.operation, changes: change.changes }, { before: change.revision - 1, after: change.revision }))),
         history.next ? h("p", { class: "note" }, `Changes up to revision ${history.next} are not in this report. journal history prints all.`) : null,
         h("p", { class: "note" }, "Each digest seals its entry and all entries before it. If you keep the newest digest elsewhere, journal verify can prove that none of this was changed later.")));
-    } catch (error) { replace(root, h("p", { class: "note" }, sentence(error.message))); }
+    } catch (error) { this.report(root, error); }
   }
-
-  update() {}
 }
 

@@ -1,7 +1,7 @@
 // The list of items, which may have any length. Only visible rows have elements.
 
 import { get, imageURL } from "./api.js";
-import { brief, counted, debounce, h, replace, sentence } from "./dom.js";
+import { View, brief, counted, debounce, h, replace, sentence } from "./dom.js";
 import { restoreItems } from "./edit.js";
 
 const pageCount = 60;
@@ -10,10 +10,8 @@ const tallest = 8_000_000;
 /** A list with more items can't be selected as a whole. */
 const mostChosen = 5000;
 
-export class ItemsView {
-  constructor(app) {
-    Object.assign(this, { app, pages: new Map(), asked: new Map(), total: 0, selection: null });
-  }
+export class ItemsView extends View {
+  constructor(app) { super(app, { pages: new Map(), asked: new Map(), total: 0, selection: null }); }
 
   get query() {
     const parameters = this.app.parameters();
@@ -46,14 +44,9 @@ export class ItemsView {
     this.update();
   }
 
-  leave() { this.observer.disconnect(); this.request?.abort(); }
+  leave() { this.observer.disconnect(); super.leave(); }
 
-  set(name, value) {
-    const url = new URL(location.href);
-    url.searchParams.delete(name);
-    for (const one of [value].flat()) if (one) url.searchParams.append(name, one);
-    this.app.navigate(url.pathname + url.search, { replaces: name === "text" });
-  }
+  set(name, value) { this.app.setParameter(name, value, { replaces: name === "text" }); }
 
   /** Sets the items that are selected for a restore. Null ends the selection. */
   setSelection(numbers) {
@@ -101,8 +94,7 @@ export class ItemsView {
     // The old rows stay until the new ones have arrived.
     this.generation = (this.generation ?? 0) + 1;
     this.asked.clear();
-    this.request?.abort();
-    this.request = new AbortController();
+    this.begin();
     const isDeleted = query.deleted === "1";
     // Deleted entities can be searched only by text and kind.
     for (const control of [this.category, this.sort, this.filter, this.layout]) control.hidden = isDeleted;

@@ -1,11 +1,9 @@
 // The proof: the newest digest, and how much of the history was read and found intact.
 
 import { get } from "./api.js";
-import { counted, h, replace, sentence, time } from "./dom.js";
+import { View, counted, h, replace, sentence, time } from "./dom.js";
 
-export class ProofView {
-  constructor(app) { this.app = app; }
-
+export class ProofView extends View {
   enter(root) { this.root = root; this.update(); }
 
   leave() { clearTimeout(this.timer); }
@@ -13,7 +11,7 @@ export class ProofView {
   async update() {
     clearTimeout(this.timer);
     let facts;
-    try { facts = await get("journal"); } catch (error) { replace(this.root, h("p", { class: "note" }, sentence(error.message))); return; }
+    try { facts = await get("journal"); } catch (error) { this.report(this.root, error); return; }
     const { health } = facts;
     const copy = h("button", { type: "button", id: "copy", onclick: async () => { await navigator.clipboard.writeText(facts.digest); copy.textContent = "Copied"; } }, "Copy");
     const isDone = health.checkedRevision >= health.lastRevision;

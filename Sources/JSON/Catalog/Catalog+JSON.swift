@@ -59,32 +59,6 @@ extension Catalog.Tag {
 }
 
 extension Catalog {
-  /// Writes the members `categories`, `items` and `images` into the open object, each in the order of numbers.
-  /// - Parameter flush: called after each entity to empty the writer, so that a catalog of any size takes the memory of
-  ///   one entity.
-  /// - Throws: what `flush` throws.
-  package func writeMembers<Failure: Error>(
-    to writer: inout JSONWriter, flush: (inout JSONWriter) throws(Failure) -> Void
-  ) throws(Failure) {
-    try writer.array("categories", of: categories) { writer, category throws(Failure) in
-      category.write(to: &writer)
-      try flush(&writer)
-    }
-    try writer.array("items", of: items) { writer, item throws(Failure) in
-      item.write(to: &writer, in: self)
-      try flush(&writer)
-    }
-    try writer.array("images", of: images) { writer, image throws(Failure) in
-      image.write(to: &writer)
-      try flush(&writer)
-    }
-  }
-
-  /// Writes the members `categories`, `items` and `images` into the open object, in one piece.
-  package func writeMembers(to writer: inout JSONWriter) {
-    writeMembers(to: &writer) { (_: inout JSONWriter) in }
-  }
-
   /// Writes one entity, or null if it does not exist.
   package func write(_ entity: EntityKey, to writer: inout JSONWriter) {
     switch entity.kind {

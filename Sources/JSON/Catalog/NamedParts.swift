@@ -43,7 +43,7 @@ extension Journal where State == Catalog {
   /// - Parameter entities: what is to be restored; nil for everything.
   /// - Throws: ``JournalError`` with code `notFound`, which names the part.
   /// - Complexity: O(n) for n entities.
-  package func check(
+  func check(
     _ parts: NamedParts, of entities: [EntityKey]?, asOf point: RevisionSelector
   ) throws {
     let states = [state, try state(asOf: point)]

@@ -174,11 +174,11 @@ func bulk(_ bench: Workbench, entries: Int, wanted: Double? = nil) async throws 
   let perEntry = 1_000
   var runs: UInt64 = 0
   var latest: WrittenEntries?
-  func journal(_ callers: Callers, _ layers: LayerPolicy = .automatic) async throws -> Double {
+  func journal(_ callers: Callers) async throws -> Double {
     runs += 1
     let items = Sample.attributes(count: entries * perEntry, seed: bench.seed &+ runs &* 0x2_0001)
     return try await bench.temporary { url in
-      let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: layers))
+      let journal = try CatalogJournal.create(at: url)
       let seconds = try await commit(callers, to: [journal], count: entries) { draft, entry in
         for index in entry * perEntry..<(entry + 1) * perEntry { try draft.addSample(items[index]) }
       }
@@ -202,9 +202,8 @@ func bulk(_ bench: Workbench, entries: Int, wanted: Double? = nil) async throws 
       ("Journal, in a pipeline", { try await journal(.pipeline) }),
       ("Journal, a flush awaited by each commit", { try await journal(.threads(1)) }),
       ("LevelDB batch, sync, a key an event", { try await levelDB() }),
-      ("Journal, in a pipeline, without layers", { try await journal(.pipeline, .manual) }),
     ])
   let work = "1,000 events an entry of \((latest?.averageByteCount ?? 0) / 1_000) kB, \(entries) entries"
-  bench.add(race.line(work, .rate("events"), .against(2, atLeast: wanted), .against(3)))
+  bench.add(race.line(work, .rate("events"), .against(2, atLeast: wanted)))
   bench.add(race.line("\(work), a flush awaited by each", .rate("events"), ours: 1, .against(2)))
 }

@@ -106,23 +106,6 @@ extension JournalNotice {
   }
 }
 
-extension Journal {
-  /// The revision that a selector means.
-  /// - Throws: ``Failure`` with ``ExitCode/no`` if there is none.
-  func revision(_ selector: RevisionSelector) throws -> Revision {
-    try Failure.ofAbsence { try revision(at: selector) }
-  }
-}
-
-extension Failure {
-  /// Turns `notFound` into the exit code for no.
-  static func ofAbsence<Result>(_ body: () throws -> Result) throws -> Result {
-    do { return try body() } catch let error as JournalError where error.code == .notFound {
-      throw Failure(.no, "\(error)")
-    }
-  }
-}
-
 extension Journal where State == Catalog {
   /// Fails if an entity never existed.
   /// - Throws: ``Failure`` with ``ExitCode/no``.

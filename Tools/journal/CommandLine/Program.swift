@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import JSON
 import LegacyStores
 
 /// The whole program except its exit.
@@ -14,11 +15,12 @@ enum Program {
     let terminal = Terminal()
     defer { terminal.endPager() }
     do {
-      let code = try dispatch(words, terminal)
+      try dispatch(words, terminal)
       try terminal.checkResults()
+      terminal.progress.clear()
       try terminal.output.finish()
       terminal.sayRemarks()
-      return code
+      return terminal.code
     } catch is OutputClosed {
       return .done
     } catch {
@@ -51,14 +53,13 @@ enum Program {
     }
   }
 
-  private static func dispatch(_ words: [String], _ terminal: Terminal) throws -> ExitCode {
+  private static func dispatch(_ words: [String], _ terminal: Terminal) throws {
     try checkArguments()
     guard let first = words.first else {
       throw Failure(.wrongUse, "a verb is missing; see journal help")
     }
     if first == "--version" {
-      try terminal.output.line("journal \(version)")
-      return .done
+      return try terminal.output.line("journal \(version)")
     }
     if first == "--help" || first == "-h" { return try Help.printOverview(terminal) }
     let verb = try Verbs.named(first)
@@ -72,7 +73,7 @@ enum Program {
     // JSON is for programs, and --follow prints without an end, so neither goes to a pager.
     let isPaged = verb.isPaged && !["--no-pager", "--json", "--follow"].contains { arguments.has($0) }
     if isPaged { try terminal.startPager() }
-    return try verb.run(arguments, terminal)
+    try verb.run(arguments, terminal)
   }
 }
 
@@ -81,6 +82,7 @@ extension Failure {
   init(describing error: any Error) {
     switch error {
     case let failure as Failure: self = failure
+    case let absence as Absence: self.init(.no, "\(absence)")
     case let error as JournalError where error.code == .invalidSelector || error.code == .wrongUse:
       self.init(.wrongUse, "\(error)")
     case let error as JournalError where [.rejected, .conflict, .tooLarge].contains(error.code):

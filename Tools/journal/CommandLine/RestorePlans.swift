@@ -20,7 +20,7 @@ extension Arguments {
   /// - Parameter isWhole: whether the plan covers all that was asked for.
   func carryOut(
     _ plan: RestorePlan, in journal: CatalogJournal, isWhole: Bool = true, _ terminal: Terminal
-  ) throws -> ExitCode {
+  ) throws {
     let isDryRun = has("--dry-run")
     var revision: Revision?
     if !isDryRun, plan.conflicts.isEmpty, !plan.isEmpty {
@@ -36,7 +36,7 @@ extension Arguments {
         terminal: terminal
       ).print(revision)
     }
-    if plan.conflicts.isEmpty { return .done }
+    if plan.conflicts.isEmpty { return }
     throw Failure(
       .no,
       "\(plan.action.words.refusal): later edits changed the same fields; --theirs keeps them and reverts the rest, "

@@ -7,8 +7,8 @@ protocol Verb: Sendable {
   /// Whether it ends when its results are no longer read, because all that is left to do then is to print the rest.
   static var endsWithReader: Bool { get }
 
-  /// - Returns: ``ExitCode/done``, or ``ExitCode/no`` if the answer is no.
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode
+  /// Sets the terminal's code if the answer is no, and there is nothing to say about that.
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws
 }
 
 extension Verb {

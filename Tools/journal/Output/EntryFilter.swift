@@ -36,8 +36,7 @@ struct EntryFilter {
     // Fails for a field that no entity has.
     if let field { _ = try NamedParts([field]) }
     self.labels = labels
-    memberships = Memberships(
-      labels, isForward: arguments.has("--reverse") || arguments.has("--follow"))
+    memberships = Memberships(labels)
   }
 
   /// The selected events; nil if the entry is not selected.

@@ -19,14 +19,13 @@ extension SharingStatus {
 
   /// Writes the member `shared` of an object.
   func write(to writer: inout JSONWriter) {
-    writer.key("shared")
-    writer.beginObject()
-    writer.member("address", address)
-    if let newestRevision { writer.member("revision", newestRevision) }
-    if let missingCount { writer.member("behind", missingCount) }
-    writer.member("flushed", summary)
-    writer.member("warning", warning)
-    writer.member("problem", problem.map { "\($0)" })
-    writer.endObject()
+    writer.object("shared") { writer in
+      writer.member("address", address)
+      if let newestRevision { writer.member("revision", newestRevision) }
+      if let missingCount { writer.member("behind", missingCount) }
+      writer.member("flushed", summary)
+      writer.member("warning", warning)
+      writer.member("problem", problem.map { "\($0)" })
+    }
   }
 }

@@ -14,6 +14,8 @@ final class Terminal {
   var isLocal = false
   /// Whether results are printed as JSON.
   var isJSON = false
+  /// The exit code if nothing fails.
+  var code = ExitCode.done
   private var json = JSONWriter()
   private var pager: Pager?
   /// Sources of remarks to print at the end.
@@ -90,12 +92,16 @@ final class Terminal {
   /// The title of a column of dates.
   var dateTitle: String { isLocal ? "DATE (LOCAL)" : "DATE (UTC)" }
 
-  func line(_ text: String = "") throws { try output.line(text) }
+  func line(_ text: String = "") throws {
+    progress.clear()
+    try output.line(text)
+  }
 
   /// Prints a value as a line of JSON.
   func printJSON(_ write: (inout JSONWriter) throws -> Void) throws {
     try write(&json)
     json.newline()
+    progress.clear()
     try output.write(json.bytes)
     json.removeAll()
   }
@@ -103,11 +109,7 @@ final class Terminal {
   /// Prints an answer: an object with these members as a line of JSON, or a text for people.
   func answer(_ members: (inout JSONWriter) throws -> Void, text: () throws -> Void) throws {
     guard isJSON else { return try text() }
-    try printJSON { json in
-      json.beginObject()
-      try members(&json)
-      json.endObject()
-    }
+    try printJSON { json in try json.object(nil, members) }
   }
 
   /// Prints a list of names and texts, each in a line.
@@ -170,28 +172,14 @@ enum StandardError {
 }
 
 extension JSONWriter {
-  /// Writes a key and an array.
-  mutating func array<Element>(
-    _ key: String, _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void
-  ) {
-    self.key(key)
-    beginArray()
-    for element in elements { write(&self, element) }
-    endArray()
-  }
+  mutating func array(_ key: String, _ texts: [String]) { array(key, of: texts) { $0.string($1) } }
 
-  mutating func array(_ key: String, _ texts: [String]) { array(key, texts) { $0.string($1) } }
-
-  mutating func array(_ key: String, _ numbers: [Int]) { array(key, numbers) { $0.integer($1) } }
+  mutating func array(_ key: String, _ numbers: [Int]) { array(key, of: numbers) { $0.integer($1) } }
 
   /// Writes a key and an array of objects, of which `members` writes the members.
   mutating func objects<Element>(
     _ key: String, _ elements: some Sequence<Element>, _ members: (inout JSONWriter, Element) -> Void
   ) {
-    array(key, elements) { json, element in
-      json.beginObject()
-      members(&json, element)
-      json.endObject()
-    }
+    array(key, of: elements) { json, element in json.object { members(&$0, element) } }
   }
 }

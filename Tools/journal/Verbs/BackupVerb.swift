@@ -32,7 +32,7 @@ enum BackupVerb: Verb {
     $ journal backup Books.journal --file - | ssh host 'cat > Books.jbak'  # writes a backup through a pipe
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let destination = arguments.operand("DEST")
     guard destination != "-" || arguments.has("--file") else {
       throw arguments.misuse("- is standard output, which needs --file")
@@ -45,7 +45,6 @@ enum BackupVerb: Verb {
       : try journal.backup(
         to: arguments.url("DEST"), sharesImages: !arguments.has("--copy-images"),
         progress: terminal.showCopying)
-    terminal.progress.clear()
     if report.isRebuilt {
       terminal.warn("the journal had an erasure, so the backup was rewritten without the erased content")
     }
@@ -80,11 +79,10 @@ enum BackupVerb: Verb {
           + (report.sharedImageCount > 0 ? ", \(report.sharedImageCount) of them shared" : ""))
       try terminal.line("digest \(report.receipt.digest.hex)")
     }
-    return .done
   }
 
   /// Writes a backup to standard output.
-  private static func write(_ journal: CatalogJournal, _ terminal: Terminal) throws -> ExitCode {
+  private static func write(_ journal: CatalogJournal, _ terminal: Terminal) throws {
     guard !terminal.isJSON else {
       throw Failure(
         .wrongUse, "the backup goes to standard output, so --json can't print there; name a file instead of -"
@@ -97,7 +95,5 @@ enum BackupVerb: Verb {
     } catch is OutputClosed {
       throw Failure(.unreadable, "the backup is incomplete: its reader has closed standard output")
     }
-    terminal.progress.clear()
-    return .done
   }
 }

@@ -27,7 +27,7 @@ enum Bisect: Verb {
       hundred items
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
     let last = try arguments.selector(of: "--to", else: .head())
     let query = try arguments.query(journal, text: arguments.optionalOperand("TEXT"), asOf: last)
@@ -54,7 +54,6 @@ enum Bisect: Verb {
         try command.map { try succeeds($0, reading: version) } ?? journal.holds(query, at: version.revision)
       return holds != isNegated
     }
-    terminal.progress.clear()
     guard let revision = found.revision else {
       let looked = found.looks.first?.revision ?? 0
       throw Failure(
@@ -79,7 +78,6 @@ enum Bisect: Verb {
         "first held at " + terminal.styled(.yellow, "revision \(revision)") + ", "
           + "\(terminal.text(of: entry.date)), \(terminal.authorAndNote(of: entry))")
     }
-    return .done
   }
 
   /// Whether a shell command that reads a state on standard input exits with 0.

@@ -19,19 +19,19 @@ enum BlameVerb: Verb {
   static let isPaged = true
   static let endsWithReader = true
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let (entity, point) = try arguments.entityAndPoint(arguments.operand("ENTITY"))
     let journal = try arguments.openJournal(terminal)
-    let revision = try journal.revision(point ?? .head())
+    let revision = try journal.revision(at: point ?? .head())
     guard
       let blame = try journal.blame(
         entity, asOf: .revision(revision), findsOrigin: arguments.has("--origin"))
-    else { throw try Failure(absent: entity, at: revision, journal) }
+    else { throw try journal.absence(of: entity, at: revision) }
     if terminal.isJSON {
       for line in blame where !line.key.isByteCount(of: entity.kind) {
         try terminal.printJSON { line.write(to: &$0, of: entity.kind) }
       }
-      return .done
+      return
     }
     let labels = Labels(journal)
     let isFull = arguments.has("--full")
@@ -55,7 +55,6 @@ enum BlameVerb: Verb {
         .flexible("FIELD"), .flexible("VALUE"), .revision, .date(terminal), .flexible("AUTHOR"),
         .text("NOTE"),
       ], rows, isCut: !isFull, terminal)
-    return .done
   }
 
   /// A value of which nothing is left out.

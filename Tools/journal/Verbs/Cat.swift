@@ -16,7 +16,7 @@ enum Cat: Verb {
     """
   static let endsWithReader = true
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let what = arguments.operand("WHAT")
     guard let match = what.wholeMatch(of: /([a-z]+:[0-9]+)(?:\.([^@]+))?(?:@(.+))?/) else {
       throw Failure(.wrongUse, "\"\(what)\" is neither an image (image:7) nor an attribute (item:42.text)")
@@ -24,9 +24,9 @@ enum Cat: Verb {
     let entity = try Catalog.entity(String(match.1))
     let journal = try arguments.openJournal(terminal)
     let point = try match.3.map { try arguments.selector(String($0)) } ?? .head()
-    let revision = try journal.revision(point)
+    let revision = try journal.revision(at: point)
     guard let row = try journal.entity(entity, asOf: .revision(revision)) else {
-      throw try Failure(absent: entity, at: revision, journal)
+      throw try journal.absence(of: entity, at: revision)
     }
     guard let field = match.2.map(String.init) else {
       guard let blob = Catalog.blobs(in: row.record, of: entity.kind).first else {
@@ -39,7 +39,7 @@ enum Cat: Verb {
         try terminal.output.write(piece)
         offset += piece.count
       }
-      return .done
+      return
     }
     guard let key = Catalog.key(named: field, of: entity.kind), let value = row.record.value(of: key) else {
       throw Failure(
@@ -53,6 +53,5 @@ enum Cat: Verb {
     case .data(let data): try terminal.output.write(data)
     case let value: try terminal.output.line(value.json)
     }
-    return .done
   }
 }

@@ -17,12 +17,11 @@ enum CollectGarbage: Verb {
     $ journal gc Books.journal  # removes it
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let isDryRun = arguments.has("--dry-run")
     let report = try CatalogJournal.collectGarbage(
       at: arguments.url("JOURNAL"), isDryRun: isDryRun, options: arguments.journalOptions()
     ) { terminal.showProgress("reading", $0.done, of: $0.all) }
-    terminal.progress.clear()
     try terminal.answer { json in
       json.member("dryRun", isDryRun)
       json.member("images", report.imageCount)
@@ -32,6 +31,5 @@ enum CollectGarbage: Verb {
         "\(isDryRun ? "would remove" : "removed") \(report.imageCount.counted("image")) of "
           + report.byteCount.counted("byte"))
     }
-    return .done
   }
 }

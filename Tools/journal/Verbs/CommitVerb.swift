@@ -35,7 +35,7 @@ enum CommitVerb: Verb {
       Books.journal  # changes one attribute
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let bytes = try read(arguments.optionalOperand("FILE"), terminal)
     var value: FieldValue
     do throws(JSONError) {
@@ -57,7 +57,6 @@ enum CommitVerb: Verb {
     if !commit.isEmpty { terminal.output.noteDone(entry: commit.revision) }
     try print(commit.isEmpty ? nil : try journal.entry(at: commit.revision), terminal)
     try journal.close()
-    return .done
   }
 
   private static func read(_ path: String?, _ terminal: Terminal) throws -> [UInt8] {

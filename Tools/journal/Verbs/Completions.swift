@@ -13,13 +13,12 @@ enum Completions: Verb {
     $ source <(journal completions bash)  # completes journal's verbs in this bash
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let shell = arguments.operand("SHELL")
     guard let script = ["bash": bash, "zsh": zsh, "fish": fish][shell] else {
       throw Failure(.wrongUse, "there are completions for bash, zsh and fish, not for \(shell.printable)")
     }
     try terminal.output.write(script)
-    return .done
   }
 
   private static var names: String { Verbs.all.map { $0.name }.joined(separator: " ") }

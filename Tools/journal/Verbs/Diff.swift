@@ -25,7 +25,7 @@ enum Diff: Verb {
   static let isPaged = true
   static let endsWithReader = true
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
     var entities = arguments.operandValues("ENTITY")
     var second = RevisionSelector.head()
@@ -37,8 +37,8 @@ enum Diff: Verb {
         second = try arguments.selector(text)
       }
     }
-    let old = try journal.revision(arguments.selector(arguments.operand("A")))
-    let new = try journal.revision(second)
+    let old = try journal.revision(at: arguments.selector(arguments.operand("A")))
+    let new = try journal.revision(at: second)
     let keys = try entities.map { try Catalog.entity($0) }
     for key in keys { try journal.checkEverExisted(key) }
     var differences =
@@ -65,7 +65,6 @@ enum Diff: Verb {
         "\(first) is the point of its newest change; history \(first) shows its changes, diff A B \(first) "
           + "compares them")
     }
-    return .done
   }
 
   private static func printStat(_ differences: [EntityDifference], _ terminal: Terminal) throws {

@@ -19,11 +19,10 @@ enum Doctor: Verb {
     $ journal doctor Books.journal  # lists problems and remedies
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let diagnosis = try CatalogJournal.diagnose(
       arguments.url("JOURNAL"), options: arguments.journalOptions()
     ) { terminal.showProgress("reading", $0, of: $1) }
-    terminal.progress.clear()
     try terminal.answer { json in
       json.member("sound", diagnosis.isSound)
       json.member("opens", diagnosis.opens)
@@ -43,7 +42,7 @@ enum Doctor: Verb {
     } text: {
       try print(diagnosis, terminal)
     }
-    return diagnosis.isSound ? .done : .no
+    if !diagnosis.isSound { terminal.code = .no }
   }
 
   private static func print(_ diagnosis: Diagnosis, _ terminal: Terminal) throws {

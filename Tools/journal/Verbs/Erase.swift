@@ -29,14 +29,13 @@ enum Erase: Verb {
       for good
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
     let url = arguments.url("JOURNAL")
     let options = try arguments.journalOptions()
     let report = try CatalogJournal.erase(
       Set(entities), at: url, reason: arguments.value("--reason") ?? "", by: arguments.author,
       includingWords: arguments.has("--notes"), options: options, progress: terminal.showCopying)
-    terminal.progress.clear()
     if !report.isEmpty { terminal.output.noteDone(entry: report.head.revision) }
     let after = try CatalogJournal.open(at: url, mode: .readOnly, options: options)
     let memories = after.state.importMemories(of: report.entities).map { Catalog.name(of: $0.entity) }
@@ -70,6 +69,5 @@ enum Erase: Verb {
       }
       try terminal.line("entry \(report.head.revision) records this; digest \(report.head.digest.hex)")
     }
-    return .done
   }
 }

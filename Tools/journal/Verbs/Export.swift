@@ -28,7 +28,7 @@ enum Export: Verb {
     $ journal export ToDo.journal plist --to Documents --force  # both lists, replacing those there
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let name = arguments.operand("SOURCE")
     guard let source = LegacyStore.Source(rawValue: name) else {
       let known = LegacyStore.Source.allCases.map(\.rawValue)
@@ -37,7 +37,7 @@ enum Export: Verb {
         "there is no export to \"\(name.printable)\"\(suggestion), only to \(known.enumerated)")
     }
     let journal = try arguments.openJournal(terminal)
-    let revision = try journal.revision(try arguments.selector(of: "--at", else: .head()))
+    let revision = try journal.revision(at: try arguments.selector(of: "--at", else: .head()))
     let report = try journal.exportStore(
       source, name: arguments.value("--store"), asOf: .revision(revision),
       to: URL(fileURLWithPath: arguments.value("--to") ?? ""), replacing: arguments.has("--force"))
@@ -57,6 +57,6 @@ enum Export: Verb {
         "exported \(source.rawValue) as of revision \(report.revision.grouped): \(report.items.counted("item")), "
           + "\(report.written.counted("file")) written, \(report.unchanged.grouped) as before")
     }
-    return report.isComplete ? .done : .no
+    if !report.isComplete { terminal.code = .no }
   }
 }

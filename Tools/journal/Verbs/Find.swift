@@ -27,7 +27,7 @@ enum Find: Verb {
   /// A label can be a whole text, which no terminal cuts if the results go elsewhere.
   private static let labelLimit = 200
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
     let point = try arguments.selector(of: "--at", else: .head())
     let limit = try arguments.count("-n") ?? Int.max
@@ -40,7 +40,7 @@ enum Find: Verb {
         .number(isDeleted ? "DELETED" : "CHANGED"), .text("LABEL"),
       ], sampleCount: 100, terminal)
     var count = 0
-    let catalog = try journal.state(asOf: .revision(try journal.revision(point)))
+    let catalog = try journal.state(asOf: point)
     try journal.find(query, asOf: point, deleted: isDeleted) { found in
       // Even with a limit of 0, the exit code says whether something was found.
       count += 1
@@ -57,7 +57,7 @@ enum Find: Verb {
       return count < limit
     }
     try table.end()
-    if count > 0 { return .done }
+    if count > 0 { return }
     throw Failure(
       .no,
       (isDeleted ? "no deleted entity matches" : "nothing found; --deleted searches deleted entities")

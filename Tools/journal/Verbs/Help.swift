@@ -11,12 +11,12 @@ enum Help: Verb {
     $ journal help replay  # how to rebuild a past state
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     guard let verb = arguments.optionalOperand("VERB") else { return try printOverview(terminal) }
     return try printHelp(of: Verbs.named(verb), terminal)
   }
 
-  static func printOverview(_ terminal: Terminal) throws -> ExitCode {
+  static func printOverview(_ terminal: Terminal) throws {
     try terminal.line("journal keeps items, categories and images with their whole history.\n")
     try terminal.line("usage: journal VERB JOURNAL [arguments]\n")
     for (title, verbs) in Verbs.groups {
@@ -32,7 +32,6 @@ enum Help: Verb {
     }
     try terminal.line("\n\(points)\n\n\(exitCodes)")
     try terminal.line("See journal help VERB for more, and journal --version for the version.")
-    return .done
   }
 
   private static let questions = """
@@ -78,7 +77,7 @@ enum Help: Verb {
     and git diff, an empty list is an answer: log, diff and the lists of tags and snapshots exit with 0.
     """
 
-  static func printHelp(of verb: any Verb.Type, _ terminal: Terminal) throws -> ExitCode {
+  static func printHelp(of verb: any Verb.Type, _ terminal: Terminal) throws {
     let manual = verb.manual
     let arguments = manual.syntax.summary
     try terminal.line("usage: journal \(verb.name)\(arguments.isEmpty ? "" : " \(arguments)")")
@@ -93,7 +92,6 @@ enum Help: Verb {
       try terminal.line("  \(terminal.styled(.bold, example.command))")
       try terminal.line("      \(example.does)")
     }
-    return .done
   }
 
   private static func printList(

@@ -22,82 +22,59 @@ enum History: Verb {
   static let isPaged = true
   static let endsWithReader = true
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let (entity, point) = try arguments.entityAndPoint(arguments.operand("ENTITY"))
     let limit = try arguments.count("-n") ?? Int.max
     let journal = try arguments.openJournal(terminal)
-    let revision = try journal.revision(point ?? .head())
+    let revision = try journal.revision(at: point ?? .head())
     let labels = Labels(journal)
     let table = TextTable(
       [.revision, .date(terminal), .flexible("AUTHOR"), .flexible("CHANGE"), .text("NOTE")],
       sampleCount: firstPartCount, terminal)
-    func print(_ changes: ArraySlice<EntityChange>) throws {
-      for change in changes {
-        if terminal.isJSON {
-          try terminal.printJSON { change.write(to: &$0) }
-        } else if arguments.has("--stat") {
-          try table.add([
-            "\(change.revision)", terminal.text(of: change.date), change.authorCell(),
-            change.isPruned ? "(pruned before)" : change.event.outline, terminal.note(of: change),
-          ])
-        } else {
-          try Self.print(change, labels, isFull: arguments.has("--full"), terminal)
-        }
+    func print(_ change: EntityChange) throws {
+      if terminal.isJSON { return try terminal.printJSON { change.write(to: &$0) } }
+      guard arguments.has("--stat") else {
+        return try Self.print(change, labels, isFull: arguments.has("--full"), terminal)
       }
+      try table.add([
+        "\(change.revision)", terminal.text(of: change.date), change.authorCell(),
+        change.isPruned ? "(pruned before)" : change.event.outline, terminal.note(of: change),
+      ])
     }
-    let hasChanges =
-      arguments.has("--reverse")
-      ? try readForward(entity, revision, limit, journal, print)
-      : try readBack(entity, revision, limit, journal, print)
-    guard hasChanges else { throw try Failure(absent: entity, at: revision, journal) }
+    var count = 0
+    if arguments.has("--reverse") {
+      try journal.forEachChange(of: entity, asOf: .revision(revision)) { change in
+        // One is read even for `-n 0`, to tell whether there is any.
+        count += 1
+        if count <= limit { try print(change) }
+        return count < limit
+      }
+    } else {
+      count = try readBack(entity, revision, limit, journal, print)
+    }
+    if count == 0 { throw try journal.absence(of: entity, at: revision) }
     try table.end()
-    return .done
   }
 
-  /// Calls `body` with the parts of a history, newest first. Returns false if there is no history.
+  /// Calls `body` with the changes of a history, newest first, and returns how many were read.
   private static func readBack(
     _ entity: EntityKey, _ revision: Revision, _ limit: Int, _ journal: CatalogJournal,
-    _ body: (ArraySlice<EntityChange>) throws -> Void
-  ) throws -> Bool {
-    var partCount = firstPartCount
-    var rest = limit
-    var next = revision
-    while true {
-      // One is read even for `-n 0`, to tell whether there is any.
+    _ body: (EntityChange) throws -> Void
+  ) throws -> Int {
+    var (count, next, partCount) = (0, revision, firstPartCount)
+    repeat {
       let part = try journal.history(
-        of: entity, asOf: .revision(next), limit: min(partCount, max(rest, 1)), byteLimit: partByteCount)
-      guard let oldest = part.last else { return false }
-      try body(part.prefix(rest))
-      rest -= part.count
+        of: entity, asOf: .revision(next), limit: min(partCount, max(limit - count, 1)),
+        byteLimit: partByteCount)
+      guard let oldest = part.last else { break }
+      for change in part.prefix(limit - count) { try body(change) }
+      count += part.count
       next = oldest.previous
-      guard rest > 0, next > 0 else { return true }
       // Without layers, finding the values before a part takes as long as reading all that is before it. Of large
       // versions, fewer are returned than are read.
       partCount = min(2 * part.count, longestPartCount)
-    }
-  }
-
-  /// Calls `body` with the parts of a history, oldest first. Returns false if there is no history.
-  private static func readForward(
-    _ entity: EntityKey, _ revision: Revision, _ limit: Int, _ journal: CatalogJournal,
-    _ body: (ArraySlice<EntityChange>) throws -> Void
-  ) throws -> Bool {
-    var part: [EntityChange] = []
-    var byteCount = 0
-    var count = 0
-    try journal.forEachChange(of: entity, asOf: .revision(revision)) { change in
-      count += 1
-      part.append(change)
-      byteCount += change.byteCount
-      if part.count == firstPartCount || byteCount >= partByteCount || count >= limit {
-        try body(part.prefix(limit))
-        part = []
-        byteCount = 0
-      }
-      return count < limit
-    }
-    if !part.isEmpty { try body(part[...]) }
-    return count > 0
+    } while count < limit && next > 0
+    return count
   }
 
   /// A history is read and printed in parts of so many versions or bytes, so that memory holds one part.

@@ -73,7 +73,7 @@ enum Import: Verb {
   /// Options that only some sources have.
   private static let sourceOptions = Set(sources.flatMap { $0.options })
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let name = arguments.operand("SOURCE")
     guard let source = sources.first(where: { $0.name == name }) else {
       let known = sources.map { $0.name }
@@ -88,7 +88,7 @@ enum Import: Verb {
     guard paths.count == 1 || source.takesSeveral else {
       throw arguments.misuse("there is one argument too many: \(paths[1].printable)")
     }
-    return try source.run(arguments, terminal)
+    terminal.code = try source.run(arguments, terminal)
   }
 
   /// Stores what is imported. If the journal can't store it, the error says what is kept, and how to continue.

@@ -12,12 +12,11 @@ enum Init: Verb {
     $ journal init Books.journal  # creates the folder Books.journal
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let path = arguments.operand("JOURNAL")
     let journal = try CatalogJournal.create(
       at: arguments.url("JOURNAL"), options: arguments.journalOptions(layers: .automatic))
     try terminal.line("created the empty journal \(path.printable)")
     try journal.close()
-    return .done
   }
 }

@@ -39,7 +39,7 @@ enum Log: Verb {
   static let isPaged = true
   static let endsWithReader = true
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     if arguments.has("--follow") { return try follow(arguments, terminal) }
     let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
     let since = try arguments.selector(of: "--since", else: .start)
@@ -53,10 +53,10 @@ enum Log: Verb {
   /// Prints the newest entries. It builds a state of the journal only if an option needs one.
   private static func printNewest(
     after point: RevisionSelector, _ arguments: Arguments, _ terminal: Terminal
-  ) throws -> ExitCode {
+  ) throws {
     let history = try arguments.openHistory()
     defer { history.close() }
-    let window = try Failure.ofAbsence { try history.window(since: point) }
+    let window = try history.window(since: point)
     let cursor = window.revisions.map { history.entries($0, newestFirst: true) }
     var tags = TagsOfNewest()
     func next() throws -> Entry? {
@@ -72,10 +72,10 @@ enum Log: Verb {
 
   private static func print(
     _ entities: [EntityKey], after point: RevisionSelector, _ arguments: Arguments, _ terminal: Terminal
-  ) throws -> ExitCode {
+  ) throws {
     let journal = try arguments.openJournal(terminal)
     let until = try arguments.selector(of: "--until", else: .head())
-    let window = try Failure.ofAbsence { try journal.window(since: point, until: until) }
+    let window = try journal.window(since: point, until: until)
     for entity in entities { try journal.checkEverExisted(entity) }
     let newestFirst = !arguments.has("--reverse")
     let next: () throws -> Entry? =
@@ -103,7 +103,7 @@ enum Log: Verb {
   private static func print(
     _ next: () throws -> Entry?, _ filter: EntryFilter, _ printer: LogPrinter, of window: EntryWindow,
     after base: Head?, _ arguments: Arguments, _ terminal: Terminal, remark: () throws -> String = { "" }
-  ) throws -> ExitCode {
+  ) throws {
     let limit = try arguments.count("-n") ?? Int.max
     var count = 0
     while count < limit, let entry = try next() {
@@ -123,11 +123,10 @@ enum Log: Verb {
     if count < limit, window.start == base?.revision, !terminal.isJSON {
       try terminal.print(base: base)
     }
-    return .done
   }
 
   /// Prints new entries until the process is interrupted or its output is closed.
-  private static func follow(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  private static func follow(_ arguments: Arguments, _ terminal: Terminal) throws {
     for option in ["--reverse", "--until"] where arguments.has(option) {
       throw arguments.misuse("\(option) and --follow exclude each other")
     }
@@ -136,7 +135,7 @@ enum Log: Verb {
     let newest = journal.head.revision
     let first = max(newest - (try arguments.count("-n") ?? 0), journal.base?.revision ?? 0)
     let since = try arguments.selector(of: "--since", else: .revision(first))
-    var last = try Failure.ofAbsence { try journal.window(since: since).start }
+    var last = try journal.window(since: since).start
     let labels = Labels(journal)
     let filter = try EntryFilter(arguments, entities: entities, labels)
     let tags = journal.state.tagNames

@@ -8,7 +8,7 @@ enum ManPage: Verb {
     $ journal man | man -l -  # reads the manual
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let output = terminal.output
     try output.line(".TH JOURNAL 1 \"\" \"journal \(Program.version)\"")
     try output.line(".SH NAME\njournal \\- items, categories and images with their whole history")
@@ -34,7 +34,6 @@ enum ManPage: Verb {
         + "colored"
         + "\n.TP\n.B TZ\nthe zone that \\-\\-local means, by its name in the time zone database, such as Europe/Berlin"
     )
-    return .done
   }
 
   private static func printItems(_ arguments: [Syntax.Argument], _ output: Output) throws {

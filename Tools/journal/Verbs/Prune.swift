@@ -24,13 +24,12 @@ enum Prune: Verb {
     $ journal prune Books.journal --before 2025-01-01  # history begins with the year 2025
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let isDryRun = arguments.has("--dry-run")
     let report = try CatalogJournal.prune(
       before: try arguments.selector(of: "--before", else: .start), at: arguments.url("JOURNAL"),
       reason: arguments.value("--reason") ?? "", by: arguments.author, isDryRun: isDryRun,
       options: arguments.journalOptions(), progress: terminal.showCopying)
-    terminal.progress.clear()
     let (base, head, count) = (report.base, report.head, report.entryCount)
     if !isDryRun, count > 0 { terminal.output.noteDone(entry: head.revision) }
     try terminal.answer { json in
@@ -56,7 +55,6 @@ enum Prune: Verb {
       try terminal.line("history begins with the state of revision \(last)")
       try terminal.line("entry \(head.revision) records this; digest \(head.digest.hex)")
     }
-    return .done
   }
 }
 

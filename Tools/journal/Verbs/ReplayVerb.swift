@@ -29,9 +29,9 @@ enum ReplayVerb: Verb {
 
   private static let shownItems = 10
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
-    let revision = try journal.revision(try arguments.selector(of: "--at", else: .head()))
+    let revision = try journal.revision(at: try arguments.selector(of: "--at", else: .head()))
     if let directory = arguments.value("--to") {
       return try copy(journal, revision, to: directory, arguments, terminal)
     }
@@ -47,13 +47,12 @@ enum ReplayVerb: Verb {
     } else {
       try printSummary(version, terminal)
     }
-    return .done
   }
 
   private static func copy(
     _ journal: CatalogJournal, _ revision: Revision, to directory: String, _ arguments: Arguments,
     _ terminal: Terminal
-  ) throws -> ExitCode {
+  ) throws {
     let url = URL(fileURLWithPath: directory)
     let isState = arguments.has("--no-history")
     if isState {
@@ -64,7 +63,6 @@ enum ReplayVerb: Verb {
     } else {
       try journal.copy(to: url, through: .revision(revision), progress: terminal.showCopying)
     }
-    terminal.progress.clear()
     try terminal.answer { json in
       json.member("path", directory)
       json.member("revision", isState ? 1 : revision)
@@ -74,23 +72,12 @@ enum ReplayVerb: Verb {
           ? "created \(directory.printable) with the state of revision \(revision), as its entry 1"
           : "created \(directory.printable) with revision \(revision)")
     }
-    return .done
   }
 
   /// Writes the whole state as one line.
   static func writeJSON(_ version: Version<Catalog>, to output: Output) throws {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.member("revision", version.revision)
-    writer.member("date", version.date.precise)
-    writer.member("digest", version.digest.hex)
-    try version.state.writeMembers(to: &writer) { writer throws(any Error) in
-      try output.write(writer.bytes)
-      writer.removeAll()
-    }
-    writer.endObject()
-    writer.newline()
-    try output.write(writer.bytes)
+    var text = StateText(version)
+    while let piece = try text.next() { try output.write(piece) }
   }
 
   private static func printSummary(_ version: Version<Catalog>, _ terminal: Terminal) throws {

@@ -37,7 +37,7 @@ enum Restore: Verb {
     """
   static let isPaged = true
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let scopes = ["--all", "--category", "--kind"].filter { arguments.has($0) }
     let names = try arguments.operandValues("ENTITY").map { try arguments.entityAndPoint($0) }
     guard scopes.count + (names.isEmpty ? 0 : 1) < 2 else {
@@ -46,12 +46,7 @@ enum Restore: Verb {
     guard !scopes.isEmpty || !names.isEmpty else {
       throw arguments.misuse("name what to restore: entities, --category, --kind or --all")
     }
-    if let tag = names.first(where: { !Catalog.isRestored($0.entity.kind) }) {
-      throw Failure(
-        .wrongUse,
-        "\(Catalog.name(of: tag.entity)) can't be restored: a tag is not part of a state; journal tag makes a new one"
-      )
-    }
+    try RestoreTarget.check(names.map(\.entity))
     let points = Set(names.compactMap(\.point))
     guard points.count <= 1, points.isEmpty || !arguments.has("--at") else {
       throw Failure(.wrongUse, "a restore has one point in time; restore the others separately")
@@ -70,39 +65,28 @@ enum Restore: Verb {
     guard let point = try given ?? journal.pointBeforeDeletion(of: names[0].entity) else {
       let entity = names[0].entity
       guard journal.state.revision(of: entity) == 0 else { throw noPoint }
-      throw try Failure(absent: entity, at: journal.head.revision, journal)
+      throw try journal.absence(of: entity, at: journal.head.revision)
     }
-    let revision = RevisionSelector.revision(try journal.revision(point))
+    let revision = RevisionSelector.revision(try journal.revision(at: point))
     let parts = try arguments.parts("--fields")
     let erased = names.isEmpty ? try journal.state(asOf: revision).erasedEntities : []
     let leftOut = arguments.has("--all") ? erased : erased.filter { $0.kind == .item }
     if !leftOut.isEmpty {
-      let note = Self.note(leavingOut: leftOut, at: try journal.revision(revision), arguments)
+      let note = Self.note(leavingOut: leftOut, at: try journal.revision(at: revision), arguments)
       terminal.sayAtEnd { [note] }
     }
-    var entities: [EntityKey]?
-    if let category = arguments.value("--category") {
-      let ids = try journal.categories(restoredBy: category, asOf: revision)
-      entities = try ids.sorted().flatMap { try journal.entities(ofCategory: $0, asOf: revision) }
-    } else if let kind = arguments.value("--kind") {
-      let items = try journal.entities(ofKind: kind, asOf: revision)
-      if items.isEmpty { throw Failure(.no, "no item has the kind \"\(kind)\", now or at that point") }
-      entities = items
-    } else if !arguments.has("--all") {
-      entities = names.map(\.entity)
-    }
-    // Of a group, those that are deleted have no parts to restore.
-    if parts != nil, names.isEmpty { entities?.removeAll { journal.state.record(of: $0) == nil } }
+    let target: RestoreTarget =
+      if let category = arguments.value("--category") {
+        .categories(try journal.categories(restoredBy: category, asOf: revision))
+      } else if let kind = arguments.value("--kind") {
+        .kind(kind)
+      } else {
+        names.isEmpty ? .everything : .entities(names.map(\.entity))
+      }
     let plan = try journal.planRestore(
-      of: entities.map(RestoreScope.entities) ?? .everything, asOf: revision,
-      fieldsByKind: parts?.byKind, keepsNew: arguments.has("--keep-new"))
-    if let parts { try journal.check(parts, of: entities, asOf: revision) }
-    if plan.isEmpty, let absent = names.first(where: { journal.state.record(of: $0.entity) == nil }) {
-      throw try Failure(absent: absent.entity, at: try journal.revision(revision), journal)
-    }
-    let code = try arguments.carryOut(plan, in: journal, isWhole: leftOut.isEmpty, terminal)
+      of: target, parts, asOf: revision, keepsNew: arguments.has("--keep-new"))
+    try arguments.carryOut(plan, in: journal, isWhole: leftOut.isEmpty, terminal)
     try journal.close()
-    return code
   }
 
   /// What to say about erased entities, which a group leaves out. Nothing tells which kind and category an erased item

@@ -19,7 +19,7 @@ enum RestoreBackup: Verb {
     $ ssh host cat Books.jbak | journal restore-backup - Books.journal  # the same through a pipe
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let name = arguments.operand("NEW")
     let (url, options) = (arguments.url("NEW"), try arguments.journalOptions())
     let receipt =
@@ -29,7 +29,6 @@ enum RestoreBackup: Verb {
       }
       : try CatalogJournal.restore(
         backupFile: arguments.url("FILE"), to: url, options: options, progress: terminal.showCopying)
-    terminal.progress.clear()
     try terminal.answer { json in
       json.member("path", name)
       json.member("journal", receipt.journal.description)
@@ -39,6 +38,5 @@ enum RestoreBackup: Verb {
       try terminal.line("created \(name.printable) with revision \(receipt.revision)")
       try terminal.line("digest \(receipt.digest.hex)")
     }
-    return .done
   }
 }

@@ -25,7 +25,7 @@ enum Revert: Verb {
     """
   static let isPaged = true
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let names = arguments.operandValues("REVISION")
     let isChosen = arguments.has("--author") || arguments.has("--since") || arguments.has("--until")
     guard names.isEmpty == isChosen else {
@@ -69,17 +69,16 @@ enum Revert: Verb {
         try terminal.line(
           terminal.styled(.yellow, "entry \(revision), by \(terminal.authorAndNote(of: entry))"))
       }
-      _ = try arguments.carryOut(plan, in: journal, terminal)
+      try arguments.carryOut(plan, in: journal, terminal)
     }
     try journal.close()
-    return .done
   }
 
   /// The entry that a text names. One that an entity names must have changed nothing else, because all of it is undone.
   private static func revision(
     of text: String, _ arguments: Arguments, _ journal: CatalogJournal
   ) throws -> Revision {
-    let revision = try journal.revision(try arguments.selector(text))
+    let revision = try journal.revision(at: try arguments.selector(text))
     guard revision > 0, let name = text.wholeMatch(of: /([a-z]+:[0-9]+)(?:@.+)?/)?.1 else { return revision }
     let entity = try Catalog.entity(String(name))
     let others = try journal.entry(at: revision).events.map(\.entity).filter { $0 != entity }.sorted()
@@ -99,7 +98,7 @@ enum Revert: Verb {
       try arguments.selector(of: "--since", else: .start),
       try arguments.selector(of: "--until", else: .head())
     )
-    guard let window = try Failure.ofAbsence({ try journal.window(since: since, until: until).revisions })
+    guard let window = try journal.window(since: since, until: until).revisions
     else { return [] }
     let wanted = arguments.value("--author")
     let author = wanted?.lowercased()

@@ -23,12 +23,11 @@ enum SalvageVerb: Verb {
       copies has
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let target = arguments.value("--to") ?? ""
     let report = try CatalogJournal.salvage(
       arguments.operandValues("JOURNAL").map { URL(fileURLWithPath: $0) }, to: URL(fileURLWithPath: target),
       options: arguments.journalOptions(), progress: terminal.showCopying)
-    terminal.progress.clear()
     try terminal.answer { json in
       json.member("whole", report.isWhole)
       json.member("revision", report.head.revision)
@@ -61,7 +60,7 @@ enum SalvageVerb: Verb {
       for problem in report.problems { try terminal.line("problem: \(problem)".printable) }
       try terminal.line("digest \(report.head.digest.hex)")
     }
-    return report.isWhole ? .done : .no
+    if !report.isWhole { terminal.code = .no }
   }
 
   /// `44 entries of 89 that were acknowledged`. Those before the base of a pruned history do not count.

@@ -25,7 +25,7 @@ enum Serve: Verb {
     $ journal serve Books.journal --edit --token-file tokens --port 8080  # the API, with commits
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     var options = try options(arguments)
     options.hostNames = Set(arguments.values("--host"))
     if let path = arguments.value("--token-file") { options.tokens = try tokens(of: path, terminal) }
@@ -37,7 +37,6 @@ enum Serve: Verb {
     try waitForInterruption(terminal)
     server.stop()
     try journal.close()
-    return .done
   }
 
   /// Follows the journal, or with `--edit` opens it for writing.

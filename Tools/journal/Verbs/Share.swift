@@ -20,15 +20,13 @@ enum Share: Verb {
     $ journal share Books.journal postgresql://app@db.example.org/books  # other machines can join it now
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let head = try CatalogJournal.share(
       at: arguments.url("JOURNAL"), on: arguments.operand("ADDRESS"),
       options: arguments.journalOptions(), progress: terminal.showCopying)
-    terminal.progress.clear()
     let path = arguments.operand("JOURNAL").printable
     try terminal.line("\(path) is shared, with \(head.revision.counted("entry", "entries"))")
     try terminal.line("digest \(head.digest.hex)")
-    return .done
   }
 }
 
@@ -48,7 +46,7 @@ enum Join: Verb {
     $ journal join postgresql://app@db.example.org/books Books.journal  # creates a node here, or updates it
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let (url, address) = (arguments.url("JOURNAL"), arguments.operand("ADDRESS"))
     let options = try arguments.journalOptions(layers: .automatic)
     var id: JournalID?
@@ -72,11 +70,9 @@ enum Join: Verb {
     } else {
       head = try CatalogJournal.join(
         address, id: id, at: url, options: options, progress: terminal.showCopying)
-      terminal.progress.clear()
       try terminal.line("created \(path) with revision \(head.revision)")
     }
     try terminal.line("digest \(head.digest.hex)")
-    return .done
   }
 
   /// Fails if a journal is not a node of the one at an address, and closes it.
@@ -129,12 +125,11 @@ enum Unshare: Verb {
     $ journal unshare Books.journal  # ends sharing for this folder
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let head = try CatalogJournal.unshare(
       at: arguments.url("JOURNAL"), isForced: arguments.has("--force"),
       options: arguments.journalOptions())
     try terminal.line("\(arguments.operand("JOURNAL").printable) is local, with revision \(head.revision)")
     try terminal.line("digest \(head.digest.hex)")
-    return .done
   }
 }

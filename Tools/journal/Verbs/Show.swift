@@ -18,14 +18,14 @@ enum Show: Verb {
   static let isPaged = true
   static let endsWithReader = true
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let what = arguments.operand("WHAT")
     if what.contains(/^[a-z]+:[^@]*(@.*)?$/) {
       let (entity, point) = try arguments.entityAndPoint(what)
       return try show(entity, asOf: point ?? .head(), arguments, terminal)
     }
     let journal = try arguments.openJournal(terminal)
-    let revision = try journal.revision(try arguments.selector(what))
+    let revision = try journal.revision(at: try arguments.selector(what))
     guard revision > 0 else {
       throw Failure(.no, "revision 0 is the empty journal; there is no entry to show")
     }
@@ -37,22 +37,18 @@ enum Show: Verb {
       let text = ChangeText(terminal: terminal, isFull: arguments.has("--full"))
       try text.print(entry.events, in: revision, Labels(journal))
     }
-    return .done
   }
 
   private static func show(
     _ entity: EntityKey, asOf point: RevisionSelector, _ arguments: Arguments, _ terminal: Terminal
-  ) throws -> ExitCode {
+  ) throws {
     let journal = try arguments.openJournal(terminal)
-    let version = try journal.version(asOf: .revision(try journal.revision(point)))
+    let version = try journal.version(asOf: point)
     let state = version.state
     guard let record = state.record(of: entity) else {
-      throw try Failure(absent: entity, at: version.revision, journal)
+      throw try journal.absence(of: entity, at: version.revision)
     }
-    if terminal.isJSON {
-      try terminal.printJSON { state.write(entity, to: &$0) }
-      return .done
-    }
+    if terminal.isJSON { return try terminal.printJSON { state.write(entity, to: &$0) } }
     let head =
       "\(Catalog.name(of: entity)) at revision \(version.revision), \(terminal.text(of: version.date, withZone: true))"
     try terminal.line(terminal.styled(.bold, head))
@@ -77,6 +73,5 @@ enum Show: Verb {
       let gap = String(repeating: " ", count: width - name.printable.columns)
       try terminal.line("  \(name.printable)\(gap)  \(text)")
     }
-    return .done
   }
 }

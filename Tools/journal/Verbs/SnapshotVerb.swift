@@ -27,7 +27,7 @@ enum SnapshotVerb: Verb {
     $ journal snapshot Books.journal drop 120  # removes the snapshot of revision 120
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let action = arguments.optionalOperand("ACTION") ?? "list"
     let revision = arguments.optionalOperand("REVISION")
     if let revision, action != "drop" {
@@ -46,12 +46,11 @@ enum SnapshotVerb: Verb {
     }
   }
 
-  private static func take(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  private static func take(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal, mode: .readWrite)
-    let revision = try journal.revision(try arguments.selector(of: "--at", else: .head()))
+    let revision = try journal.revision(at: try arguments.selector(of: "--at", else: .head()))
     terminal.progress.show { "writing the snapshot of revision \(revision.grouped)" }
     let snapshot = try journal.takeSnapshot(asOf: .revision(revision))
-    terminal.progress.clear()
     try terminal.answer { json in
       write(snapshot, problem: nil, to: &json)
     } text: {
@@ -61,10 +60,9 @@ enum SnapshotVerb: Verb {
       try terminal.line(snapshot.url.path.printable)
     }
     try journal.close()
-    return .done
   }
 
-  private static func list(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  private static func list(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
     let table = TextTable(
       [.revision, .date(terminal), .number("ENTITIES"), .number("BYTES"), .text("STATE")], isCut: false,
@@ -87,27 +85,24 @@ enum SnapshotVerb: Verb {
         ])
       }
     }
-    terminal.progress.clear()
     try table.end()
     if !terminal.isJSON, snapshots.isEmpty, problemCount == 0 { try terminal.line("there are no snapshots") }
-    if problemCount == 0 { return .done }
-    throw Failure(
-      .no,
-      "\(problemCount.counted("snapshot")) can't be used; no state depends on them, and they can be dropped")
+    if problemCount > 0 {
+      throw Failure(
+        .no,
+        "\(problemCount.counted("snapshot")) can't be used; no state depends on them, and they can be dropped"
+      )
+    }
   }
 
   private static func drop(
     _ text: String?, _ arguments: Arguments, _ terminal: Terminal
-  ) throws -> ExitCode {
+  ) throws {
     guard let text, let revision = Revision(text) else {
       throw Failure(.wrongUse, "drop needs the revision of a snapshot; see journal snapshot JOURNAL list")
     }
     let journal = try arguments.openJournal(terminal, mode: .readWrite)
-    do {
-      try journal.dropSnapshot(at: revision)
-    } catch let error as JournalError where error.code == .notFound {
-      throw Failure(.no, "\(error)")
-    }
+    try journal.dropSnapshot(at: revision)
     try terminal.answer { json in
       json.member("revision", revision)
       json.member("dropped", true)
@@ -115,7 +110,6 @@ enum SnapshotVerb: Verb {
       try terminal.line("dropped the snapshot of revision \(revision)")
     }
     try journal.close()
-    return .done
   }
 
   private static func write(_ snapshot: Snapshot, problem: JournalError?, to json: inout JSONWriter) {

@@ -17,7 +17,7 @@ enum Stat: Verb {
     $ journal stat Books.journal  # counts, dates and bytes
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
     let statistics = try journal.statistics()
     let sharing = try journal.sharing()
@@ -87,6 +87,5 @@ enum Stat: Verb {
       }
       try terminal.printList(lines)
     }
-    return .done
   }
 }

@@ -21,7 +21,7 @@ enum TagVerb: Verb {
     $ journal tag Books.journal --delete before-import  # deletes the tag
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let isDeletion = arguments.has("--delete")
     guard let name = arguments.optionalOperand("NAME") else {
       guard !isDeletion else { throw arguments.misuse("--delete needs the NAME of a tag") }
@@ -47,7 +47,7 @@ enum TagVerb: Verb {
     } else {
       let point = try arguments.optionalOperand("SELECTOR").map { try arguments.selector($0) } ?? .head()
       let tag = try journal.tag(
-        name, at: .revision(try journal.revision(point)), by: arguments.author,
+        name, at: point, by: arguments.author,
         note: arguments.value("--note") ?? "")
       terminal.output.noteDone(entry: tag.created)
       if terminal.isJSON {
@@ -58,10 +58,9 @@ enum TagVerb: Verb {
       }
     }
     try journal.close()
-    return .done
   }
 
-  private static func list(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  private static func list(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
     let tags = journal.state.tags
     if tags.isEmpty { terminal.warn("there are no tags") }
@@ -82,6 +81,5 @@ enum TagVerb: Verb {
       try table.add([tag.name.printable, "\(tag.revision)"] + (attribution ?? missing))
     }
     try table.end()
-    return .done
   }
 }

@@ -18,7 +18,7 @@ enum Undo: Verb {
     """
   static let isPaged = true
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     try run(arguments, terminal, "undo") { journal, author, later in
       try journal.planUndo(by: author, later: later)
     }
@@ -27,7 +27,7 @@ enum Undo: Verb {
   static func run(
     _ arguments: Arguments, _ terminal: Terminal, _ verb: String,
     _ makePlan: (CatalogJournal, String, LaterEdits) throws -> RestorePlan?
-  ) throws -> ExitCode {
+  ) throws {
     let later = try arguments.laterEdits()
     let journal = try arguments.openForCommit(terminal)
     guard let plan = try makePlan(journal, arguments.author, later) else {
@@ -36,9 +36,8 @@ enum Undo: Verb {
         "there is nothing for \(arguments.author.isEmpty ? "the empty author" : arguments.author.printable) to \(verb)"
           + (try journal.suggestion(forAuthor: arguments.author)))
     }
-    let code = try arguments.carryOut(plan, in: journal, terminal)
+    try arguments.carryOut(plan, in: journal, terminal)
     try journal.close()
-    return code
   }
 }
 
@@ -70,7 +69,7 @@ enum Redo: Verb {
     """
   static let isPaged = true
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     try Undo.run(arguments, terminal, "redo") { journal, author, later in
       try journal.planRedo(by: author, later: later)
     }

@@ -20,12 +20,11 @@ enum Verify: Verb {
     $ journal verify Books.journal --deep  # also proves every layer and snapshot
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
     let result = try journal.verify(deep: arguments.has("--deep")) {
       terminal.showProgress("verifying", $0, of: $1)
     }
-    terminal.progress.clear()
     try terminal.answer { json in
       json.member("sound", result.isSound)
       json.member("entries", result.entryCount)
@@ -46,7 +45,7 @@ enum Verify: Verb {
     } text: {
       try print(result, terminal)
     }
-    if result.isSound { return .done }
+    if result.isSound { return }
     let problems = result.problems.count.counted("problem")
     throw Failure(
       .no,

@@ -27,7 +27,7 @@ enum View: Verb {
     $ journal view Books.journal --port 8080 --no-browser  # prints the address of the page
     """
 
-  static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let (server, journal, problem) = try serve(arguments, terminal)
     let url = server.invitation()
     let page = RedirectingPage(to: url)
@@ -38,7 +38,7 @@ enum View: Verb {
     try Serve.waitForInterruption(terminal)
     server.stop()
     try journal?.close()
-    return problem == nil ? .done : .unreadable
+    if problem != nil { terminal.code = .unreadable }
   }
 
   /// Serves the journal. If it does not open, serves what can be read of it, or a page that says why nothing can.

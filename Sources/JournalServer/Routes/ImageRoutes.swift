@@ -1,5 +1,6 @@
 import CatalogModel
 import HTTPServer
+import JSON
 import Locks
 
 // The bytes of images. A browser never runs anything in them: the response has the type of a known kind of picture or a
@@ -27,23 +28,39 @@ final class ImageCheck: Sendable {
   }
 }
 
+extension Route {
+  static let image = get(
+    "/api/images/{number}/content", "The bytes of an image at a point in time",
+    details: """
+      The ETag is the SHA-256 of the bytes. If-None-Match, Range and If-Range are supported. The bytes are compared with \
+      that digest before they are first sent.
+      """,
+    [.path("number", "The image's number: 7 for image:7.", .integer), .at],
+    answers: [
+      Answer(status: 200, description: "The bytes.", content: Content(mediaType: "*/*", type: nil)),
+      Answer(status: 206, description: "The requested range."),
+      Answer(status: 304, description: "The client has the current bytes."),
+      Answer(status: 416, description: "The range is outside the image."),
+    ]
+  ) { try $0.imageContent($1) }
+}
+
 extension JournalAPI {
   private static let pictures: Set<String> = [
     "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp", "image/svg+xml",
   ]
 
-  /// `GET /api/images/7/content`
-  func imageContent(_ request: HTTPRequest, _ number: String) throws -> HTTPResponse {
-    let parameters = try Parameters(request, allowing: ["at"])
-    guard let number = Int(number), number > 0 else {
+  fileprivate func imageContent(_ parameters: Parameters) throws -> HTTPResponse {
+    guard let number = Int(parameters.step("number")), number > 0 else {
       throw APIError.wrongUse("the path needs the number of an image")
     }
-    let revision = try parameters.revision("at", else: .head(), in: journal)
+    let request = parameters.request
+    let revision = try journal.revision(at: parameters.selector("at"))
     let entity = EntityKey.image(number)
     // The record comes from the image's own history, because its bytes need no state.
     guard let record = try journal.entity(entity, asOf: .revision(revision))?.record,
       let blob = Catalog.blobs(in: record, of: .image).first
-    else { throw try absence(of: entity, at: revision) }
+    else { throw try journal.absence(of: entity, at: revision) }
     let mediaType = Catalog.mediaType(of: record).lowercased()
     let isPicture = Self.pictures.contains(mediaType)
     let tag = "\"\(blob.digest.hex)\""
@@ -118,9 +135,9 @@ private final class BlobBody: HTTPBodySource {
     self.range = range
   }
 
-  func nextPiece(atMost count: Int) throws -> [UInt8]? {
+  func nextPiece() throws -> [UInt8]? {
     if range.isEmpty { return nil }
-    let piece = try reader.piece(at: range.lowerBound, byteCount: min(count, range.count))
+    let piece = try reader.piece(at: range.lowerBound, byteCount: min(64 << 10, range.count))
     guard !piece.isEmpty else { throw APIError(500, "io", "the image has become shorter") }
     range = range.lowerBound + piece.count..<range.upperBound
     return piece

@@ -7,35 +7,115 @@ import SHA256
 
 // Routes that change the journal. Each request makes at most one entry.
 
+extension Route {
+  static let commits = post(
+    "/api/commits", "Commits an entry",
+    details: """
+      Events have the form that log --json prints. An added entity has no number yet, so its entity is only its kind (by \
+      default item). With `as`, it gets a name, which later events of the same commit can use as item or category. The \
+      same name can't be in attributes and in removed. previous of an update or a delete is the revision that must have \
+      changed the entity last; without it, or with null, any may have. If-Match names the versions that the client has \
+      seen: ETags such as "item:42@17", or "journal@120" for the newest entry of the journal. If one of them or a \
+      previous is outdated, the response is 409 with the newest of the later changes, and nothing is written. A commit \
+      that changes nothing responds with 200 and makes no entry.
+      """,
+    [.header("If-Match", "The versions that must still be current, as ETags.")],
+    body: .json(
+      #"""
+      {"author":"eve","note":"new arrivals","metadata":{"device":"curl"},"events":[
+      {"operation":"add","entity":"category","as":"poems","changes":{"name":"Poems"}},
+      {"operation":"add","changes":{"kind":"book","category":"poems","attributes":{"title":"Solaris"}}},
+      {"operation":"update","entity":"item:1","changes":{"attributes":{"stars":4},"removed":["lent"]}}]}
+      """#),
+    #"""
+    {"revision":4,"date":"2026-08-02T09:00:00.000000Z","author":"eve","note":"new arrivals","metadata":{},"digest":"…",
+    "events":[]}
+    """#,
+    .change(always: true) { try $0.commit($1, $2) })
+
+  static let blobs = post(
+    "/api/blobs", "Stores the bytes of an image",
+    details: "The bytes belong to no item until a commit adds an image with their sha256 and byteCount.",
+    body: Content(mediaType: "application/octet-stream", example: #""(bytes)""#),
+    #"{"sha256":"…","byteCount":8}"#, .upload)
+
+  static let restore = plan(
+    "/api/restore", "Restores entities, a kind, a category or everything as of a point in time",
+    details: """
+      Send exactly one of entities, kind, category (a number) and all. With fields, only these fields are restored; a \
+      field that nothing has, now or at that point, is not found, and neither is a kind. keepNew keeps entities and \
+      fields that were added since.
+      """,
+    body: #"{"entities":["item:1"],"fields":["title"],"at":"r1"}"#
+  ) { try $0.restore($1, $2) }
+
+  static let revert = plan(
+    "/api/revert", "Undoes exactly one entry",
+    details: """
+      An entry that changed nothing that can be reverted, for example because it only made a tag, is refused with 400. \
+      later says how to treat later edits of the same fields: refuse, keep or override.
+      """,
+    body: #"{"revision":2,"later":"keep"}"#
+  ) { try $0.revert($1, $2) }
+
+  static let undo = plan(
+    "/api/undo", "Undoes the newest entry of an author that is not yet undone",
+    details: """
+      The default author is that of the server. later is as for revert; with keep, entries of which nothing is left to \
+      undo are skipped.
+      """,
+    body: #"{"author":"bob"}"#
+  ) { try $0.undo($1, $2, isRedo: false) }
+
+  static let redo = plan(
+    "/api/redo", "Redoes what an author undid last", details: "As for undo.", body: #"{"author":"bob"}"#
+  ) { try $0.undo($1, $2, isRedo: true) }
+
+  /// A route that carries out a plan, or only shows it.
+  private static func plan(
+    _ path: String, _ summary: String, details: String, body: String,
+    _ handle: @escaping @Sendable (JournalAPI, FieldValue, HTTPRequest) throws -> HTTPResponse
+  ) -> Route {
+    post(
+      path, summary,
+      details: details + """
+         With dryRun, the response only shows what would change, and the server need not be editable. If plan is that \
+        of such a response, the request is refused with 409 unless it would do exactly the same.
+        """,
+      [
+        .header(
+          "If-Match", "The versions that must still be current, as for a commit. A preview ignores them.")
+      ],
+      body: .json(body),
+      #"""
+      {"revision":4,"dryRun":false,
+      "changes":[{"entity":"item:1","operation":"update","changes":{"title":{"old":"Dune","new":"Dun"}}}],
+      "undoes":[{"revision":2,\#(Example.spelling),"entity":"item:1","fields":["title"]}],"conflicts":[],
+      "note":"restored item:1 as of revision 1","basis":3,"plan":"…","labels":{"item:1":"Dun"}}
+      """#,
+      .change(always: false, handle))
+  }
+}
+
 extension JournalAPI {
   /// The reader of the body of a request that changes something.
   func body(_ request: HTTPRequest) throws -> any HTTPBodyReader {
     if let encoding = request.headers["content-encoding"], encoding.lowercased() != "identity" {
       throw APIError(415, "wrongUse", "send the body as it is, without Content-Encoding: \(encoding)")
     }
-    let work: (FieldValue) throws -> HTTPResponse
-    switch request.path {
-    case "/api/commits": work = { [self] in try commit($0, request) }
-    case "/api/restore": work = { [self] in try restore($0, request) }
-    case "/api/revert": work = { [self] in try revert($0, request) }
-    case "/api/undo": work = { [self] in try undo($0, request, isRedo: false) }
-    case "/api/redo": work = { [self] in try undo($0, request, isRedo: true) }
-    case "/api/blobs":
+    guard case .change(let isAlways, let work) = try Route.of(request).route.work else {
       try checkIsEditable()
-      if let count = request.contentLength, count > options.imageByteLimit {
-        throw tooLarge(options.imageByteLimit)
-      }
+      try check(request.contentLength, within: options.imageByteLimit)
       return ImageUpload(try journal.blobs.writer(), byteLimit: options.imageByteLimit) { [self] in
         finished($0, request)
       }
-    default: throw Self.unknown(request)
     }
     // A preview writes nothing, so it is allowed on a read-only server.
-    if request.path == "/api/commits" { try checkIsEditable() }
+    if isAlways { try checkIsEditable() }
     guard request.headers["content-type"]?.lowercased().hasPrefix("application/json") == true else {
       throw APIError(415, "wrongUse", "send JSON, with Content-Type: application/json")
     }
-    if let count = request.contentLength, count > Self.bodyByteLimit { throw tooLarge(Self.bodyByteLimit) }
+    try check(request.contentLength, within: Self.bodyByteLimit)
     return JSONBody(byteLimit: Self.bodyByteLimit) { [self] bytes in
       finished(
         Result {
@@ -44,15 +124,17 @@ extension JournalAPI {
           } catch {
             throw APIError.wrongUse("the body can't be read: \(error)")
           }
-        }.flatMap { value in Result { try work(value) } }, request)
+        }.flatMap { value in Result { try work(self, value, request) } }, request)
     }
   }
 
   /// The limit of a record, so a larger item could not be committed anyway.
   private static let bodyByteLimit = 16 << 20
 
-  private func tooLarge(_ limit: Int) -> APIError {
-    APIError(413, "tooLarge", "the body may have at most \(limit) bytes")
+  private func check(_ byteCount: Int?, within limit: Int) throws(APIError) {
+    if let byteCount, byteCount > limit {
+      throw APIError(413, "tooLarge", "the body may have at most \(limit) bytes")
+    }
   }
 
   private func finished(_ result: Result<HTTPResponse, any Error>, _ request: HTTPRequest) -> HTTPResponse {
@@ -71,8 +153,7 @@ extension JournalAPI {
 
   // MARK: Commits
 
-  /// `POST /api/commits`: an entry in the form that `log --json` prints.
-  private func commit(_ value: FieldValue, _ request: HTTPRequest) throws -> HTTPResponse {
+  fileprivate func commit(_ value: FieldValue, _ request: HTTPRequest) throws -> HTTPResponse {
     let document = try CommitDocument(value)
     var expected = try Expectations(request.headers["if-match"])
     for (entity, revision) in document.expectations { expected.expect(entity, at: revision) }
@@ -128,42 +209,22 @@ extension JournalAPI {
 
   // MARK: Restoring
 
-  /// `POST /api/restore`
-  private func restore(_ value: FieldValue, _ request: HTTPRequest) throws -> HTTPResponse {
+  fileprivate func restore(_ value: FieldValue, _ request: HTTPRequest) throws -> HTTPResponse {
     let body = try Members(
       value, of: "the body",
       allowing: ["entities", "kind", "category", "all", "at", "fields", "keepNew"] + Members.ofPlans)
     guard let at = try body.string("at") else { throw APIError.wrongUse("at is missing: a point in time") }
     let point = RevisionSelector.revision(try journal.revision(at: RevisionSelector(at)))
     let names = try body.array("entities").map { try Catalog.entity(named: Members.string($0, "entities")) }
-    let kind = try body.string("kind")
-    let category = try body.integer("category")
-    let isAll = try body.flag("all")
-    guard (names.isEmpty ? 0 : 1) + (kind == nil ? 0 : 1) + (category == nil ? 0 : 1) + (isAll ? 1 : 0) == 1
-    else {
+    var targets: [RestoreTarget] = names.isEmpty ? [] : [.entities(names)]
+    if let kind = try body.string("kind") { targets.append(.kind(kind)) }
+    if let category = try body.integer("category") { targets.append(.categories([CategoryID(category)])) }
+    if try body.flag("all") { targets.append(.everything) }
+    guard targets.count == 1 else {
       throw APIError.wrongUse("name what to restore, with exactly one of entities, kind, category and all")
     }
-    if let tag = names.first(where: { !Catalog.isRestored($0.kind) }) {
-      throw APIError.wrongUse("\(Catalog.name(of: tag)) can't be restored: a tag is not part of a state")
-    }
-    let parts = try parts(body)
-    var group: [EntityKey] = []
-    if let kind {
-      group = try journal.entities(ofKind: kind, asOf: point)
-      if group.isEmpty {
-        throw APIError(404, "notFound", "no item has the kind \"\(kind)\", now or at that point")
-      }
-    }
-    if let category { group = try journal.entities(ofCategory: CategoryID(category), asOf: point) }
-    // Of a group, those that are deleted have no parts to restore.
-    if parts != nil { group.removeAll { journal.state.record(of: $0) == nil } }
     let plan = try journal.planRestore(
-      of: isAll ? .everything : .entities(names + group), asOf: point, fieldsByKind: parts?.byKind,
-      keepsNew: try body.flag("keepNew"))
-    if let parts { try journal.check(parts, of: isAll ? nil : names + group, asOf: point) }
-    if plan.isEmpty, let absent = names.first(where: { journal.state.record(of: $0) == nil }) {
-      throw try absence(of: absent, at: try journal.revision(at: point))
-    }
+      of: targets[0], parts(body), asOf: point, keepsNew: body.flag("keepNew"))
     return try carryOut(plan, body, request)
   }
 
@@ -174,8 +235,7 @@ extension JournalAPI {
     return try NamedParts(names)
   }
 
-  /// `POST /api/revert`
-  private func revert(_ value: FieldValue, _ request: HTTPRequest) throws -> HTTPResponse {
+  fileprivate func revert(_ value: FieldValue, _ request: HTTPRequest) throws -> HTTPResponse {
     let body = try Members(value, of: "the body", allowing: ["revision", "later"] + Members.ofPlans)
     guard let revision = try body.integer("revision"), revision > 0 else {
       throw APIError.wrongUse("revision is missing: the entry to revert")
@@ -192,8 +252,7 @@ extension JournalAPI {
     }
   }
 
-  /// `POST /api/undo` and `POST /api/redo`
-  private func undo(_ value: FieldValue, _ request: HTTPRequest, isRedo: Bool) throws -> HTTPResponse {
+  fileprivate func undo(_ value: FieldValue, _ request: HTTPRequest, isRedo: Bool) throws -> HTTPResponse {
     let body = try Members(value, of: "the body", allowing: ["later"] + Members.ofPlans)
     let author = try body.string("author") ?? options.author
     let later = try later(body)

@@ -1,0 +1,39 @@
+package import CatalogModel
+
+/// The error that says why an entity does not exist at a revision.
+package struct Absence: Error, CustomStringConvertible {
+  package let description: String
+  /// The revision of its last event up to then; nil if it had none.
+  package let revision: Revision?
+}
+
+extension Journal where State == Catalog {
+  /// Why an entity does not exist at a revision.
+  package func absence(of entity: EntityKey, at revision: Revision) throws -> Absence {
+    let name = Catalog.name(of: entity)
+    guard state.revision(of: entity) > 0 else {
+      return Absence(description: "\(name) never existed in this journal", revision: nil)
+    }
+    let absence = "\(name) does not exist at revision \(revision): "
+    guard let last = try history(of: entity, asOf: .revision(revision), limit: 1).first else {
+      return Absence(description: absence + "it was added later", revision: nil)
+    }
+    return Absence(description: absence + (try reason(of: last, name)), revision: last.revision)
+  }
+
+  private func reason(of last: EntityChange, _ name: String) throws -> String {
+    let isDeleted = last.event.operation == .delete
+    // Before a deletion that was not pruned, the entity had a record.
+    guard isDeleted, last.isPruned || last.before != nil else {
+      let erasure = try erasure(of: last.event.entity).map { entry in
+        "; entry \(entry.revision) erased it" + (entry.author.isEmpty ? "" : ", by \(entry.author)")
+          + (entry.note.isEmpty ? "" : ": \(entry.note)")
+      }
+      return "its content was erased; \(isDeleted ? "it was deleted by" : "its newest event is in") "
+        + "revision \(last.revision)\(erasure ?? "")"
+    }
+    return last.isPruned
+      ? "it was deleted before revision \(last.revision), and history before that was pruned"
+      : "it was deleted by revision \(last.revision); \(name)@\(last.revision - 1) is what it was before"
+  }
+}

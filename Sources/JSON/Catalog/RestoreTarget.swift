@@ -1,0 +1,57 @@
+package import CatalogModel
+
+/// What a command or a request asks to restore.
+package enum RestoreTarget {
+  case everything
+  case entities([EntityKey])
+  /// All items that have or had a kind.
+  case kind(String)
+  /// Categories, and the items that are or were in them.
+  case categories(Set<CategoryID>)
+
+  /// - Throws: ``JournalError`` with code `wrongUse` if one of the entities is a tag.
+  package static func check(_ entities: [EntityKey]) throws(JournalError) {
+    guard let tag = entities.first(where: { !Catalog.isRestored($0.kind) }) else { return }
+    throw JournalError(
+      .wrongUse,
+      "\(Catalog.name(of: tag)) can't be restored: a tag is not part of a state; journal tag makes a new one")
+  }
+}
+
+extension Journal where State == Catalog {
+  /// The plan of a restore as of a point in time.
+  /// - Parameter parts: the parts to restore; nil for all.
+  /// - Throws: ``JournalError`` with code `wrongUse` for a tag, or `notFound` if no item has the kind, or nothing that is
+  ///   to be restored has one of the parts; ``Absence`` if there is nothing to do because an entity does not exist.
+  package func planRestore(
+    of target: RestoreTarget, _ parts: NamedParts?, asOf point: RevisionSelector, keepsNew: Bool
+  ) throws -> RestorePlan {
+    var entities: [EntityKey]?
+    var named: [EntityKey] = []
+    switch target {
+    case .everything: break
+    case .entities(let keys):
+      try RestoreTarget.check(keys)
+      named = keys
+      entities = keys
+    case .kind(let kind):
+      let items = try self.entities(ofKind: kind, asOf: point)
+      if items.isEmpty {
+        throw JournalError(.notFound, "no item has the kind \"\(kind)\", now or at that point")
+      }
+      entities = items
+    case .categories(let ids):
+      entities = try ids.sorted().flatMap { try self.entities(ofCategory: $0, asOf: point) }
+    }
+    // Of a group, those that are deleted have no parts to restore.
+    if parts != nil, named.isEmpty { entities?.removeAll { state.record(of: $0) == nil } }
+    let plan = try planRestore(
+      of: entities.map(RestoreScope.entities) ?? .everything, asOf: point, fieldsByKind: parts?.byKind,
+      keepsNew: keepsNew)
+    if let parts { try check(parts, of: entities, asOf: point) }
+    if plan.isEmpty, let absent = named.first(where: { state.record(of: $0) == nil }) {
+      throw try absence(of: absent, at: revision(at: point))
+    }
+    return plan
+  }
+}

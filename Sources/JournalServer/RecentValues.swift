@@ -1,0 +1,54 @@
+import Locks
+
+/// The values that were computed last, for the next request that needs one: another page of a long answer, or another
+/// view of a state. When an erasure is noticed they are forgotten, because they may have what was erased.
+///
+/// Safe to use from any thread.
+final class RecentValues<Key: Equatable & Sendable, Value: Sendable>: Sendable {
+  private struct Contents: Sendable {
+    /// The one that was used last is last.
+    var values: [(key: Key, value: Value)] = []
+    var erasureCount = 0
+  }
+
+  private let limit: Int
+  private let contents = Lock(Contents())
+
+  /// - Parameter limit: how many values are kept.
+  init(atMost limit: Int) { self.limit = limit }
+
+  /// The value of a key, which `make` computes if it is not kept.
+  /// - Parameter erasureCount: that of the journal, from before anything was read that `make` uses.
+  func value(of key: Key, asOf erasureCount: Int, _ make: () throws -> Value) rethrows -> Value {
+    if let known = known(key, asOf: erasureCount) { return known }
+    let value = try make()
+    keep(value, of: key, asOf: erasureCount)
+    return value
+  }
+
+  func known(_ key: Key, asOf erasureCount: Int) -> Value? {
+    contents.withLock { contents in
+      guard contents.erasureCount == erasureCount,
+        let index = contents.values.lastIndex(where: { $0.key == key })
+      else { return nil }
+      contents.values.append(contents.values.remove(at: index))
+      return contents.values.last?.value
+    }
+  }
+
+  func keep(_ value: Value, of key: Key, asOf erasureCount: Int) {
+    // What is forgotten is freed outside the lock.
+    _ = contents.withLock { contents -> [(key: Key, value: Value)] in
+      // An erasure was noticed while the value was computed.
+      if contents.erasureCount > erasureCount { return [] }
+      var forgotten: [(key: Key, value: Value)] = []
+      if contents.erasureCount < erasureCount {
+        swap(&forgotten, &contents.values)
+        contents.erasureCount = erasureCount
+      }
+      contents.values.append((key, value))
+      if contents.values.count > limit { forgotten.append(contents.values.removeFirst()) }
+      return forgotten
+    }
+  }
+}

@@ -1,0 +1,289 @@
+import CatalogModel
+import Foundation
+import HTTPServer
+import JSON
+import Locks
+
+// Routes of states: facts about the journal, items and entities.
+
+/// Values that several examples have.
+enum Example {
+  /// When, by whom and why the second entry was made.
+  static let spelling = #""date":"2026-08-02T09:00:00.000000Z","author":"bob","note":"spelling""#
+  static let dune = #"""
+    {"id":1,"kind":"book","category":1,"attributes":{"stars":5,"title":"Dune"},"images":[1],"created":1,"modified":2}
+    """#
+  /// What the second entry changed, with old and new values.
+  static let changes = #"{"stars":{"old":3,"new":5},"title":{"old":"Dun","new":"Dune"}}"#
+}
+
+extension Route {
+  static let journal = get(
+    "/api/journal", "The journal's id, counts and newest entry, and how far its chain of digests was checked",
+    details: """
+      firstDate is null if there is no entry, or if the first one is damaged. A tag has no date, author and note if the \
+      entry that made it was pruned or is damaged. problem is null, or has the code, message, revision and advice of an \
+      error. If its code is poisoned, writing has failed: nothing can be committed until the server is started again, \
+      and editable is false. If endsAtDamage is true, the journal has only the entries before the damage.
+      """,
+    returns: "Facts.",
+    #"""
+    {"id":"…","name":"Books.journal","revision":3,"firstDate":"2026-08-01T10:00:00.000000Z",
+    "date":"2026-08-05T08:00:00.000000Z","digest":"…","items":3,"categories":1,"images":1,"editable":true,"author":"ana",
+    "tags":[{"name":"proofread","revision":2,"date":"2026-08-05T08:00:00.000000Z","author":"bob",
+    "note":"tagged revision 2 as proofread"}],
+    "health":{"checkedRevision":3,"lastRevision":3,"endsAtDamage":false,"problem":null}}
+    """#
+  ) { api, _ in try api.journalFacts() }
+
+  static let state = get(
+    "/api/state", "Everything at a point in time, as replay --json prints it", [.at],
+    returns: "The state, which may have any size. It is streamed while it is read.",
+    #"""
+    {"revision":2,"date":"2026-08-02T09:00:00.000000Z","digest":"…","categories":[],"items":[\#(Example.dune)],"images":[]}
+    """#
+  ) { try $0.wholeState($1) }
+
+  static let items = get(
+    "/api/items", "Searches, filters and sorts the items at a point in time, in pages",
+    [
+      .at,
+      .text(
+        "text",
+        """
+        A part of a label or of a text, ignoring case, or a name such as item:42. The texts are those of the attributes, \
+        also inside arrays and objects, the kind of an item, and the name and the media type of an image.
+        """),
+      .text("kind", "Only items of this kind."),
+      .text("category", "Only items of this category: 3, category:3 or its name."),
+      Parameter(
+        name: "where",
+        description: """
+          Only items for which this condition holds: FIELD=VALUE, or with !=, <, <=, >, >= or ^= (begins with). \
+          FIELD=null holds if the field is missing or null, FIELD!=null if it has a value. Texts are equal if their \
+          UTF-8 bytes are. A date without a zone, such as 2026-08-01 10:00:00, is in UTC. May be repeated.
+          """,
+        form: .texts),
+      .text(
+        "sort",
+        """
+        Fields, separated by commas. A leading - sorts the largest values first. @modified, @created and @kind are \
+        fields too.
+        """),
+      .offset, .limit(50, atMost: 500),
+    ],
+    returns: """
+      A page. If the items are large, it has fewer than requested. The next request continues after the last one.
+      """,
+    #"""
+    {"revision":2,"date":"2026-08-02T09:00:00.000000Z","total":1,"complete":true,"offset":0,"items":[\#(Example.dune)],
+    "labels":{"item:1":"Dune"},"itemCount":3,"kinds":[{"kind":"book","count":2}],
+    "categories":[{"id":1,"name":"Novels","color":"#2255AAFF","count":2}]}
+    """#
+  ) { try $0.items($1) }
+
+  static let find = get(
+    "/api/find", "Searches entities of any kind or, with deleted, deleted entities by their last content",
+    [
+      .at, .text("text", "As for items."), .text("kind", "The kind of items, or category, image or tag."),
+      .flag("deleted", "search only the entities that had been deleted by then."), .limit(50, atMost: 500),
+    ],
+    returns: "Lines as find --json prints them. more says whether there are others.",
+    #"{"revision":3,"found":[{"entity":"item:1","label":"Dune","kind":"book"}],"more":false}"#
+  ) { try $0.find($1) }
+
+  static let entity = get(
+    "/api/entities/{entity}", "An entity at a point in time", [.entity, .at],
+    returns: """
+      The entity as show --json prints it. An item comes with its category and its images. If the category was erased, \
+      it is {"id":1,"erased":true}. The ETag can be sent as If-Match with a commit.
+      """,
+    #"""
+    {"revision":3,"date":"2026-08-05T08:00:00.000000Z","label":"Dune","entity":\#(Example.dune),
+    "category":{"id":1,"name":"Novels","color":"#2255AAFF","created":1,"modified":1},"images":[]}
+    """#
+  ) { try $0.entity($1) }
+}
+
+extension JournalAPI {
+  fileprivate func journalFacts() throws -> HTTPResponse {
+    let version = journal.version
+    let catalog = version.state
+    let health = journal.health
+    let refusal = refusal.withLock { $0 }
+    return try .json { writer in
+      writer.member("name", journal.url.lastPathComponent)
+      try journal.writeCounts(of: version, to: &writer)
+      writer.member("editable", options.isEditable && refusal == nil)
+      writer.member("author", options.author)
+      try writer.array("tags", of: catalog.tags.suffix(1000)) { writer, tag in
+        tag.write(to: &writer, made: try journal.readableEntry(at: tag.created))
+      }
+      writer.object("health") { writer in
+        writer.member("checkedRevision", health.checkedRevision)
+        writer.member("lastRevision", health.lastRevision)
+        writer.member("endsAtDamage", journal.damage != nil)
+        writer.key("problem")
+        let problem =
+          options.problem ?? journal.damage ?? health.problem ?? followingProblem ?? catalog.failure
+          ?? refusal
+        if let problem {
+          APIError(problem, hiding: journal.url.path).write(to: &writer)
+        } else {
+          writer.null()
+        }
+      }
+    }
+  }
+
+  /// Why entries of another process are no longer seen; nil if they are.
+  private var followingProblem: JournalError? {
+    do { _ = try journal.waitForEntry(after: journal.head.revision, atMost: .zero) } catch {
+      return error as? JournalError
+    }
+    return nil
+  }
+
+  /// The version that a request asks for.
+  private func version(_ parameters: Parameters) throws -> Version<Catalog> {
+    try version(at: journal.revision(at: parameters.selector("at")))
+  }
+
+  func version(at revision: Revision) throws -> Version<Catalog> {
+    let newest = journal.version
+    if revision == newest.revision { return newest }
+    return try states.value(of: revision, asOf: journal.erasureCount) {
+      try journal.version(asOf: .revision(revision))
+    }
+  }
+
+  fileprivate func wholeState(_ parameters: Parameters) throws -> HTTPResponse {
+    HTTPResponse(
+      200, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
+      body: .stream(length: nil, StateBody(try version(parameters))))
+  }
+
+  fileprivate func items(_ parameters: Parameters) throws -> HTTPResponse {
+    let erasures = journal.erasureCount
+    let version = try version(parameters)
+    let catalog = version.state
+    var search = ItemSearch(EntityQuery(text: parameters.text("text"), kind: parameters.text("kind")))
+    if let category = parameters.text("category") {
+      search.query.categories = catalog.categories(named: category)
+      if search.query.categories?.isEmpty == true {
+        throw APIError(404, "notFound", "there is no category \"\(category)\" at this point")
+      }
+    }
+    for condition in parameters.request.values("where") {
+      search.query.conditions.append(try EntityQuery.Condition(parsing: condition))
+    }
+    for order in (parameters.text("sort") ?? "").split(separator: ",") {
+      try search.add(order: String(order))
+    }
+    let (offset, limit) = (try parameters.count("offset"), try parameters.count("limit"))
+    let question = SearchQuestion(parameters.request, at: version.revision)
+    let found = searches.value(of: question, asOf: erasures) {
+      SearchInProgress(ItemScan(search, in: catalog))
+    }
+    let page = found.page(offset: offset, limit: limit)
+    return .json { writer in
+      writer.member("revision", version.revision)
+      writer.member("date", version.date.precise)
+      writer.member("total", page.total)
+      writer.member("complete", page.isComplete)
+      writer.member("offset", offset)
+      let items = page.items.lazy.compactMap { catalog.item($0) }
+      let shown = writer.list("items", of: items) { $1.write(to: &$0, in: catalog) }
+      writer.object("labels") { writer in
+        for item in items.prefix(shown) {
+          writer.member("item:\(item.id)", Catalog.label(of: item.record, of: .item))
+        }
+      }
+      writeGroups(of: catalog, to: &writer)
+    }
+  }
+
+  /// Writes the kinds and categories of items, with counts if counting is fast.
+  private func writeGroups(of catalog: Catalog, to writer: inout JSONWriter) {
+    let isCounted = catalog.itemCount <= 20_000
+    let kinds = catalog.kinds
+    writer.member("itemCount", catalog.itemCount)
+    writer.array("kinds", of: kinds.prefix(200)) { writer, kind in
+      writer.object { writer in
+        writer.member("kind", kind)
+        if kinds.count == 1 {
+          writer.member("count", catalog.itemCount)
+        } else if isCounted {
+          writer.member("count", catalog.items(ofKind: kind).count)
+        }
+      }
+    }
+    writer.array("categories", of: catalog.categories.prefix(200)) { writer, category in
+      writer.object { writer in
+        writer.member("id", category.id.number)
+        writer.member("name", category.name)
+        writer.member("color", category.color?.hex)
+        if isCounted { writer.member("count", catalog.items(in: category.id).count) }
+      }
+    }
+  }
+
+  fileprivate func find(_ parameters: Parameters) throws -> HTTPResponse {
+    let revision = try journal.revision(at: parameters.selector("at"))
+    let limit = try parameters.count("limit")
+    var found: [FoundEntity] = []
+    try journal.find(
+      EntityQuery(text: parameters.text("text"), kind: parameters.text("kind")), asOf: .revision(revision),
+      deleted: parameters.flag("deleted")
+    ) { entity in
+      found.append(entity)
+      return found.count <= limit
+    }
+    return .json { writer in
+      writer.member("revision", revision)
+      let shown = writer.list("found", of: found.prefix(limit)) { $1.write(to: &$0) }
+      writer.member("more", found.count > shown)
+    }
+  }
+
+  fileprivate func entity(_ parameters: Parameters) throws -> HTTPResponse {
+    let version = try version(parameters)
+    let name = parameters.step("entity")
+    let entity = try Catalog.entity(named: name)
+    let catalog = version.state
+    guard let record = catalog.record(of: entity) else {
+      throw try journal.absence(of: entity, at: version.revision)
+    }
+    var response = HTTPResponse.json { writer in
+      writer.member("revision", version.revision)
+      writer.member("date", version.date.precise)
+      writer.member("label", Catalog.label(of: record, of: entity.kind))
+      writer.key("entity")
+      catalog.write(entity, to: &writer)
+      guard entity.kind == .item, let item = catalog.item(EntityID(entity.number)) else { return }
+      if let category = item.category {
+        writer.key("category")
+        if let found = catalog.category(category) {
+          found.write(to: &writer)
+        } else {
+          // An item stays in a category that was erased.
+          writer.object { writer in
+            writer.member("id", category.number)
+            writer.member("erased", true)
+          }
+        }
+      }
+      writer.array("images", of: catalog.images(of: item.id).prefix(500)) { $1.write(to: &$0) }
+    }
+    response.headers.append(("ETag", "\"\(name)@\(catalog.revision(of: entity))\""))
+    return response
+  }
+}
+
+private final class StateBody: HTTPBodySource {
+  private var text: StateText
+
+  init(_ version: Version<Catalog>) { text = StateText(version) }
+
+  func nextPiece() throws -> [UInt8]? { try text.next() }
+}

@@ -1,0 +1,38 @@
+import CatalogModel
+import HTTPServer
+import Locks
+
+/// What a search asks for, without the page. Two questions are the same only if the bytes of their texts are.
+struct SearchQuestion: Equatable, Sendable {
+  private let texts: [[UInt8]]
+  private let revision: Revision
+
+  init(_ request: HTTPRequest, at revision: Revision) {
+    texts = request.query.filter { !["at", "offset", "limit"].contains($0.name) }
+      .flatMap { [Array($0.name.utf8), Array($0.value.utf8)] }
+    self.revision = revision
+  }
+}
+
+/// A search that continues with each request for a page of it.
+///
+/// Safe to use from any thread.
+final class SearchInProgress: Sendable {
+  /// How long a request scans. Then it answers with what was found.
+  private static var patience: Duration { .milliseconds(200) }
+  private let scan: Lock<ItemScan>
+
+  init(_ scan: ItemScan) { self.scan = Lock(scan) }
+
+  /// A page of what was found, how many items match, as far as is known, and whether the search is complete and the whole
+  /// page was found.
+  func page(offset: Int, limit: Int) -> (items: [Catalog.Item.ID], total: Int, isComplete: Bool) {
+    scan.withLock { scan in
+      scan.advance(toward: offset + limit, atMost: Self.patience)
+      return (
+        scan.page(offset: offset, limit: limit), scan.total,
+        scan.isComplete && scan.hasFound(min(offset + limit, scan.total))
+      )
+    }
+  }
+}
