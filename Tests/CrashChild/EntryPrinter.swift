@@ -59,7 +59,9 @@ enum ShortFollower {
       if notice.cause?.code == .outOfResources { say("waits") }
     }
     let journal = try Journal<Logbook>.open(at: url, mode: .follow, options: options)
-    withDescriptors(atMost: 3) {
+    try withDescriptors(atMost: 3) {
+      // Nothing is new, so no file has to be opened.
+      try journal.catchUp()
       say("short")
       _ = readLine()
     }

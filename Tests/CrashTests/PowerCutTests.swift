@@ -22,13 +22,18 @@ extension Battery {
       try expectEverythingAcknowledgedSurvives("xfs")
     }
 
-    private func expectEverythingAcknowledgedSurvives(_ kind: String) throws {
+    @Test(.enabled(if: Mount.isPossible("ext4", isEncrypted: true), "no folder can be encrypted here"))
+    func everythingAcknowledgedSurvivesTheLossOfTheDiskOfAnEncryptedFolder() throws {
+      try expectEverythingAcknowledgedSurvives("ext4", isEncrypted: true)
+    }
+
+    private func expectEverythingAcknowledgedSurvives(_ kind: String, isEncrypted: Bool = false) throws {
       var random = SeededGenerator()
       let rounds = Battery.size(8, long: 500)
       // After each cut the whole journal is checked, which takes too long once a journal has had many cuts.
       let cutsOfAJournal = 25
       try withTemporaryFolder { folder in
-        let image = try Mount.make(kind, in: folder.path)
+        let image = try Mount.make(kind, isEncrypted: isEncrypted, in: folder.path)
         let point = try Mount.point(in: folder.path)
         var url = URL(fileURLWithPath: point)
         var acknowledgements = Acknowledgements()
@@ -39,7 +44,8 @@ extension Battery {
             if round > 0 { try check(url, &acknowledgements, "round \(round) on \(kind)") }
             if isFirst {
               if round > 0 { try FileManager.default.removeItem(at: url) }
-              url = URL(fileURLWithPath: "\(point)/Log\(round).journal")
+              let place = isEncrypted ? try Mount.encryptedFolder(in: point) : point
+              url = URL(fileURLWithPath: "\(place)/Log\(round).journal")
               acknowledgements = Acknowledgements()
             }
             let options = round % 2 == 0 ? Scenario.options() : JournalOptions(layers: .many)
@@ -57,7 +63,8 @@ extension Battery {
         try Mount.with(["-o", "loop", image], at: point) {
           try check(url, &acknowledgements, "the last round on \(kind)")
         }
-        print("power cuts: \(rounds) on \(kind), \(count) acknowledged commits")
+        let name = isEncrypted ? "encrypted \(kind)" : kind
+        print("power cuts: \(rounds) on \(name), \(count) acknowledged commits")
         #expect(count > 0)
       }
     }

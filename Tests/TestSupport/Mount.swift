@@ -11,13 +11,26 @@ package enum Mount {
   }()
 
   /// Whether a file system of a kind can be made in a file and mounted.
-  package static func isPossible(_ kind: String) -> Bool {
+  /// - Parameter isEncrypted: whether it is to have an ``encryptedFolder(in:)``, as ext4 can.
+  package static func isPossible(_ kind: String, isEncrypted: Bool = false) -> Bool {
     let made = try? withTemporaryFolder { folder in
-      let image = try make(kind, in: folder.path)
+      let image = try make(kind, isEncrypted: isEncrypted, in: folder.path)
       let point = try self.point(in: folder.path)
-      return try with(["-o", "loop", image], at: point) { true }
+      return try with(["-o", "loop", image], at: point) {
+        if isEncrypted { _ = try encryptedFolder(in: point) }
+        return true
+      }
     }
     return made ?? false
+  }
+
+  /// A folder whose contents the kernel encrypts, as with `fscrypt`. Its key stays in a keyring of this session.
+  package static func encryptedFolder(in point: String) throws -> String {
+    let folder = "\(point)/encrypted"
+    if FileManager.default.fileExists(atPath: folder) { return folder }
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    try run("sh", ["-c", "echo secret | e4crypt add_key -q -S s:salt \"$0\" && sync -f \"$0\"", folder])
+    return folder
   }
 
   /// Whether an overlay file system can be mounted.
@@ -51,12 +64,12 @@ package enum Mount {
   }
 
   /// Makes an empty file system in a file, and returns the file's path.
-  package static func make(_ kind: String, in folder: String) throws -> String {
+  package static func make(_ kind: String, isEncrypted: Bool = false, in folder: String) throws -> String {
     let image = "\(folder)/image"
     guard FileManager.default.createFile(atPath: image, contents: nil) else { throw POSIXError(.EIO) }
     // XFS needs 300 MB, of which nearly nothing is used.
     guard unsafe truncate(image, 320 << 20) == 0 else { throw POSIXError(.ENOSPC) }
-    try run("mkfs.\(kind)", ["-q", image])
+    try run("mkfs.\(kind)", ["-q"] + (isEncrypted ? ["-O", "encrypt"] : []) + [image])
     return image
   }
 

@@ -26,10 +26,19 @@ final class HeadFile: Sendable {
     static let count = 3
   }
 
-  /// The open file, shared by the threads that mark and flush.
-  private final class OpenFile: Sendable {
+  /// The open file, shared by the threads that use it.
+  final class OpenFile: Sendable {
     let file: File
     init(_ file: consuming File) { self.file = file }
+
+    /// Opens HEAD for reading.
+    convenience init(_ folder: JournalFolder) throws(JournalError) {
+      self.init(try folder.root.file(HeadFile.name, .reading))
+    }
+
+    /// Reads the newest mark, which another process may be marking.
+    /// - Throws: ``JournalError`` with code `damaged` if no slot is intact, or HEAD is another journal's.
+    func mark(id: JournalID) throws(JournalError) -> LogMark { try readSlots(file, id: id).mark }
   }
 
   private struct State: Sendable {
@@ -74,10 +83,9 @@ final class HeadFile: Sendable {
     try folder.root.flush()
   }
 
-  /// Reads the newest mark, which another process may be marking.
-  /// - Throws: ``JournalError`` with code `damaged` if no slot is intact, or HEAD is another journal's.
+  /// The newest mark. See ``OpenFile/mark(id:)``.
   static func read(_ folder: JournalFolder, id: JournalID) throws(JournalError) -> LogMark {
-    try readSlots(folder.root.file(name, .reading), id: id).mark
+    try OpenFile(folder).mark(id: id)
   }
 
   /// Opens HEAD for marking.

@@ -46,6 +46,8 @@ final class LevelDBReader: EntryLog {
   private let state: Lock<State>
   /// Held while the view is replaced or extended.
   private let viewLock = Lock(())
+  /// Stays open between reads, so that a follower needs no descriptor while there is nothing new; nil once the log is closed.
+  private let head: Lock<HeadFile.OpenFile?>
   private let calls = OpenCalls()
   private let isClosing = TimedSemaphore(value: 0)
 
@@ -62,7 +64,9 @@ final class LevelDBReader: EntryLog {
     self.options = options
     limits = LevelDBLog.limits(options)
     // HEAD is read first, so that the files have the entry that it names.
-    let mark = try HeadFile.read(place.folder, id: place.journal)
+    let head = try HeadFile.OpenFile(place.folder)
+    let mark = try head.mark(id: place.journal)
+    self.head = Lock(head)
     let (view, newest) = try Self.firstView(in: place, options, through: mark)
     hasTornTail = view.database.hasTornTail
     state = Lock(State(view: view, newest: newest, mark: mark))
@@ -123,7 +127,13 @@ final class LevelDBReader: EntryLog {
   }
 
   private func readHead() throws(JournalError) -> LogMark {
-    try HeadFile.read(place.folder, id: place.journal)
+    let open = head.withLock { $0 }
+    // The writer replaces the file if a copy has a hard link to it.
+    let identity = try place.folder.root.status(of: HeadFile.name)?.identity
+    if let open, try open.file.status().identity == identity { return try open.mark(id: place.journal) }
+    let new = try HeadFile.OpenFile(place.folder)
+    head.withLock { $0 = new }
+    return try new.mark(id: place.journal)
   }
 
   func byteCount() throws(JournalError) -> Int {
@@ -246,6 +256,7 @@ final class LevelDBReader: EntryLog {
     calls.wait()
     // Otherwise its files would stay open as long as anyone holds this log.
     state.withLock { $0.view.database }.close()
+    head.withLock { $0 = nil }
   }
 
   private var closed: JournalError {
