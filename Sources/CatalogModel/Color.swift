@@ -30,7 +30,7 @@ extension Catalog {
       var digits = Array(hex.utf8.dropFirst())
       if digits.count == 3 || digits.count == 4 { digits = digits.flatMap { [$0, $0] } }
       if digits.count == 6 { digits += "FF".utf8 }
-      // Any other character, such as a sign, is below the digits or no digit.
+      // The standard library accepts a sign, which is below the digits.
       guard digits.count == 8, digits[0] >= UInt8(ascii: "0"),
         let number = UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
       else { return nil }
