@@ -13,7 +13,7 @@ FileName FileName::Parse(const std::string& name) {
   FileName result;
   if (name == "CURRENT") result.kind = Kind::kCurrent;
   if (name == "LOCK") result.kind = Kind::kLock;
-  if (name == "LOG" || name == "LOG.old") result.kind = Kind::kNotes;
+  if (name == "LOG" || name == "LOG.old") result.kind = Kind::kInfoLog;
   if (result.kind != Kind::kOther) return result;
 
   constexpr char kPrefix[] = "MANIFEST-";
@@ -51,7 +51,7 @@ std::string FileName::Of(Kind kind, uint64_t number) {
     case Kind::kTemporary: return std::string(digits) + ".dbtmp";
     case Kind::kCurrent: return "CURRENT";
     case Kind::kLock: return "LOCK";
-    case Kind::kNotes: return "LOG";
+    case Kind::kInfoLog: return "LOG";
     case Kind::kOther: return "";
   }
   return "";

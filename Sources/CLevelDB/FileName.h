@@ -8,7 +8,7 @@
 namespace cldb {
 
 struct FileName {
-  enum class Kind { kCurrent, kLock, kNotes, kManifest, kLog, kTable, kTemporary, kOther };
+  enum class Kind { kCurrent, kLock, kInfoLog, kManifest, kLog, kTable, kTemporary, kOther };
 
   // No database has that many files: a number has at most 14 digits. LevelDB itself fails near 2^64.
   static constexpr uint64_t kLargestNumber = 99'999'999'999'999;

@@ -29,38 +29,22 @@ extension Catalog {
       guard hex.utf8.first == UInt8(ascii: "#") else { return nil }
       var digits = Array(hex.utf8.dropFirst())
       if digits.count == 3 || digits.count == 4 { digits = digits.flatMap { [$0, $0] } }
-      guard digits.count == 6 || digits.count == 8 else { return nil }
-      var components: [Double] = []
-      for index in stride(from: 0, to: digits.count, by: 2) {
-        guard let high = Self.value(digits[index]), let low = Self.value(digits[index + 1]) else {
-          return nil
-        }
-        components.append(Double(high * 16 + low) / 255)
-      }
-      self.init(
-        red: components[0], green: components[1], blue: components[2],
-        alpha: components.count == 4 ? components[3] : 1)
-    }
-
-    private static func value(_ digit: UInt8) -> Int? {
-      switch digit {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(digit - UInt8(ascii: "0"))
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): Int(digit - UInt8(ascii: "a")) + 10
-      case UInt8(ascii: "A")...UInt8(ascii: "F"): Int(digit - UInt8(ascii: "A")) + 10
-      default: nil
-      }
+      if digits.count == 6 { digits += "FF".utf8 }
+      // The standard library accepts a sign, which is below the digits.
+      guard digits.count == 8, digits[0] >= UInt8(ascii: "0"),
+        let number = UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
+      else { return nil }
+      func component(_ shift: UInt32) -> Double { Double(number >> shift & 0xFF) / 255 }
+      self.init(red: component(24), green: component(16), blue: component(8), alpha: component(0))
     }
 
     /// The color as `#RRGGBBAA`. Each component is rounded to the nearest of 256 steps from 0 to 1.
     public var hex: String {
-      let digits = Array("0123456789ABCDEF".utf8)
-      var text = [UInt8(ascii: "#")]
-      for component in [red, green, blue, alpha] {
-        let step = component.isNaN ? 0 : Int((min(max(component, 0), 1) * 255).rounded())
-        text.append(digits[step >> 4])
-        text.append(digits[step & 15])
-      }
-      return String(decoding: text, as: UTF8.self)
+      "#"
+        + [red, green, blue, alpha].map { component in
+          let step = component.isNaN ? 0 : Int((min(max(component, 0), 1) * 255).rounded())
+          return (step < 16 ? "0" : "") + String(step, radix: 16, uppercase: true)
+        }.joined()
     }
 
     /// The form in a record.

@@ -27,22 +27,13 @@ public struct ContentDigest: Hashable, Comparable, Sendable, CustomStringConvert
   /// The digest with these 64 hexadecimal digits, nil for anything else.
   public init?(hex: some StringProtocol) {
     let digits = Array(hex.utf8)
-    guard digits.count == 64 else { return nil }
-    var bytes: [UInt8] = []
-    for index in stride(from: 0, to: 64, by: 2) {
-      guard let high = Self.value(digits[index]), let low = Self.value(digits[index + 1]) else { return nil }
-      bytes.append(high << 4 | low)
+    // A number may have a sign, and a digest may not.
+    guard digits.count == 64, digits.allSatisfy({ $0 >= UInt8(ascii: "0") }) else { return nil }
+    let words = stride(from: 0, to: 64, by: 16).compactMap { start in
+      UInt64(String(decoding: digits[start..<start + 16], as: UTF8.self), radix: 16)
     }
-    self.init(bytes: bytes)
-  }
-
-  private static func value(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-    default: nil
-    }
+    guard words.count == 4 else { return nil }
+    self.words = (words[0], words[1], words[2], words[3])
   }
 
   /// The 32 bytes.
@@ -58,14 +49,10 @@ public struct ContentDigest: Hashable, Comparable, Sendable, CustomStringConvert
 
   /// 64 lowercase hexadecimal digits, as `sha256sum` prints them.
   public var hex: String {
-    let digits = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    text.reserveCapacity(64)
-    for byte in bytes {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    }
-    return String(decoding: text, as: UTF8.self)
+    [words.0, words.1, words.2, words.3].map { word in
+      let digits = String(word, radix: 16)
+      return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }.joined()
   }
 
   /// The same as ``hex``.

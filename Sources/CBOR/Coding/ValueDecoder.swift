@@ -18,7 +18,7 @@ public struct ValueDecoder: Sendable {
 }
 
 /// The `Decoder` of one part of a value.
-struct PartDecoder: Decoder {
+struct PartDecoder: Decoder, SingleValueDecodingContainer {
   let value: FieldValue
   /// The path of the enclosing container, and the key in it. They are joined only on demand, because the paths of most
   /// scalars are never read.
@@ -44,9 +44,7 @@ struct PartDecoder: Decoder {
     return UnkeyedPartContainer(elements: elements, decoder: self)
   }
 
-  func singleValueContainer() -> any SingleValueDecodingContainer {
-    SinglePartContainer(decoder: self)
-  }
+  func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
   /// Decodes Foundation's types as a ``FieldValue`` represents them, and all others as they decode themselves.
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
@@ -54,9 +52,9 @@ struct PartDecoder: Decoder {
     if type == FieldValue.self {
       native = value
     } else if type == Date.self {
-      native = try date()
+      native = try kept(value.date, type, "a date")
     } else if type == Data.self {
-      native = try data()
+      native = try kept(value.data, type, "data")
     } else if type == URL.self {
       native = try url()
     } else if type == Decimal.self {
@@ -71,17 +69,18 @@ struct PartDecoder: Decoder {
 
 /// The kinds of values, each read only from its own representation.
 extension PartDecoder {
-  func bool() throws -> Bool {
-    guard case .bool(let bool) = value else { throw mismatch(Bool.self, "true or false") }
-    return bool
+  private func kept<T>(_ value: T?, _ type: Any.Type, _ expected: String) throws -> T {
+    guard let value else { throw mismatch(type, expected) }
+    return value
   }
 
-  func string() throws -> String {
-    guard case .string(let string) = value else { throw mismatch(String.self, "a string") }
-    return string
-  }
+  func decodeNil() -> Bool { value == .null }
+  func decode(_ type: Bool.Type) throws -> Bool { try kept(value.bool, type, "true or false") }
+  func decode(_ type: String.Type) throws -> String { try kept(value.string, type, "a string") }
+  func decode(_ type: Double.Type) throws -> Double { try floatingPoint(type) }
+  func decode(_ type: Float.Type) throws -> Float { try floatingPoint(type) }
 
-  func integer<T: FixedWidthInteger>(_ type: T.Type) throws -> T {
+  func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
     let integer: T?
     switch value {
     case .integer(let number): integer = T(exactly: number)
@@ -93,7 +92,7 @@ extension PartDecoder {
     return integer
   }
 
-  func floatingPoint<T: BinaryFloatingPoint>(_ type: T.Type) throws -> T {
+  private func floatingPoint<T: BinaryFloatingPoint>(_ type: T.Type) throws -> T {
     switch value {
     case .integer(let number): return T(number)
     case .unsigned(let number): return T(number)
@@ -107,18 +106,8 @@ extension PartDecoder {
     }
   }
 
-  private func date() throws -> Date {
-    guard case .date(let date) = value else { throw mismatch(Date.self, "a date") }
-    return date
-  }
-
-  private func data() throws -> Data {
-    guard case .data(let data) = value else { throw mismatch(Data.self, "data") }
-    return data
-  }
-
   private func url() throws -> URL {
-    let text = try string()
+    let text = try decode(String.self)
     guard let url = URL(string: text) else { throw corrupted("\"\(text)\" is not a URL") }
     return url
   }

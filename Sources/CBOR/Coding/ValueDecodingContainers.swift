@@ -31,13 +31,13 @@ struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decodeNil(forKey key: Key) throws -> Bool { try value(key) == .null }
-  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try part(key).bool() }
-  func decode(_ type: String.Type, forKey key: Key) throws -> String { try part(key).string() }
-  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try part(key).floatingPoint(type) }
-  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try part(key).floatingPoint(type) }
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try part(key).decode(type) }
+  func decode(_ type: String.Type, forKey key: Key) throws -> String { try part(key).decode(type) }
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try part(key).decode(type) }
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try part(key).decode(type) }
 
   func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-    try part(key).integer(type)
+    try part(key).decode(type)
   }
 
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try part(key).decode(type) }
@@ -102,13 +102,13 @@ struct UnkeyedPartContainer: UnkeyedDecodingContainer {
     return true
   }
 
-  mutating func decode(_ type: Bool.Type) throws -> Bool { try next(type) { try $0.bool() } }
-  mutating func decode(_ type: String.Type) throws -> String { try next(type) { try $0.string() } }
-  mutating func decode(_ type: Double.Type) throws -> Double { try next(type) { try $0.floatingPoint(type) } }
-  mutating func decode(_ type: Float.Type) throws -> Float { try next(type) { try $0.floatingPoint(type) } }
+  mutating func decode(_ type: Bool.Type) throws -> Bool { try next(type) { try $0.decode(type) } }
+  mutating func decode(_ type: String.Type) throws -> String { try next(type) { try $0.decode(type) } }
+  mutating func decode(_ type: Double.Type) throws -> Double { try next(type) { try $0.decode(type) } }
+  mutating func decode(_ type: Float.Type) throws -> Float { try next(type) { try $0.decode(type) } }
 
   mutating func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
-    try next(type) { try $0.integer(type) }
+    try next(type) { try $0.decode(type) }
   }
 
   mutating func decode<T: Decodable>(_ type: T.Type) throws -> T { try next(type) { try $0.decode(type) } }
@@ -124,21 +124,4 @@ struct UnkeyedPartContainer: UnkeyedDecodingContainer {
   }
 
   mutating func superDecoder() throws -> any Decoder { try next((any Decoder).self) { $0 } }
-}
-
-/// Reads a value that is not a container.
-struct SinglePartContainer: SingleValueDecodingContainer {
-  let decoder: PartDecoder
-
-  var codingPath: [any CodingKey] { decoder.codingPath }
-
-  func decodeNil() -> Bool { decoder.value == .null }
-  func decode(_ type: Bool.Type) throws -> Bool { try decoder.bool() }
-  func decode(_ type: String.Type) throws -> String { try decoder.string() }
-  func decode(_ type: Double.Type) throws -> Double { try decoder.floatingPoint(type) }
-  func decode(_ type: Float.Type) throws -> Float { try decoder.floatingPoint(type) }
-
-  func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T { try decoder.integer(type) }
-
-  func decode<T: Decodable>(_ type: T.Type) throws -> T { try decoder.decode(type) }
 }

@@ -56,19 +56,11 @@ final class EncodedNode {
     }
   }
 
-  /// Makes the node a dictionary, or keeps it one: a type may request its container again.
-  func becomeDictionary() {
-    switch content {
-    case .nothing: content = .dictionary([:])
-    case .dictionary: break
-    default: preconditionFailure("a value encodes itself into one kind of container only")
-    }
-  }
-
-  func becomeArray() {
-    switch content {
-    case .nothing: content = .array([])
-    case .array: break
+  /// Makes the node an empty dictionary or array, or keeps it one: a type may request its container again.
+  func become(_ empty: Content) {
+    switch (content, empty) {
+    case (.nothing, _): content = empty
+    case (.dictionary, .dictionary), (.array, .array): break
     default: preconditionFailure("a value encodes itself into one kind of container only")
     }
   }
@@ -117,17 +109,17 @@ struct NodeEncoder: Encoder {
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    node.becomeDictionary()
+    node.become(.dictionary([:]))
     return KeyedEncodingContainer(KeyedNodeContainer<Key>(encoder: self))
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
-    node.becomeArray()
-    return UnkeyedNodeContainer(encoder: self)
+    node.become(.array([]))
+    return UnkeyedNodeContainer(encoder: self, isArray: true)
   }
 
   func singleValueContainer() -> any SingleValueEncodingContainer {
-    SingleNodeContainer(encoder: self)
+    UnkeyedNodeContainer(encoder: self, isArray: false)
   }
 
   /// An encoder for the value under `key`, writing into `node`.

@@ -41,33 +41,37 @@ struct KeyedNodeContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func superEncoder(forKey key: Key) -> any Encoder { nested(key) }
 }
 
-/// Writes an array.
-struct UnkeyedNodeContainer: UnkeyedEncodingContainer {
+/// Writes an array, or a value that is not a container.
+struct UnkeyedNodeContainer: UnkeyedEncodingContainer, SingleValueEncodingContainer {
   let encoder: NodeEncoder
+  let isArray: Bool
 
   var codingPath: [any CodingKey] { encoder.codingPath }
   var count: Int { encoder.node.count }
+  private var key: PlaceKey? { isArray ? .index(count) : nil }
 
-  private func append(_ value: FieldValue) { encoder.node.append(.finished(value)) }
+  private func put(_ part: EncodedPart) {
+    if isArray { encoder.node.append(part) } else { encoder.node.set(part) }
+  }
 
-  func encodeNil() { append(.null) }
-  func encode(_ value: Bool) { append(.bool(value)) }
-  func encode(_ value: String) { append(.string(value)) }
-  func encode(_ value: Double) { append(.double(value)) }
-  func encode(_ value: Float) { append(.double(Double(value))) }
+  private func put(_ value: FieldValue) { put(.finished(value)) }
+
+  func encodeNil() { put(.null) }
+  func encode(_ value: Bool) { put(.bool(value)) }
+  func encode(_ value: String) { put(.string(value)) }
+  func encode(_ value: Double) { put(.double(value)) }
+  func encode(_ value: Float) { put(.double(Double(value))) }
 
   func encode<T: FixedWidthInteger & Encodable>(_ value: T) throws {
-    encoder.node.append(try encoder.integer(value, key: PlaceKey.index(count)))
+    put(try encoder.integer(value, key: key))
   }
 
-  func encode<T: Encodable>(_ value: T) throws {
-    encoder.node.append(try encoder.part(for: value, key: PlaceKey.index(count)))
-  }
+  func encode<T: Encodable>(_ value: T) throws { put(try encoder.part(for: value, key: key)) }
 
   private func nested() -> NodeEncoder {
     let key = PlaceKey.index(count)
     let node = EncodedNode()
-    encoder.node.append(.open(node))
+    put(.open(node))
     return encoder.nested(key, node: node)
   }
 
@@ -80,29 +84,6 @@ struct UnkeyedNodeContainer: UnkeyedEncodingContainer {
   func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { nested().unkeyedContainer() }
 
   func superEncoder() -> any Encoder { nested() }
-}
-
-/// Writes a value that is not a container.
-struct SingleNodeContainer: SingleValueEncodingContainer {
-  let encoder: NodeEncoder
-
-  var codingPath: [any CodingKey] { encoder.codingPath }
-
-  private func set(_ value: FieldValue) { encoder.node.set(.finished(value)) }
-
-  func encodeNil() { set(.null) }
-  func encode(_ value: Bool) { set(.bool(value)) }
-  func encode(_ value: String) { set(.string(value)) }
-  func encode(_ value: Double) { set(.double(value)) }
-  func encode(_ value: Float) { set(.double(Double(value))) }
-
-  func encode<T: FixedWidthInteger & Encodable>(_ value: T) throws {
-    encoder.node.set(try encoder.integer(value, key: nil))
-  }
-
-  func encode<T: Encodable>(_ value: T) throws {
-    encoder.node.set(try encoder.part(for: value, key: nil))
-  }
 }
 
 /// A key that no type declares: an index in an array, or the superclass's.

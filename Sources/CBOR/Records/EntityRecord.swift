@@ -197,9 +197,9 @@ public struct RecordChanges: Hashable, Sendable {
     var builder = FieldMapBuilder(
       count: fields.count + attributes.count + removedFields.count + removedAttributes.count)
     for (number, value) in fields { builder.add(number, value) }
-    for number in removedFields { builder.addRemoval(number) }
+    for number in removedFields { builder.addRemoval(.field(number)) }
     builder.add(attributes)
-    for case .attribute(let name) in removedAttributes { builder.addRemoval(name) }
+    for key in removedAttributes { builder.addRemoval(key) }
     bytes = builder.finish()
   }
 

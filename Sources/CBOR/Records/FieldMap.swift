@@ -31,15 +31,9 @@ enum FieldMap {
   }
 
   static func check(_ bytes: [UInt8], allowingUndefined: Bool) throws(CBORError) {
-    var failure: CBORError?
-    unsafe bytes.withUnsafeBytes { buffer in
-      do throws(CBORError) {
-        try unsafe check(buffer, allowingUndefined: allowingUndefined)
-      } catch {
-        failure = error
-      }
+    try unsafe bytes.withUnsafeBufferPointer { buffer throws(CBORError) in
+      try unsafe check(UnsafeRawBufferPointer(buffer), allowingUndefined: allowingUndefined)
     }
-    if let failure { throw failure }
   }
 
   @inline(__always)
@@ -80,6 +74,7 @@ enum FieldMap {
   }
 
   /// Calls `body` with each key and a reader before its value, which `body` reads completely or not at all.
+  @inline(__always)
   static func forEach(in bytes: UnsafeRawBufferPointer, _ body: (FieldKey, inout CBORReader) -> Void) {
     var reader = unsafe CBORReader(bytes)
     do throws(CBORError) {
@@ -102,21 +97,9 @@ enum FieldMap {
   /// All named attributes, decoded in one pass.
   static func attributes(in bytes: UnsafeRawBufferPointer) -> [String: FieldValue] {
     var attributes: [String: FieldValue] = [:]
-    var reader = unsafe CBORReader(bytes)
-    do throws(CBORError) {
-      let count = try reader.readMapHead()
-      for index in 0..<count {
-        if try reader.peek() >> 5 == CBORMajor.unsigned.rawValue {
-          _ = try reader.readUnsigned()
-          try reader.pass()
-        } else {
-          if attributes.isEmpty { attributes.reserveCapacity(count - index) }
-          let name = try reader.readText()
-          attributes[name] = try reader.readValue()
-        }
-      }
-    } catch {
-      return attributes
+    unsafe attributes.reserveCapacity(FieldMapCursor(bytes).remaining)
+    unsafe forEach(in: bytes) { key, reader in
+      if case .attribute(let name) = key { attributes[name] = try? reader.readValue() }
     }
     return attributes
   }

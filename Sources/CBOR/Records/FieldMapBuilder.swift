@@ -51,30 +51,22 @@ package struct FieldMapBuilder: ~Copyable {
     }
   }
 
-  /// Marks a numbered field as removed.
-  mutating func addRemoval(_ number: UInt8) {
+  /// Marks a part as removed.
+  mutating func addRemoval(_ key: FieldKey) {
     let keyStart = writer.count
-    append(number)
-    finishRemoval(keyStart)
-  }
-
-  /// Marks an attribute as removed.
-  mutating func addRemoval(_ name: String) {
-    let keyStart = writer.count
-    writer.append(text: name)
-    finishRemoval(keyStart)
+    switch key {
+    case .field(let number): append(number)
+    case .attribute(let name): writer.append(text: name)
+    }
+    let keyEnd = writer.count
+    writer.appendUndefined()
+    finishSlot(keyStart, keyEnd)
   }
 
   private mutating func append(_ number: UInt8) {
     if number >= 24 || number <= lastNumber { hasValidNumbers = false }
     lastNumber = Int(number)
     writer.append(unsigned: UInt64(number))
-  }
-
-  private mutating func finishRemoval(_ keyStart: Int) {
-    let keyEnd = writer.count
-    writer.appendUndefined()
-    finishSlot(keyStart, keyEnd)
   }
 
   private mutating func finishSlot(_ start: Int, _ keyEnd: Int) {

@@ -11,28 +11,22 @@ package struct RecordKeys: Hashable, Sendable {
   /// - Parameter bytes: encoded keys, one after the other.
   /// - Throws: ``CBORError`` unless they are keys of a record, in ascending order.
   package init(_ bytes: [UInt8]) throws(CBORError) {
-    var ends: [Int] = []
-    var failure: CBORError?
-    unsafe bytes.withUnsafeBytes { buffer in
-      var reader = unsafe CBORReader(buffer)
-      do throws(CBORError) {
-        while reader.offset < buffer.count {
-          let start = reader.offset
-          if (24..<0x60).contains(try reader.peek()) { throw CBORError(.unexpectedItem, at: start) }
-          try FieldMap.skipKey(&reader)
-          let previous = (ends.dropLast().last ?? 0)..<(ends.last ?? 0)
-          guard ends.isEmpty || reader.isBefore(previous, start..<reader.offset) else {
-            throw CBORError(.notDeterministic, at: start)
-          }
-          ends.append(reader.offset)
+    ends = try unsafe bytes.withUnsafeBufferPointer { buffer throws(CBORError) in
+      var ends: [Int] = []
+      var reader = unsafe CBORReader(UnsafeRawBufferPointer(buffer))
+      while reader.offset < buffer.count {
+        let start = reader.offset
+        if (24..<0x60).contains(try reader.peek()) { throw CBORError(.unexpectedItem, at: start) }
+        try FieldMap.skipKey(&reader)
+        let previous = (ends.dropLast().last ?? 0)..<(ends.last ?? 0)
+        guard ends.isEmpty || reader.isBefore(previous, start..<reader.offset) else {
+          throw CBORError(.notDeterministic, at: start)
         }
-      } catch {
-        failure = error
+        ends.append(reader.offset)
       }
+      return ends
     }
-    if let failure { throw failure }
     self.bytes = bytes
-    self.ends = ends
   }
 
   /// Keys that were read from a record.

@@ -22,6 +22,11 @@ extension QueryValue where Self: BinaryInteger {
   }
 }
 
+extension QueryValue where Self: BinaryFloatingPoint {
+  /// The number.
+  public var queryValue: FieldValue? { .double(Double(self)) }
+}
+
 extension Optional: QueryValue where Wrapped: QueryValue {
   /// The wrapped value. Nil counts as missing.
   public var queryValue: FieldValue? { flatMap(\.queryValue) }
@@ -35,14 +40,8 @@ extension Bool: QueryValue {
   /// The boolean.
   public var queryValue: FieldValue? { .bool(self) }
 }
-extension Double: QueryValue {
-  /// The number.
-  public var queryValue: FieldValue? { .double(self) }
-}
-extension Float: QueryValue {
-  /// The number.
-  public var queryValue: FieldValue? { .double(Double(self)) }
-}
+extension Double: QueryValue {}
+extension Float: QueryValue {}
 extension Int: QueryValue {}
 extension Int8: QueryValue {}
 extension Int16: QueryValue {}

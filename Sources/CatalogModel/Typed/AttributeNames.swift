@@ -5,8 +5,8 @@ import Locks
 private let unconfirmed = Lock<[ObjectIdentifier: Set<AttributePath>]>([:])
 
 extension CatalogItem {
-  /// Notes that a query or an index uses an attribute that was named after a property.
-  static func noteUse(of path: AttributePath) {
+  /// Records that a query or an index uses an attribute that was named after a property.
+  static func recordUse(of path: AttributePath) {
     let model = ObjectIdentifier(Self.self)
     unconfirmed.withLock { _ = $0[model, default: []].insert(path) }
   }
@@ -84,7 +84,7 @@ private final class DecodedKeys {
   }
 }
 
-/// A decoder that notes by which keys it is used.
+/// A decoder that records the types of the keys by which it is used.
 private struct ProbedDecoder: Decoder {
   let decoder: any Decoder
   let keys: DecodedKeys

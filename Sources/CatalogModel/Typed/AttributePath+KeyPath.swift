@@ -23,7 +23,7 @@ extension AttributePath {
     }
     let path = AttributePath(Model.attributeName(of: property).map { [$0] } ?? Self.names(of: property))
     self = path
-    Model.noteUse(of: path)
+    Model.recordUse(of: path)
     Self.known.withLock { $0[Property(keyPath: property)] = path }
   }
 

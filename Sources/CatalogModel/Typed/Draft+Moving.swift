@@ -18,12 +18,7 @@ extension Draft where State == Catalog {
     _ id: ItemID<Model>, by order: any WritableKeyPath<Model, ListOrder> & Sendable,
     after other: ItemID<Model>?
   ) throws {
-    try move(id, by: order, nextTo: other) { place, all in
-      let behind = place.map { all.filter(order > $0) } ?? all
-      // The item itself is not a neighbor of its new position.
-      let next = try behind.sorted(by: order).prefix(2).first { $0.id != id }?.place(by: order)
-      return ListOrder(after: place, before: next)
-    }
+    try move(id, by: order, to: other, isBefore: false)
   }
 
   /// Moves an item right before another one of its kind. If `other` is nil, moves it to the end.
@@ -33,25 +28,25 @@ extension Draft where State == Catalog {
     _ id: ItemID<Model>, by order: any WritableKeyPath<Model, ListOrder> & Sendable,
     before other: ItemID<Model>?
   ) throws {
-    try move(id, by: order, nextTo: other) { place, all in
-      let ahead = place.map { all.filter(order < $0) } ?? all
-      let previous = try ahead.sorted(by: .descending(order)).prefix(2).first { $0.id != id }?.place(
-        by: order)
-      return ListOrder(after: previous, before: place)
-    }
+    try move(id, by: order, to: other, isBefore: true)
   }
 
-  /// Moves an item to the position that `choose` gives it, from that of the other item and all items.
   private mutating func move<Model: CatalogItem>(
     _ id: ItemID<Model>, by order: any WritableKeyPath<Model, ListOrder> & Sendable,
-    nextTo other: ItemID<Model>?,
-    _ choose: (_ place: ListOrder?, _ all: ItemQuery<Model>) throws -> ListOrder
+    to other: ItemID<Model>?, isBefore: Bool
   ) throws {
     try checkKind(of: id)
     if let other { _ = try existing(other) }
     if other == id { return }
     let place = try position(of: other, by: order, whileMoving: id)
-    let new = try choose(place, state.items(Model.self))
+    let all = state.items(Model.self)
+    let beyond = place.map { all.filter(isBefore ? order < $0 : order > $0) } ?? all
+    let nearest = beyond.sorted(by: isBefore ? .descending(order) : .ascending(order)).prefix(2)
+    // The item itself is not a neighbor of its new position.
+    let neighbor = try nearest.first { $0.id != id }?.place(by: order)
+    let new =
+      isBefore
+      ? ListOrder(after: neighbor, before: place) : ListOrder(after: place, before: neighbor)
     try put(id, by: order, at: new)
     if new.isLong { try spread(around: new, by: order) }
   }

@@ -38,24 +38,15 @@ public struct QueryUpdates<Model: CatalogItem>: AsyncSequence, Sendable {
 
   /// Starts with the answer as of the current state.
   public func makeAsyncIterator() -> Iterator {
-    Iterator(versions: versions.makeAsyncIterator(), query: query, shown: shown)
+    Iterator(versions: versions.makeAsyncIterator(), query: query, answer: shown)
   }
 
   /// Runs the query on each newer state until its answer differs.
   public struct Iterator: AsyncIteratorProtocol {
-    private var versions: Versions<Catalog>.Iterator
-    private let query: @Sendable (Catalog) -> ItemQuery<Model>
+    fileprivate var versions: Versions<Catalog>.Iterator
+    fileprivate let query: @Sendable (Catalog) -> ItemQuery<Model>
     /// The numbers of the last answer, and the revision that last changed each item.
-    private var answer: [(id: ItemID<Model>, modified: Revision)]?
-
-    fileprivate init(
-      versions: Versions<Catalog>.Iterator, query: @escaping @Sendable (Catalog) -> ItemQuery<Model>,
-      shown: [(id: ItemID<Model>, modified: Revision)]?
-    ) {
-      self.versions = versions
-      self.query = query
-      answer = shown
-    }
+    fileprivate var answer: [(id: ItemID<Model>, modified: Revision)]?
 
     /// The next answer that differs, or nil if the journal was closed or the task was cancelled.
     /// - Complexity: for each newer state, that of the query and O(log n) for each of its results, whose revisions are

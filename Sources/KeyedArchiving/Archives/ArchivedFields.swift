@@ -42,15 +42,13 @@ struct ArchivedFields: Sendable {
     return try graph.referenceNumber(number)
   }
 
-  /// The bytes of the strings and data that the fields hold or refer to, without short ones.
+  /// The bytes of the strings and data that the fields hold or refer to.
   var contentByteCount: Int {
-    var byteCount = 0
-    for index in 0..<count {
+    (0..<count).reduce(0) { sum, index in
       // What can't be read is reported when it is read.
-      guard let place = try? graph.place(of: number(at: index), holder: holder) else { continue }
-      if place.header.hasContent, place.header.count > 64 { byteCount += place.header.byteCount }
+      guard let header = try? graph.place(of: number(at: index), holder: holder)?.header else { return sum }
+      return header.hasContent ? sum + header.byteCount : sum
     }
-    return byteCount
   }
 
   /// The fields in the order of the file, without the class and keys that are not strings.

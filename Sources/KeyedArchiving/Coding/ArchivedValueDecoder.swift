@@ -24,7 +24,12 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
 
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
     try state.charge(count: 1, codingPath)
-    guard let known = try knownValue(type) else {
+    let known: Any?
+    if let type = type as? any FixedWidthInteger.Type {
+      known = try integer(type)
+    } else if let native = try native(type) {
+      known = native
+    } else {
       try state.check(depth: codingPath)
       var decoder = self
       decoder.keys = state.namings[ObjectIdentifier(type)]
@@ -35,72 +40,18 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
     return result
   }
 
-  /// The value, for numbers and for types that archives store as texts, data or objects of a class of their own. Nil for
-  /// other types.
-  ///
-  /// Many of these types are `Decodable` too, but in forms that no archiver writes.
-  private func knownValue(_ type: any Decodable.Type) throws -> Any? {
-    /// - Parameter size: The bytes of a result that does not share its memory. Without it, those of the value's strings
-    ///   and data are counted before they are read.
-    func view<V>(
-      _ body: () throws(ArchiveError) -> V?, size: ((V) -> Int)? = nil
-    ) throws -> V {
-      try chargeSearch()
-      if size == nil { try state.charge(contentsOf: value, codingPath) }
-      guard let result = try reading(codingPath, body) else { throw mismatch(type) }
-      if let size { try state.charge(bytes: size(result), of: value, codingPath) }
-      return result
-    }
-    switch type {
-    case is Bool.Type: return try view { value.bool }
-    case let type as any FixedWidthInteger.Type: return try integer(type)
-    case is Double.Type: return try view { () throws(ArchiveError) in try value.double }
-    case is Float.Type:
-      let number = try view { () throws(ArchiveError) in try value.double }
-      guard Float(number).isFinite || !number.isFinite else { throw tooLarge(type) }
-      return Float(number)
-    case is String.Type:
-      return try view { () throws(ArchiveError) in
-        try value.string
-      } size: {
-        $0.utf8.count
-      }
-    case is Data.Type:
-      return try view { () throws(ArchiveError) in
-        try value.data
-      } size: {
-        $0.count
-      }
-    case is ArchivedValue.Type: return value
-    case is Date.Type: return try view { () throws(ArchiveError) in try value.date }
-    case is URL.Type:
-      _ = try view { () throws(ArchiveError) in
-        try value.urlTexts
-      } size: {
-        $0.reduce(0) { $0 + $1.utf8.count }
-      }
-      return try view { () throws(ArchiveError) in try value.url }
-    case is UUID.Type: return try view { () throws(ArchiveError) in try value.uuid }
-    case is Decimal.Type: return try view { () throws(ArchiveError) in try value.exactDecimal }
-    case is CGPoint.Type: return try view { () throws(ArchiveError) in try value.point }
-    case is CGSize.Type: return try view { () throws(ArchiveError) in try value.size }
-    case is CGRect.Type: return try view { () throws(ArchiveError) in try value.rect }
-    case is IndexPath.Type:
-      return IndexPath(
-        indexes: try view { () throws(ArchiveError) in
-          try value.indexPath
-        } size: {
-          8 * $0.count
-        })
-    case is IndexSet.Type:
-      let ranges = try view { () throws(ArchiveError) in
-        try value.indexSet
-      } size: {
-        16 * $0.count
-      }
-      return ranges.reduce(into: IndexSet()) { if !$1.isEmpty { $0.insert(integersIn: $1) } }
-    default: return nil
-    }
+  /// The value as one of the types that archives store as texts, data or objects of a class of their own. Many of these
+  /// are `Decodable` too, but in forms that no archiver writes. Nil for other types.
+  private func native<T: Decodable>(_ type: T.Type) throws -> Any?? {
+    guard ArchivedValue.isNative(type) else { return nil }
+    if type == ArchivedValue.self { return value }
+    try chargeSearch()
+    let content = try reading(codingPath) { () throws(ArchiveError) in try value.contentByteCount(for: type) }
+    try state.charge(bytes: content, codingPath)
+    let found = try reading(codingPath) { () throws(ArchiveError) in try value.native(type) }
+    guard type == Float.self, let number = found as? Double else { return found }
+    guard Float(number).isFinite || !number.isFinite else { throw tooLarge(type) }
+    return Float(number)
   }
 
   /// Checks that the fields of the value may be searched, if it is an object.
@@ -136,6 +87,52 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
   /// A decoder for a part of this value.
   func part(_ value: ArchivedValue, _ key: any CodingKey) -> ArchivedValueDecoder {
     ArchivedValueDecoder(value: value, codingPath: codingPath + [key], state: state)
+  }
+}
+
+extension ArchivedValue {
+  private static let natives: [any Any.Type] = [
+    Bool.self, Double.self, Float.self, String.self, Data.self, ArchivedValue.self, Date.self, URL.self,
+    UUID.self, Decimal.self, CGPoint.self, CGSize.self, CGRect.self, IndexPath.self, IndexSet.self,
+  ]
+  private static let nativeTypes = Set(natives.map { ObjectIdentifier($0) })
+
+  fileprivate static func isNative(_ type: any Any.Type) -> Bool {
+    nativeTypes.contains(ObjectIdentifier(type))
+  }
+
+  /// The value as one of these types, a `Float` as a `Double`. Nil if it is of another kind.
+  fileprivate func native(_ type: any Any.Type) throws(ArchiveError) -> Any? {
+    switch type {
+    case is Bool.Type: return bool
+    case is Double.Type, is Float.Type: return try double
+    case is String.Type: return try string
+    case is Data.Type: return try data
+    case is Date.Type: return try date
+    case is URL.Type: return try url
+    case is UUID.Type: return try uuid
+    case is Decimal.Type: return try exactDecimal
+    case is CGPoint.Type: return try point
+    case is CGSize.Type: return try size
+    case is CGRect.Type: return try rect
+    case is IndexPath.Type: return try indexPath.map { IndexPath(indexes: $0) }
+    case is IndexSet.Type:
+      return try indexSet?.reduce(into: IndexSet()) { if !$1.isEmpty { $0.insert(integersIn: $1) } }
+    default: return nil
+    }
+  }
+
+  /// The bytes to be charged for reading the value as a type. Plain strings and data of the archive share their memory
+  /// among all references. Those of an object are read each time that it is decoded.
+  fileprivate func contentByteCount(for type: any Any.Type) throws(ArchiveError) -> Int {
+    switch self {
+    case .string(let text) where type != String.self: return text.utf8.count
+    case .object(let object):
+      if type == URL.self { return (try urlTexts ?? []).reduce(0) { $0 + $1.utf8.count } }
+      // A packed number of one byte becomes an index or a range.
+      return object.fields.contentByteCount * (type == IndexPath.self || type == IndexSet.self ? 16 : 1)
+    default: return 0
+    }
   }
 }
 

@@ -2,14 +2,13 @@ import PropertyLists
 
 /// The fields of an object, or the pairs of a dictionary, for a `Decodable` type.
 struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-  private enum Source {
-    case fields(ArchivedFields)
-    /// The object numbers of the values by name, for a dictionary or an object with many fields.
-    case numbers([String: Int], ArchiveGraph, holder: Int?)
-  }
-
   private let decoder: ArchivedValueDecoder
-  private let source: Source
+  private let graph: ArchiveGraph
+  private let holder: Int?
+  /// The fields of an object that has few.
+  private let fields: ArchivedFields?
+  /// The object numbers of the values by name, for a dictionary or an object with many fields.
+  private let numbers: [String: Int]
 
   var codingPath: [any CodingKey] { decoder.codingPath }
 
@@ -21,20 +20,17 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
     if let dictionary {
       try decoder.state.charge(count: dictionary.count, decoder.codingPath)
-      let numbers = try reading(decoder.codingPath) { () throws(ArchiveError) in
+      let values = dictionary.allValues
+      (graph, holder, fields) = (values.graph, values.holder, nil)
+      numbers = try reading(decoder.codingPath) { () throws(ArchiveError) in
         try dictionary.valueNumbersByKey()
       }
-      let values = dictionary.allValues
-      source = .numbers(numbers, values.graph, holder: values.holder)
     } else if case .object(let object) = decoder.value {
-      let fields = object.fields
-      guard fields.areMany else {
-        source = .fields(fields)
-        return
-      }
-      let named = try reading(decoder.codingPath) { () throws(ArchiveError) in try fields.all() }
-      let numbers = Dictionary(named.map { ($0.name, $0.number) }) { first, _ in first }
-      source = .numbers(numbers, fields.graph, holder: fields.holder)
+      let all = object.fields
+      (graph, holder, fields) = (all.graph, all.holder, all.areMany ? nil : all)
+      let named =
+        all.areMany ? try reading(decoder.codingPath) { () throws(ArchiveError) in try all.all() } : []
+      numbers = Dictionary(named.map { ($0.name, $0.number) }) { first, _ in first }
     } else {
       throw decoder.mismatch([String: Any].self)
     }
@@ -42,10 +38,8 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   var allKeys: [Key] {
     let names =
-      switch source {
-      case .fields(let fields): ((try? fields.all()) ?? []).map(\.name)
-      case .numbers(let numbers, _, _): numbers.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
-      }
+      fields.map { ((try? $0.all()) ?? []).map(\.name) }
+      ?? numbers.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
     return names.compactMap { Key(stringValue: $0) }
   }
 
@@ -61,22 +55,14 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   private func number(_ name: String) throws(ArchiveError) -> Int? {
-    switch source {
-    case .fields(let fields): try fields.number(named: name)
-    case .numbers(let numbers, _, _): numbers[name]
-    }
+    if let fields { try fields.number(named: name) } else { numbers[name] }
   }
 
   private func part(_ key: any CodingKey) throws -> ArchivedValueDecoder {
     let value = try reading(codingPath + [key]) { () throws(ArchiveError) -> ArchivedValue? in
       for name in names(key) {
         guard let number = try number(name) else { continue }
-        switch source {
-        case .fields(let fields):
-          return try decoder.state.value(number, in: fields.graph, holder: fields.holder)
-        case .numbers(_, let graph, let holder):
-          return try decoder.state.value(number, in: graph, holder: holder)
-        }
+        return try decoder.state.value(number, in: graph, holder: holder)
       }
       return nil
     }

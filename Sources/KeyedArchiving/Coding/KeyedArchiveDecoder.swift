@@ -108,51 +108,32 @@ final class DecodingState {
     return try contents?.value(number, holder: holder) ?? .null
   }
 
-  /// Checks that text or data of this size may be kept. Plain strings and data of the archive share their memory among
-  /// all references; those inside objects don't.
-  func charge(bytes: Int, of value: ArchivedValue, _ codingPath: [any CodingKey]) throws {
-    guard case .object = value else { return }
-    try charge(bytes: bytes, codingPath)
-  }
-
-  /// Checks that the strings and data of a value may be read. Those of an object are read each time that it is decoded.
-  func charge(contentsOf value: ArchivedValue, _ codingPath: [any CodingKey]) throws {
-    switch value {
-    case .string(let text) where text.utf8.count > 64: try charge(bytes: text.utf8.count, codingPath)
-    case .object(let object): try charge(bytes: object.fields.contentByteCount, codingPath)
-    default: break
-    }
-  }
-
-  private func charge(bytes: Int, _ codingPath: [any CodingKey]) throws {
+  /// Checks that text or data of this size may be read.
+  func charge(bytes: Int, _ codingPath: [any CodingKey]) throws {
     bytesLeft -= bytes
-    guard bytesLeft >= 0 else {
-      throw corrupted(
-        codingPath,
-        ArchiveError(
-          .limitExceeded, "the archive's text and data are shared so often that they grow too large"))
+    if bytesLeft < 0 {
+      throw exceeded("the archive's text and data are shared so often that they grow too large", codingPath)
     }
   }
 
   /// Checks that this many fields or pairs may be visited.
   func charge(count: Int, _ codingPath: [any CodingKey]) throws {
     valuesLeft -= count
-    guard valuesLeft >= 0 else {
-      throw corrupted(
-        codingPath,
-        ArchiveError(
-          .limitExceeded, "the archive's objects are shared so often that they decode to too many values"))
+    if valuesLeft < 0 {
+      throw exceeded(
+        "the archive's objects are shared so often that they decode to too many values", codingPath)
     }
   }
 
   /// Checks that a value may be nested this deeply.
   func check(depth codingPath: [any CodingKey]) throws {
-    guard codingPath.count <= depth else {
-      throw corrupted(
-        codingPath,
-        ArchiveError(
-          .limitExceeded, "objects are nested more than \(depth) deep, or contain themselves"))
+    if codingPath.count > depth {
+      throw exceeded("objects are nested more than \(depth) deep, or contain themselves", codingPath)
     }
+  }
+
+  private func exceeded(_ message: String, _ codingPath: [any CodingKey]) -> DecodingError {
+    corrupted(codingPath, ArchiveError(.limitExceeded, message))
   }
 }
 

@@ -1,48 +1,70 @@
-/// The encodings of XML that a byte order mark can announce.
-enum TextEncoding: CaseIterable {
-  // The little-endian mark of UTF-32 begins with that of UTF-16, so UTF-32 comes first.
-  case utf32BigEndian
-  case utf32LittleEndian
-  case utf16BigEndian
-  case utf16LittleEndian
-  case utf8
+/// An encoding of text: the form of its characters, and the byte order mark before them.
+struct TextEncoding {
+  enum Form { case utf8, ascii, latin1, utf16, utf32 }
 
-  /// The byte order mark.
-  var mark: [UInt8] {
-    switch self {
-    case .utf32BigEndian: [0, 0, 0xFE, 0xFF]
-    case .utf32LittleEndian: [0xFF, 0xFE, 0, 0]
-    case .utf16BigEndian: [0xFE, 0xFF]
-    case .utf16LittleEndian: [0xFF, 0xFE]
-    case .utf8: [0xEF, 0xBB, 0xBF]
-    }
-  }
+  let form: Form
+  var mark: [UInt8] = []
+  var isLittleEndian = false
+
+  /// The encodings that have a byte order mark. The little-endian mark of UTF-32 begins with that of UTF-16, so UTF-32
+  /// comes first.
+  private static let marked = [
+    TextEncoding(form: .utf32, mark: [0, 0, 0xFE, 0xFF]),
+    TextEncoding(form: .utf32, mark: [0xFF, 0xFE, 0, 0], isLittleEndian: true),
+    TextEncoding(form: .utf16, mark: [0xFE, 0xFF]),
+    TextEncoding(form: .utf16, mark: [0xFF, 0xFE], isLittleEndian: true),
+    TextEncoding(form: .utf8, mark: [0xEF, 0xBB, 0xBF]),
+  ]
+
+  /// The encoding that the first bytes announce with a byte order mark. Nil if they are not one.
+  static func marked(_ start: [UInt8]) -> TextEncoding? { marked.first { start.starts(with: $0.mark) } }
 
   /// The bytes of one code unit.
-  var unitSize: Int {
-    switch self {
-    case .utf32BigEndian, .utf32LittleEndian: 4
-    case .utf16BigEndian, .utf16LittleEndian: 2
-    case .utf8: 1
+  private var unitSize: Int { form == .utf16 ? 2 : form == .utf32 ? 4 : 1 }
+
+  /// The code units of a text after its byte order mark, without an incomplete one at the end.
+  func units<Unit: FixedWidthInteger>(of text: [UInt8]) -> [Unit] {
+    let size = unitSize
+    return stride(from: mark.count, to: text.count - size + 1, by: size).map { start in
+      (0..<size).reduce(0) { $0 << 8 | Unit(text[isLittleEndian ? start + size - 1 - $1 : start + $1]) }
     }
   }
 
-  var isLittleEndian: Bool { self == .utf32LittleEndian || self == .utf16LittleEndian }
-
-  /// The encoding that the first bytes announce, or nil if they are not a byte order mark.
-  init?(mark start: [UInt8]) {
-    guard let encoding = Self.allCases.first(where: { start.starts(with: $0.mark) }) else { return nil }
-    self = encoding
+  /// The text in UTF-8. If it is not valid, its beginning, and the position after that.
+  func decoded(_ text: [UInt8]) -> (utf8: [UInt8], invalid: Int?) {
+    switch form {
+    case .utf8:
+      let utf8 = mark.isEmpty ? text : Array(text.dropFirst(mark.count))
+      return (
+        utf8, String(validating: utf8, as: UTF8.self) == nil ? transcoded(utf8, UTF8.self).invalid : nil
+      )
+    case .ascii: return (text, text.firstIndex { $0 >= 0x80 })
+    case .latin1: return transcoded(units(of: text), UTF32.self)
+    case .utf16, .utf32:
+      let (utf8, invalid) =
+        form == .utf16 ? transcoded(units(of: text), UTF16.self) : transcoded(units(of: text), UTF32.self)
+      return (utf8, invalid ?? (text.count % unitSize == 0 ? nil : utf8.count))
+    }
   }
 
-  /// The code units of a text after its byte order mark, without an incomplete one at the end.
-  /// - Parameter encoding: that of the mark; nil if there is none.
-  static func units<Unit: FixedWidthInteger>(of text: [UInt8], _ encoding: TextEncoding?) -> [Unit] {
-    let (size, start) = (encoding?.unitSize ?? 1, encoding?.mark.count ?? 0)
-    return stride(from: start, to: text.count - size + 1, by: size).map { start in
-      (0..<size).reduce(0) { value, index in
-        value << 8 | Unit(text[encoding?.isLittleEndian == true ? start + size - 1 - index : start + index])
-      }
+  private func transcoded<Encoding: Unicode.Encoding>(
+    _ units: [Encoding.CodeUnit], _ encoding: Encoding.Type
+  ) -> (utf8: [UInt8], invalid: Int?) {
+    var utf8: [UInt8] = []
+    utf8.reserveCapacity(units.count)
+    let failed = transcode(units.makeIterator(), from: encoding, to: UTF8.self, stoppingOnError: true) {
+      utf8.append($0)
+    }
+    return (utf8, failed ? utf8.count : nil)
+  }
+
+  /// How many bytes a scalar takes in the text, by the first byte of its UTF-8.
+  func byteCount(_ first: UInt8) -> Int {
+    switch form {
+    case .utf8, .ascii: first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
+    case .latin1: 1
+    case .utf16: first < 0xF0 ? 2 : 4
+    case .utf32: 4
     }
   }
 }

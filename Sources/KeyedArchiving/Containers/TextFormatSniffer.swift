@@ -5,8 +5,7 @@ struct TextFormatSniffer {
 
   /// - Parameter start: the first bytes.
   init(_ start: [UInt8]) {
-    let encoding = TextEncoding(mark: start)
-    let units: [UInt32] = TextEncoding.units(of: start, encoding)
+    let units: [UInt32] = (TextEncoding.marked(start) ?? TextEncoding(form: .utf8)).units(of: start)
     text = units.map { $0 < 0x80 ? UInt8($0) : UInt8(ascii: "?") }
   }
 

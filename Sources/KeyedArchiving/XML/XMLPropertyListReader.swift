@@ -10,40 +10,34 @@ func xmlPropertyListInBinaryForm(
 
 /// Reads elements and writes their objects. The members of a collection are written before the collection.
 private struct XMLPropertyListReader {
-  private enum Element: String {
-    case plist, dict, key, array, string, integer, real, date, data
+  private enum Element: String, CaseIterable {
+    case key, string, dict, integer, array, date, real, data, plist
     case yes = "true"
     case no = "false"
+
+    private static let names = allCases.map { (name: Array($0.rawValue.utf8), element: $0) }
+
+    init?(_ name: XMLScanner.Name) {
+      guard let known = Self.names.first(where: { $0.name.elementsEqual(name.bytes) }) else { return nil }
+      self = known.element
+    }
   }
 
   /// A collection that is still open.
   private struct Frame {
     let name: XMLScanner.Name
-    let position: Int
     let isDictionary: Bool
-    /// The position of each key; the last value of a repeated key counts, as in Foundation.
-    var places: [[UInt8]: Int] = [:]
-    /// The position of the key whose value comes next, if the key is a repeated one.
-    var repeated: Int?
-    var keys: [Int] = []
-    var values: [Int] = []
-
-    /// Whether a key waits for its value.
-    var hasOpenKey: Bool { repeated != nil || keys.count != values.count }
-
-    mutating func take(_ value: Int) {
-      if let place = repeated {
-        values[place] = value
-        repeated = nil
-      } else {
-        values.append(value)
-      }
-    }
+    /// Where its members begin in `numbers`. Those of a dictionary are keys and values in turns.
+    let start: Int
   }
 
   private var scanner: XMLScanner
   private let limits: ArchiveLimits
   private var stack: [Frame] = []
+  /// The objects of the members of all open collections.
+  private var numbers: [Int] = []
+  /// The object of each key. Many dictionaries have the same keys, which are written once.
+  private var keys: [ArraySlice<UInt8>: Int] = [:]
 
   init(_ text: XMLText, limits: ArchiveLimits) {
     scanner = XMLScanner(text)
@@ -52,7 +46,7 @@ private struct XMLPropertyListReader {
 
   mutating func binaryForm() throws(ArchiveError) -> [UInt8] {
     // Each object has a tag, so there are at most as many objects as tags.
-    let tagCount = scanner.text.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: "<") ? 1 : 0) }
+    let tagCount = scanner.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: "<") ? 1 : 0) }
     return try BinaryPropertyListWriter.bytes(maximumObjectCount: tagCount) {
       (writer) throws(ArchiveError) in
       try document(&writer)
@@ -63,22 +57,20 @@ private struct XMLPropertyListReader {
   private mutating func document(_ writer: inout BinaryPropertyListWriter) throws(ArchiveError) -> Int {
     var tag = try scanner.nextTag()
     var plist: XMLScanner.Name?
-    if case .opening(let name, let isEmpty) = tag, element(name) == .plist {
-      guard !isEmpty else { throw error("the property list is empty: <plist> holds no value") }
+    if case .opening(let name, let isEmpty) = tag, Element(name) == .plist {
+      guard !isEmpty else { throw scanner.error("the property list is empty: <plist> holds no value") }
       plist = name
       tag = try scanner.nextTag()
     }
-    guard case .opening = tag else {
-      throw error("the property list is empty: it has no value")
-    }
+    guard case .opening = tag else { throw scanner.error("the property list is empty: it has no value") }
     let top = try value(tag, &writer)
     if let plist {
       guard case .closing(plist) = try scanner.nextTag() else {
-        throw error("the property list has more than one value, or </plist> is missing")
+        throw scanner.error("the property list has more than one value, or </plist> is missing")
       }
     }
     guard case .endOfText = try scanner.nextTag() else {
-      throw error("there is more after the end of the property list")
+      throw scanner.error("there is more after the end of the property list")
     }
     return top
   }
@@ -94,91 +86,90 @@ private struct XMLPropertyListReader {
       case .opening(let name, let isEmpty): made = try opened(name, isEmpty: isEmpty, &writer)
       case .closing(let name): made = try closed(name, &writer)
       case .endOfText:
-        throw error("the text ends inside a property list: it was truncated, or closing tags are missing")
+        throw scanner.error(
+          "the text ends inside a property list: it was truncated, or closing tags are missing")
       }
       if let made {
         guard !stack.isEmpty else { return made }
-        stack[stack.count - 1].take(made)
+        numbers.append(made)
       }
       tag = try scanner.nextTag()
     }
   }
 
-  /// The object of an element, if the element is complete.
+  /// Whether a key of the innermost collection, a dictionary, waits for its value.
+  private var hasOpenKey: Bool { !(numbers.count - (stack.last?.start ?? 0)).isMultiple(of: 2) }
+
+  /// The object of an element, if the element is complete and a value.
   private mutating func opened(
     _ name: XMLScanner.Name, isEmpty: Bool, _ writer: inout BinaryPropertyListWriter
   ) throws(ArchiveError) -> Int? {
-    guard let element = element(name) else {
-      throw error("<\(name.words)> is not an element of a property list")
+    guard let element = Element(name) else {
+      throw scanner.error("<\(name.words)> is not an element of a property list")
     }
-    let start = scanner.tagPosition
+    let isInDictionary = stack.last?.isDictionary ?? false
     if element == .key {
-      try takeKey(name, isEmpty: isEmpty, &writer)
+      guard isInDictionary else { throw scanner.error("a <key> is outside a dictionary") }
+      guard !hasOpenKey else { throw scanner.error("a <key> follows another <key> that has no value") }
+      let content = isEmpty ? [] : try scanner.content(of: name)
+      let number = if let known = keys[content] { known } else { try text(content, &writer) }
+      keys[content] = number
+      numbers.append(number)
       return nil
     }
-    if let parent = stack.last, parent.isDictionary, !parent.hasOpenKey {
-      throw error("a value of a dictionary has no <key> before it")
-    }
+    if isInDictionary, !hasOpenKey { throw scanner.error("a value of a dictionary has no <key> before it") }
     switch element {
     case .dict, .array:
       guard stack.count < limits.depth else {
-        throw scanner.text.error(
-          "collections are nested more than \(limits.depth) deep", start, .limitExceeded)
+        throw scanner.error("collections are nested more than \(limits.depth) deep", at: nil, .limitExceeded)
       }
-      let frame = Frame(name: name, position: start, isDictionary: element == .dict)
-      if isEmpty { return try object(frame, &writer) }
-      stack.append(frame)
-      return nil
-    case .plist, .key: throw error("<\(name.words)> is in the place of a value")
+      stack.append(Frame(name: name, isDictionary: element == .dict, start: numbers.count))
+      return isEmpty ? try closed(name, &writer) : nil
+    case .plist: throw scanner.error("<plist> is in the place of a value")
     default:
+      let start = scanner.tagPosition
       let content = isEmpty ? [] : try scanner.content(of: name)
       return try scalar(element, content, start, &writer)
     }
   }
 
-  private mutating func takeKey(
-    _ name: XMLScanner.Name, isEmpty: Bool, _ writer: inout BinaryPropertyListWriter
-  ) throws(ArchiveError) {
-    // A copy of the frame would be a second reference, and each change would copy all keys so far.
-    let top = stack.count - 1
-    guard top >= 0, stack[top].isDictionary else {
-      throw error("a <key> is outside a dictionary")
-    }
-    guard !stack[top].hasOpenKey else { throw error("a <key> follows another <key> that has no value") }
-    let content = isEmpty ? [] : try scanner.content(of: name)
-    if let place = stack[top].places[content] {
-      stack[top].repeated = place
-      return
-    }
-    stack[top].places[content] = stack[top].keys.count
-    stack[top].keys.append(try writer.string(String(decoding: content, as: UTF8.self)))
-  }
-
   private mutating func closed(
     _ name: XMLScanner.Name, _ writer: inout BinaryPropertyListWriter
   ) throws(ArchiveError) -> Int {
-    guard let frame = stack.popLast(), frame.name == name else {
-      throw error("</\(name.words)> closes nothing that is open here")
+    guard let frame = stack.last, frame.name == name else {
+      throw scanner.error("</\(name.words)> closes nothing that is open here")
     }
-    guard !frame.isDictionary || !frame.hasOpenKey else {
-      throw error("the last <key> of a dictionary has no value")
+    let members = Array(numbers[frame.start...])
+    guard frame.isDictionary else {
+      numbers.removeLast(members.count)
+      stack.removeLast()
+      return try writer.array(members)
     }
-    return try object(frame, &writer)
-  }
-
-  private func object(
-    _ frame: Frame, _ writer: inout BinaryPropertyListWriter
-  ) throws(ArchiveError) -> Int {
-    frame.isDictionary
-      ? try writer.dictionary(keys: frame.keys, values: frame.values) : try writer.array(frame.values)
+    guard !hasOpenKey else { throw scanner.error("the last <key> of a dictionary has no value") }
+    numbers.removeLast(members.count)
+    stack.removeLast()
+    var (keys, values): ([Int], [Int]) = ([], [])
+    // The places of the keys, if there are too many to compare each with all others.
+    var places: [Int: Int]? = members.count > 64 ? [:] : nil
+    for index in stride(from: 0, to: members.count, by: 2) {
+      let key = members[index]
+      // The last value of a repeated key counts, as in Foundation.
+      if let place = places.map({ $0[key] }) ?? keys.firstIndex(of: key) {
+        values[place] = members[index + 1]
+      } else {
+        places?[key] = keys.count
+        keys.append(key)
+        values.append(members[index + 1])
+      }
+    }
+    return try writer.dictionary(keys: keys, values: values)
   }
 
   private func scalar(
-    _ element: Element, _ content: [UInt8], _ start: Int, _ writer: inout BinaryPropertyListWriter
+    _ element: Element, _ content: ArraySlice<UInt8>, _ start: Int, _ writer: inout BinaryPropertyListWriter
   ) throws(ArchiveError) -> Int {
     func refusal(_ message: String) -> ArchiveError {
-      let shown = String(decoding: content.prefix(32), as: UTF8.self)
-      return scanner.text.error("\(message): `\(shown)`", start)
+      scanner.error("\(message): `\(String(decoding: content.prefix(32), as: UTF8.self))`", at: start)
     }
     switch element {
     case .yes, .no:
@@ -200,16 +191,15 @@ private struct XMLPropertyListReader {
     case .data:
       guard let data = base64(content) else { throw refusal("this is not base64") }
       return try writer.data(data)
-    default: return try writer.string(String(decoding: content, as: UTF8.self))
+    default: return try text(content, &writer)
     }
   }
 
-  private func element(_ name: XMLScanner.Name) -> Element? {
-    // No valid name is longer than `integer`; a hostile one can be.
-    name.bytes.count > 7 ? nil : Element(rawValue: String(decoding: name.bytes, as: UTF8.self))
-  }
-
-  private func error(_ message: String) -> ArchiveError {
-    scanner.text.error(message, scanner.tagPosition)
+  private func text(
+    _ content: ArraySlice<UInt8>, _ writer: inout BinaryPropertyListWriter
+  ) throws(ArchiveError) -> Int {
+    try unsafe content.withUnsafeBufferPointer { utf8 throws(ArchiveError) in
+      try unsafe writer.string(utf8: UnsafeRawBufferPointer(utf8))
+    }
   }
 }

@@ -1,18 +1,22 @@
+import Foundation
+
 /// An integer as Apple's reader accepts it: decimal or, after `0x`, hexadecimal, with or without a sign. Nil also for
 /// numbers of more than 128 bits.
-func xmlInteger(_ content: [UInt8]) -> Int128? {
+func xmlInteger(_ content: ArraySlice<UInt8>) -> Int128? {
   var digits = trimmed(content)
-  let sign = digits.first == UInt8(ascii: "-") ? "-" : ""
-  if !sign.isEmpty || digits.first == UInt8(ascii: "+") { digits = digits.dropFirst() }
+  let isNegative = digits.first == UInt8(ascii: "-")
+  if isNegative || digits.first == UInt8(ascii: "+") { digits = digits.dropFirst() }
+  if digits.count < 19, let small = number(digits) { return Int128(isNegative ? -small : small) }
   let isHexadecimal = digits.starts(with: "0x".utf8) || digits.starts(with: "0X".utf8)
   if isHexadecimal { digits = digits.dropFirst(2) }
   // No second sign.
   guard let first = digits.first, first > UInt8(ascii: "-") else { return nil }
-  return Int128(sign + String(decoding: digits, as: UTF8.self), radix: isHexadecimal ? 16 : 10)
+  let text = (isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self)
+  return Int128(text, radix: isHexadecimal ? 16 : 10)
 }
 
 /// A decimal number, or `nan`, `inf` or `infinity`, with or without a sign.
-func xmlReal(_ content: [UInt8]) -> Double? {
+func xmlReal(_ content: ArraySlice<UInt8>) -> Double? {
   let text = String(decoding: trimmed(content), as: UTF8.self).lowercased()
   switch text {
   // C's `printf` gives NaN a sign, and Microsoft's adds a word.
@@ -27,59 +31,39 @@ func xmlReal(_ content: [UInt8]) -> Double? {
 }
 
 /// Seconds since 2001 from a date such as `2001-01-31T23:59:59Z`. The year may have a sign, and more digits.
-func xmlDate(_ content: [UInt8]) -> Double? {
+func xmlDate(_ content: ArraySlice<UInt8>) -> Double? {
   var text = trimmed(content)
   let isNegative = text.first == UInt8(ascii: "-")
   if isNegative { text = text.dropFirst() }
   // Everything after the year has a fixed form.
   let rest = Array(text.suffix(16))
-  let form = Array("-00-00T00:00:00Z".utf8)
-  guard rest.count == 16, (4...9).contains(text.count - 16), let year = number(text.dropLast(16)),
-    zip(rest, form).allSatisfy({ $1 == UInt8(ascii: "0") ? isDigit($0) : $0 == $1 })
+  guard (20...25).contains(text.count), let year = number(text.dropLast(16)),
+    zip(rest, "-00-00T00:00:00Z".utf8).allSatisfy({ $1 == UInt8(ascii: "0") ? isDigit($0) : $0 == $1 })
   else { return nil }
-  let parts = [1, 4, 7, 10, 13].compactMap { number(rest[$0..<$0 + 2]) }
-  let (month, day, hour, minute, second) = (parts[0], parts[1], parts[2], parts[3], parts[4])
-  let signedYear = isNegative ? -year : year
-  guard 1...12 ~= month, 1...dayCount(signedYear, month) ~= day, hour < 24, minute < 60, second < 60 else {
-    return nil
-  }
-  let days = dayNumber(signedYear, month, day) - dayNumber(2001, 1, 1)
-  return Double(days * 86_400 + hour * 3_600 + minute * 60 + second)
-}
-
-/// The days from the start of year 0 in the Gregorian calendar, which is used for all years, as in ISO 8601.
-private func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
-  // Years are counted from March, so that the leap day is the last day of a year.
-  let shifted = month > 2 ? year : year - 1
-  let leapDays = floorDivision(shifted, 4) - floorDivision(shifted, 100) + floorDivision(shifted, 400)
-  let monthFromMarch = (month + 9) % 12
-  return 365 * shifted + leapDays + (153 * monthFromMarch + 2) / 5 + day
-}
-
-private func dayCount(_ year: Int, _ month: Int) -> Int {
-  switch month {
-  case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-  case 4, 6, 9, 11: 30
-  default: 31
-  }
-}
-
-private func floorDivision(_ number: Int, _ divisor: Int) -> Int {
-  number >= 0 ? number / divisor : -((-number + divisor - 1) / divisor)
+  func part(_ place: Int) -> Int32 { Int32(rest[place]) * 10 + Int32(rest[place + 1]) - 11 * 0x30 }
+  let (month, day) = (part(1) - 1, part(4))
+  var time = unsafe tm()
+  unsafe (time.tm_year, time.tm_mon, time.tm_mday) = (Int32(isNegative ? -year : year) - 1900, month, day)
+  unsafe (time.tm_hour, time.tm_min, time.tm_sec) = (part(7), part(10), part(13))
+  guard part(7) < 24, part(10) < 60, part(13) < 60 else { return nil }
+  let seconds = unsafe timegm(&time)
+  // A day that does not exist was carried over into the next month.
+  guard unsafe time.tm_mon == month, unsafe time.tm_mday == day else { return nil }
+  return Double(seconds) - Date.timeIntervalBetween1970AndReferenceDate
 }
 
 private func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
-/// A number of a few digits, without anything else.
+/// A number of 1 to 18 digits, without anything else.
 private func number(_ text: ArraySlice<UInt8>) -> Int? {
-  text.allSatisfy(isDigit) ? Int(String(decoding: text, as: UTF8.self)) : nil
+  guard !text.isEmpty, text.allSatisfy(isDigit) else { return nil }
+  return text.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
 }
 
-private func trimmed(_ content: [UInt8]) -> ArraySlice<UInt8> {
-  guard let first = content.firstIndex(where: { !isBlank($0) }),
-    let last = content.lastIndex(where: { !isBlank($0) })
-  else { return [] }
-  return content[first...last]
+private func trimmed(_ content: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+  var content = content.drop(while: isBlank)
+  while let last = content.last, isBlank(last) { content.removeLast() }
+  return content
 }
 
 private let base64Values: [UInt8?] = {
@@ -91,7 +75,7 @@ private let base64Values: [UInt8?] = {
 
 /// The bytes that base64 text encodes, or nil if the text is invalid. Other characters are skipped, as in Foundation
 /// and Python. The padding is required, and only skipped characters may follow it.
-func base64(_ content: [UInt8]) -> [UInt8]? {
+func base64(_ content: ArraySlice<UInt8>) -> [UInt8]? {
   var bytes: [UInt8] = []
   bytes.reserveCapacity(content.count / 4 * 3)
   var bits: UInt32 = 0

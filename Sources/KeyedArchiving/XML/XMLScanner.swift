@@ -24,35 +24,38 @@ struct XMLScanner {
     var words: String { String(decoding: bytes.prefix(32), as: UTF8.self) }
   }
 
-  let text: XMLText
-  private(set) var position = 0
+  private let text: XMLText
+  let utf8: [UInt8]
+  private var position = 0
   /// The position of the newest tag.
   private(set) var tagPosition = 0
   /// A document type may occur only before the first element.
   private var isBeforeRoot = true
 
-  init(_ text: XMLText) { self.text = text }
+  init(_ text: XMLText) {
+    self.text = text
+    utf8 = text.utf8
+  }
 
-  private var utf8: [UInt8] { text.utf8 }
+  /// An error at the newest tag, or at another position.
+  func error(
+    _ message: String, at position: Int? = nil, _ code: ArchiveError.Code = .malformed
+  ) -> ArchiveError {
+    text.error(message, position ?? tagPosition, code)
+  }
 
   /// The next tag. Only blanks, comments and the like may come before it.
   mutating func nextTag() throws(ArchiveError) -> Tag {
     while true {
       skipBlanks()
       guard position < utf8.count else { return .endOfText }
-      guard utf8[position] == UInt8(ascii: "<") else {
-        throw text.error("there is text in the place of a tag", position)
-      }
+      guard isNext("<") else { throw error("there is text in the place of a tag", at: position) }
       tagPosition = position
-      if starts(with: "<!--") {
-        try skip(past: "-->", what: "a comment")
-      } else if starts(with: "<?") {
-        try skip(past: "?>", what: "a processing instruction")
-      } else if isBeforeRoot, starts(with: "<!DOCTYPE") {
+      if try skipRemark() { continue }
+      if isBeforeRoot, isNext("<!DOCTYPE") {
         try skipDocumentType()
-      } else if starts(with: "</") {
-        position += 2
-        return try closingTag()
+      } else if take("</") {
+        return .closing(try closingName())
       } else {
         position += 1
         isBeforeRoot = false
@@ -65,42 +68,37 @@ struct XMLScanner {
   ///
   /// Carriage returns are kept, although XML converts them to line feeds: Foundation writes and reads them unchanged,
   /// and they count in the runs of an attributed string.
-  mutating func content(of name: Name) throws(ArchiveError) -> [UInt8] {
+  mutating func content(of name: Name) throws(ArchiveError) -> ArraySlice<UInt8> {
     let start = tagPosition
-    var content: [UInt8] = []
-    while position < utf8.count {
-      switch utf8[position] {
-      case UInt8(ascii: "<"):
-        if starts(with: "</") {
-          tagPosition = position
-          position += 2
-          guard case .closing(let closed) = try closingTag(), closed == name else {
-            throw text.error("<\(name.words)> is closed by another tag", tagPosition)
-          }
-          return content
-        } else if starts(with: "<![CDATA[") {
-          let begin = position + 9
-          try skip(past: "]]>", what: "a CDATA section")
-          content += utf8[begin..<position - 3]
-        } else if starts(with: "<!--") {
-          try skip(past: "-->", what: "a comment")
-        } else if starts(with: "<?") {
-          try skip(past: "?>", what: "a processing instruction")
-        } else {
-          throw text.error("there is a tag in <\(name.words)>, which contains only text", position)
-        }
-      case UInt8(ascii: "&"):
-        try appendEntity(to: &content)
-      default:
-        let begin = position
-        while position < utf8.count, utf8[position] != UInt8(ascii: "<"), utf8[position] != UInt8(ascii: "&")
-        {
-          position += 1
-        }
-        content += utf8[begin..<position]
+    // Nearly all content is one piece of the text, which is not copied.
+    var joined: [UInt8] = []
+    var begin = position
+    while true {
+      while position < utf8.count, utf8[position] != UInt8(ascii: "<"), utf8[position] != UInt8(ascii: "&") {
+        position += 1
       }
+      let piece = utf8[begin..<position]
+      if isNext("</") {
+        tagPosition = position
+        position += 2
+        guard try closingName() == name else { throw error("<\(name.words)> is closed by another tag") }
+        return joined.isEmpty ? piece : joined + piece
+      }
+      joined += piece
+      if isNext("&") {
+        joined += try entity()
+      } else if isNext("<![CDATA[") {
+        let first = position + 9
+        try skip(past: "]]>", what: "a CDATA section")
+        joined += utf8[first..<position - 3]
+      } else if try !skipRemark() {
+        guard position < utf8.count else {
+          throw error("<\(name.words)> is never closed: the text was truncated", at: start)
+        }
+        throw error("there is a tag in <\(name.words)>, which contains only text", at: position)
+      }
+      begin = position
     }
-    throw text.error("<\(name.words)> is never closed: the text was truncated", start)
   }
 
   // MARK: - Tags
@@ -109,35 +107,31 @@ struct XMLScanner {
     let name = try name()
     while true {
       let hasBlanks = skipBlanks()
-      guard position < utf8.count else { throw text.error("a tag is never closed", tagPosition) }
-      if utf8[position] == UInt8(ascii: ">") {
-        position += 1
-        return .opening(name, isEmpty: false)
-      }
-      if starts(with: "/>") {
-        position += 2
-        return .opening(name, isEmpty: true)
-      }
-      guard hasBlanks else { throw text.error("this is not a tag", tagPosition) }
-      try skipAttribute()
+      guard position < utf8.count else { throw error("a tag is never closed") }
+      if take(">") { return .opening(name, isEmpty: false) }
+      if take("/>") { return .opening(name, isEmpty: true) }
+      guard hasBlanks else { throw error("this is not a tag") }
+      // An attribute, which is skipped.
+      _ = try self.name()
+      skipBlanks()
+      guard take("=") else { throw error("an attribute has no value") }
+      skipBlanks()
+      try skipQuoted()
     }
   }
 
-  private mutating func closingTag() throws(ArchiveError) -> Tag {
+  private mutating func closingName() throws(ArchiveError) -> Name {
     let name = try name()
     skipBlanks()
-    guard position < utf8.count, utf8[position] == UInt8(ascii: ">") else {
-      throw text.error("a closing tag contains more than a name", tagPosition)
-    }
-    position += 1
-    return .closing(name)
+    guard take(">") else { throw error("a closing tag contains more than a name") }
+    return name
   }
 
   private mutating func name() throws(ArchiveError) -> Name {
     let start = position
     while position < utf8.count, isNameByte(utf8[position]) { position += 1 }
     guard position > start else {
-      throw text.error("`<` does not begin a tag; in text, write it as `&lt;`", start)
+      throw error("`<` does not begin a tag; in text, write it as `&lt;`", at: start)
     }
     return Name(bytes: utf8[start..<position])
   }
@@ -151,17 +145,6 @@ struct XMLScanner {
     }
   }
 
-  private mutating func skipAttribute() throws(ArchiveError) {
-    _ = try name()
-    skipBlanks()
-    guard position < utf8.count, utf8[position] == UInt8(ascii: "=") else {
-      throw text.error("an attribute has no value", tagPosition)
-    }
-    position += 1
-    skipBlanks()
-    try skipQuoted()
-  }
-
   // MARK: - Skipping
 
   @discardableResult
@@ -171,35 +154,49 @@ struct XMLScanner {
     return position > start
   }
 
-  private func starts(with prefix: StaticString) -> Bool {
+  private func isNext(_ prefix: StaticString) -> Bool {
     let count = prefix.utf8CodeUnitCount
     guard position + count <= utf8.count else { return false }
     for index in 0..<count where unsafe utf8[position + index] != prefix.utf8Start[index] { return false }
     return true
   }
 
+  /// Skips these characters if they are next.
+  private mutating func take(_ prefix: StaticString) -> Bool {
+    guard isNext(prefix) else { return false }
+    position += prefix.utf8CodeUnitCount
+    return true
+  }
+
+  /// Skips a comment or a processing instruction. Returns whether there was one.
+  private mutating func skipRemark() throws(ArchiveError) -> Bool {
+    if isNext("<!--") {
+      try skip(past: "-->", what: "a comment")
+    } else if isNext("<?") {
+      try skip(past: "?>", what: "a processing instruction")
+    } else {
+      return false
+    }
+    return true
+  }
+
   private mutating func skip(past end: StaticString, what: String) throws(ArchiveError) {
     let start = position
     // The end is searched for after the beginning: otherwise `<!-->` would be a whole comment.
-    position += what == "a comment" ? 4 : 2
+    position += isNext("<?") ? 2 : 4
     while position < utf8.count {
-      if starts(with: end) {
-        position += end.utf8CodeUnitCount
-        return
-      }
+      if take(end) { return }
       position += 1
     }
-    throw text.error("\(what) is never closed", start)
+    throw error("\(what) is never closed", at: start)
   }
 
   private mutating func skipQuoted() throws(ArchiveError) {
     let start = position
-    guard position < utf8.count, utf8[position] == UInt8(ascii: "\"") || utf8[position] == UInt8(ascii: "'")
-    else { throw text.error("a value has no quotes", tagPosition) }
-    let quote = utf8[position]
+    guard isNext("\"") || isNext("'") else { throw error("a value has no quotes") }
     position += 1
-    while position < utf8.count, utf8[position] != quote { position += 1 }
-    guard position < utf8.count else { throw text.error("a quotation is never closed", start) }
+    while position < utf8.count, utf8[position] != utf8[start] { position += 1 }
+    guard position < utf8.count else { throw error("a quotation is never closed", at: start) }
     position += 1
   }
 
@@ -207,18 +204,13 @@ struct XMLScanner {
     let start = position
     var isInSubset = false
     while position < utf8.count {
+      if try skipRemark() { continue }
       switch utf8[position] {
       case UInt8(ascii: "\""), UInt8(ascii: "'"):
         try skipQuoted()
         continue
-      case UInt8(ascii: "[") where !isInSubset: isInSubset = true
-      case UInt8(ascii: "]") where isInSubset: isInSubset = false
-      case UInt8(ascii: "<") where starts(with: "<!--"):
-        try skip(past: "-->", what: "a comment")
-        continue
-      case UInt8(ascii: "<") where starts(with: "<?"):
-        try skip(past: "?>", what: "a processing instruction")
-        continue
+      case UInt8(ascii: "["): isInSubset = true
+      case UInt8(ascii: "]"): isInSubset = false
       case UInt8(ascii: ">") where !isInSubset:
         position += 1
         return
@@ -226,37 +218,38 @@ struct XMLScanner {
       }
       position += 1
     }
-    throw text.error("the document type is never closed", start)
+    throw error("the document type is never closed", at: start)
   }
 
   // MARK: - Text
 
-  private mutating func appendEntity(to content: inout [UInt8]) throws(ArchiveError) {
+  /// The character of the entity that is next, which is skipped.
+  private mutating func entity() throws(ArchiveError) -> [UInt8] {
     let start = position
     // The longest reference is a number with leading zeros; no writer makes a longer one than this.
     let nearby = utf8[(start + 1)...].prefix(32)
     guard let end = nearby.firstIndex(of: UInt8(ascii: ";")) else {
-      throw text.error("`&` does not begin an entity; in text, write it as `&amp;`", start)
+      throw error("`&` does not begin an entity; in text, write it as `&amp;`", at: start)
     }
     let name = String(decoding: utf8[start + 1..<end], as: UTF8.self)
     position = end + 1
     switch name {
-    case "lt": content.append(UInt8(ascii: "<"))
-    case "gt": content.append(UInt8(ascii: ">"))
-    case "amp": content.append(UInt8(ascii: "&"))
-    case "quot": content.append(UInt8(ascii: "\""))
-    case "apos": content.append(UInt8(ascii: "'"))
+    case "lt": return [UInt8(ascii: "<")]
+    case "gt": return [UInt8(ascii: ">")]
+    case "amp": return [UInt8(ascii: "&")]
+    case "quot": return [UInt8(ascii: "\"")]
+    case "apos": return [UInt8(ascii: "'")]
     default:
       guard name.hasPrefix("#") else {
-        throw text.error("&\(name); is not one of XML's own entities, and others are not expanded", start)
+        throw error("&\(name); is not one of XML's own entities, and others are not expanded", at: start)
       }
       let isHexadecimal = name.hasPrefix("#x")
       let digits = name.dropFirst(isHexadecimal ? 2 : 1)
       guard digits.first != "+", digits.first != "-",
         let number = UInt32(digits, radix: isHexadecimal ? 16 : 10),
         number != 0, let scalar = Unicode.Scalar(number)
-      else { throw text.error("&\(name); is not a character", start) }
-      content += Array(String(Character(scalar)).utf8)
+      else { throw error("&\(name); is not a character", at: start) }
+      return Array(String(Character(scalar)).utf8)
     }
   }
 }

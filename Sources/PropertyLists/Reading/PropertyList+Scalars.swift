@@ -32,17 +32,6 @@ extension PropertyList {
       ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits)
   }
 
-  /// A floating-point number or an integer as a `Double`. Archivers sometimes write one for the other. Nil for other
-  /// kinds.
-  @inline(__always)
-  package func double(_ header: ObjectHeader) throws(ArchiveError) -> Double? {
-    switch header.kind {
-    case .real: try real(header)
-    case .integer: Double(try integer(header))
-    default: nil
-    }
-  }
-
   /// A UID. UIDs above 2³² - 1 are refused, as in Apple's reader.
   @inline(__always)
   package func uid(_ header: ObjectHeader) throws(ArchiveError) -> UInt32 {
