@@ -11,8 +11,9 @@ public struct JournalOptions: Sendable {
   public var layers: LayerPolicy
 
   /// About how many bytes of layers are kept in memory after they were read. Beyond that, those of the file that has
-  /// most are freed, and read again when they are needed.
-  public var cacheByteCount: Int
+  /// most are freed, and read again when they are needed. By default (nil), about as many as the newest state takes and
+  /// 64 MiB for past states, but no more than 256 MiB.
+  public var cacheByteCount: Int?
 
   /// How much history is kept; nil keeps all. Opening for writing prunes older history before it returns.
   /// The next backup in one file then replaces the older one of that name, and lacks the pruned history.
@@ -30,7 +31,7 @@ public struct JournalOptions: Sendable {
   /// Makes options, by default those that suit nearly all apps.
   public init(
     flushesHeadAtEveryCommit: Bool = false, layers: LayerPolicy = .automatic,
-    cacheByteCount: Int = 256 << 20, retention: HistoryRetention? = nil,
+    cacheByteCount: Int? = nil, retention: HistoryRetention? = nil,
     log: (@Sendable (JournalNotice) -> Void)? = nil
   ) {
     self.flushesHeadAtEveryCommit = flushesHeadAtEveryCommit

@@ -127,6 +127,8 @@ extension Diagnosis {
     case receipt
     /// The record of an unfinished erasure or pruning.
     case replacement
+    /// Such a record of a newer version.
+    case newer
 
     var advice: String {
       switch self {
@@ -146,6 +148,7 @@ extension Diagnosis {
       case .receipt: "Make the backup again."
       case .replacement:
         "Open the journal for writing, for example with gc, which finishes the work. If that fails, remove the file first."
+      case .newer: "Use a newer version of this program."
       }
     }
   }
@@ -248,7 +251,7 @@ extension Diagnosis {
       let path = problem.path ?? ""
       let place: Place =
         if path.hasSuffix(ReplacementRecord.fileName) {
-          .replacement
+          problem.code == .newerFormat ? .newer : .replacement
         } else if problem.isForeign {
           .foreign
         } else if path.hasSuffix(HistoryBase.fileName) {

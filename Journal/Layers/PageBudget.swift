@@ -12,25 +12,47 @@ final class PageBudget: Sendable {
   /// With less, an app that sets a tiny limit would read the same pages again and again.
   private static let leastByteCount = 256 << 10
 
-  private let limit: Int
+  /// What the caller has set; nil for the usual limit.
+  private let given: Int?
+  private let limit: Atomic<Int>
   /// How many bytes were read since the memory was last checked.
   private let uncheckedByteCount = Atomic<Int>(0)
   private let isChecking = Atomic<Bool>(false)
   private let known = Lock<[Known]>([])
 
-  /// - Parameter limit: how many bytes of pages may be in memory.
-  init(limit: Int) { self.limit = limit }
+  /// - Parameter limit: how many bytes of pages may be in memory; nil for the usual limit.
+  init(limit: Int?) {
+    given = limit
+    self.limit = Atomic(limit ?? Self.usualLimit(byteCount: 0, entityCount: 0, eventCount: 0))
+  }
 
   func add(_ layer: Layer) {
     known.withLock { known in
       known.removeAll { $0.layer == nil }
       known.append(Known(layer: layer))
+      guard given == nil else { return }
+      let layers = known.compactMap(\.layer)
+      let newest = layers.max { $0.top.revision < $1.top.revision }?.top
+      let usual = Self.usualLimit(
+        byteCount: layers.reduce(0) { $0 + ($1.footer?.byteCount ?? 0) },
+        entityCount: newest?.entityCount ?? 0, eventCount: newest?.eventCount ?? 0)
+      limit.store(usual, ordering: .relaxed)
     }
+  }
+
+  /// About as many bytes as the newest state takes in the layers, and 64 MiB for the past, but no more than 256 MiB.
+  ///
+  /// If the past had more, memory would grow with the history. Without its pages, a past state takes up to twice as long,
+  /// as long as the system has them in its cache.
+  static func usualLimit(byteCount: Int, entityCount: Int, eventCount: Int) -> Int {
+    let share = Double(entityCount) / Double(max(entityCount, eventCount, 1))
+    return Int(min(Double(byteCount) * share + Double(64 << 20), Double(256 << 20)))
   }
 
   /// Notes that pages were read. If all of them exceed the limit, those of the layers that have most are freed, until the
   /// rest is within it.
   func note(_ byteCount: Int) {
+    let limit = limit.load(ordering: .relaxed)
     let count = uncheckedByteCount.add(byteCount, ordering: .relaxed).newValue
     // Not after each page, because all layers are asked, and a file whose pages were freed reads some of them again at
     // once. So the limit is exceeded by an eighth, or by 256 KiB.

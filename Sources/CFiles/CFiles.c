@@ -5,6 +5,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -382,6 +385,12 @@ bool cfiles_is_litter(const char *name) {
   for (size_t index = 0; index < sizeof names / sizeof *names; index++)
     if (strcmp(name, names[index]) == 0) return true;
   return false;
+}
+
+void cfiles_return_freed_memory(void) {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
 }
 
 void cfiles_ignore_file_size_signal(void) {

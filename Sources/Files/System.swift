@@ -17,6 +17,9 @@ package enum System {
   /// the program has set is kept.
   package static func ignoreFileSizeSignal() { cfiles_ignore_file_size_signal() }
 
+  /// Returns memory that was freed to the system. glibc keeps it otherwise: by default in up to eight pools for each core.
+  package static func returnFreedMemory() { cfiles_return_freed_memory() }
+
   /// Whether file managers leave files of that name in folders, such as `.DS_Store`. They are neither read nor removed.
   package static func isLitter(_ name: String) -> Bool { unsafe cfiles_is_litter(name) }
 }

@@ -43,6 +43,19 @@ import Testing
     }
   }
 
+  /// Memory used to grow to 256 MiB with the history, however small its states were.
+  @Test(arguments: [
+    (0, 0, 0, 64), (150, 1_000_000, 1_000_000, 214), (150, 500_000, 1_000_000, 139),
+    (150, 20_000, 10_000_000, 64), (4096, 1_000_000, 1_000_000, 256), (4096, 20_000, 10_000_000, 72),
+  ])
+  func theUsualLimitGrowsWithTheNewestStateAndHardlyWithTheHistory(
+    _ megabytes: Int, _ entityCount: Int, _ eventCount: Int, _ limit: Int
+  ) {
+    let usual = PageBudget.usualLimit(
+      byteCount: megabytes << 20, entityCount: entityCount, eventCount: eventCount)
+    #expect(usual >> 20 == limit)
+  }
+
   @Test func iterationsAndQueriesContinueWhenPagesAreFreed() throws {
     try withGroves { url, expected in
       let journal = try CatalogJournal.open(at: url, options: options(16 << 10))

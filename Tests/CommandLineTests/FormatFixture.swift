@@ -110,6 +110,30 @@ enum FormatFixture {
     }
   }
 
+  @Test(arguments: [
+    "goleveldb-compacted", "goleveldb-recovered", "goleveldb-written", "iq80", "leveldb-repaired",
+  ])
+  func aFrozenJournalWhoseLogAnotherLevelDBHasRewrittenIsWhole(_ name: String) throws {
+    let expected = try String(contentsOf: Self.folder.appending(path: "Finds.json"), encoding: .utf8)
+    try FormatFixture.withCopy(of: Self.folder.appending(path: "Finds.journal")) { url in
+      let entries = url.appending(path: "entries")
+      try FileManager.default.removeItem(at: entries)
+      try FileManager.default.copyItem(at: Self.folder.appending(path: "touched/\(name)"), to: entries)
+      let saved = url.deletingLastPathComponent().appending(path: "Saved.journal")
+      for words in [["verify"], ["doctor"], ["salvage", "--to", saved.path]] {
+        let outcome = try journal([words[0], url.path] + words.dropFirst())
+        #expect(outcome.code == 0, "\(words): \(outcome.output)\(outcome.error)")
+      }
+      for place in [url, saved] {
+        #expect(try FormatFixture.said(of: place) == expected)
+        let writing = try CatalogJournal.open(at: place)
+        try writing.commit(by: "eve") { try $0.addItem(kind: "find") }
+        #expect(try writing.verify(deep: true).isSound)
+        try writing.close()
+      }
+    }
+  }
+
   @Test func frozenBackupsAreReadAsWhenTheyWereFrozen() throws {
     let finds = Self.folder.appending(path: "Finds.journal")
     let expected = try String(contentsOf: Self.folder.appending(path: "Finds.json"), encoding: .utf8)

@@ -196,6 +196,9 @@ import Testing
       #expect(
         error?.code == .newerFormat && error?.path?.hasSuffix(name) == true, "\(String(describing: error))")
       #expect(error?.message.contains("version 2") == true)
+      guard name == "ERASING" else { return }
+      let advice = try Journal<Ledger>.diagnose(url).findings.map(\.advice)
+      #expect(advice == ["Use a newer version of this program."])
     }
   }
 

@@ -105,6 +105,9 @@ int cfiles_fill_with_random_bytes(void *buffer, size_t count);
 /// Whether file managers leave files of that name in any folder, such as ".DS_Store" and "Thumbs.db".
 bool cfiles_is_litter(const char *name);
 
+/// Returns memory that was freed to the system, if the C library keeps it.
+void cfiles_return_freed_memory(void);
+
 /// Makes a write beyond the process's limit of file sizes an error. By default, the system ends the process instead.
 void cfiles_ignore_file_size_signal(void);
 
