@@ -6,11 +6,12 @@ import Testing
 final class Child {
   private let process = Process()
   private let (input, output, errors) = (Pipe(), Pipe(), Pipe())
-
-  init(_ arguments: [String]) throws {
+  /// - Parameter environment: variables besides those of this process.
+  init(_ arguments: [String], environment: [String: String] = [:]) throws {
     let executable = try #require(Bundle.main.executableURL).resolvingSymlinksInPath()
     process.executableURL = executable.deletingLastPathComponent().appendingPathComponent("CrashChild")
     process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardInput = input
     process.standardOutput = output
     process.standardError = errors

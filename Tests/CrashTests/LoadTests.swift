@@ -36,7 +36,9 @@ extension Battery {
       try withTemporaryFolder { folder in
         let url = folder.url.appending(path: "Load.journal")
         let seconds = Battery.size(8, long: 600)
-        let child = try Child(["load", url.path, "\(seconds)", "\(random.next())"])
+        // By default, glibc keeps what 73 threads have freed in eight pools for each core.
+        let child = try Child(
+          ["load", url.path, "\(seconds)", "\(random.next())"], environment: ["MALLOC_ARENA_MAX": "2"])
         let samples = try child.end().compactMap { Sample($0) }
         try #require(samples.count == seconds)
         let (first, last) = (samples[seconds / 4], samples[seconds - 1])
@@ -58,7 +60,7 @@ extension Battery {
           let readCounts = tenths.map { $0.last!.readCount - $0.first!.readCount }
           #expect(readCounts[9] > readCounts[0] / 2)
         }
-        #expect(samples.map(\.residentByteCount).max()! < 512 << 20)
+        #expect(samples.map(\.residentByteCount).max()! - last.layerByteCount < 512 << 20)
         // Readers hold the layers of their states for a moment longer than the journal does.
         #expect(samples.allSatisfy { $0.descriptorCount < 64 + 2 * $0.layerCount })
         #expect(samples.allSatisfy { $0.layerCount < 64 })
