@@ -4,22 +4,22 @@ public import Foundation
 extension Journal {
   /// Creates a journal from a backup in one file.
   /// - Parameters:
-  ///   - url: a file from ``backup(toFile:progress:)``.
-  ///   - journal: the folder to create; its parent must exist.
+  ///   - url: the folder to create; its parent must exist.
+  ///   - backup: a file from ``backup(toFile:progress:)``.
   ///   - options: whose log receives the notices.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
-  /// - Throws: ``JournalError``: `alreadyExists` if something is at `journal`; `damaged` if the file is cut or altered,
-  ///   or lacks an image; `otherModel`; `io` if the disk is full. Then there is no journal.
+  /// - Throws: ``JournalError``: `alreadyExists` if something is at `url`; `damaged` if the file is cut or altered, or
+  ///   lacks an image; `otherModel`; `io` if the disk is full. Then there is no journal.
   /// - Returns: the receipt of the original journal. The new journal has everything up to it.
   @discardableResult
-  public static func restore(
-    backupFile url: URL, to journal: URL, options: JournalOptions = JournalOptions(),
+  public static func create(
+    at url: URL, fromBackup backup: URL, options: JournalOptions = JournalOptions(),
     progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> JournalReceipt {
-    let path = try JournalFolder.path(of: url)
+    let path = try JournalFolder.path(of: backup)
     let file = try File(readingFrom: path)
     var offset = 0
-    return try restore(to: journal, named: path, options, progress: progress) { count in
+    return try create(at: url, fromBackupAt: path, options, progress) { count in
       let piece = try file.piece(at: offset, byteCount: count)
       offset += piece.count
       return Data(piece)
@@ -28,21 +28,21 @@ extension Journal {
 
   /// Creates a journal from a backup in pieces, for example from a pipe.
   /// - Parameters:
-  ///   - journal: the folder to create; its parent must exist.
+  ///   - url: the folder to create; its parent must exist.
   ///   - options: whose log receives the notices.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
   ///   - read: returns up to the given number of bytes, and none at the end.
-  /// - Throws: what `read` and `progress` throw, and as ``restore(backupFile:to:options:progress:)``.
+  /// - Throws: what `read` and `progress` throw, and as ``create(at:fromBackup:options:progress:)``.
   @discardableResult
-  public static func restore(
-    to journal: URL, options: JournalOptions = JournalOptions(),
-    progress: (CopyProgress) throws -> Void = { _ in }, read: (Int) throws -> Data
+  public static func create(
+    at url: URL, options: JournalOptions = JournalOptions(),
+    progress: (CopyProgress) throws -> Void = { _ in }, readingBackup read: (Int) throws -> Data
   ) throws -> JournalReceipt {
-    try restore(to: journal, named: nil, options, progress: progress, read)
+    try create(at: url, fromBackupAt: nil, options, progress, read)
   }
 
-  private static func restore(
-    to journal: URL, named path: String?, _ options: JournalOptions, progress: CopyObserver,
+  private static func create(
+    at url: URL, fromBackupAt path: String?, _ options: JournalOptions, _ observer: CopyObserver,
     _ read: (Int) throws -> Data
   ) throws -> JournalReceipt {
     try withoutActuallyEscaping(read) { read in
@@ -51,12 +51,12 @@ extension Journal {
       try ModelSchema(of: State.self).checkReads(format.schema, path: path ?? "standard input")
       var receipt: JournalReceipt?
       try JournalFolder.create(
-        at: journal, copying: format, options: options.forCopies,
+        at: url, copying: format, options: options.forCopies,
         base: { entries in try records.readBase(of: format, into: entries) }
       ) { place in
         let copy = try JournalCopy(making: place)
         do {
-          receipt = try records.read(into: copy, of: State.self, place.format, progress)
+          receipt = try records.read(into: copy, of: State.self, place.format, observer)
         } catch {
           try? copy.close()
           throw error

@@ -71,15 +71,13 @@ extension Journal {
   /// - Complexity: O(n) in the number of files.
   public func statistics() throws -> JournalStatistics {
     let logByteCount = try log.byteCount()
-    var blobByteCounts: [Int] = []
-    try blobs.forEachByteCount { blobByteCounts.append($0) }
+    let blobs = try blobs.all()
     let footers = chain.layers.filter { !$0.isWhole }.compactMap(\.footer)
     let layerByteCount = footers.reduce(0) { $0 + $1.byteCount }
     let written = footers.reduce(0.0) { $0 + Double($1.byteCount) * Double($1.generation) }
     return JournalStatistics(
       entryCount: head.revision - format.head.revision, base: format.base?.head, logByteCount: logByteCount,
-      blobByteCount: blobByteCounts.sum(of: \.self),
-      blobCount: blobByteCounts.count, layerByteCount: layerByteCount, layerCount: footers.count,
+      blobByteCount: blobs.sum(of: \.byteCount), blobCount: blobs.count, layerByteCount: layerByteCount, layerCount: footers.count,
       writeAmplification: layerByteCount > 0 ? written / Double(layerByteCount) : 0,
       newestCheckpoint: footers.map(\.top.revision).max() ?? 0, replayedEventCount: replayedEventCount)
   }

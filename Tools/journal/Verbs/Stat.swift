@@ -1,6 +1,7 @@
 import CatalogModel
 import Foundation
 import JSON
+import PostgresLog
 
 enum Stat: Verb {
   static let text = """
