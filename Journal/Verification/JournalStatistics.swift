@@ -1,5 +1,3 @@
-import Foundation
-
 /// How large a journal is.
 public struct JournalStatistics: Sendable {
   /// The number of entries.
@@ -24,48 +22,7 @@ public struct JournalStatistics: Sendable {
   public let replayedEventCount: Int
 }
 
-/// The entries of a year, as a measure of what pruning frees.
-public struct HistoryYear: Hashable, Sendable {
-  /// The year, in UTC.
-  public let year: Int
-  /// How many entries it has.
-  public let entryCount: Int
-  /// About how many bytes of the log they take: their share of all entries.
-  public let byteCount: Int
-}
-
 extension Journal {
-  /// The years of the history and their sizes. A dry run of ``prune(before:at:reason:by:isDryRun:options:progress:)`` reports
-  /// exactly what would be removed, including images.
-  /// - Throws: ``JournalError`` if the log can't be read.
-  /// - Complexity: O(log n) reads for each year that has entries.
-  public func historyByYear() throws -> [HistoryYear] {
-    let newest = head.revision
-    var revision = format.head.revision
-    let byteCount = try log.byteCount()
-    let all = newest - revision
-    let points = PointFinder(log: log, format: format, newest: newest)
-    var calendar = Calendar(identifier: .iso8601)
-    calendar.timeZone = .gmt
-    var years: [HistoryYear] = []
-    while revision < newest {
-      let date = try log.read(revision + 1) { entry throws(JournalError) in try entry.date() }
-      let year = calendar.component(.year, from: date.date)
-      let end = calendar.date(from: DateComponents(year: year + 1)).flatMap { Timestamp($0) }
-      // The last moment of the year.
-      let last =
-        end.map { Timestamp(microseconds: $0.microseconds - 1) } ?? Timestamp.fourDigitYears.upperBound
-      let through = try points.newestRevision(notAfter: last) ?? revision
-      let count = max(through, revision + 1) - revision
-      years.append(
-        HistoryYear(
-          year: year, entryCount: count,
-          byteCount: Int(Double(byteCount) * Double(count) / Double(all))))
-      revision += count
-    }
-    return years
-  }
-
   /// Measures the journal's files.
   /// - Throws: ``JournalError`` if they can't be listed.
   /// - Complexity: O(n) in the number of files.
