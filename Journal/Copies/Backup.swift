@@ -97,15 +97,10 @@ extension Journal {
     var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
     try JournalFolder.create(at: url, copying: format, options: copyOptions) { place in
       try place.folder.root.require(try byteCountOfEntries(through: last.revision), for: "the entries")
-      let copy = try JournalCopy(making: place)
-      do {
+      try JournalCopy.fill(place) { copy in
         try append(to: copy, through: last, sharesImages: sharesImages, &report, observer)
         if let base = place.format.base { try vouch(for: base, in: copy, observer) }
-      } catch {
-        try? copy.close()
-        throw error
       }
-      try copy.close()
       if isBackup { try report.receipt.write(in: place.folder) }
     }
     return report

@@ -54,14 +54,9 @@ extension Journal {
         at: url, copying: format, options: options.forCopies,
         base: { entries in try records.readBase(of: format, into: entries) }
       ) { place in
-        let copy = try JournalCopy(making: place)
-        do {
-          receipt = try records.read(into: copy, of: State.self, place.format, observer)
-        } catch {
-          try? copy.close()
-          throw error
+        try JournalCopy.fill(place) {
+          receipt = try records.read(into: $0, of: State.self, place.format, observer)
         }
-        try copy.close()
       }
       guard let receipt else { throw records.damaged("it has no end") }
       options.note(
@@ -125,14 +120,12 @@ private struct BackupRecords {
   ) throws -> JournalReceipt {
     let images = BlobStore(copy.folder, try copy.folder.openImages(), isReadOnly: false)
     defer { images.close() }
-    var piece: [SealedEntry] = []
-    var pieceByteCount = 0
-    var newest = format.head
+    var piece = EntryPiece(head: format.head)
     var named = NamedBlobs<State>(try EventUpcast(model), in: copy.log, format.base)
     var isBaseChecked = format.base == nil
     func check(_ blobs: [Blob]) throws {
       for blob in blobs where try !images.contains(blob) {
-        throw damaged("it lacks an image, or has it after the entry that names it", revision: newest.revision)
+        throw damaged("it lacks an image, or has it after the entry that names it", revision: piece.head.revision)
       }
     }
     func checkBase() throws {
@@ -141,12 +134,12 @@ private struct BackupRecords {
     }
     func flush() throws {
       try images.flush()
-      if !piece.isEmpty { try copy.append(piece, head: newest) }
-      piece.removeAll()
-      pieceByteCount = 0
+      if !piece.entries.isEmpty { try copy.append(piece.entries, head: piece.head) }
+      piece = EntryPiece(head: piece.head)
       // The records of entities in a piece are known; the copy has all others.
       named.trim()
-      try observer(CopyProgress(phase: .copying, done: newest.revision, all: newest.revision))
+      let reached = piece.head.revision
+      try observer(CopyProgress(phase: .copying, done: reached, all: reached))
     }
     while true {
       try Task.checkCancellation()
@@ -156,20 +149,17 @@ private struct BackupRecords {
       case .blob: try readBlob(byteCount, into: images, copy.folder)
       case .entry:
         try checkBase()
-        let bytes = try take(byteCount)
-        let entry = try entry(bytes, after: newest, format)
-        newest = entry.head
+        let entry = try entry(try take(byteCount), after: piece.head, format)
+        piece.add(entry)
         try check(try named.blobs(in: entry.sealed))
-        piece.append(entry.sealed)
-        pieceByteCount += bytes.count
-        if pieceByteCount >= EntryReader.pieceByteCount { try flush() }
+        if piece.isFull { try flush() }
       case .receipt:
         try checkBase()
         let text = String(decoding: try take(byteCount), as: UTF8.self)
         guard let receipt = JournalReceipt(text), receipt.journal == format.id,
-          receipt.revision == newest.revision,
-          receipt.digest == newest.digest
-        else { throw damaged("its receipt belongs to other entries", revision: newest.revision) }
+          receipt.revision == piece.head.revision,
+          receipt.digest == piece.head.digest
+        else { throw damaged("its receipt belongs to other entries", revision: piece.head.revision) }
         guard try takeSome(1).isEmpty else { throw damaged("there are bytes after its end") }
         try flush()
         try copy.prove(observer)
@@ -180,22 +170,12 @@ private struct BackupRecords {
 
   private func entry(
     _ bytes: [UInt8], after newest: Head, _ format: JournalFormat
-  ) throws(JournalError) -> (sealed: SealedEntry, head: Head) {
+  ) throws(JournalError) -> LinkedEntry {
     let revision = newest.revision + 1
     guard bytes.count > 8, bytes[..<8].reduce(UInt64(0), { $0 << 8 | UInt64($1) }) == UInt64(revision) else {
       throw damaged("entry \(revision) is missing", revision: revision)
     }
-    let content = Array(bytes[8...])
-    let found = try EntryDecoder.decode(content, revision: revision) { entry throws(JournalError) in
-      (header: try entry.header(), digest: try entry.digest(journal: format.id))
-    }
-    guard found.header.previousDigest == newest.digest else {
-      throw damaged("entry \(revision) does not follow from the one before it", revision: revision)
-    }
-    return (
-      SealedEntry(revision: revision, bytes: content, digest: found.digest),
-      Head(revision: revision, timestamp: found.header.date, digest: found.digest)
-    )
+    return try LinkedEntry(Array(bytes[8...]), after: newest, of: format.id)
   }
 
   private mutating func readBlob(_ byteCount: Int, into images: BlobStore, _ folder: JournalFolder) throws {
