@@ -115,8 +115,8 @@ enum FormatFixture {
     let expected = try String(contentsOf: Self.folder.appending(path: "Finds.json"), encoding: .utf8)
     try withTemporaryFolder { folder in
       let restored = folder.url.appending(path: "Restored.journal")
-      try CatalogJournal.restore(
-        backupFile: Self.folder.appending(path: "Finds.backup"), to: restored, progress: { _ in })
+      try CatalogJournal.create(
+        at: restored, fromBackup: Self.folder.appending(path: "Finds.backup"), progress: { _ in })
       #expect(try FormatFixture.said(of: restored) == expected)
       let original = try CatalogJournal.open(at: finds, mode: .readOnly)
       let backup = try CatalogJournal.open(at: Self.folder.appending(path: "Backup.journal"), mode: .readOnly)

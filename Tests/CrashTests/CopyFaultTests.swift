@@ -21,8 +21,8 @@ extension Battery {
           options.fileHook = hook
           _ = try Journal<Logbook>.salvage([source], to: target, options: options, progress: { _ in })
         case .restored:
-          try Journal<Logbook>.restore(
-            backupFile: Self.file(of: source), to: target, options: JournalOptions(fileHook: hook))
+          try Journal<Logbook>.create(
+            at: target, fromBackup: Self.file(of: source), options: JournalOptions(fileHook: hook))
         case .file, .fork, .state:
           var options = JournalOptions(layers: .manual)
           options.fileHook = hook
