@@ -125,7 +125,8 @@ private struct BackupRecords {
     var isBaseChecked = format.base == nil
     func check(_ blobs: [Blob]) throws {
       for blob in blobs where try !images.contains(blob) {
-        throw damaged("it lacks an image, or has it after the entry that names it", revision: piece.head.revision)
+        throw damaged(
+          "it lacks an image, or has it after the entry that names it", revision: piece.head.revision)
       }
     }
     func checkBase() throws {

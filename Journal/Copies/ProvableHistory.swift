@@ -81,7 +81,9 @@ struct ProvableHistory {
     }
     for source in sources {
       for bytes in try source.log.candidates(1) {
-        for format in candidates where (try? LinkedEntry(bytes, after: format.head, of: format.id)) != nil { return format }
+        for format in candidates where (try? LinkedEntry(bytes, after: format.head, of: format.id)) != nil {
+          return format
+        }
       }
     }
     for base in sources.compactMap(\.base) {

@@ -118,7 +118,8 @@ public struct JournalHealth: Sendable {
   package var layerProblems: [Problem] { problems.filter { $0.severity == .delay } }
 
   mutating func note(
-    _ error: JournalError, in folder: JournalFolder, as severity: Problem.Severity? = nil, _ advice: String? = nil
+    _ error: JournalError, in folder: JournalFolder, as severity: Problem.Severity? = nil,
+    _ advice: String? = nil
   ) {
     let place = ProblemPlace(of: error, in: folder)
     note(

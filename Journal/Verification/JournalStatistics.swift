@@ -34,7 +34,8 @@ extension Journal {
     let written = footers.reduce(0.0) { $0 + Double($1.byteCount) * Double($1.generation) }
     return JournalStatistics(
       entryCount: head.revision - format.head.revision, base: format.base?.head, logByteCount: logByteCount,
-      blobByteCount: blobs.sum(of: \.byteCount), blobCount: blobs.count, layerByteCount: layerByteCount, layerCount: footers.count,
+      blobByteCount: blobs.sum(of: \.byteCount), blobCount: blobs.count, layerByteCount: layerByteCount,
+      layerCount: footers.count,
       writeAmplification: layerByteCount > 0 ? written / Double(layerByteCount) : 0,
       newestCheckpoint: footers.map(\.top.revision).max() ?? 0, replayedEventCount: replayedEventCount)
   }

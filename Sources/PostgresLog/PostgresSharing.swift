@@ -27,7 +27,8 @@ extension JournalOptions {
     acceptsUnsafeSettings: Bool = false, images: (any SharedImageStore)? = nil
   ) -> JournalOptions {
     var options = self
-    options.sharing = PostgresSharing(acceptsUnsafeSettings: acceptsUnsafeSettings, images: images.map { SharedImagePlace(place: $0) })
+    options.sharing = PostgresSharing(
+      acceptsUnsafeSettings: acceptsUnsafeSettings, images: images.map { SharedImagePlace(place: $0) })
     return options
   }
 

@@ -269,7 +269,8 @@ import Testing
       try FileManager.default.removeItem(at: file)
       try check([pair.url], "without FORMAT")
       let opened = try CatalogJournal.open(at: pair.url, mode: .upToDamage)
-      #expect(opened.head == pair.report.head && opened.base == pair.report.base && opened.health.damage == nil)
+      #expect(
+        opened.head == pair.report.head && opened.base == pair.report.base && opened.health.damage == nil)
       #expect(digest(opened.state) == digest(pair.original.states[pair.original.newest]))
       try opened.close()
     }

@@ -185,7 +185,8 @@ import Testing
       #expect(try journal("cat", copy, "image:1").output == "hello")
       // A pipe that was cut makes no journal.
       let cut = try run(
-        journalPath, ["init", folder.path("Cut.journal"), "--from-backup", "-"], input: file.output.dropLast(30))
+        journalPath, ["init", folder.path("Cut.journal"), "--from-backup", "-"],
+        input: file.output.dropLast(30))
       #expect(cut.code == 3)
       #expect(String(decoding: cut.error, as: UTF8.self).contains("cut short"))
       #expect(!FileManager.default.fileExists(atPath: folder.path("Cut.journal")))

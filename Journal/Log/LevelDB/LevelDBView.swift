@@ -123,9 +123,10 @@ struct LevelDBView: Sendable {
     _ range: Range<Revision>, newestFirst: Bool, next: inout Revision,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) -> Bool {
-    try unsafe range.readEach(newestFirst: newestFirst, { logged($0) }) { revision, bytes throws(JournalError) in
+    func pass(_ revision: Revision, _ bytes: UnsafeRawBufferPointer) throws(JournalError) -> Bool {
       next = newestFirst ? revision - 1 : revision + 1
       return try unsafe body(revision, bytes)
     }
+    return try unsafe range.readEach(newestFirst: newestFirst, { logged($0) }, pass)
   }
 }
