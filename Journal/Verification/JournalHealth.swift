@@ -118,13 +118,11 @@ public struct JournalHealth: Sendable {
   package var layerProblems: [Problem] { problems.filter { $0.severity == .delay } }
 
   mutating func note(
-    _ error: JournalError, in folder: JournalFolder, as severity: Problem.Severity? = nil,
-    _ advice: String? = nil
+    _ error: JournalError, in folder: JournalFolder, as severity: Problem.Severity? = nil
   ) {
-    let place = ProblemPlace(of: error, in: folder)
-    note(
-      error, severity ?? (place == .layer ? .delay : .damage),
-      advice ?? (severity == .note && error.code == .notAJournal ? ProblemPlace.foreign : place).advice)
+    var place = ProblemPlace(of: error, in: folder)
+    if severity == .note, error.code == .notAJournal, place != .replacement { place = .foreign }
+    note(error, severity ?? (place == .layer ? .delay : .damage), place.advice)
   }
 
   mutating func note(_ error: JournalError, _ severity: Problem.Severity, _ advice: String) {
