@@ -176,7 +176,9 @@ private struct BackupRecords {
     guard bytes.count > 8, bytes[..<8].reduce(UInt64(0), { $0 << 8 | UInt64($1) }) == UInt64(revision) else {
       throw damaged("entry \(revision) is missing", revision: revision)
     }
-    return try LinkedEntry(Array(bytes[8...]), after: newest, of: format.id)
+    do throws(JournalError) { return try LinkedEntry(Array(bytes[8...]), after: newest, of: format.id) } catch {
+      throw error.code == .damaged ? damaged(error.message, revision: revision) : error
+    }
   }
 
   private mutating func readBlob(_ byteCount: Int, into images: BlobStore, _ folder: JournalFolder) throws {
