@@ -176,7 +176,8 @@ private struct BackupRecords {
     guard bytes.count > 8, bytes[..<8].reduce(UInt64(0), { $0 << 8 | UInt64($1) }) == UInt64(revision) else {
       throw damaged("entry \(revision) is missing", revision: revision)
     }
-    do throws(JournalError) { return try LinkedEntry(Array(bytes[8...]), after: newest, of: format.id) } catch {
+    do throws(JournalError) { return try LinkedEntry(Array(bytes[8...]), after: newest, of: format.id) } catch
+    {
       throw error.code == .damaged ? damaged(error.message, revision: revision) : error
     }
   }
