@@ -50,7 +50,7 @@ let package = Package(
     // Logs in PostgreSQL. No module before this one needs libpq.
     .systemLibrary(
       name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
-    .target(name: "PostgresLog", dependencies: ["Journaling", "CLibPQ", "Locks", "SHA256"]),
+    .target(name: "PostgresLog", dependencies: ["Journaling", "CLibPQ", "Files", "Locks", "SHA256"]),
     // A journal over HTTP. No module before this one needs libmicrohttpd, and an app that does not serve a journal does
     // not link it.
     .systemLibrary(

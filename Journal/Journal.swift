@@ -31,7 +31,7 @@ public final class Journal<State: EventSourced>: Sendable {
     /// ``Journal/newEntries`` follow within some milliseconds. Only acknowledged commits are visible.
     case follow
     /// Read what can be proven of a damaged journal: every entry before the first that is missing or altered.
-    /// ``Journal/damage`` says what is missing. Opening reads all entries.
+    /// ``Journal/health`` says what is missing. Opening reads all entries.
     case upToDamage
 
     var access: LogAccess {
@@ -47,13 +47,12 @@ public final class Journal<State: EventSourced>: Sendable {
   public let id: JournalID
   /// The journal's folder; for a journal in memory, a temporary folder that closing removes.
   public let url: URL
-  /// Why entries are missing from a journal that was opened with ``Mode/upToDamage``, and which is the first; nil if no
-  /// damage was found.
-  public let damage: JournalError?
   /// The bytes of images.
   public let blobs: BlobStore
 
   let format: JournalFormat
+  /// Why entries are missing from a journal that was opened with ``Mode/upToDamage``, and which is the first.
+  let damage: JournalError?
   let upcast: EventUpcast
   let folder: JournalFolder
   let log: any EntryLog
@@ -94,7 +93,7 @@ public final class Journal<State: EventSourced>: Sendable {
     chain = recovery.chain
     replayedEventCount = recovery.replayed.tally.count
     healthCheck = HealthCheck(
-      Replay(log: log, format: format), through: recovery.replayed.version.head, options: options)
+      Replay(log: log, format: format), in: folder, through: recovery.replayed.version.head, options: options)
     follower =
       mode == .follow
       ? Follower(
@@ -156,11 +155,11 @@ public final class Journal<State: EventSourced>: Sendable {
   ///
   /// Before anything in the folder changes, opening checks that the files of the log have every revision, and compares
   /// the log with HEAD. Entries before the newest layer are not read unless `checking` requests it. Alterations in
-  /// them are found in the background (``health``), when they are read, and by ``verify(deep:progress:)``.
+  /// them are found in the background (``health``), when they are read, and by ``verify(_:progress:)``.
   /// - Parameters:
   ///   - url: the journal's folder.
   ///   - mode: whether to commit, to read, or to follow what another process commits.
-  ///   - checking: how much is read before it opens.
+  ///   - checking: how much is read before it opens. A damaged layer or snapshot does not make the opening fail.
   ///   - options: how the journal is kept open.
   /// - Throws: ``JournalError``: `notFound`, `notAJournal`, `locked` if `mode` is to write and the journal is open for
   ///   writing already, `permission`, `otherModel` if it has the events of another model, `newerFormat`, `olderFormat`,
@@ -169,14 +168,14 @@ public final class Journal<State: EventSourced>: Sendable {
   /// - Complexity: O(log n) with layers, and O(m) in the number of events after the newest; O(n) without layers, if
   ///   everything is checked, or if history is pruned.
   public static func open(
-    at url: URL, mode: Mode = .readWrite, checking: OpeningCheck = .recent,
+    at url: URL, mode: Mode = .readWrite, checking: CheckLevel = .recent,
     options: JournalOptions = JournalOptions()
   ) throws -> Journal {
-    if checking == .everything, mode != .upToDamage {
+    if checking != .recent, mode != .upToDamage {
       // Verify read-only first, because opening for writing changes the folder.
       let look = try open(at: url, mode: .readOnly, options: options)
       defer { try? look.close() }
-      try look.requireSoundness()
+      try look.requireSoundness(checking)
     }
     let recovery = try Recovery<State>(url, mode: mode, options: options)
     var journal = try Journal(recovery, mode: mode, options: options)
@@ -199,7 +198,7 @@ public final class Journal<State: EventSourced>: Sendable {
   /// journal must exist.
   /// - Throws: ``JournalError``, as ``open(at:mode:checking:options:)`` and ``create(at:options:)`` do.
   public static func openOrCreate(
-    at url: URL, checking: OpeningCheck = .recent, options: JournalOptions = JournalOptions()
+    at url: URL, checking: CheckLevel = .recent, options: JournalOptions = JournalOptions()
   ) throws -> Journal {
     let path = try JournalFolder.path(of: url)
     do {

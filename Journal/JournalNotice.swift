@@ -26,10 +26,10 @@ public struct JournalNotice: Sendable, CustomStringConvertible {
   public let clockWarning: ClockWarning?
 
   /// The state of the shared log, if the notice is about that.
-  public let sharedLog: SharedLogState?
+  package let sharedLog: SharedLogState?
 
   /// What a notice says about the shared log of a journal.
-  public enum SharedLogState: Sendable {
+  package enum SharedLogState: Sendable {
     /// Commits wait, for example because no synchronous standby is connected.
     case waits
     /// This node can't follow the log.

@@ -176,38 +176,22 @@ extension Journal {
   func readBack(
     from revision: Revision, over entity: EntityKey, _ body: (PastEvent) throws(JournalError) -> Bool
   ) throws(JournalError) {
-    var revision = revision
-    if revision > format.head.revision {
-      try readBackCached(from: revision) { entry throws(JournalError) in
-        let event = try event(of: entity, in: entry)
-        revision = event.previous
-        let past = PastEvent(
-          revision: entry.revision, header: try entry.header(), annotation: try entry.annotation(),
-          event: event)
-        if try !body(past) { revision = 0 }
-        return revision > format.head.revision ? revision : nil
+    try walkBack(from: revision, over: entity, asksLayers: false) { step throws(JournalError) in
+      if let entry = step.entry {
+        return try body(
+          PastEvent(
+            revision: step.revision, header: try entry.header(), annotation: try entry.annotation(),
+            event: step.event))
       }
+      let base = format.head
+      let header = EntryHeader(
+        date: base.timestamp, clockDate: base.timestamp, schemaVersion: upcast.schema.version,
+        previousDigest: base.digest, checkpointRevision: nil)
+      return try body(
+        PastEvent(
+          revision: base.revision, header: header, annotation: EntryAnnotation(), event: step.event,
+          isPruned: true))
     }
-    if revision > 0, let base = format.base { _ = try body(prunedEvent(of: entity, base)) }
-  }
-
-  /// The entity in the base, as one event.
-  private func prunedEvent(of entity: EntityKey, _ base: HistoryBase) throws(JournalError) -> PastEvent {
-    let change: JournalEvent.Change? =
-      switch try base.contents().row(of: entity, upcast) {
-      case .there(let row): .add(row.record)
-      case .gone(let deletion): deletion.isErased ? .erased(.add) : .delete
-      case nil: nil
-      }
-    guard let change else { throw lacksEvent(of: entity, at: base.head.revision) }
-    return PastEvent(
-      revision: base.head.revision,
-      header: EntryHeader(
-        date: base.head.timestamp, clockDate: base.head.timestamp, schemaVersion: upcast.schema.version,
-        previousDigest: base.head.digest, checkpointRevision: nil),
-      annotation: EntryAnnotation(), event: JournalEvent(entity: entity, previous: 0, change: change),
-      isPruned: true
-    )
   }
 
   /// The event of an entity in an entry.
@@ -218,7 +202,7 @@ extension Journal {
     return event
   }
 
-  private func lacksEvent(of entity: EntityKey, at revision: Revision) -> JournalError {
+  func lacksEvent(of entity: EntityKey, at revision: Revision) -> JournalError {
     JournalError(
       .damaged, "the entry should hold an event of \(State.name(of: entity)) and does not",
       revision: revision)

@@ -37,18 +37,16 @@ extension Journal {
     var updates: RecordChanges?
     var found: EntityRow?
     var isErased = false
-    try goBack(from: revision, over: entity) { revision, event, base throws(JournalError) in
-      if let base {
-        found = base
-        return false
-      }
-      switch event?.change {
-      case .add(let record): found = EntityRow(record: record, created: revision, modified: revision)
+    try walkBack(from: revision, over: entity, asksLayers: true) { step throws(JournalError) in
+      switch step.event.change {
+      case .add(let record):
+        found =
+          step.row ?? EntityRow(record: record, created: step.revision, modified: step.revision)
       case .update(let changes):
         updates = updates.map { changes.followed(by: $0) } ?? changes
         return true
       case .erased: isErased = true
-      case .delete, nil: break
+      case .delete: break
       }
       return false
     }
@@ -69,17 +67,13 @@ extension Journal {
     func take(_ key: FieldKey, _ value: FieldValue?) {
       if missing.remove(key) != nil { values[key] = .some(value) }
     }
-    try goBack(from: revision, over: entity) { _, event, base throws(JournalError) in
-      if let base {
-        base.record.visit { take($0, $1) }
-        return false
-      }
-      switch event?.change {
+    try walkBack(from: revision, over: entity, asksLayers: true) { step throws(JournalError) in
+      switch step.event.change {
       case .add(let record): record.visit { take($0, $1) }
       case .update(let changes):
         changes.visit { take($0, $1) }
         return !missing.isEmpty
-      case .delete, .erased, nil: break
+      case .delete, .erased: break
       }
       return false
     }
@@ -89,11 +83,11 @@ extension Journal {
   /// Whether an entity was erased after one of its events.
   func isErased(_ entity: EntityKey, after revision: Revision) throws(JournalError) -> Bool {
     var isErased = false
-    try goBack(from: revision, over: entity) { _, event, _ throws(JournalError) in
-      switch event?.change {
+    try walkBack(from: revision, over: entity, asksLayers: true) { step throws(JournalError) in
+      switch step.event.change {
       case .erased: isErased = true
       case .update: return true
-      case .add, .delete, nil: break
+      case .add, .delete: break
       }
       return false
     }
@@ -102,48 +96,59 @@ extension Journal {
 
   /// Calls `body` with the events of an entity, from one backwards, until it returns false or there are no more.
   ///
-  /// Pruned history is one event, the last. After some steps it checks whether layers have the rest; the row there
-  /// is then the last call of `body`. So an entity with very many events costs no more than those since a layer.
-  private func goBack(
-    from revision: Revision, over entity: EntityKey,
-    _ body: (Revision, JournalEvent?, _ base: EntityRow?) throws(JournalError) -> Bool
+  /// Pruned history is one event, the last: an add, or a deletion.
+  /// - Parameter asksLayers: whether to look after some steps whether layers have the rest, which is then the last event, an
+  ///   add. So an entity with very many events costs no more than those since a layer.
+  func walkBack(
+    from revision: Revision, over entity: EntityKey, asksLayers: Bool,
+    _ body: (PastStep) throws(JournalError) -> Bool
   ) throws(JournalError) {
-    var revision = revision
-    var base: ReplayStart<State>?
-    var steps = 0
+    var (revision, steps) = (revision, 0)
+    var layers: ReplayStart<State>?
+    func pass(_ change: JournalEvent.Change, _ row: EntityRow?) throws(JournalError) {
+      let event = JournalEvent(entity: entity, previous: 0, change: change)
+      _ = try body(PastStep(revision: revision, event: event, row: row, entry: nil))
+    }
     while revision > 0 {
-      if let pruned = format.base, revision <= pruned.head.revision {
-        let row = try pruned.contents().row(of: entity, upcast)
-        if case .there(let row) = row { _ = try body(revision, nil, row) }
-        if case .gone(let deletion) = row {
-          let change: JournalEvent.Change = deletion.isErased ? .erased(.add) : .delete
-          _ = try body(revision, JournalEvent(entity: entity, previous: 0, change: change), nil)
+      if let base = format.base, revision <= base.head.revision {
+        switch try base.contents().row(of: entity, upcast) {
+        case .there(let row): try pass(.add(row.record), row)
+        case .gone(let deletion): try pass(deletion.isErased ? .erased(.add) : .delete, nil)
+        case nil: if !asksLayers { throw lacksEvent(of: entity, at: base.head.revision) }
         }
         return
       }
-      if steps == Self.stepsBeforeLayers { base = chain.start(atOrBefore: revision) }
-      if let known = base, revision <= known.revision {
+      if asksLayers, steps == Self.stepsBeforeLayers { layers = chain.start(atOrBefore: revision) }
+      if let known = layers, revision <= known.revision {
         let row = known.state.row(of: entity)
         // There is no row if a layer can't be read.
         try chain.faults.check()
-        if let row {
-          _ = try body(revision, nil, row)
-          return
-        }
-        base = nil
+        if let row { return try pass(.add(row.record), row) }
+        layers = nil
       }
-      let end = max(format.head.revision, base?.revision ?? 0)
+      let end = max(format.head.revision, layers?.revision ?? 0)
       var continues = true
       try readBackCached(from: revision) { entry throws(JournalError) in
         let event = try event(of: entity, in: entry)
-        continues = try body(entry.revision, event, nil)
+        continues = try body(PastStep(revision: entry.revision, event: event, row: nil, entry: entry))
         revision = event.previous
         steps += 1
-        return continues && revision > end && steps != Self.stepsBeforeLayers ? revision : nil
+        let asksNext = asksLayers && steps == Self.stepsBeforeLayers
+        return continues && revision > end && !asksNext ? revision : nil
       }
       if !continues { return }
     }
   }
+}
+
+/// A step back through the events of an entity.
+struct PastStep {
+  let revision: Revision
+  let event: JournalEvent
+  /// The row that a pruned history or a layer has.
+  let row: EntityRow?
+  /// The entry of the event; nil if its history was pruned or is in a layer.
+  let entry: (any PastEntry)?
 }
 
 extension EventSourced {

@@ -31,7 +31,7 @@ extension Journal {
   /// Commits can continue; the backup has everything that was acknowledged when this began. A later backup to the same
   /// place reads and writes only what is new. Everything written is read back and compared before this returns. Of what
   /// the backup has from earlier runs, only the names and sizes of the images are compared with the journal's, and those
-  /// that the backup has lost are copied again; ``verify(deep:progress:)`` of the backup reads all of it. A backup is a
+  /// that the backup has lost are copied again; ``verify(_:progress:)`` of the backup reads all of it. A backup is a
   /// sound journal at every moment: if it is interrupted, it has what it had before and possibly a part of the new
   /// entries.
   ///
@@ -97,15 +97,10 @@ extension Journal {
     var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
     try JournalFolder.create(at: url, copying: format, options: copyOptions) { place in
       try place.folder.root.require(try byteCountOfEntries(through: last.revision), for: "the entries")
-      let copy = try JournalCopy(making: place)
-      do {
+      try JournalCopy.fill(place) { copy in
         try append(to: copy, through: last, sharesImages: sharesImages, &report, observer)
         if let base = place.format.base { try vouch(for: base, in: copy, observer) }
-      } catch {
-        try? copy.close()
-        throw error
       }
-      try copy.close()
       if isBackup { try report.receipt.write(in: place.folder) }
     }
     return report
@@ -202,9 +197,7 @@ extension Journal {
         sharesImages: sharesImages,
         &report, observer
       ) { named.insert($0.digest) }
-      images = try folder.root.folder("images").names().compactMap { name in
-        BlobNames.isDigest(name) ? ContentDigest(hex: name) : nil
-      }
+      images = try folder.root.folder("images").blobs().map(\.digest)
       try backup.log.close()
     } catch {
       replacement.cancel()

@@ -4,22 +4,22 @@ public import Foundation
 extension Journal {
   /// Creates a journal from a backup in one file.
   /// - Parameters:
-  ///   - url: a file from ``backup(toFile:progress:)``.
-  ///   - journal: the folder to create; its parent must exist.
+  ///   - url: the folder to create; its parent must exist.
+  ///   - backup: a file from ``backup(toFile:progress:)``.
   ///   - options: whose log receives the notices.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
-  /// - Throws: ``JournalError``: `alreadyExists` if something is at `journal`; `damaged` if the file is cut or altered,
-  ///   or lacks an image; `otherModel`; `io` if the disk is full. Then there is no journal.
+  /// - Throws: ``JournalError``: `alreadyExists` if something is at `url`; `damaged` if the file is cut or altered, or
+  ///   lacks an image; `otherModel`; `io` if the disk is full. Then there is no journal.
   /// - Returns: the receipt of the original journal. The new journal has everything up to it.
   @discardableResult
-  public static func restore(
-    backupFile url: URL, to journal: URL, options: JournalOptions = JournalOptions(),
+  public static func create(
+    at url: URL, fromBackup backup: URL, options: JournalOptions = JournalOptions(),
     progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> JournalReceipt {
-    let path = try JournalFolder.path(of: url)
+    let path = try JournalFolder.path(of: backup)
     let file = try File(readingFrom: path)
     var offset = 0
-    return try restore(to: journal, named: path, options, progress: progress) { count in
+    return try create(at: url, fromBackupAt: path, options, progress) { count in
       let piece = try file.piece(at: offset, byteCount: count)
       offset += piece.count
       return Data(piece)
@@ -28,21 +28,21 @@ extension Journal {
 
   /// Creates a journal from a backup in pieces, for example from a pipe.
   /// - Parameters:
-  ///   - journal: the folder to create; its parent must exist.
+  ///   - url: the folder to create; its parent must exist.
   ///   - options: whose log receives the notices.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
   ///   - read: returns up to the given number of bytes, and none at the end.
-  /// - Throws: what `read` and `progress` throw, and as ``restore(backupFile:to:options:progress:)``.
+  /// - Throws: what `read` and `progress` throw, and as ``create(at:fromBackup:options:progress:)``.
   @discardableResult
-  public static func restore(
-    to journal: URL, options: JournalOptions = JournalOptions(),
-    progress: (CopyProgress) throws -> Void = { _ in }, read: (Int) throws -> Data
+  public static func create(
+    at url: URL, options: JournalOptions = JournalOptions(),
+    progress: (CopyProgress) throws -> Void = { _ in }, readingBackup read: (Int) throws -> Data
   ) throws -> JournalReceipt {
-    try restore(to: journal, named: nil, options, progress: progress, read)
+    try create(at: url, fromBackupAt: nil, options, progress, read)
   }
 
-  private static func restore(
-    to journal: URL, named path: String?, _ options: JournalOptions, progress: CopyObserver,
+  private static func create(
+    at url: URL, fromBackupAt path: String?, _ options: JournalOptions, _ observer: CopyObserver,
     _ read: (Int) throws -> Data
   ) throws -> JournalReceipt {
     try withoutActuallyEscaping(read) { read in
@@ -51,17 +51,12 @@ extension Journal {
       try ModelSchema(of: State.self).checkReads(format.schema, path: path ?? "standard input")
       var receipt: JournalReceipt?
       try JournalFolder.create(
-        at: journal, copying: format, options: options.forCopies,
+        at: url, copying: format, options: options.forCopies,
         base: { entries in try records.readBase(of: format, into: entries) }
       ) { place in
-        let copy = try JournalCopy(making: place)
-        do {
-          receipt = try records.read(into: copy, of: State.self, place.format, progress)
-        } catch {
-          try? copy.close()
-          throw error
+        try JournalCopy.fill(place) {
+          receipt = try records.read(into: $0, of: State.self, place.format, observer)
         }
-        try copy.close()
       }
       guard let receipt else { throw records.damaged("it has no end") }
       options.note(
@@ -125,14 +120,13 @@ private struct BackupRecords {
   ) throws -> JournalReceipt {
     let images = BlobStore(copy.folder, try copy.folder.openImages(), isReadOnly: false)
     defer { images.close() }
-    var piece: [SealedEntry] = []
-    var pieceByteCount = 0
-    var newest = format.head
+    var piece = EntryPiece(head: format.head)
     var named = NamedBlobs<State>(try EventUpcast(model), in: copy.log, format.base)
     var isBaseChecked = format.base == nil
     func check(_ blobs: [Blob]) throws {
       for blob in blobs where try !images.contains(blob) {
-        throw damaged("it lacks an image, or has it after the entry that names it", revision: newest.revision)
+        throw damaged(
+          "it lacks an image, or has it after the entry that names it", revision: piece.head.revision)
       }
     }
     func checkBase() throws {
@@ -141,12 +135,12 @@ private struct BackupRecords {
     }
     func flush() throws {
       try images.flush()
-      if !piece.isEmpty { try copy.append(piece, head: newest) }
-      piece.removeAll()
-      pieceByteCount = 0
+      if !piece.entries.isEmpty { try copy.append(piece.entries, head: piece.head) }
+      piece = EntryPiece(head: piece.head)
       // The records of entities in a piece are known; the copy has all others.
       named.trim()
-      try observer(CopyProgress(phase: .copying, done: newest.revision, all: newest.revision))
+      let reached = piece.head.revision
+      try observer(CopyProgress(phase: .copying, done: reached, all: reached))
     }
     while true {
       try Task.checkCancellation()
@@ -156,20 +150,17 @@ private struct BackupRecords {
       case .blob: try readBlob(byteCount, into: images, copy.folder)
       case .entry:
         try checkBase()
-        let bytes = try take(byteCount)
-        let entry = try entry(bytes, after: newest, format)
-        newest = entry.head
+        let entry = try entry(try take(byteCount), after: piece.head, format)
+        piece.add(entry)
         try check(try named.blobs(in: entry.sealed))
-        piece.append(entry.sealed)
-        pieceByteCount += bytes.count
-        if pieceByteCount >= EntryReader.pieceByteCount { try flush() }
+        if piece.isFull { try flush() }
       case .receipt:
         try checkBase()
         let text = String(decoding: try take(byteCount), as: UTF8.self)
         guard let receipt = JournalReceipt(text), receipt.journal == format.id,
-          receipt.revision == newest.revision,
-          receipt.digest == newest.digest
-        else { throw damaged("its receipt belongs to other entries", revision: newest.revision) }
+          receipt.revision == piece.head.revision,
+          receipt.digest == piece.head.digest
+        else { throw damaged("its receipt belongs to other entries", revision: piece.head.revision) }
         guard try takeSome(1).isEmpty else { throw damaged("there are bytes after its end") }
         try flush()
         try copy.prove(observer)
@@ -180,22 +171,15 @@ private struct BackupRecords {
 
   private func entry(
     _ bytes: [UInt8], after newest: Head, _ format: JournalFormat
-  ) throws(JournalError) -> (sealed: SealedEntry, head: Head) {
+  ) throws(JournalError) -> LinkedEntry {
     let revision = newest.revision + 1
     guard bytes.count > 8, bytes[..<8].reduce(UInt64(0), { $0 << 8 | UInt64($1) }) == UInt64(revision) else {
       throw damaged("entry \(revision) is missing", revision: revision)
     }
-    let content = Array(bytes[8...])
-    let found = try EntryDecoder.decode(content, revision: revision) { entry throws(JournalError) in
-      (header: try entry.header(), digest: try entry.digest(journal: format.id))
+    do throws(JournalError) { return try LinkedEntry(Array(bytes[8...]), after: newest, of: format.id) } catch
+    {
+      throw error.code == .damaged ? damaged(error.message, revision: revision) : error
     }
-    guard found.header.previousDigest == newest.digest else {
-      throw damaged("entry \(revision) does not follow from the one before it", revision: revision)
-    }
-    return (
-      SealedEntry(revision: revision, bytes: content, digest: found.digest),
-      Head(revision: revision, timestamp: found.header.date, digest: found.digest)
-    )
   }
 
   private mutating func readBlob(_ byteCount: Int, into images: BlobStore, _ folder: JournalFolder) throws {

@@ -2,7 +2,7 @@ import Files
 public import Foundation
 
 extension Journal {
-  /// Writes a backup as one file, for ``restore(backupFile:to:options:progress:)``. When it is complete, it replaces an
+  /// Writes a backup as one file, for ``create(at:fromBackup:options:progress:)``. When it is complete, it replaces an
   /// older backup of this journal that has the same name, as a whole: if history was pruned since, the new file begins
   /// where the journal does.
   /// - Parameters:
@@ -70,7 +70,7 @@ extension Journal {
         "the backup ends with entry \(receipt.revision), and the journal has no entries up to \(base.head.revision) "
           + "any more: history before that revision was pruned", at: receipt.revision)
     }
-    guard try fulfills(receipt) else {
+    guard try contains(receipt) else {
       throw conflict(
         "the backup has another history: its entry \(receipt.revision) differs from the journal's, because the journal "
           + "or a copy of it was written to after one was restored from the other", at: receipt.revision)
@@ -113,9 +113,12 @@ extension Journal {
         } else {
           do {
             // Opened first, because its error is the most precise.
-            let file = try BlobFile(blob, in: images, at: folder.images)
+            var file = try BlobFile(blob, in: images, at: folder.images)
             try put(BackupFile.head(of: blob))
-            try file.read { piece, _ in try put(piece) }
+            while case let piece = try file.next(), !piece.isEmpty {
+              try Task.checkCancellation()
+              try put(piece)
+            }
           } catch let error as JournalError {
             throw explained(error, of: blob, in: piece)
           }

@@ -80,16 +80,41 @@ struct EntryPiece: Sendable {
 
   /// - Throws: ``JournalError`` with code `damaged` if the entry is altered or does not follow.
   mutating func add(_ entry: EntryDecoder, of journal: JournalID) throws(JournalError) {
+    add(try LinkedEntry(entry, after: head, of: journal))
+  }
+
+  mutating func add(_ entry: LinkedEntry) {
+    entries.append(entry.sealed)
+    head = entry.head
+    byteCount += entry.sealed.bytes.count
+    schemaVersion = max(schemaVersion, entry.schemaVersion)
+  }
+}
+
+/// An entry that follows another one by its digest.
+struct LinkedEntry {
+  let sealed: SealedEntry
+  let head: Head
+  /// The version of the model that has written it.
+  let schemaVersion: Int
+
+  /// - Throws: ``JournalError`` with code `damaged` if the entry is altered or does not follow.
+  init(_ entry: EntryDecoder, after head: Head, of journal: JournalID) throws(JournalError) {
     let (header, digest) = try entry.headerAndDigest(journal: journal)
     guard header.previousDigest == head.digest else {
       throw JournalError(
         .damaged, "the entry does not follow from the one before it", revision: entry.revision)
     }
-    let bytes = entry.copyOfBytes
-    entries.append(SealedEntry(revision: entry.revision, bytes: bytes, digest: digest))
-    head = Head(revision: entry.revision, timestamp: header.date, digest: digest)
-    byteCount += bytes.count
-    schemaVersion = max(schemaVersion, header.schemaVersion)
+    sealed = SealedEntry(revision: entry.revision, bytes: entry.copyOfBytes, digest: digest)
+    self.head = Head(revision: entry.revision, timestamp: header.date, digest: digest)
+    schemaVersion = header.schemaVersion
+  }
+
+  /// The next entry, from memory.
+  init(_ bytes: [UInt8], after head: Head, of journal: JournalID) throws(JournalError) {
+    self = try EntryDecoder.decode(bytes, revision: head.revision + 1) { entry throws(JournalError) in
+      try LinkedEntry(entry, after: head, of: journal)
+    }
   }
 }
 

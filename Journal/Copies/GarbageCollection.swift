@@ -29,9 +29,9 @@ extension Journal {
     let journal = try openUnused(
       at: url, mode: isDryRun ? .readOnly : .readWrite, options: options.forCopies)
     defer { try? journal.close() }
-    let unnamed = try journal.unnamedNames(progress)
+    let unnamed = try journal.unnamedBlobs(progress)
     if !isDryRun, let images = try journal.folder.openImages() {
-      for (name, _) in unnamed { try images.removeFile(name) }
+      for blob in unnamed { try images.removeFile(blob.digest.hex) }
       try images.flush()
       try journal.close()
     }
@@ -40,21 +40,16 @@ extension Journal {
 
   /// How many images no entry names, and how many bytes they have.
   func unnamedImages() throws -> (count: Int, byteCount: Int) {
-    let unnamed = try unnamedNames { _ in }
+    let unnamed = try unnamedBlobs { _ in }
     return (unnamed.count, unnamed.sum(of: \.byteCount))
   }
 
-  private func unnamedNames(_ observer: CopyObserver) throws -> [(name: String, byteCount: Int)] {
+  private func unnamedBlobs(_ observer: CopyObserver) throws -> [Blob] {
     guard let images = try folder.openImages() else { return [] }
     var named: Set<ContentDigest> = []
     try readPieces(after: format.head, through: head, observer) { _, blobs, _ in
       for blob in blobs { named.insert(blob.digest) }
     }
-    return try images.names().compactMap { name in
-      guard BlobNames.isDigest(name), let digest = ContentDigest(hex: name), !named.contains(digest),
-        let status = try images.status(of: name), status.kind == .file
-      else { return nil }
-      return (name, status.byteCount)
-    }
+    return try images.blobs().filter { !named.contains($0.digest) }
   }
 }

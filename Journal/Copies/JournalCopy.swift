@@ -28,6 +28,16 @@ final class JournalCopy {
     try log.beginWriting()
   }
 
+  /// Opens the empty log of a new journal, calls `body` with it, and closes it.
+  static func fill(_ place: LogPlace, _ body: (JournalCopy) throws -> Void) throws {
+    let copy = try JournalCopy(making: place)
+    do { try body(copy) } catch {
+      try? copy.close()
+      throw error
+    }
+    try copy.close()
+  }
+
   /// Opens the empty log of a new journal.
   convenience init(making place: LogPlace) throws(JournalError) {
     let log = try place.options.logStorage.open(.write, in: place)

@@ -86,8 +86,8 @@ extension Journal {
   /// Whether this journal has the history of a receipt, unchanged.
   /// - Throws: ``JournalError`` if the entry can't be read; with code `pruned` if it was pruned, so that this can't be
   ///   decided any more.
-  /// - Complexity: O(1); ``verify(deep:progress:)`` proves that the earlier entries are intact.
-  public func fulfills(_ receipt: JournalReceipt) throws -> Bool {
+  /// - Complexity: O(1); ``verify(_:progress:)`` proves that the earlier entries are intact.
+  public func contains(_ receipt: JournalReceipt) throws -> Bool {
     guard receipt.journal == id, receipt.revision <= head.revision else { return false }
     if receipt.revision == 0 { return receipt.digest == format.digest }
     if let base = format.base, receipt.revision < base.head.revision {

@@ -5,20 +5,10 @@ extension Journal {
   /// not.
   ///
   /// Only names and sizes are compared, so it costs no more than listing both folders.
-  func imagesThatDiffer(in backup: JournalFolder) throws(JournalError) -> Set<ContentDigest> {
+  func imagesThatDiffer(in backup: JournalFolder) throws -> Set<ContentDigest> {
     guard let source = try folder.openImages() else { return [] }
     let target = try backup.root.folder("images")
-    var images: Set<ContentDigest> = []
-    for name in try source.names() {
-      guard BlobNames.isDigest(name), let digest = ContentDigest(hex: name),
-        let status = try source.status(of: name)
-      else { continue }
-      if let found = try target.status(of: name), found.kind == .file, found.byteCount == status.byteCount {
-        continue
-      }
-      images.insert(digest)
-    }
-    return images
+    return Set(try source.blobs().filter { try !target.has($0) }.map(\.digest))
   }
 
   /// Copies those of some images to a backup that entries up to `last` name.

@@ -17,8 +17,6 @@ struct ProvableHistory {
   /// Whether this only finds out how far a history reaches, with the first of several entries.
   private var isTrial = false
 
-  private typealias Found = (sealed: SealedEntry, head: Head)
-
   /// - Throws: ``JournalError`` if these are copies of different journals, of another model, or if none identifies its
   ///   journal.
   init<State: EventSourced>(_ sources: [SalvageSource], _ model: State.Type) throws(JournalError) {
@@ -54,7 +52,7 @@ struct ProvableHistory {
       var newest: ContentDigest?
       while let entry = try history.next() {
         guard let base = format.base else { continue }
-        let vouched = try entry.decode { entry throws(JournalError) in
+        let vouched = try entry.sealed.decode { entry throws(JournalError) in
           base.isVouchedFor(by: try entry.header()) ? try entry.checkpoint() : nil
         }
         newest = vouched?.stateDigest ?? newest
@@ -83,7 +81,9 @@ struct ProvableHistory {
     }
     for source in sources {
       for bytes in try source.log.candidates(1) {
-        for format in candidates where entry(bytes, after: format.head, format.id) != nil { return format }
+        for format in candidates where (try? LinkedEntry(bytes, after: format.head, of: format.id)) != nil {
+          return format
+        }
       }
     }
     for base in sources.compactMap(\.base) {
@@ -98,18 +98,18 @@ struct ProvableHistory {
 
   /// The next entry; nil at the end.
   /// - Throws: ``JournalError`` if files are temporarily unreadable.
-  mutating func next() throws(JournalError) -> SealedEntry? {
+  mutating func next() throws(JournalError) -> LinkedEntry? {
     guard end == nil else { return nil }
     let revision = head.revision + 1
     var (isThere, hasChoice) = (false, false)
-    var found: [Found] = []
+    var found: [LinkedEntry] = []
     for source in sources {
       let candidates = try source.log.candidates(revision)
       if candidates.count > 1 { hasChoice = true }
       for bytes in candidates where !isTrial || found.isEmpty {
         isThere = true
         if found.contains(where: { $0.sealed.bytes == bytes }) { continue }
-        guard let entry = Self.entry(bytes, after: head, format.id) else { continue }
+        guard let entry = try? LinkedEntry(bytes, after: head, of: format.id) else { continue }
         if let same = found.firstIndex(where: { $0.head == entry.head }) {
           // What is erased in one copy stays erased.
           if try entry.sealed.erasedPartCount > found[same].sealed.erasedPartCount { found[same] = entry }
@@ -121,7 +121,7 @@ struct ProvableHistory {
     if let next = try furthest(of: found) {
       head = next.head
       if hasChoice { chosen[revision] = head.digest }
-      return next.sealed
+      return next
     }
     let last = try sources.map { source throws(JournalError) in try source.log.lastRevision() }.max() ?? 0
     let acknowledged = sources.compactMap(\.knownRevision).max() ?? 0
@@ -137,9 +137,9 @@ struct ProvableHistory {
   }
 
   /// The entry whose history reaches furthest; of several, the first.
-  private func furthest(of found: [Found]) throws(JournalError) -> Found? {
+  private func furthest(of found: [LinkedEntry]) throws(JournalError) -> LinkedEntry? {
     guard found.count > 1 else { return found.first }
-    var best: (entry: Found, end: Revision)?
+    var best: (entry: LinkedEntry, end: Revision)?
     for entry in found {
       var history = self
       history.isTrial = true
@@ -158,21 +158,6 @@ struct ProvableHistory {
   var isEndKnown: Bool {
     sources.allSatisfy(\.isMarkRead)
       || sources.contains { max($0.acknowledged?.revision ?? 0, $0.receiptRevision ?? 0) >= head.revision }
-  }
-
-  /// An entry with its digest, if the bytes are valid and follow from the previous entry.
-  private static func entry(
-    _ bytes: [UInt8], after head: Head, _ journal: JournalID
-  ) -> Found? {
-    let revision = head.revision + 1
-    let found = try? EntryDecoder.decode(bytes, revision: revision) { entry throws(JournalError) in
-      (header: try entry.header(), digest: try entry.digest(journal: journal))
-    }
-    guard let found, found.header.previousDigest == head.digest else { return nil }
-    return (
-      SealedEntry(revision: revision, bytes: bytes, digest: found.digest),
-      Head(revision: revision, timestamp: found.header.date, digest: found.digest)
-    )
   }
 }
 

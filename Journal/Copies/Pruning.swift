@@ -41,7 +41,7 @@ extension Journal {
   ///
   /// The entries before a date, or up to and including the one that another selector names, are removed, and the bytes
   /// of images that nothing else names. The state after them becomes the base that history begins with. A new entry
-  /// records when, by whom and why, and has the digest of that state, so ``verify(deep:progress:)`` proves the base and
+  /// records when, by whom and why, and has the digest of that state, so ``verify(_:progress:)`` proves the base and
   /// all later entries as before. Receipts of later revisions still hold; earlier ones can't be proven any more.
   /// Afterwards the removed bytes are nowhere in the folder. A backup in a folder keeps the history that it has. A backup
   /// in one file is replaced as a whole by the next ``backup(toFile:progress:)`` of that name, and then begins where the

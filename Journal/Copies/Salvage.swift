@@ -69,8 +69,7 @@ extension Journal {
     var divergences: [JournalError] = []
     try JournalFolder.create(at: url, copying: history.format, options: options) {
       place in
-      let copy = try JournalCopy(making: place)
-      do {
+      try JournalCopy.fill(place) { copy in
         let newestErasure: Revision
         (missing, newestErasure, problems) = try fill(copy, &history, through: last, progress)
         guard copy.head.revision > 0 || isEmpty else {
@@ -87,11 +86,7 @@ extension Journal {
         divergences = try found.compactMap { source throws(JournalError) in
           try divergence(of: source, from: copy.log, through: copy.head.revision, place.format)
         }
-      } catch {
-        try? copy.close()
-        throw error
       }
-      try copy.close()
     }
     options.note(
       .info,
@@ -145,27 +140,25 @@ extension Journal {
     while !isAtEnd {
       try Task.checkCancellation()
       named.trim()
-      var piece: [SealedEntry] = []
-      var byteCount = 0
-      var head = copy.head
-      while byteCount < EntryReader.pieceByteCount {
-        guard let entry = try history.next() else {
+      var piece = EntryPiece(head: copy.head)
+      while !piece.isFull {
+        guard let next = try history.next() else {
           isAtEnd = true
           break
         }
-        head = history.head
-        piece.append(entry)
-        byteCount += entry.bytes.count
+        piece.add(next)
+        let entry = next.sealed
         if try entry.decode({ entry throws(JournalError) in try entry.recordsErasure() }) {
           newestErasure = entry.revision
         }
         // The records of entities in this piece are known; the copy has all others.
         for blob in try named.blobs(in: entry) { try take(blob) }
       }
-      guard !piece.isEmpty else { break }
+      guard !piece.entries.isEmpty else { break }
       for index in copying.indices { try copying[index].flush() }
-      try copy.append(piece, head: head)
-      try observer(CopyProgress(phase: .copying, done: head.revision, all: max(last, head.revision)))
+      try copy.append(piece.entries, head: piece.head)
+      let reached = piece.head.revision
+      try observer(CopyProgress(phase: .copying, done: reached, all: max(last, reached)))
     }
     return (missing, newestErasure, problems)
   }

@@ -39,13 +39,8 @@ final class SalvagedLog: EntryLog {
     defer { calls.leave() }
     let found = range.clamped(to: min(range.lowerBound, newest)...newest)
     guard found.lowerBound >= range.lowerBound, !found.isEmpty else { return }
-    var revision = newestFirst ? found.upperBound : found.lowerBound
-    while found.contains(revision) {
-      guard let bytes = try entry(revision),
-        try unsafe bytes.lend({ bytes throws(JournalError) in try unsafe body(revision, bytes) })
-      else { return }
-      revision += newestFirst ? -1 : 1
-    }
+    try unsafe Range(found).readEach(
+      newestFirst: newestFirst, { revision throws(JournalError) in try entry(revision) }, body)
   }
 
   /// The bytes of a proven entry.

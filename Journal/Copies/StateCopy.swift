@@ -21,19 +21,14 @@ extension Journal {
     try checkIsOutside(try JournalFolder.path(of: url))
     let added = Self.additions(of: everything, in: version.state)
     try JournalFolder.create(at: url, upcast.schema, options: copyOptions) { place in
-      let copy = try JournalCopy(making: place)
-      do {
+      try JournalCopy.fill(place) { copy in
         try bringImages(of: added, to: try place.folder.root.folder("images"), progress)
         let origin = [RestoreMetadata.copyOf: "\(id) \(version.head.revision) \(version.head.digest.hex)"]
         try copy.append(
           EntryAnnotation(author: author, note: note, metadata: origin), nil, upcast.schema, events: added)
         try copy.prove { _ in }
         try progress(CopyProgress(phase: .proving, done: added.count, all: added.count))
-      } catch {
-        try? copy.close()
-        throw error
       }
-      try copy.close()
     }
   }
 

@@ -37,7 +37,7 @@ package struct JournalFolder: Sendable {
         status.kind == .link
           ? "the journal is behind a symbolic link; name the folder itself"
           : "this is a file, and a journal is a folder; if it is a backup in one file, make a journal from it with "
-            + "restore-backup", path: path)
+            + "init --from-backup", path: path)
     }
     try self.init(root: Folder(path, followsLinks: false, hook: hook, readHook: readHook))
   }

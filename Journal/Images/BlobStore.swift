@@ -93,7 +93,7 @@ public final class BlobStore: Sendable {
     let writer = try writer()
     var offset = 0
     while true {
-      let piece = try file.piece(at: offset, byteCount: BlobWriter.pieceByteCount)
+      let piece = try file.piece(at: offset, byteCount: BlobFile.pieceByteCount)
       if piece.isEmpty { return try writer.finish() }
       try unsafe piece.withUnsafeBytes { try unsafe writer.write($0) }
       offset += piece.count
@@ -107,8 +107,7 @@ public final class BlobStore: Sendable {
     guard !isReadOnly, let folder else {
       throw JournalError(.readOnly, "the journal was opened for reading only", path: path)
     }
-    let name = BlobNames.unfinished()
-    return BlobWriter(store: self, folder: folder, name: name, file: try folder.file(name, .creating))
+    return BlobWriter(self, try UnfinishedBlob(in: folder))
   }
 
   // MARK: Reading
@@ -121,21 +120,21 @@ public final class BlobStore: Sendable {
   public func data(of blob: Blob) throws -> Data {
     if let shared, try !contains(blob) {
       if isReadOnly { return try sharedData(of: blob, shared) }
-      try fetch(blob)
+      try bring(blob)
     }
     let file = try open(blob)
     // `Data` would end the process without memory, and a forged entry can name any size.
     guard let bytes = unsafe malloc(max(blob.byteCount, 1)) else {
       throw JournalError(
         .outOfResources, "there is no memory for an image of \(blob.byteCount) bytes; read it from its URL",
-        path: file.path)
+        path: file.file.path)
     }
     do {
       var hash = SHA256Hash()
-      for start in stride(from: 0, to: blob.byteCount, by: BlobWriter.pieceByteCount) {
-        let count = min(BlobWriter.pieceByteCount, blob.byteCount - start)
+      for start in stride(from: 0, to: blob.byteCount, by: BlobFile.pieceByteCount) {
+        let count = min(BlobFile.pieceByteCount, blob.byteCount - start)
         let piece = unsafe UnsafeMutableRawBufferPointer(start: bytes + start, count: count)
-        guard try unsafe file.read(into: piece, at: start) == count else { throw altered(blob) }
+        guard try unsafe file.file.read(into: piece, at: start) == count else { throw altered(blob) }
         unsafe hash.update(UnsafeRawBufferPointer(piece))
       }
       guard hash.finish() == blob.digest else { throw altered(blob) }
@@ -154,57 +153,30 @@ public final class BlobStore: Sendable {
   package func reader(of blob: Blob, isChecked: Bool) throws -> BlobReader {
     if let shared, try !contains(blob) {
       if isReadOnly { return BlobReader(data: try sharedData(of: blob, shared)) }
-      try fetch(blob)
+      try bring(blob)
     }
     if !isChecked { try check(blob) }
     return BlobReader(file: try open(blob))
   }
 
-  /// The URL of a blob's file, which must not be changed. In a shared journal, call ``fetch(_:)`` first.
+  /// The URL of a blob's file, which must not be changed. In a shared journal, fetch it first.
   public func url(of blob: Blob) -> URL {
     URL(fileURLWithPath: folder?.path(of: blob.digest.hex) ?? "\(path)/\(blob.digest.hex)")
   }
 
   /// Fails if the file of a blob does not have its digest. It is read piece by piece.
-  func check(_ blob: Blob) throws(JournalError) {
-    let file = try open(blob)
-    var hash = SHA256Hash()
-    var offset = 0
-    while offset < blob.byteCount {
-      let piece = try file.piece(
-        at: offset, byteCount: min(BlobWriter.pieceByteCount, blob.byteCount - offset))
-      if piece.isEmpty { break }
-      unsafe piece.withUnsafeBytes { unsafe hash.update($0) }
-      offset += piece.count
-    }
-    guard offset == blob.byteCount, hash.finish() == blob.digest else { throw altered(blob) }
-  }
+  func check(_ blob: Blob) throws(JournalError) { try open(blob).check() }
 
   /// Opens the file of a blob if it is a plain file of the right size; no other file is read.
-  func open(_ blob: Blob) throws(JournalError) -> File {
+  func open(_ blob: Blob) throws(JournalError) -> BlobFile {
     try checkIsOpen()
-    var folder = folder
-    // The writer may have created it in the meantime.
-    if folder == nil { folder = try journal.openImages() }
-    guard let folder else { throw missing(blob) }
     do throws(JournalError) {
-      let file = try folder.file(blob.digest.hex, .reading)
-      guard try file.byteCount() == blob.byteCount else { throw altered(blob) }
-      return file
+      if let folder { return try BlobFile(blob, in: folder, at: path) }
+      // The writer may have created it in the meantime.
+      return try BlobFile(blob, in: journal.openImages(), at: path)
     } catch {
-      if error.code == .notFound { throw missing(blob) }
-      if error.code == .notAJournal {
-        throw JournalError(.damaged, "\(error.message); restore the file from a backup", path: error.path)
-      }
-      throw error
+      throw journal.explaining(error)
     }
-  }
-
-  private func missing(_ blob: Blob) -> JournalError {
-    journal.explaining(
-      JournalError(
-        .damaged, "the bytes of an image are missing; restore the file from a backup",
-        path: url(of: blob).path))
   }
 
   private func altered(_ blob: Blob) -> JournalError {
@@ -213,21 +185,15 @@ public final class BlobStore: Sendable {
     )
   }
 
-  /// Calls `body` with the size of each file that has the name of a blob.
-  func forEachByteCount(_ body: (Int) -> Void) throws(JournalError) {
-    guard let folder else { return }
-    for name in try folder.names() where BlobNames.isDigest(name) {
-      if let status = try folder.status(of: name), status.kind == .file { body(status.byteCount) }
-    }
-  }
+  /// The blobs that have a file, named by entries or not.
+  func all() throws(JournalError) -> [Blob] { try folder?.blobs() ?? [] }
 
   // MARK: Naming
 
   /// Whether a blob has a file of the right size.
   func contains(_ blob: Blob) throws(JournalError) -> Bool {
     if names.withLock({ $0.known.contains(blob) }) { return true }
-    guard let status = try folder?.status(of: blob.digest.hex) else { return false }
-    guard status.kind == .file && status.byteCount == blob.byteCount else { return false }
+    guard try folder?.has(blob) == true else { return false }
     names.withLock { $0.note(blob) }
     return true
   }
@@ -245,7 +211,7 @@ public final class BlobStore: Sendable {
   }
 
   /// Renames a finished and flushed file to its digest. It replaces an existing file, which may be damaged.
-  fileprivate func adopt(_ name: String, as blob: Blob, _ folder: Folder) throws(JournalError) {
+  fileprivate func adopt(_ file: UnfinishedBlob, as blob: Blob) throws(JournalError) {
     // Another thread can find the new name and commit before this one continues. So the rename counts as in progress
     // until it is noted, and a flush includes it.
     names.withLock { $0.unfinishedCount += 1 }
@@ -255,7 +221,7 @@ public final class BlobStore: Sendable {
         names.isFlushNeeded = true
       }
     }
-    try folder.rename(name, to: blob.digest.hex)
+    try file.rename(to: blob)
     names.withLock { $0.note(blob) }
   }
 
@@ -280,32 +246,11 @@ public final class BlobStore: Sendable {
 ///
 /// Used by one thread at a time. Deinitializing a writer that did not finish removes its file.
 public final class BlobWriter {
-  /// The size of the pieces that are written and hashed.
-  static let pieceByteCount = 1 << 20
-
   private let store: BlobStore
-  private let folder: Folder
-  private let name: String
-  private let file: File
+  private let file: UnfinishedBlob
   private var hash = SHA256Hash()
-  private var byteCount = 0
-  /// Whether no more calls are accepted: after ``finish()``, and after any failure, because a file whose flush has failed
-  /// may seem to be whole at the next flush.
-  private var isFinished = false
-  private var isAdopted = false
-  private let process = System.process
 
-  fileprivate init(store: BlobStore, folder: Folder, name: String, file: consuming File) {
-    self.store = store
-    self.folder = folder
-    self.name = name
-    self.file = file
-  }
-
-  deinit {
-    // A failure is harmless: the next opening removes the file. In a forked child, the file is its parent's.
-    if !isAdopted, System.process == process { try? folder.removeFile(name) }
-  }
+  fileprivate init(_ store: BlobStore, _ file: UnfinishedBlob) { (self.store, self.file) = (store, file) }
 
   /// Appends bytes.
   /// - Throws: ``JournalError``: `wrongUse` after ``finish()`` or a failure, or an I/O error.
@@ -316,55 +261,40 @@ public final class BlobWriter {
   /// Appends bytes, which are only read during the call.
   /// - Throws: ``JournalError``: `wrongUse` after ``finish()`` or a failure, or an I/O error.
   public func write(_ bytes: UnsafeRawBufferPointer) throws {
-    try checkIsUnfinished()
-    isFinished = true
-    for start in stride(from: 0, to: bytes.count, by: Self.pieceByteCount) {
+    for start in stride(from: 0, to: bytes.count, by: BlobFile.pieceByteCount) {
       let piece = unsafe UnsafeRawBufferPointer(
-        rebasing: bytes[start..<min(start + Self.pieceByteCount, bytes.count)])
-      try unsafe file.write(piece, at: byteCount)
-      byteCount += piece.count
-      file.beginFlush()
+        rebasing: bytes[start..<min(start + BlobFile.pieceByteCount, bytes.count)])
+      try unsafe file.write(piece)
       unsafe hash.update(piece)
     }
-    isFinished = false
   }
 
   /// Flushes the bytes and gives the file its name. Called once; after a failure, write the blob again with another
   /// writer.
   /// - Throws: ``JournalError`` if they can't be written.
   public func finish() throws -> Blob {
-    try checkIsUnfinished()
-    isFinished = true
     try store.checkIsOpen()
     try file.flush()
     var finished = SHA256Hash()
     swap(&hash, &finished)
-    let blob = Blob(digest: finished.finish(), byteCount: byteCount)
-    try store.adopt(name, as: blob, folder)
-    isAdopted = true
+    let blob = Blob(digest: finished.finish(), byteCount: file.byteCount)
+    try store.adopt(file, as: blob)
     return blob
-  }
-
-  private func checkIsUnfinished() throws(JournalError) {
-    if isFinished {
-      throw JournalError(
-        .wrongUse, "the blob is finished, or could not be written; begin another one", path: file.path)
-    }
   }
 }
 
 /// An open blob. Safe to use from any thread.
 package final class BlobReader: Sendable {
   private final class Box: Sendable {
-    let file: File
-    init(_ file: consuming File) { self.file = file }
+    let file: BlobFile
+    init(_ file: consuming BlobFile) { self.file = file }
   }
 
   private let read: @Sendable (_ offset: Int, _ count: Int) throws -> [UInt8]
 
-  fileprivate init(file: consuming File) {
+  fileprivate init(file: consuming BlobFile) {
     let box = Box(file)
-    read = { try box.file.piece(at: $0, byteCount: $1) }
+    read = { try box.file.file.piece(at: $0, byteCount: $1) }
   }
 
   fileprivate init(data: Data) { read = { Array(data.dropFirst($0).prefix($1)) } }

@@ -18,7 +18,7 @@ public struct Snapshot: Sendable {
 }
 
 extension Journal {
-  /// All snapshots, oldest first. Their files are not read; ``check(_:)`` does that.
+  /// All snapshots, oldest first. Their files are not read; ``verify(_:progress:)`` does that.
   /// - Throws: ``JournalError`` if their footers can't be read.
   public func snapshots() throws -> [Snapshot] {
     try chain.footers.all().filter { $0.name.from == nil }.compactMap(snapshot(of:))
@@ -62,15 +62,10 @@ extension Journal {
     try keeping().drop(revision, freezing: writing().freezeRest)
   }
 
-  /// The problems with layers and snapshots since the journal was opened: files that are missing, cut or altered. They
-  /// cost only time: the states that were read are right.
-  public var snapshotProblems: [JournalError] { chain.problems }
-
   /// Reads a snapshot's whole file and returns its problem, nil if there is none.
   ///
-  /// It proves that the file is unchanged; `verify(deep:)` proves that it is the right state.
-  /// - Complexity: O(n) in the bytes of the file.
-  public func check(_ snapshot: Snapshot) -> JournalError? {
+  /// It proves that the file is unchanged; ``verify(_:progress:)`` proves that it is the right state.
+  package func check(_ snapshot: Snapshot) -> JournalError? {
     do throws(JournalError) {
       let name = LayerName(from: nil, to: snapshot.revision)
       guard let file = try chain.footers.footer(name) else { return nil }

@@ -211,6 +211,25 @@ extension EntrySource {
   }
 }
 
+extension Range<Revision> {
+  /// Calls `body` with the bytes of each revision, in order or in reverse, until it returns false, or there are none.
+  /// - Returns: whether the last call of `body` returned true.
+  @discardableResult
+  func readEach(
+    newestFirst: Bool, _ bytes: (Revision) throws(JournalError) -> [UInt8]?,
+    _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
+  ) throws(JournalError) -> Bool {
+    var revision = newestFirst ? upperBound - 1 : lowerBound
+    while contains(revision), let bytes = try bytes(revision) {
+      guard try unsafe bytes.lend({ bytes throws(JournalError) in try unsafe body(revision, bytes) }) else {
+        return false
+      }
+      revision += newestFirst ? -1 : 1
+    }
+    return true
+  }
+}
+
 extension EntryLog {
   package func read(
     _ range: ClosedRange<Revision>,

@@ -122,14 +122,8 @@ private final class MemoryLog: EntryLog {
     defer { calls.leave() }
     let last = newest.revision
     guard last > 0, range.overlaps(1...last) else { return }
-    let revisions = range.clamped(to: 1...last)
-    var revision = newestFirst ? revisions.upperBound : revisions.lowerBound
-    while revisions.contains(revision), let bytes = storage.bytes(of: revision) {
-      guard try unsafe bytes.lend({ bytes throws(JournalError) in try unsafe body(revision, bytes) }) else {
-        return
-      }
-      revision += newestFirst ? -1 : 1
-    }
+    try unsafe Range(range.clamped(to: 1...last)).readEach(
+      newestFirst: newestFirst, { storage.bytes(of: $0) }, body)
   }
 
   func newestRevision(

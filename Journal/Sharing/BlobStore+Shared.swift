@@ -12,7 +12,7 @@ struct SharedImages: Sendable {
 
   /// The place of the images if that is not the shared log. Images that were added before the place was named may still
   /// be in the log.
-  private var store: (any SharedImageStore)? { sharing.images }
+  private var store: (any ImagePlace)? { sharing.images }
 
   private func connect() throws(JournalError) -> any SharedLog {
     try sharing.storage(at: address, in: folder).connect(to: journal)
@@ -78,10 +78,10 @@ extension BlobStore {
   /// shared log and stored.
   /// - Throws: ``JournalError``: `unreachable`; `readOnly` if they are missing and the journal is not open for writing;
   ///   `damaged`.
-  public func fetch(_ blob: Blob) throws {
+  package func bring(_ blob: Blob) throws {
     guard let shared, try !contains(blob) else { return }
     let writer = try writer()
-    try shared.read(blob) { try unsafe $0.withUnsafeBytes { try unsafe writer.write($0) } }
+    try shared.read(blob) { try writer.write(Data($0)) }
     _ = try writer.finish()
   }
 
@@ -97,21 +97,16 @@ extension BlobStore {
 
   /// Stores the bytes of an image where the other nodes find them, unless they are there.
   /// - Parameter store: the place of images; nil for the shared log.
-  func send(_ blob: Blob, to log: any SharedLog, or store: (any SharedImageStore)?) throws(JournalError) {
+  func send(_ blob: Blob, to log: any SharedLog, or store: (any ImagePlace)?) throws(JournalError) {
     // Another node may have added it, and this one lacks it.
     if try !contains(blob) {
       if let store, try store.has(blob) { return }
       if try log.hasImage(blob) { return }
     }
-    let file = try open(blob)
-    var offset = 0
-    func piece() throws(JournalError) -> [UInt8] {
-      // What is stored there is never replaced, so altered bytes must not get there.
-      if offset == 0 { try check(blob) }
-      let piece = try file.piece(at: offset, byteCount: BlobWriter.pieceByteCount)
-      offset += piece.count
-      return piece
-    }
+    // What is stored there is never replaced, so altered bytes must not get there.
+    try check(blob)
+    var file = try open(blob)
+    func piece() throws(JournalError) -> [UInt8] { try file.next() }
     if let store { try store.store(blob, piece) } else { try log.addImage(blob, piece) }
   }
 }

@@ -97,11 +97,10 @@ final class EntryBacklog: Sendable {
     }
     var goesOn = true
     func readMemory() throws(JournalError) {
-      var (next, last) = (max(range.lowerBound - first, 0), min(range.upperBound - first, waiting.count - 1))
-      while goesOn, next <= last {
-        goesOn = try unsafe waiting[newestFirst ? last : next].lend(to: body)
-        if newestFirst { last -= 1 } else { next += 1 }
-      }
+      let start = max(range.lowerBound, first)
+      let rest = start..<max(start, min(range.upperBound + 1, first + waiting.count))
+      guard goesOn else { return }
+      goesOn = try unsafe rest.readEach(newestFirst: newestFirst, { waiting[$0 - first].bytes }, body)
     }
     func readFolder() throws(JournalError) {
       guard range.lowerBound < first else { return }
@@ -167,19 +166,5 @@ final class EntryBacklog: Sendable {
     work.signal()
     thread.wait()
     stored.close()
-  }
-}
-
-extension SealedEntry {
-  /// Calls `body` with the bytes.
-  fileprivate func lend(
-    to body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
-  ) throws(JournalError) -> Bool {
-    let result = unsafe bytes.withUnsafeBytes { bytes -> Result<Bool, JournalError> in
-      do throws(JournalError) {
-        return .success(try unsafe body(revision, bytes))
-      } catch { return .failure(error) }
-    }
-    return try result.get()
   }
 }

@@ -1,14 +1,28 @@
 /// Opens the storage at an address. An app sets it to use shared journals (``JournalOptions/sharing``).
 package protocol LogSharing: Sendable {
   /// Where images are; nil if they are in the storage.
-  var images: (any SharedImageStore)? { get }
+  var images: (any ImagePlace)? { get }
 
   /// - Throws: ``JournalError`` with code `wrongUse` for an invalid address.
   func storage(at address: String) throws(JournalError) -> any SharedLogStorage
 }
 
 extension LogSharing {
-  package var images: (any SharedImageStore)? { nil }
+  package var images: (any ImagePlace)? { nil }
+}
+
+/// The place of the images of a shared journal, if that is not the storage of its log. All calls throw `unreachable` for
+/// its own failures.
+package protocol ImagePlace: Sendable {
+  /// Whether all bytes of an image are stored, durably.
+  func has(_ blob: Blob) throws(JournalError) -> Bool
+
+  /// Stores the bytes that `piece` returns, until it returns none.
+  func store(_ blob: Blob, _ piece: () throws(JournalError) -> [UInt8]) throws(JournalError)
+
+  /// Calls `body` with the bytes of an image, in pieces.
+  /// - Returns: false if it is not stored.
+  func load(_ blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void) throws(JournalError) -> Bool
 }
 
 /// A storage, such as a database, of logs to which several nodes append.

@@ -257,7 +257,7 @@ extension Journal {
     while true {
       let piece = try reader.next(through: head.revision)
       if piece.isEmpty { return try blobs.flush() }
-      for entry in piece { for blob in try named.blobs(in: entry) { try blobs.fetch(blob) } }
+      for entry in piece { for blob in try named.blobs(in: entry) { try blobs.bring(blob) } }
       named.trim()
     }
   }
@@ -292,7 +292,7 @@ extension Journal {
   ///
   /// This contacts the server, for some seconds at most.
   /// - Throws: ``JournalError`` if the file SHARED can't be read.
-  public func sharing() throws -> SharingStatus? {
+  package func sharingStatus() throws -> SharingStatus? {
     guard let address = try folder.sharedAddress() else { return nil }
     let head = head
     var status = SharingStatus(address: address)

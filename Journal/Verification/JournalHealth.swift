@@ -1,139 +1,212 @@
-import Dispatch
-import Locks
+import Files
 
-/// How much of a journal is read before it is opened.
-public enum OpeningCheck: Sendable {
-  /// Checks that every revision is accounted for and every file of the log has its size, reads the entries after the
-  /// newest layer, and compares the newest entries with HEAD. Older entries are read in the background; see
-  /// ``Journal/health``.
+/// How much of a journal is read to find out whether it is sound.
+public enum CheckLevel: Sendable {
+  /// What opening reads: every revision is accounted for, every file of the log has its size, the entries after the
+  /// newest layer are read, and the newest entries are compared with HEAD. Older entries, and the base of a pruned
+  /// history, are read in the background; see ``Journal/health``.
   case recent
-  /// Reads everything that ``Journal/verify(deep:progress:)`` reads: every entry and its digest, every state, every
-  /// blob. A damaged layer or snapshot does not make the opening fail.
+  /// Every byte: every entry and its digest, every state, every blob, layer and snapshot.
   case everything
+  /// Also decodes every layer and snapshot, and proves that it and every checkpoint equal the state that the entries
+  /// before it make. Only this detects one that was forged with correct checksums.
+  case deep
 }
 
-/// The results of the background check of what opening did not read: the base of a pruned history, and the entries.
+/// Whether a journal is sound, as far as it was read: by the background check of an open journal (``Journal/health``), by
+/// ``Journal/verify(_:progress:)``, or by ``Journal/diagnose(_:options:progress:)``.
 public struct JournalHealth: Sendable {
-  /// The entries up to this one were read since opening and are intact: each checksum, and the chain of digests. At
-  /// first, the revision that a pruned journal begins with; 0 in any other.
-  public internal(set) var checkedRevision: Revision
-  /// The newest entry when the journal was opened, at which the check ends. Later ones were checked when they were
-  /// committed.
-  public internal(set) var lastRevision: Revision
-  /// Why the check ended early, with the revision: `damaged` if an entry or the base of a pruned history is missing or
-  /// altered; with any other code it could not be checked, and the next opening tries again.
-  public internal(set) var problem: JournalError?
-  /// Whether the base was read; true if history was not pruned.
-  var isBaseChecked: Bool
+  /// A problem, or something left over.
+  public struct Problem: Sendable, CustomStringConvertible {
+    /// What a problem costs.
+    public enum Severity: Sendable {
+      /// A part of the journal is missing or altered.
+      case damage
+      /// A layer or a snapshot is. That costs time, but no data.
+      case delay
+      /// Nothing of the journal is wrong: a file of another program, something left over, or a server out of reach.
+      case note
+    }
 
-  /// Whether everything was read and is intact.
-  public var isSound: Bool { problem == nil && isBaseChecked && checkedRevision == lastRevision }
+    /// The kind of error, usually `damaged`. With `io`, the drive failed to read something, and a later attempt may
+    /// succeed.
+    public let code: JournalError.Code
+    /// What is wrong, in a sentence.
+    public let message: String
+    /// What to do about it, in a sentence.
+    public let advice: String
+    /// The first revision concerned, if any.
+    public let revision: Revision?
+    /// The file or folder concerned.
+    public let path: String?
+    /// What it costs.
+    public let severity: Severity
+
+    /// Whether a part of the journal is missing or altered.
+    public var isDamage: Bool { severity == .damage }
+
+    /// What is wrong and where, in one line.
+    public var description: String { error.description }
+
+    /// The problem as an error.
+    package var error: JournalError { JournalError(code, message, revision: revision, path: path) }
+  }
+
+  /// The problems in the order in which they were found; in a diagnosis damage is first.
+  public internal(set) var problems: [Problem] = []
+  /// Whether the journal can be opened as it is.
+  public internal(set) var opens = true
+  /// The entries up to this one were read and are intact, proven by the chain of digests.
+  public internal(set) var checkedRevision: Revision
+  /// The newest entry: of an open journal, that of the opening or of the start of the verification; in a diagnosis, the
+  /// highest that was acknowledged or of which anything is left.
+  public internal(set) var lastRevision: Revision
+  /// The newest entry whose digest was computed; in ``Journal/health``, that of the opening. Nil in a diagnosis without a
+  /// readable entry.
+  public internal(set) var head: Head?
+  /// The entry up to which history was pruned; nil if it was not.
+  public internal(set) var base: Head?
+  /// Whether an entry that was read has the digest of the state that a pruned history begins with. The entry of the
+  /// pruning has it, or another one in a copy that ends before that entry. What was salvaged from a damaged journal may
+  /// end before any such entry.
+  public internal(set) var isBaseProven = false
+  /// How many entries were read. This and the following counts are 0 in ``Journal/health``.
+  public internal(set) var entryCount = 0
+  /// How many events they have.
+  public internal(set) var eventCount = 0
+  /// How many events were erased.
+  public internal(set) var erasedEventCount = 0
+  /// How many different blobs they name.
+  public internal(set) var blobCount = 0
+  /// How many of these this node of a shared journal has not fetched. They were not read.
+  public var unfetchedBlobCount: Int { unfetchedBlobs.count }
+  /// How many checkpoints were compared with the states that the entries make; with `deep`, all that this version of
+  /// the model wrote.
+  public internal(set) var checkpointCount = 0
+  /// How many layers were read; with `deep`, each was compared with its replay.
+  public internal(set) var layerCount = 0
+  /// How many snapshots were read; with `deep`, each was compared with its replay.
+  public internal(set) var snapshotCount = 0
+  /// Where the shared log is, and how far behind this node is; nil for a local journal, and outside of a diagnosis.
+  package internal(set) var sharing: SharingStatus?
+
+  /// The blobs that were not read.
+  var unfetchedBlobs: [Blob] = []
+  /// Whether the base of a pruned history was read.
+  var isBaseChecked = true
+
+  init(head: Head?, lastRevision: Revision) {
+    self.head = head
+    self.lastRevision = lastRevision
+    checkedRevision = head?.revision ?? 0
+  }
+
+  /// Whether everything was read, and nothing is missing or altered, not even in a layer or a snapshot.
+  public var isSound: Bool {
+    opens && isBaseChecked && checkedRevision == lastRevision && problems.allSatisfy { $0.severity == .note }
+  }
+
+  /// Whether a part of the journal is missing or altered, so that it does not open or is not what was committed.
+  public var isDamaged: Bool { !opens || problems.contains(where: \.isDamage) }
+
+  /// The damage with the lowest revision; nil if none was found.
+  public var damage: JournalError? {
+    problems.filter(\.isDamage).min { $0.revision ?? .max < $1.revision ?? .max }?.error
+  }
+
+  /// The problems of layers and snapshots.
+  package var layerProblems: [Problem] { problems.filter { $0.severity == .delay } }
+
+  mutating func note(
+    _ error: JournalError, in folder: JournalFolder, as severity: Problem.Severity? = nil
+  ) {
+    var place = ProblemPlace(of: error, in: folder)
+    if severity == .note, error.code == .notAJournal, place != .replacement { place = .foreign }
+    note(error, severity ?? (place == .layer ? .delay : .damage), place.advice)
+  }
+
+  mutating func note(_ error: JournalError, _ severity: Problem.Severity, _ advice: String) {
+    problems.append(
+      Problem(
+        code: error.code, message: JournalError(error.code, error.message, cause: error.cause).description,
+        advice: advice, revision: error.revision, path: error.path, severity: severity))
+  }
 }
 
-/// Reads the history of a journal after it was opened, a little at a time, on a thread of low priority: first the base,
-/// if it was pruned, then the entries.
-///
-/// Nothing waits for it: it uses the log for a few milliseconds at a time, and ends when the journal is closed. If the
-/// system has no thread for it, it does not run.
-final class HealthCheck<State: EventSourced>: Sendable {
-  /// The share of time in which it reads; it sleeps for the rest.
-  private static var share: Double { 0.1 }
-  /// How long it reads without a pause.
-  private static var stretch: Duration { .milliseconds(2) }
+/// The part of a journal that a problem concerns, which decides what to do about it.
+enum ProblemPlace {
+  case folder
+  /// A file of another program.
+  case foreign
+  case log
+  case base
+  case image
+  case layer
+  case receipt
+  /// The record of an unfinished erasure or pruning.
+  case replacement
+  /// Such a record of a newer version.
+  case newerReplacement
 
-  private let replay: Replay<State>
-  private let head: Head
-  private let options: JournalOptions
-  private let found: Lock<JournalHealth>
-  private let isEnding = TimedSemaphore(value: 0)
-
-  init(_ replay: Replay<State>, through head: Head, options: JournalOptions) {
-    self.replay = replay
-    self.options = options
-    self.head = head
-    found = Lock(
-      JournalHealth(
-        checkedRevision: replay.format.head.revision, lastRevision: head.revision,
-        isBaseChecked: replay.format.base == nil))
+  init(of error: JournalError, in folder: JournalFolder) {
+    let path = error.path ?? ""
+    self =
+      if path.hasSuffix(ReplacementRecord.fileName) {
+        error.code == .newerFormat ? .newerReplacement : .replacement
+      } else if path.hasSuffix(HistoryBase.fileName) {
+        .base
+      } else if path.hasPrefix(folder.images) {
+        .image
+      } else if path.hasPrefix(folder.snapshots) {
+        .layer
+      } else if path.hasSuffix(JournalReceipt.fileName) {
+        .receipt
+      } else {
+        error.code == .notAJournal ? .folder : .log
+      }
   }
 
-  var health: JournalHealth { found.withLock { $0 } }
-
-  func start() {
-    guard head.revision > 0 else { return }
-    _ = BackgroundThread.start { self.run() }
-  }
-
-  /// Asks it to end soon.
-  func end() { isEnding.signal() }
-
-  private func run() {
-    do throws(JournalError) {
-      // Short-lived programs end before it begins.
-      var pause = Duration.seconds(1)
-      guard try checkBase(&pause) else { return }
-      try checkEntries(&pause)
-    } catch {
-      if error.code == .closed { return }
-      found.withLock { $0.problem = error }
-      options.note(.error, "the check in the background ended", cause: error)
+  var advice: String {
+    switch self {
+    case .folder: "Move foreign files elsewhere, and restore missing ones from a backup."
+    case .foreign: "The journal neither reads nor changes it. Move it elsewhere, or let it stay."
+    case .log:
+      "Restore the journal from a backup. Without one, salvage makes a journal from everything that can be proven, also "
+        + "from several damaged copies."
+    case .base:
+      "Restore the file BASE from a backup of the pruned journal, or make a journal with salvage from this one and such a "
+        + "backup."
+    case .image:
+      "Restore the file from a backup, or add the same image again. Without its bytes, erase the image: a journal that "
+        + "lacks one can't be backed up."
+    case .layer:
+      "This costs time, but no data. The journal replaces a layer automatically; snapshot drop removes a snapshot."
+    case .receipt: "Make the backup again."
+    case .replacement:
+      "Open the journal for writing, for example with gc, which finishes the work. If that fails, remove the file first."
+    case .newerReplacement: "Use a newer version of this program."
     }
   }
-
-  /// - Parameter pause: the pause before the next piece.
-  /// - Returns: false if the journal is being closed.
-  private func checkBase(_ pause: inout Duration) throws(JournalError) -> Bool {
-    guard let base = replay.format.base else { return true }
-    let clock = ContinuousClock()
-    var start: ContinuousClock.Instant?
-    var goesOn = true
-    func rest() {
-      if let start { pause = Self.pause(after: clock.now - start) }
-    }
-    try base.check {
-      rest()
-      goesOn = isNotEnding(for: pause)
-      start = clock.now
-      return goesOn
-    }
-    rest()
-    if goesOn { found.withLock { $0.isBaseChecked = true } }
-    return goesOn
-  }
-
-  private func checkEntries(_ pause: inout Duration) throws(JournalError) {
-    let clock = ContinuousClock()
-    var next = replay.format.head.revision + 1
-    while next <= head.revision, isNotEnding(for: pause) {
-      let start = clock.now
-      // Starts at the previous entry, so that the chain is checked across the pieces. At least one more is read.
-      let last = try replay.checkDigests(
-        from: max(next - 1, replay.format.head.revision + 1), through: head.revision,
-        mark: LogMark(revision: head.revision, digest: head.digest)
-      ) { $0 >= next && clock.now - start >= Self.stretch }
-      found.withLock { $0.checkedRevision = last }
-      next = last + 1
-      pause = Self.pause(after: clock.now - start)
-    }
-  }
-
-  /// Waits, and returns whether the journal is still open.
-  private func isNotEnding(for pause: Duration) -> Bool {
-    isEnding.wait(timeout: .now() + pause.timeInterval) == .timedOut
-  }
-
-  private static func pause(after time: Duration) -> Duration { time * (1 / share - 1) }
 }
 
 extension Journal {
-  /// The results so far of the background check of what opening did not read.
+  /// What is known so far about whether the journal is sound, without reading anything: why it was opened only up to its
+  /// damage (``Mode/upToDamage``), what the check in the background has found, and the problems of layers and snapshots
+  /// since the opening, which cost only time.
   /// - Complexity: O(1), and it never blocks.
-  public var health: JournalHealth { healthCheck.health }
+  public var health: JournalHealth {
+    var health = healthCheck.health
+    if let damage { health.note(damage, in: folder) }
+    if let failure = chain.faults.failure { health.note(failure, in: folder) }
+    for problem in chain.problems { health.note(problem, in: folder, as: .delay) }
+    return health
+  }
+
+  /// Whether it was opened up to its damage, and entries are missing.
+  package var endsAtDamage: Bool { damage != nil }
 
   /// Reads everything, and throws at the first revision that is missing or altered.
-  func requireSoundness() throws {
-    let problems = try verify().problems.filter(\.isDamage)
-    guard let first = problems.min(by: { $0.revision ?? .max < $1.revision ?? .max }) else { return }
-    throw JournalError(first.code, first.message, revision: first.revision, path: first.path)
+  func requireSoundness(_ level: CheckLevel) throws {
+    if let damage = try verify(level).damage { throw damage }
   }
 }

@@ -1,5 +1,3 @@
-import Foundation
-
 /// How large a journal is.
 public struct JournalStatistics: Sendable {
   /// The number of entries.
@@ -24,62 +22,20 @@ public struct JournalStatistics: Sendable {
   public let replayedEventCount: Int
 }
 
-/// The entries of a year, as a measure of what pruning frees.
-public struct HistoryYear: Hashable, Sendable {
-  /// The year, in UTC.
-  public let year: Int
-  /// How many entries it has.
-  public let entryCount: Int
-  /// About how many bytes of the log they take: their share of all entries.
-  public let byteCount: Int
-}
-
 extension Journal {
-  /// The years of the history and their sizes. A dry run of ``prune(before:at:reason:by:isDryRun:options:progress:)`` reports
-  /// exactly what would be removed, including images.
-  /// - Throws: ``JournalError`` if the log can't be read.
-  /// - Complexity: O(log n) reads for each year that has entries.
-  public func historyByYear() throws -> [HistoryYear] {
-    let newest = head.revision
-    var revision = format.head.revision
-    let byteCount = try log.byteCount()
-    let all = newest - revision
-    let points = PointFinder(log: log, format: format, newest: newest)
-    var calendar = Calendar(identifier: .iso8601)
-    calendar.timeZone = .gmt
-    var years: [HistoryYear] = []
-    while revision < newest {
-      let date = try log.read(revision + 1) { entry throws(JournalError) in try entry.date() }
-      let year = calendar.component(.year, from: date.date)
-      let end = calendar.date(from: DateComponents(year: year + 1)).flatMap { Timestamp($0) }
-      // The last moment of the year.
-      let last =
-        end.map { Timestamp(microseconds: $0.microseconds - 1) } ?? Timestamp.fourDigitYears.upperBound
-      let through = try points.newestRevision(notAfter: last) ?? revision
-      let count = max(through, revision + 1) - revision
-      years.append(
-        HistoryYear(
-          year: year, entryCount: count,
-          byteCount: Int(Double(byteCount) * Double(count) / Double(all))))
-      revision += count
-    }
-    return years
-  }
-
   /// Measures the journal's files.
   /// - Throws: ``JournalError`` if they can't be listed.
   /// - Complexity: O(n) in the number of files.
   public func statistics() throws -> JournalStatistics {
     let logByteCount = try log.byteCount()
-    var blobByteCounts: [Int] = []
-    try blobs.forEachByteCount { blobByteCounts.append($0) }
+    let blobs = try blobs.all()
     let footers = chain.layers.filter { !$0.isWhole }.compactMap(\.footer)
     let layerByteCount = footers.reduce(0) { $0 + $1.byteCount }
     let written = footers.reduce(0.0) { $0 + Double($1.byteCount) * Double($1.generation) }
     return JournalStatistics(
       entryCount: head.revision - format.head.revision, base: format.base?.head, logByteCount: logByteCount,
-      blobByteCount: blobByteCounts.sum(of: \.self),
-      blobCount: blobByteCounts.count, layerByteCount: layerByteCount, layerCount: footers.count,
+      blobByteCount: blobs.sum(of: \.byteCount), blobCount: blobs.count, layerByteCount: layerByteCount,
+      layerCount: footers.count,
       writeAmplification: layerByteCount > 0 ? written / Double(layerByteCount) : 0,
       newestCheckpoint: footers.map(\.top.revision).max() ?? 0, replayedEventCount: replayedEventCount)
   }

@@ -1,69 +1,5 @@
 import Files
 
-/// The result of a verification.
-public struct Verification: Sendable {
-  /// A problem that a verification found.
-  public struct Problem: Sendable, CustomStringConvertible {
-    /// The kind of error, usually `damaged`. With `io`, the drive failed to read something, and a later attempt may
-    /// succeed.
-    public let code: JournalError.Code
-    /// The first revision concerned, if any.
-    public let revision: Revision?
-    /// The file concerned.
-    public let path: String?
-    /// What is wrong, in a sentence.
-    public let message: String
-    /// Whether a part of the journal is missing or altered. A problem of a layer or a snapshot costs time, but no data,
-    /// and a file of another program costs nothing.
-    public let isDamage: Bool
-
-    /// Whether it is about a file of another program in the journal's folder.
-    package var isForeign: Bool { code == .notAJournal && !isDamage }
-
-    /// What is wrong and where, in one line.
-    public var description: String {
-      JournalError(code, message, revision: revision, path: path).description
-    }
-  }
-
-  /// The entry up to which history was pruned. Its state was read and compared with the digest in a later entry. Nil if
-  /// history was not pruned.
-  public var base: Head?
-  /// Whether an entry that was read has the digest of that state. The entry of the pruning has it, or another one in a
-  /// copy that ends before that entry. What was salvaged from a damaged journal may end before any such entry.
-  public var isBaseProven = false
-  /// How many entries were read.
-  public var entryCount = 0
-  /// How many events they have.
-  public var eventCount = 0
-  /// How many different blobs they name.
-  public var blobCount = 0
-  /// How many of these this node of a shared journal has not fetched. They were not read.
-  public var unfetchedBlobCount: Int { unfetchedBlobs.count }
-  /// The blobs that were not read.
-  var unfetchedBlobs: [Blob] = []
-  /// How many events were erased.
-  public var erasedEventCount = 0
-  /// How many checkpoints were compared with the states that the entries make; with `deep`, all that this version of
-  /// the model wrote.
-  public var checkpointCount = 0
-  /// How many layers were read; with `deep`, each was compared with its replay.
-  public var layerCount = 0
-  /// How many snapshots were read; with `deep`, each was compared with its replay.
-  public var snapshotCount = 0
-  /// The newest entry that was read.
-  public var head: Head
-
-  init(head: Head) { self.head = head }
-
-  /// The problems, and the files of other programs in the journal's folder; empty if there are none.
-  public var problems: [Problem] = []
-
-  /// Whether there are no problems, not even with layers and snapshots, which cost only time. Files of other programs do
-  /// not count.
-  public var isSound: Bool { problems.allSatisfy(\.isForeign) }
-}
-
 extension Journal {
   /// Reads the whole journal and checks that it is what was committed:
   /// - every checksum, the chain of digests, annotations, the form of checkpoints, and HEAD;
@@ -77,43 +13,35 @@ extension Journal {
   /// opens its files once more for that, because those that it has open do not show that others have replaced them. Only
   /// a node of a shared journal reads the open ones.
   /// - Parameters:
-  ///   - deep: whether to also decode every layer and snapshot, and to prove that it and every checkpoint equal the
-  ///     state that the entries before it make. Only this detects one that was forged with correct checksums.
+  ///   - level: with ``CheckLevel/recent`` nothing is read: the result is ``health``.
   ///   - progress: called regularly with the revision reached and the newest one.
   /// - Throws: ``JournalError``: `closed`, `outOfResources`; `pruned` if another process erases or prunes meanwhile.
   ///   Problems of the journal are in the result.
   /// - Complexity: O(n) in the bytes of the journal and its images.
   public func verify(
-    deep: Bool = false, progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
-  ) throws -> Verification {
+    _ level: CheckLevel = .everything, progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
+  ) throws -> JournalHealth {
+    if level == .recent { return health }
+    let isDeep = level == .deep
     let expected = version
-    var verifier = Verifier<State>(format: format, upcast: upcast, snapshots: folder.snapshots)
+    var verifier = Verifier<State>(format: format, upcast: upcast, folder, through: expected.revision)
     // A state whose reads have failed is not sound, whatever the log says.
     if let failure = chain.faults.failure { verifier.note(failure) }
-    var snapshots = SnapshotVerifier<State>(chain, isDeep: deep)
-    do throws(JournalError) { try snapshots.read(through: expected.revision) } catch {
-      if error.saysNothingHere { throw error }
-      verifier.note(error)
-    }
-    if let record = snapshots.later { try checkIsNoLoss(record, &verifier) }
-    let reopened: (log: any EntryLog, format: JournalFormat)?
-    do throws(JournalError) { reopened = try reopenedFiles() } catch {
-      if error.saysNothingHere { throw error }
-      verifier.note(error)
-      reopened = nil
-    }
+    var layers = SnapshotVerifier<State>(chain, isDeep: isDeep)
+    try verifier.attempt { _ throws(JournalError) in try layers.read(through: expected.revision) }
+    if let record = layers.later { try checkIsNoLoss(record, &verifier) }
+    var reopened: (log: any EntryLog, format: JournalFormat)?
+    try verifier.attempt { _ throws(JournalError) in reopened = try reopenedFiles() }
     defer { try? reopened?.log.close() }
     let files = reopened ?? (log: log, format: format)
-    do throws(JournalError) {
+    try verifier.attempt { verifier throws(JournalError) in
       let first = files.format.head.revision + 1
-      if deep || files.format.base != nil, expected.revision >= first {
-        try verifier.readCheckpoints(files.log, first...expected.revision, isDeep: deep)
+      if isDeep || files.format.base != nil, expected.revision >= first {
+        try verifier.readCheckpoints(files.log, first...expected.revision, isDeep: isDeep)
       }
       if let base = files.format.base {
         try verifier.begin(with: base)
-        for problem in snapshots.check(verifier.state, verifier.appliedCount, base.head) {
-          verifier.note(problem)
-        }
+        verifier.check(&layers, base.head)
       }
       // In pieces, because the log can't be closed while it is read, and `progress` may want to close it.
       for first in stride(from: first, through: expected.revision, by: Self.progressStep) {
@@ -122,31 +50,26 @@ extension Journal {
         if reopened != nil { _ = try log.newestRevision() }
         try files.log.readAll(first...last) { entry throws(JournalError) in
           try verifier.check(entry)
-          for problem in snapshots.check(
-            verifier.state, verifier.appliedCount, verifier.result.head)
-          {
-            verifier.note(problem)
-          }
+          verifier.check(&layers, verifier.head)
         }
         if last < expected.revision { progress(last, expected.revision) }
       }
-      let digest = try chain.faults.checking { StateDigest.digest(of: expected.state) }
-      verifier.finish(expected, digest)
-    } catch {
-      if error.saysNothingHere { throw error }
-      verifier.note(error)
+      verifier.finish(expected, try chain.faults.checking { StateDigest.digest(of: expected.state) })
     }
-    do throws(JournalError) {
+    try verifier.attempt { verifier throws(JournalError) in
       for name in try folder.foreignNames(options.logStorage) {
-        verifier.note(name.error, isForeign: name.isIgnored)
+        verifier.note(name.error, as: name.isIgnored ? .note : nil)
       }
-    } catch {
-      if error.saysNothingHere { throw error }
-      verifier.note(error)
     }
-    try checkBlobs(&verifier)
-    verifier.result.layerCount = snapshots.layerCount
-    verifier.result.snapshotCount = snapshots.snapshotCount
+    for blob in verifier.blobs {
+      if blobs.isElsewhere(blob) {
+        verifier.result.unfetchedBlobs.append(blob)
+      } else {
+        try verifier.attempt { _ throws(JournalError) in try blobs.check(blob) }
+      }
+    }
+    verifier.result.layerCount = layers.layerCount
+    verifier.result.snapshotCount = layers.snapshotCount
     checkMarker(of: files.log, files.format, expected, &verifier)
     checkReceipt(expected, &verifier)
     checkReplacement(of: files.log, files.format, &verifier)
@@ -215,30 +138,15 @@ extension Journal {
     return max(head.revision, try log.newestRevision())
   }
 
-  private func checkBlobs(_ verifier: inout Verifier<State>) throws(JournalError) {
-    for blob in verifier.blobs {
-      if blobs.isElsewhere(blob) {
-        verifier.result.unfetchedBlobs.append(blob)
-        continue
-      }
-      do throws(JournalError) {
-        try blobs.check(blob)
-      } catch {
-        if error.saysNothingHere { throw error }
-        verifier.note(error)
-      }
-    }
-  }
-
   /// Compares a backup with the receipt of the original journal.
   private func checkReceipt(_ expected: Version<State>, _ verifier: inout Verifier<State>) {
     do {
-      guard let receipt = try backupReceipt(), try !fulfills(receipt) else { return }
+      guard let receipt = try backupReceipt(), try !contains(receipt) else { return }
       // A reader that was opened before the latest run of the backup does not see its entries.
       if keeper == nil, receipt.revision > expected.revision {
         let now = try Self.open(at: url, mode: .readOnly, options: options)
         defer { try? now.close() }
-        if try now.fulfills(receipt) { return }
+        if try now.contains(receipt) { return }
       }
       verifier.note(
         JournalError(
@@ -261,12 +169,12 @@ extension Journal {
       guard let record = try ReplacementRecord(in: folder.root), try record.isStale(in: log, format) else {
         return
       }
-      verifier.note(ReplacementRecord.stale(in: folder.root), isForeign: true)
+      verifier.note(ReplacementRecord.stale(in: folder.root), as: .note)
     } catch {
       // Unreadable entries were noted before.
       guard error.path == folder.root.path(of: ReplacementRecord.fileName) else { return }
       if error.code == .damaged {
-        verifier.note(JournalError(.notAJournal, error.message, path: error.path), isForeign: true)
+        verifier.note(JournalError(.notAJournal, error.message, path: error.path), as: .note)
       } else {
         verifier.note(error)
       }
@@ -313,9 +221,10 @@ extension JournalError {
 private struct Verifier<State: EventSourced> {
   let format: JournalFormat
   let upcast: EventUpcast
-  /// The path of the layers and snapshots.
-  private let snapshots: String
-  var result: Verification
+  private let folder: JournalFolder
+  var result: JournalHealth
+  /// The newest entry that was read.
+  private(set) var head: Head
   private(set) var blobs: Set<Blob> = []
   private(set) var state = State()
   private var schemaVersion: Int
@@ -328,11 +237,12 @@ private struct Verifier<State: EventSourced> {
   /// The newest entry whose header says that it has the digest of the base.
   private var voucher: Revision?
 
-  init(format: JournalFormat, upcast: EventUpcast, snapshots: String) {
-    self.snapshots = snapshots
+  init(format: JournalFormat, upcast: EventUpcast, _ folder: JournalFolder, through last: Revision) {
+    self.folder = folder
     self.format = format
     self.upcast = upcast
-    result = Verification(head: format.head)
+    head = format.head
+    result = JournalHealth(head: head, lastRevision: last)
     result.base = format.base?.head
     schemaVersion = format.schema.version
   }
@@ -395,19 +305,30 @@ private struct Verifier<State: EventSourced> {
     }
   }
 
-  mutating func note(_ error: JournalError, isForeign: Bool = false) {
-    result.problems.append(
-      Verification.Problem(
-        code: error.code, revision: error.revision, path: error.path,
-        message: JournalError(error.code, error.message, cause: error.cause).description,
-        isDamage: !isForeign && error.path?.hasPrefix(snapshots) != true))
+  /// Runs a part of the verification. What it throws is noted, unless that says nothing about the journal as it is now.
+  mutating func attempt(
+    _ body: (inout Self) throws(JournalError) -> Void
+  ) throws(JournalError) {
+    do throws(JournalError) { try body(&self) } catch {
+      if error.saysNothingHere { throw error }
+      note(error)
+    }
+  }
+
+  mutating func note(_ error: JournalError, as severity: JournalHealth.Problem.Severity? = nil) {
+    result.note(error, in: folder, as: severity)
+  }
+
+  /// Checks the layers and snapshots that concern a revision.
+  mutating func check(_ layers: inout SnapshotVerifier<State>, _ head: Head) {
+    for problem in layers.check(state, appliedCount, head) { note(problem) }
   }
 
   /// - Throws: ``JournalError`` if nothing after this entry can be checked.
   mutating func check(_ entry: EntryDecoder) throws(JournalError) {
     let header = try entry.header()
     let revision = entry.revision
-    if header.previousDigest != result.head.digest {
+    if header.previousDigest != head.digest {
       note(JournalError(.damaged, "the chain of digests is broken before this entry", revision: revision))
     }
     if header.schemaVersion < schemaVersion {
@@ -419,7 +340,7 @@ private struct Verifier<State: EventSourced> {
     schemaVersion = max(schemaVersion, header.schemaVersion)
     _ = try entry.annotation()
     _ = try entry.checkpoint()
-    if revision > 1, header.date < result.head.timestamp {
+    if revision > 1, header.date < head.timestamp {
       note(
         JournalError(.damaged, "the entry's date is before that of the entry before it", revision: revision))
     }
@@ -442,15 +363,16 @@ private struct Verifier<State: EventSourced> {
       }
     }
     result.entryCount += 1
-    result.head = Head(
-      revision: revision, timestamp: header.date, digest: try entry.digest(journal: format.id))
+    head = Head(revision: revision, timestamp: header.date, digest: try entry.digest(journal: format.id))
+    result.head = head
+    result.checkedRevision = revision
     compareCheckpoints(at: revision)
   }
 
   /// - Parameter digest: that of the state that the journal shows.
   mutating func finish(_ expected: Version<State>, _ digest: ContentDigest?) {
     result.blobCount = blobs.count
-    if result.head != expected.head {
+    if head != expected.head {
       note(
         JournalError(
           .damaged, "the newest entry is not the one that was committed", revision: expected.revision))
@@ -458,12 +380,12 @@ private struct Verifier<State: EventSourced> {
     for problem in state.problems() {
       note(JournalError(.damaged, "the state breaks a rule: \(problem)", revision: expected.revision))
     }
-    if result.head == expected.head, StateDigest.digest(of: state) != digest {
+    if head == expected.head, StateDigest.digest(of: state) != digest {
       note(
         JournalError(
           .damaged,
           "the state that the journal shows differs from the one that its entries make; close it, remove the files in "
-            + "this folder, and open it again", revision: expected.revision, path: snapshots))
+            + "this folder, and open it again", revision: expected.revision, path: folder.snapshots))
     }
     for problem in expected.state.indexProblems() {
       note(JournalError(.damaged, problem, revision: expected.revision))

@@ -196,7 +196,7 @@ final class Connection: Sendable {
   /// Repeats a transaction, for ten seconds at most, if the server has ended it because of another one. Nothing of it was
   /// done then.
   ///
-  /// With READ COMMITTED, only a deadlock does that. Some engines know only stricter isolation levels, though.
+  /// With READ COMMITTED, only a deadlock does that.
   /// - Parameter body: runs the transaction; if it fails, none is open afterwards. A failure inside a longer transaction
   ///   is not repeated.
   func retrying<Result>(_ body: () throws(ServerFailure) -> Result) throws(ServerFailure) -> Result {

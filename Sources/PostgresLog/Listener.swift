@@ -2,26 +2,20 @@ import Journaling
 import Locks
 
 /// A connection that learns about new entries in two ways: by notifications of the server, and by polling, because
-/// notifications can be lost, and some compatible engines don't have them.
+/// notifications can be lost, and a role may not be allowed to notify.
 ///
 /// Safe to use from any thread.
 final class Listener: Sendable {
   private let connection: Connection
   private let journal: Connection.Parameter
   /// The interval of polling.
-  private let interval: Duration
+  private static let interval = Duration.seconds(1)
   private let known: Lock<Revision>
 
   init(_ address: ServerAddress, _ journal: JournalID) throws(ServerFailure) {
     connection = try address.connect(isFirst: false)
     self.journal = .uuid(journal.bytes)
-    do throws(ServerFailure) {
-      try connection.run("LISTEN \(Schema.channel(of: journal))")
-      interval = .seconds(1)
-    } catch {
-      guard error.kind == .refused else { throw error }
-      interval = .milliseconds(20)
-    }
+    try connection.run("LISTEN \(Schema.channel(of: journal))")
     // From now on, every entry is followed by a notification.
     known = Lock(try connection.newest(of: self.journal))
   }
@@ -37,7 +31,7 @@ final class Listener: Sendable {
       let known = known.withLock { $0 }
       let now = ContinuousClock.now
       if known > revision || now >= deadline { return known }
-      let told = try connection.notifications(atMost: min(interval, deadline - now))
+      let told = try connection.notifications(atMost: min(Self.interval, deadline - now))
       // Anyone can send a notification, so the server is asked, unless this node knows of these entries already: it has
       // committed them, or got them with its turn.
       let newestTold = told.map { Revision($0) ?? .max }.max() ?? .max

@@ -8,7 +8,7 @@ public import Journaling
 /// ```
 struct PostgresSharing: LogSharing {
   let acceptsUnsafeSettings: Bool
-  let images: (any SharedImageStore)?
+  let images: (any ImagePlace)?
 
   func storage(at address: String) throws(JournalError) -> any SharedLogStorage {
     try PostgresStorage(address, acceptsUnsafeSettings: acceptsUnsafeSettings)
@@ -27,7 +27,8 @@ extension JournalOptions {
     acceptsUnsafeSettings: Bool = false, images: (any SharedImageStore)? = nil
   ) -> JournalOptions {
     var options = self
-    options.sharing = PostgresSharing(acceptsUnsafeSettings: acceptsUnsafeSettings, images: images)
+    options.sharing = PostgresSharing(
+      acceptsUnsafeSettings: acceptsUnsafeSettings, images: images.map { SharedImagePlace(place: $0) })
     return options
   }
 
@@ -97,4 +98,20 @@ extension Journal {
     options.sharing = try options.requireSharing()
     return try leaveSharing(at: url, isForced: isForced, options: options)
   }
+}
+
+extension Journal {
+  /// The shared log of this journal, and how far behind this node is; nil for a local journal.
+  ///
+  /// This contacts the server, for some seconds at most.
+  /// - Throws: ``JournalError`` if the file SHARED can't be read.
+  public func sharing() throws -> SharingStatus? { try sharingStatus() }
+}
+
+extension BlobStore {
+  /// Makes sure that the bytes of an image are in this journal's folder. In a shared journal, they are fetched from the
+  /// shared log and stored.
+  /// - Throws: ``JournalError``: `unreachable`; `readOnly` if they are missing and the journal is not open for writing;
+  ///   `damaged`.
+  public func fetch(_ blob: Blob) throws { try bring(blob) }
 }

@@ -73,9 +73,7 @@ package struct PostgresStorage: SharedLogStorage {
       let settings = try ServerSettings(of: connection)
       try settings.check(accepting: acceptsUnsafeSettings)
       // Without this, the session would follow later changes of the server's settings.
-      if let value = settings.sessionSynchronousCommit {
-        try connection.run("SET synchronous_commit = \(value)")
-      }
+      try connection.run("SET synchronous_commit = \(settings.sessionSynchronousCommit)")
       return (connection, settings)
     }
   }

@@ -99,7 +99,7 @@ enum Schema {
   /// statement divides by zero, so that nothing of it is done. $9 is the session (``isOwn(_:)``).
   static let append = statement("append", append(notifying: "pg_notify($7, $3::text)"))
 
-  /// The same for engines without notifications.
+  /// The same for a role that may not notify.
   static let quietAppend = statement("quiet_append", append(notifying: "$7::text"))
 
   /// Raises the time that a turn may take. While the message of an append arrives, the server counts the transaction that

@@ -294,8 +294,8 @@ final class ServerLog: SharedLog {
       } catch {
         if wasReserved, error.kind == .refused { connection.rollBack() }
         if !(wasReserved && error.isTransient) {
-          // The engine does not have `pg_notify`, or the role may not use it. Listeners poll anyway.
-          guard turn.notifies, ["42883", "42501"].contains(error.state) else { throw error }
+          // The role may not use `pg_notify`. Listeners poll anyway.
+          guard turn.notifies, error.state == "42501" else { throw error }
           turn.notifies = false
         }
         // The turn has ended with its transaction, so another node may be faster now.

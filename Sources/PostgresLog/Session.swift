@@ -31,34 +31,24 @@ extension ServerAddress {
     name: "own", text: "SELECT count(*) FROM pg_prepared_statements WHERE name = 'own'")
 
   /// Makes the settings that the server knows. It would report each unknown one in its log.
-  /// - Returns: what tells the server from others; nil if the engine does not say.
-  private static func makeSettings(_ connection: Connection) throws(ServerFailure) -> String? {
+  /// - Returns: what tells the server from others.
+  private static func makeSettings(_ connection: Connection) throws(ServerFailure) -> String {
     let values = settings.map { "('\($0.name)', '\($0.value)')" }.joined(separator: ", ")
-    do throws(ServerFailure) {
-      return try connection.run(
-        """
-        SELECT \(server), set_config('\(Schema.marker)', '\(connection.marker)', false),
-          (SELECT count(set_config(known.name, wanted.value, false))
-          FROM (VALUES \(values)) AS wanted (name, value) JOIN pg_settings AS known ON known.name = wanted.name)
-        """
-      ).text(0, 0)
-    } catch {
-      guard error.kind == .refused else { throw error }
-      // Other engines may not have this view.
-      for setting in settings + [(Schema.marker, connection.marker)] {
-        _ = try? connection.run("SET \(setting.name) = '\(setting.value)'")
-      }
-      return nil
-    }
+    return try connection.run(
+      """
+      SELECT \(server), set_config('\(Schema.marker)', '\(connection.marker)', false),
+        (SELECT count(set_config(known.name, wanted.value, false))
+        FROM (VALUES \(values)) AS wanted (name, value) JOIN pg_settings AS known ON known.name = wanted.name)
+      """
+    ).text(0, 0)
   }
 
   private static let server = "CAST(pg_postmaster_start_time() AS text)"
 
   /// Whether the client of the session is another program, which may use it for other connections too.
   private static func isBehindPooler(
-    _ connection: Connection, at server: String?
+    _ connection: Connection, at server: String
   ) throws(ServerFailure) -> Bool {
-    guard let server else { return false }
     let rows = try connection.run(
       "SELECT \(Self.server), pg_backend_pid(), \(Schema.markerValue)")
     guard rows.text(0, 0) == server else { throw ServerFailure.balanced }

@@ -33,9 +33,9 @@ import Testing
       let backup = try CatalogJournal.open(at: url)
       #expect(backup.head == journal.head)
       #expect(backup.id == journal.id)
-      #expect(try backup.verify(deep: true).problems.map(\.description) == [])
+      #expect(try backup.verify(.deep).problems.map(\.description) == [])
       #expect(try backup.backupReceipt() == report.receipt)
-      #expect(try journal.fulfills(report.receipt))
+      #expect(try journal.contains(report.receipt))
       #expect(try backup.picture(1) == Data("red".utf8))
       #expect(StateDigest.digest(of: backup.state) == StateDigest.digest(of: journal.state))
       try backup.close()
@@ -281,7 +281,7 @@ import Testing
           #expect(error?.message.contains("the bytes of an image are \(problem)") == true, "\(error!)")
         }
       }
-      #expect(try !journal.verify(deep: true).isSound)
+      #expect(try !journal.verify(.deep).isSound)
       try journal.close()
       let report = try CatalogJournal.salvage([journal.url], to: url("Saved.journal"))
       #expect(report.missingImages.map(\.byteCount) == [byteCount])
@@ -550,16 +550,16 @@ import Testing
       #expect(report.entryCount == 4)
       #expect(report.copiedImageCount == 2)
       let copy = url.deletingLastPathComponent().appending(path: "Again.journal")
-      #expect(try CatalogJournal.restore(backupFile: url, to: copy) == report.receipt)
+      #expect(try CatalogJournal.create(at: copy, fromBackup: url) == report.receipt)
       try check(copy, against: journal)
       // A newer backup replaces the file.
       try journal.addPicture("green")
       try journal.backup(toFile: url)
       let newer = url.deletingLastPathComponent().appending(path: "Newer.journal")
-      #expect(try CatalogJournal.restore(backupFile: url, to: newer).revision == 5)
+      #expect(try CatalogJournal.create(at: newer, fromBackup: url).revision == 5)
       try check(newer, against: journal)
       let error = #expect(throws: JournalError.self) {
-        try CatalogJournal.restore(backupFile: url, to: newer)
+        try CatalogJournal.create(at: newer, fromBackup: url)
       }
       #expect(error?.code == .alreadyExists)
     }
@@ -616,7 +616,7 @@ import Testing
       try expect(.conflict, "was pruned", from: pruned, to: early)
       try pruned.backup(toFile: url)
       let again = folder.appending(path: "Again.journal")
-      #expect(try CatalogJournal.restore(backupFile: url, to: again).revision == 3)
+      #expect(try CatalogJournal.create(at: again, fromBackup: url).revision == 3)
     }
   }
 
@@ -646,7 +646,7 @@ import Testing
       }
       #expect(try leftovers().count == 1)
       let copy = folder.appending(path: "Again.journal")
-      try CatalogJournal.restore(backupFile: file, to: copy)
+      try CatalogJournal.create(at: copy, fromBackup: file)
       try check(copy, against: journal)
       try journal.backup(toFile: file)
       #expect(try leftovers() == [])
@@ -667,7 +667,7 @@ import Testing
         for bytes in [flipped, whole.prefix(index)] where index % 7 == 0 || bytes.count == whole.count {
           var rest = bytes[...]
           #expect(throws: JournalError.self, "byte \(index)") {
-            try CatalogJournal.restore(to: copy) { count in
+            try CatalogJournal.create(at: copy) { count in
               defer { rest = rest.dropFirst(count) }
               return Data(rest.prefix(count))
             }
@@ -677,7 +677,7 @@ import Testing
       }
       #expect(throws: JournalError.self) {
         var rest = (whole + Data("x".utf8))[...]
-        try CatalogJournal.restore(to: copy) { _ in
+        try CatalogJournal.create(at: copy) { _ in
           defer { rest = rest.dropFirst(3) }
           return Data(rest.prefix(3))
         }
@@ -789,7 +789,7 @@ import Testing
   ) throws {
     let copy = try CatalogJournal.open(at: url, mode: .readOnly)
     #expect(copy.head == journal.head, sourceLocation: location)
-    #expect(try copy.verify(deep: true).problems.map(\.description) == [], sourceLocation: location)
+    #expect(try copy.verify(.deep).problems.map(\.description) == [], sourceLocation: location)
     #expect(
       StateDigest.digest(of: copy.state) == StateDigest.digest(of: journal.state), sourceLocation: location)
     try copy.close()

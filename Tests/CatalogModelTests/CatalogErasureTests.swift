@@ -32,7 +32,7 @@ import Testing
       #expect(journal.state.problems() == [])
       try journal.close()
       let again = try CatalogJournal.open(at: erased)
-      #expect(try again.verify(deep: true).problems.map(\.description) == [])
+      #expect(try again.verify(.deep).problems.map(\.description) == [])
       #expect(again.state.problems() == [])
     }
   }
@@ -90,7 +90,7 @@ import Testing
       #expect(erased.state.images.map(\.name) == ["moved"])
       #expect(erased.state.isErased(.image(2)) && !erased.state.isErased(.image(3)))
       #expect(try erased.state(asOf: .revision(1)).images.map(\.name) == ["moved", "deleted"])
-      #expect(try erased.verify(deep: true).problems.map(\.description) == [])
+      #expect(try erased.verify(.deep).problems.map(\.description) == [])
       #expect(erased.state.problems() == [])
       try erased.close()
     }
@@ -158,7 +158,7 @@ import Testing
       let replayed = try journal.version(replayedTo: .head()).state
       try journal.close()
       let again = try CatalogJournal.open(at: url, mode: .readOnly)
-      #expect(again.snapshotProblems.isEmpty)
+      #expect(again.health.layerProblems.isEmpty)
       #expect(StateDigest.digest(of: again.state) == StateDigest.digest(of: replayed))
       for entity in [EntityKey.item(1), .category(1), .image(2)] { #expect(again.state.isErased(entity)) }
       #expect(again.state.items.map(\.id) == [2])
@@ -177,7 +177,7 @@ import Testing
       #expect(copy.state.items.map(\.id) == [1, 2] && copy.state.item(1)?["stars"] == .integer(3))
       #expect(copy.state.items.allSatisfy { $0.category == nil })
       #expect(copy.state.images(of: 1).map(\.id) == [1])
-      #expect(try copy.verify(deep: true).problems.map(\.description) == [])
+      #expect(try copy.verify(.deep).problems.map(\.description) == [])
       let category = try copy.commit { try $0.addCategory(name: "Plates") }.value
       #expect(copy.state.items(in: category).map(\.id) == [])
       try copy.close()
@@ -283,8 +283,8 @@ import Testing
           try again.commit { try $0.updateItem(8, set: ["stars": 1]) }
           again.waitForLayers()
         } else {
-          let problem = again.snapshotProblems.first { $0.message.contains("from before an erasure") }
-          #expect(problem != nil, "\(again.snapshotProblems)")
+          let problem = again.health.layerProblems.first { $0.message.contains("from before an erasure") }
+          #expect(problem != nil, "\(again.health.layerProblems)")
         }
         try again.close()
       }

@@ -123,7 +123,7 @@ final class Crowd: Sendable {
   func verify() {
     reporting("verifier") {
       repeat {
-        let problems = try journal.verify(deep: true).problems
+        let problems = try journal.verify(.deep).problems
         if !problems.isEmpty { report("verify: \(problems)") }
       } while writing.load(ordering: .acquiring) > 0
     }

@@ -44,7 +44,7 @@ import Testing
     let opened = try CatalogJournal.open(at: backup)
     defer { try? opened.close() }
     #expect(opened.head.revision == 1, sourceLocation: location)
-    #expect(try opened.verify(deep: true).problems.map(\.description) == [], sourceLocation: location)
+    #expect(try opened.verify(.deep).problems.map(\.description) == [], sourceLocation: location)
   }
 
   /// CryFS, for example, says that a link is a result out of range.
@@ -137,7 +137,7 @@ import Testing
         try CatalogJournal.prune(before: .revision(2), at: journal.url)
         let restored = url.appending(path: "Restored.journal")
         let file = url.appending(path: "Finds.jbak")
-        #expect(try CatalogJournal.restore(backupFile: file, to: restored).revision == 1)
+        #expect(try CatalogJournal.create(at: restored, fromBackup: file).revision == 1)
       }
     }
   }

@@ -90,9 +90,9 @@ final class Garden {
     if findsProblem {
       // Only verification reads parts that no state needs, such as a text for people.
       let verification = try journal.verify()
-      #expect(!journal.snapshotProblems.isEmpty || !verification.isSound, sourceLocation: sourceLocation)
+      #expect(!journal.health.layerProblems.isEmpty || !verification.isSound, sourceLocation: sourceLocation)
     } else {
-      #expect(journal.snapshotProblems.isEmpty, sourceLocation: sourceLocation)
+      #expect(journal.health.layerProblems.isEmpty, sourceLocation: sourceLocation)
     }
     try journal.close()
   }

@@ -28,7 +28,7 @@ import Testing
     #expect(journal.state.item(cup)?["name"]?.string == "Café")
     #expect(try journal.blobs.data(of: blob) == photo)
     #expect(try Data(contentsOf: journal.blobs.url(of: blob)) == photo)
-    let found = try journal.verify(deep: true)
+    let found = try journal.verify(.deep)
     #expect(found.isSound && found.blobCount == 1, "\(found.problems)")
 
     // It can be copied to a folder.

@@ -169,7 +169,7 @@ import Testing
       #expect(bytes > 4 << 20 && bytes <= (6 << 20) + 24 * Self.recordByteCount, "\(bytes)")
       #expect(journal.head.revision == 120)
       journal.waitForLayers()
-      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try journal.verify(.deep).problems.map(\.description) == [])
       try journal.close()
     }
   }
@@ -193,7 +193,7 @@ import Testing
       #expect(count < 110, "\(count)")
       #expect(journal.head.revision == 201)
       journal.waitForLayers()
-      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try journal.verify(.deep).problems.map(\.description) == [])
       try journal.close()
     }
   }
@@ -216,7 +216,7 @@ import Testing
       let hasFailed = !isFailing.load(ordering: .relaxed)
       #expect(hasFailed)
       let newest = try journal.statistics().newestCheckpoint
-      #expect(newest > 40, "\(newest) \(journal.snapshotProblems)")
+      #expect(newest > 40, "\(newest) \(journal.health.layerProblems)")
       try journal.close()
     }
   }

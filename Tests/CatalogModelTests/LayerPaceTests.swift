@@ -107,7 +107,7 @@ struct LayerPaceTests {
       #expect(try writer.statistics().layerCount == 1)
       #expect(try reader.statistics().replayedEventCount == 0)
       #expect(reader.state.itemCount == 4 * 64)
-      #expect(reader.snapshotProblems.isEmpty)
+      #expect(reader.health.layerProblems.isEmpty)
       try reader.close()
       try writer.close()
     }
@@ -172,7 +172,7 @@ struct LayerPaceTests {
           }
         }
         journal.waitForLayers()
-        #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+        #expect(try journal.verify(.deep).problems.map(\.description) == [])
         try journal.close()
         return most
       }
@@ -310,7 +310,7 @@ struct LayerPaceTests {
       busy.withLock { $0 = nil }
       if let failure = failure.withLock({ $0 }) { throw failure }
       journal.waitForLayers()
-      let problems = try journal.verify(deep: true).problems.map(\.description)
+      let problems = try journal.verify(.deep).problems.map(\.description)
       #expect(problems == [], "\(problems)")
       try journal.close()
       return most.load(ordering: .relaxed)
@@ -347,7 +347,7 @@ struct LayerPaceTests {
       #expect(held.0.json == held.1)
       try garden.reopen(options: options)
       try garden.expectEveryRevision()
-      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try garden.journal.verify(.deep).problems.map(\.description) == [])
     }
   }
 

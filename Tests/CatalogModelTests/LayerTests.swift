@@ -31,10 +31,10 @@ struct LayerTests {
       #expect(statistics.layerCount > 0 && statistics.writeAmplification > 1)
       try garden.reopen(options: options)
       #expect(garden.journal.state.json == garden.states.last)
-      #expect(garden.journal.snapshotProblems.map(\.description) == [])
+      #expect(garden.journal.health.layerProblems.map(\.description) == [])
       try garden.expectEveryRevision()
       for (state, json) in held { #expect(state.json == json) }
-      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try garden.journal.verify(.deep).problems.map(\.description) == [])
     }
   }
 
@@ -135,7 +135,7 @@ struct LayerTests {
       // Few at a time, so that a session that ends soon has merged some of them.
       #expect(created.withLock { $0.first } == "0000000000000000-0000000000000008.plist.new")
       #expect(idle.state.itemCount == 400)
-      #expect(try idle.verify(deep: true).isSound)
+      #expect(try idle.verify(.deep).isSound)
       try idle.close()
     }
   }
@@ -164,7 +164,7 @@ struct LayerTests {
       let reader = try CatalogJournal.open(at: url, mode: .readOnly)
       #expect(reader.state.itemCount == 40)
       #expect(try reader.statistics().replayedEventCount < 16)
-      #expect(try reader.verify(deep: true).isSound)
+      #expect(try reader.verify(.deep).isSound)
     }
   }
 
@@ -214,7 +214,7 @@ struct LayerTests {
       hasCommitted.wait()
       #expect(journal.head.revision == before + 2 * bound)
       journal.waitForLayers()
-      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try journal.verify(.deep).problems.map(\.description) == [])
     }
   }
 
@@ -234,7 +234,7 @@ struct LayerTests {
       #expect(try garden.journal.statistics().replayedEventCount < 12 + 4)
       #expect(try garden.journal.snapshots().isEmpty)
       try garden.expectEveryRevision()
-      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try garden.journal.verify(.deep).problems.map(\.description) == [])
     }
   }
 
@@ -276,7 +276,7 @@ struct LayerTests {
           let state = try opened.state(asOf: .revision(revision))
           #expect(StateDigest.digest(of: state) == digest, "revision \(revision)")
         }
-        #expect(opened.snapshotProblems.isEmpty != isDamaged)
+        #expect(opened.health.layerProblems.isEmpty != isDamaged)
         try opened.close()
       }
       try expectStates(isDamaged: false)
@@ -398,7 +398,7 @@ struct LayerTests {
       for layer in garden.journal.chain.layers { #expect(layer.checkpoints.count == 1) }
       try garden.expectEveryRevision()
       try garden.reopen(options: options)
-      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try garden.journal.verify(.deep).problems.map(\.description) == [])
     }
   }
 
@@ -420,7 +420,7 @@ struct LayerTests {
       #expect(try journal.statistics().layerByteCount < 100_000)
       try journal.close()
       let again = try CatalogJournal.open(at: url, options: options)
-      #expect(try again.verify(deep: true).problems.map(\.description) == [])
+      #expect(try again.verify(.deep).problems.map(\.description) == [])
       try again.close()
     }
   }
@@ -459,7 +459,7 @@ struct LayerTests {
         #expect(try state.json == journal.replayed(through: revision).version.state.json)
         for item in state.items { #expect(item["text"] == longText && item["list"] == longList) }
       }
-      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try journal.verify(.deep).problems.map(\.description) == [])
       try journal.close()
     }
   }
@@ -563,8 +563,8 @@ struct LayerTests {
       try garden.grow(40)
       garden.journal.waitForLayers()
       try garden.reopen(options: options)
-      #expect(garden.journal.snapshotProblems.map(\.description) == [])
-      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(garden.journal.health.layerProblems.map(\.description) == [])
+      #expect(try garden.journal.verify(.deep).problems.map(\.description) == [])
       try garden.expectEveryRevision()
     }
   }
@@ -596,7 +596,7 @@ struct LayerTests {
       // The log is still there: the answers are right.
       #expect(state.json == garden.states.last)
       #expect(state.failure == nil)
-      #expect(!journal.snapshotProblems.isEmpty)
+      #expect(!journal.health.layerProblems.isEmpty)
     }
     try withLayeredGarden(isLate: true) { garden, options in
       try garden.plant(4_000)
@@ -604,7 +604,7 @@ struct LayerTests {
       try garden.reopen(options: options)
       let journal = garden.journal
       let state = journal.state
-      let (items, problems) = (state.itemCount, journal.snapshotProblems.count)
+      let (items, problems) = (state.itemCount, journal.health.layerProblems.count)
       for name in try FileManager.default.contentsOfDirectory(
         atPath: garden.url.appending(path: "snapshots").path)
       where name.hasSuffix(".plist") {
@@ -617,7 +617,7 @@ struct LayerTests {
       for number in 1...items { _ = state.item(EntityID(number)) }
       #expect(state.failure?.code == .io)
       #expect(journal.state.failure != nil)
-      #expect(journal.snapshotProblems.count > problems)
+      #expect(journal.health.layerProblems.count > problems)
       let error = #expect(throws: JournalError.self) {
         try journal.commit { _ = try $0.addItem(kind: "late") }
       }
@@ -714,14 +714,14 @@ struct LayerTests {
       }
       try overwriteWithZeros(file)
       isFailing.store(true, ordering: .releasing)
-      try grow { journal.snapshotProblems.contains { $0.revision == layer.top.revision } }
+      try grow { journal.health.layerProblems.contains { $0.revision == layer.top.revision } }
       #expect(journal.chain.layers.contains { $0 === layer })
       try overwrite(file, with: whole)
       isFailing.store(false, ordering: .releasing)
       #expect(journal.state.failure == nil)
       try grow { !journal.chain.layers.contains { $0 === layer } }
       #expect(journal.state.itemCount == count && journal.state.problems() == [])
-      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try journal.verify(.deep).problems.map(\.description) == [])
       try journal.close()
     }
   }
@@ -770,7 +770,7 @@ struct LayerTests {
       }
       try garden.open(options: options)
       #expect(garden.journal.state.json == garden.states.last)
-      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try garden.journal.verify(.deep).problems.map(\.description) == [])
     }
   }
 
@@ -825,9 +825,9 @@ struct LayerTests {
       #expect(garden.journal.chain.faults.unreadable == [layers[0]])
       #expect(try names().count > layers.count && Set(names()).isSuperset(of: layers))
       try garden.reopen(options: options)
-      #expect(garden.journal.snapshotProblems.map(\.description) == [])
+      #expect(garden.journal.health.layerProblems.map(\.description) == [])
       try garden.expectEveryRevision()
-      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try garden.journal.verify(.deep).problems.map(\.description) == [])
     }
   }
 
@@ -861,7 +861,7 @@ struct LayerTests {
       try garden.journal.close()
       let diagnosis = try CatalogJournal.diagnose(garden.url)
       #expect(!diagnosis.isSound)
-      #expect(diagnosis.provenRevision == newest && diagnosis.lastRevision == known)
+      #expect(diagnosis.checkedRevision == newest && diagnosis.lastRevision == known)
       for hasHead in [true, false] {
         if !hasHead { try FileManager.default.removeItem(at: garden.url.appending(path: "HEAD")) }
         let report = try CatalogJournal.salvage([garden.url], to: url("Saved \(hasHead).journal"))

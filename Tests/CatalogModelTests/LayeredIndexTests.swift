@@ -22,7 +22,7 @@ import Testing
       }
       recipes.journal.waitForLayers()
       #expect(try recipes.journal.statistics().writeAmplification > 1)
-      #expect(try recipes.journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try recipes.journal.verify(.deep).problems.map(\.description) == [])
     }
   }
 
@@ -68,7 +68,7 @@ import Testing
       recipes.journal.waitForLayers()
       #expect(recipes.journal.chain.layers.last?.indexes == [])
       #expect(recipes.index(Recipe.indexes[0].path, in: recipes.journal.state) == nil)
-      #expect(try recipes.journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try recipes.journal.verify(.deep).problems.map(\.description) == [])
     }
   }
 
@@ -291,7 +291,7 @@ import Testing
       }
       let journal = try CatalogJournal.open(at: recipes.url, mode: .readOnly)
       defer { try? journal.close() }
-      let problems = try journal.verify(deep: true).problems.map(\.message)
+      let problems = try journal.verify(.deep).problems.map(\.message)
       #expect(problems == ["the layer is damaged: an index does not match the entities"])
     }
   }

@@ -122,7 +122,7 @@ import Testing
       }
       while let item = items.next() { found.append(item) }
       #expect(found == expected)
-      #expect(state.failure == nil && !opened.snapshotProblems.isEmpty)
+      #expect(state.failure == nil && !opened.health.layerProblems.isEmpty)
       try opened.close()
     }
   }

@@ -35,7 +35,7 @@ import Testing
           // Files that are opened again read a few pages, and reads in progress go on.
           #expect(highest < limit * 2 + (256 << 10) + journal.chain.layers.count * (64 << 10))
         }
-        #expect(state.failure == nil && journal.snapshotProblems.isEmpty)
+        #expect(state.failure == nil && journal.health.layerProblems.isEmpty)
         try journal.close()
         // A held state is read to the end, also after its journal was closed.
         #expect(Array(state.items).count == expected.count)
@@ -198,7 +198,7 @@ import Testing
           }
           for (number, item) in expected { #expect(state.item(EntityID(number)) == item) }
         }
-        #expect(journal.snapshotProblems.isEmpty && state.failure == nil)
+        #expect(journal.health.layerProblems.isEmpty && state.failure == nil)
         try journal.close()
       }
     }
@@ -243,11 +243,11 @@ import Testing
         }
         #expect(turns < 40, "the altered layer was never merged")
         #expect(garden.journal.state.json == garden.states.last)
-        #expect(!garden.journal.snapshotProblems.isEmpty)
+        #expect(!garden.journal.health.layerProblems.isEmpty)
         try garden.reopen(options: options)
       }
       try garden.expectEveryRevision()
-      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try garden.journal.verify(.deep).problems.map(\.description) == [])
     }
   }
 

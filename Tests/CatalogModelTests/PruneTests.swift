@@ -72,16 +72,16 @@ import Testing
         }
         try checkHistories(journal, original, point: point, newest: newest, using: &random)
         // A receipt of a revision that was pruned can't be checked.
-        #expect(try journal.fulfills(original.receipt))
+        #expect(try journal.contains(original.receipt))
         for revision in 0...newest {
           let receipt = try #require(try receipt(of: original, at: revision))
           if (1..<point).contains(revision) {
-            #expect(isPruned { _ = try journal.fulfills(receipt) })
+            #expect(isPruned { _ = try journal.contains(receipt) })
           } else {
-            #expect(try journal.fulfills(receipt), "revision \(revision) of \(point)")
+            #expect(try journal.contains(receipt), "revision \(revision) of \(point)")
           }
         }
-        let verification = try journal.verify(deep: true)
+        let verification = try journal.verify(.deep)
         #expect(verification.problems.map(\.description) == [])
         #expect(verification.base == pair.report.base)
         #expect(verification.entryCount == newest + 1 - point)
@@ -91,14 +91,14 @@ import Testing
         try again.commit { try $0.addItem(kind: "after") }
         try again.takeSnapshot(asOf: .revision(Int.random(in: point...newest, using: &random)))
         try again.takeSnapshot()
-        #expect(try again.verify(deep: true).problems.map(\.description) == [])
+        #expect(try again.verify(.deep).problems.map(\.description) == [])
         let last = again.state
         try again.close()
         try CatalogJournal.prune(before: .head(), at: pair.url)
         let twice = try CatalogJournal.open(at: pair.url, mode: .readOnly)
         #expect(twice.base?.revision == newest + 2)
         #expect(digest(twice.state) == digest(last))
-        #expect(try twice.verify(deep: true).problems.map(\.description) == [])
+        #expect(try twice.verify(.deep).problems.map(\.description) == [])
         try twice.close()
       }
     }
@@ -204,7 +204,7 @@ import Testing
         let journal = try CatalogJournal.open(at: pair.url)
         try journal.backup(to: url("Backup"))
         try journal.backup(toFile: url("File"))
-        try CatalogJournal.restore(backupFile: url("File"), to: url("Restored"))
+        try CatalogJournal.create(at: url("Restored"), fromBackup: url("File"))
         try journal.copy(to: url("Fork"), through: .revision(pair.point))
         try journal.commit { try $0.addItem(kind: "after") }
         #expect(try journal.backup(to: url("Backup")).entryCount == 1)
@@ -215,7 +215,7 @@ import Testing
           let copy = try CatalogJournal.open(at: url(name))
           #expect(copy.base == pair.report.base, "\(name)")
           #expect(digest(try copy.state(asOf: .start)) == digest(pair.original.states[pair.point]))
-          let verification = try copy.verify(deep: true)
+          let verification = try copy.verify(.deep)
           #expect(verification.problems.map(\.description) == [], "\(name)")
           #expect(verification.isBaseProven, "\(name)")
           try copy.close()
@@ -246,7 +246,7 @@ import Testing
           let state = try journal.state(asOf: .revision(revision))
           #expect(digest(state) == digest(pair.original.states[revision]), "\(what)")
         }
-        #expect(try journal.verify(deep: true).problems.map(\.description) == [], "\(what)")
+        #expect(try journal.verify(.deep).problems.map(\.description) == [], "\(what)")
         try journal.close()
         try FileManager.default.removeItem(at: saved)
       }
@@ -269,7 +269,8 @@ import Testing
       try FileManager.default.removeItem(at: file)
       try check([pair.url], "without FORMAT")
       let opened = try CatalogJournal.open(at: pair.url, mode: .upToDamage)
-      #expect(opened.head == pair.report.head && opened.base == pair.report.base && opened.damage == nil)
+      #expect(
+        opened.head == pair.report.head && opened.base == pair.report.base && opened.health.damage == nil)
       #expect(digest(opened.state) == digest(pair.original.states[pair.original.newest]))
       try opened.close()
     }
@@ -297,7 +298,7 @@ import Testing
       #expect(again.base?.revision == 51)
       #expect(again.state.itemCount == 61)
       #expect(try again.entry(at: again.head.revision).note.contains("100 days"))
-      #expect(try again.verify(deep: true).problems.map(\.description) == [])
+      #expect(try again.verify(.deep).problems.map(\.description) == [])
       try again.close()
       // An opening does not prune again for a few entries.
       again = try CatalogJournal.open(at: url, options: options)
@@ -427,7 +428,7 @@ import Testing
       options.retention = .days(100)
       let journal = try CatalogJournal.open(at: url, options: options)
       #expect(journal.base != nil && journal.state.itemCount == 65)
-      #expect(try journal.verify(deep: true).isSound)
+      #expect(try journal.verify(.deep).isSound)
       try journal.close()
     }
   }
@@ -480,7 +481,7 @@ import Testing
       try CatalogJournal.erase([.item(1)], at: url, reason: "by law")
       #expect(try replayedCount() <= limit)
       let again = try CatalogJournal.open(at: url, mode: .readOnly)
-      #expect(try again.verify(deep: true).problems.map(\.description) == [])
+      #expect(try again.verify(.deep).problems.map(\.description) == [])
       try again.close()
     }
   }
@@ -507,12 +508,12 @@ import Testing
       #expect(entry.events.isEmpty)
       #expect(
         entry.metadata == ["journal.vouchedBy": "\(pruned.head.revision) \(pruned.head.digest.hex)"])
-      #expect(try fork.verify(deep: true).isBaseProven)
+      #expect(try fork.verify(.deep).isBaseProven)
       try fork.copy(to: url("Fork of fork"), through: .revision(3))
       try fork.close()
       let second = try CatalogJournal.open(at: url("Fork of fork"))
       #expect(try second.entry(at: 4).metadata["journal.vouchedBy"] == "5 \(entry.digest.hex)")
-      #expect(try second.verify(deep: true).isBaseProven)
+      #expect(try second.verify(.deep).isBaseProven)
       try second.close()
     }
   }
@@ -539,7 +540,7 @@ import Testing
       try CatalogJournal.erase([.item(6)], at: url("J"), reason: "by law")
       let erased = try CatalogJournal.open(at: url("J"))
       if hasLayers { try erased.takeSnapshot() }
-      let verification = try erased.verify(deep: true)
+      let verification = try erased.verify(.deep)
       #expect(verification.isSound && verification.isBaseProven)
       try erased.close()
 
@@ -549,7 +550,7 @@ import Testing
         #expect(report.isWhole && report.isBaseProven)
         let salvaged = try CatalogJournal.open(at: url("Salvaged \(index)"))
         #expect(salvaged.state.isErased(.item(2)) && salvaged.state.isErased(.item(6)))
-        #expect(try salvaged.verify(deep: true).problems.map(\.description) == [])
+        #expect(try salvaged.verify(.deep).problems.map(\.description) == [])
         try salvaged.close()
       }
 

@@ -106,8 +106,8 @@ struct SnapshotDamageTests {
         try garden.forge(snapshot, bytes)
         try garden.open(mode: .readOnly, options: options)
         #expect(garden.journal.state.json == garden.states.last)
-        #expect(garden.journal.snapshotProblems.map(\.revision) == [snapshot.revision])
-        #expect(try garden.journal.verify(deep: true).problems.count == 1)
+        #expect(garden.journal.health.layerProblems.map(\.revision) == [snapshot.revision])
+        #expect(try garden.journal.verify(.deep).problems.count == 1)
         try garden.journal.close()
       }
     }
@@ -128,7 +128,7 @@ struct SnapshotDamageTests {
       let wrong = "the state that the journal shows differs from the one that its entries make"
       let isWrong = try garden.journal.verify().problems.map { $0.message.hasPrefix(wrong) }
       #expect(isWrong == (isDigestForged ? [] : [true]))
-      let problems = try garden.journal.verify(deep: true).problems
+      let problems = try garden.journal.verify(.deep).problems
       #expect(problems.count == (isDigestForged ? 1 : 2))
       #expect(problems.first?.path == snapshot.url.path)
       #expect(
@@ -156,7 +156,7 @@ struct SnapshotDamageTests {
         before: .revision(point), at: garden.url, options: JournalOptions(layers: .manual))
       try garden.open(options: JournalOptions(layers: .manual))
       let snapshot = try garden.journal.takeSnapshot()
-      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try garden.journal.verify(.deep).problems.map(\.description) == [])
       try garden.journal.close()
       try garden.forge(snapshot, Array(garden.archive(asOf: point + 1))) { footer in
         var pruned = footer.start
@@ -164,7 +164,7 @@ struct SnapshotDamageTests {
         footer.checkpoints.insert(pruned, at: 0)
       }
       try garden.open(mode: .readOnly)
-      var problems = try garden.journal.verify(deep: true).problems
+      var problems = try garden.journal.verify(.deep).problems
       #expect(
         problems.first?.message
           == "the snapshot has a state from before the pruned history begins, which can't be compared")
@@ -203,7 +203,7 @@ struct SnapshotDamageTests {
         try Data(forgery).write(to: url)
         try garden.open(options: JournalOptions(layers: .manual))
         #expect(garden.journal.state.json == garden.states.last)
-        #expect(garden.journal.snapshotProblems.map(\.revision) == [snapshot.revision])
+        #expect(garden.journal.health.layerProblems.map(\.revision) == [snapshot.revision])
         #expect(garden.journal.check(snapshot)?.code == .damaged)
         #expect(try garden.journal.verify().problems.map(\.revision) == [snapshot.revision])
         // A snapshot that was taken on request stays until it is dropped.
@@ -215,8 +215,8 @@ struct SnapshotDamageTests {
       try garden.journal.takeSnapshot()
       #expect(try garden.journal.snapshots().map(\.revision) == [20, snapshot.revision])
       try garden.reopen()
-      #expect(garden.journal.snapshotProblems.isEmpty)
-      #expect(try garden.journal.verify(deep: true).isSound)
+      #expect(garden.journal.health.layerProblems.isEmpty)
+      #expect(try garden.journal.verify(.deep).isSound)
     }
   }
 
@@ -259,7 +259,7 @@ struct SnapshotDamageTests {
       #expect(try garden.journal.snapshots().map(\.revision) == [snapshot.revision])
       #expect(garden.journal.check(snapshot) == nil)
       try garden.reopen()
-      #expect(garden.journal.snapshotProblems.isEmpty)
+      #expect(garden.journal.health.layerProblems.isEmpty)
     }
   }
 
@@ -274,7 +274,7 @@ struct SnapshotDamageTests {
         try garden.forge(snapshot, whole, change)
         try garden.open(options: JournalOptions(layers: .automatic))
         #expect(garden.journal.state.json == garden.states.last)
-        #expect(!garden.journal.snapshotProblems.isEmpty)
+        #expect(!garden.journal.health.layerProblems.isEmpty)
         try garden.grow(2)
         try garden.journal.close()
       }
@@ -298,7 +298,7 @@ struct SnapshotDamageTests {
         try garden.journal.close()
       }
       let replayed = try CatalogJournal.open(at: garden.url, mode: .readOnly)
-      #expect(try !replayed.verify(deep: true).isSound)
+      #expect(try !replayed.verify(.deep).isSound)
       try replayed.close()
     }
   }
@@ -328,7 +328,7 @@ struct SnapshotDamageTests {
       try garden.open(mode: .readOnly)
       #expect(garden.journal.state.item(item)?.attributes == ["aardvark": "plain text", "zzzebras": 2])
       #expect(garden.journal.state.json == expected)
-      #expect(!garden.journal.snapshotProblems.isEmpty)
+      #expect(!garden.journal.health.layerProblems.isEmpty)
       try garden.journal.close()
     }
   }

@@ -127,8 +127,8 @@ final class Shelf {
       let reached = journal.chain.stack(atOrBefore: revision)?.checkpoint.revision ?? 0
       #expect(revision - reached < 3 * 12, "revision \(revision)")
     }
-    #expect(try journal.verify(deep: true).problems.map(\.description) == [])
-    #expect(journal.snapshotProblems.isEmpty != findsProblem)
+    #expect(try journal.verify(.deep).problems.map(\.description) == [])
+    #expect(journal.health.layerProblems.isEmpty != findsProblem)
   }
 }
 
@@ -185,7 +185,7 @@ struct ReplayedCheckpointTests {
       shelf.journal.waitForLayers()
       let count = checkpoints(of: shelf.journal).count
       #expect(count > 1 && count < 20)
-      #expect(try shelf.journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try shelf.journal.verify(.deep).problems.map(\.description) == [])
       try shelf.journal.close()
     }
   }

@@ -80,7 +80,7 @@ struct SnapshotLifeTests {
       try Data([1]).write(to: stray)
       try journal.commit { _ = try $0.addItem(kind: "one") }
       #expect(try journal.takeSnapshot().revision == 2)
-      #expect(FileManager.default.fileExists(atPath: stray.path) && journal.snapshotProblems.count == 1)
+      #expect(FileManager.default.fileExists(atPath: stray.path) && journal.health.layerProblems.count == 1)
       try journal.close()
     }
   }
@@ -102,11 +102,11 @@ struct SnapshotLifeTests {
         }
       }
       #expect(wrong.withLock { $0 } == [])
-      #expect(garden.journal.snapshotProblems.count == 1)
+      #expect(garden.journal.health.layerProblems.count == 1)
 
       // The next opening finds the same damage.
       try garden.reopen(options: .readingLate)
-      #expect(garden.journal.snapshotProblems.count == 1)
+      #expect(garden.journal.health.layerProblems.count == 1)
       try garden.journal.close()
     }
   }
@@ -143,7 +143,7 @@ struct SnapshotLifeTests {
         found.append(item.record)
       }
       #expect(found == expected.items.map(\.record))
-      #expect(garden.journal.snapshotProblems.map(\.revision) == [snapshot.revision])
+      #expect(garden.journal.health.layerProblems.map(\.revision) == [snapshot.revision])
       try whole.write(to: snapshot.url)
 
       // The same holds for a state with later changes above the snapshot.
@@ -253,7 +253,7 @@ struct SnapshotLifeTests {
       try garden.journal.takeSnapshot()
       try garden.journal.dropSnapshot(at: snapshot.revision)
       #expect(try garden.journal.snapshots().count == 1)
-      #expect(try garden.journal.verify(deep: true).isSound)
+      #expect(try garden.journal.verify(.deep).isSound)
     }
   }
 
@@ -332,7 +332,7 @@ struct SnapshotLifeTests {
       }
       try garden.open()
       #expect(try garden.journal.snapshots().isEmpty)
-      #expect(try garden.journal.verify(deep: true).isSound)
+      #expect(try garden.journal.verify(.deep).isSound)
     }
   }
 
@@ -362,7 +362,7 @@ struct SnapshotLifeTests {
                 wrong.withLock { $0.append("the state of revision 30") }
               }
               if thread == 2 {
-                let problems = try journal.verify(deep: true).problems
+                let problems = try journal.verify(.deep).problems
                 wrong.withLock { $0 += problems.map(\.description) }
               }
               turns.withLock { $0[thread] += 1 }
@@ -374,7 +374,7 @@ struct SnapshotLifeTests {
         }
       }
       #expect(wrong.withLock { $0 } == [])
-      #expect(journal.snapshotProblems.map(\.description) == [])
+      #expect(journal.health.layerProblems.map(\.description) == [])
     }
   }
 

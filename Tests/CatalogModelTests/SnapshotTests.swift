@@ -27,13 +27,13 @@ struct SnapshotTests {
       try garden.reopen()
       #expect(garden.journal.state.json == expected)
       #expect(garden.journal.state.problems() == [])
-      #expect(garden.journal.snapshotProblems.isEmpty)
+      #expect(garden.journal.health.layerProblems.isEmpty)
       let isBackedBySnapshot = garden.journal.state.parts?.tables.allSatisfy { $0.base != nil }
       #expect(isBackedBySnapshot == true)
       for (revision, json) in garden.states.enumerated() {
         #expect(try garden.journal.state(asOf: .revision(revision)).json == json)
       }
-      let verification = try garden.journal.verify(deep: true)
+      let verification = try garden.journal.verify(.deep)
       #expect(verification.problems.map(\.description) == [])
       #expect(verification.snapshotCount == 1)
     }
@@ -49,7 +49,7 @@ struct SnapshotTests {
       try garden.reopen(options: JournalOptions(layers: .manual))
       #expect(garden.journal.state.json == last)
       #expect(try garden.journal.version(replayedTo: .head()).state.json == last)
-      #expect(try garden.journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try garden.journal.verify(.deep).problems.map(\.description) == [])
       for revision in stride(from: 0, to: states.count, by: 7) {
         #expect(try garden.journal.state(asOf: .revision(revision)).json == states[revision])
       }
@@ -86,7 +86,7 @@ struct SnapshotTests {
       for (index, record) in records.enumerated() {
         #expect(again.state.item(EntityID(index + 1))?.record == record, "\(values[index])")
       }
-      #expect(again.snapshotProblems.isEmpty)
+      #expect(again.health.layerProblems.isEmpty)
     }
   }
 
@@ -145,7 +145,7 @@ struct SnapshotTests {
       try garden.journal.close()
       try Data("bplist00".utf8).write(to: newest.url)
       try garden.open(mode: .readOnly)
-      #expect(garden.journal.snapshotProblems.map(\.revision) == [newest.revision])
+      #expect(garden.journal.health.layerProblems.map(\.revision) == [newest.revision])
       #expect((garden.journal.chain.stack(atOrBefore: newest.revision)?.checkpoint.revision ?? 0) == 20)
       #expect(garden.journal.state.json == garden.states.last)
     }
@@ -181,17 +181,17 @@ struct SnapshotTests {
       try garden.journal.close()
       try Data().write(to: bad.url)
       try garden.open()
-      #expect(garden.journal.snapshotProblems.count == 1)
+      #expect(garden.journal.health.layerProblems.count == 1)
       try garden.grow(1)
       let good = try garden.journal.takeSnapshot()
       try garden.reopen()
-      #expect(garden.journal.snapshotProblems.map(\.revision) == [bad.revision])
+      #expect(garden.journal.health.layerProblems.map(\.revision) == [bad.revision])
       // A snapshot that was taken on request stays until it is dropped or requested again.
       #expect(try garden.journal.snapshots().map(\.revision) == [bad.revision, good.revision])
       try garden.journal.takeSnapshot(asOf: .revision(bad.revision))
-      #expect(try garden.journal.verify(deep: true).isSound)
+      #expect(try garden.journal.verify(.deep).isSound)
       try garden.reopen()
-      #expect(garden.journal.snapshotProblems.isEmpty)
+      #expect(garden.journal.health.layerProblems.isEmpty)
     }
   }
 

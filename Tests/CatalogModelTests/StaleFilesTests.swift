@@ -218,7 +218,7 @@ import Testing
     }
     let added = try writer.commit { try $0.addItem(kind: "later") }.value
     writer.waitForLayers()
-    let problems = try writer.verify(deep: true).problems.filter(\.isDamage)
+    let problems = try writer.verify(.deep).problems.filter(\.isDamage)
     #expect(problems.map(\.description) == [], "\(place)")
     try writer.close()
     let again = try CatalogJournal.open(at: url, mode: .readOnly, options: Self.options())

@@ -46,8 +46,8 @@ import Testing
 
       #expect(crowd.problems == [])
       #expect(crowd.journal.head.revision == Crowd.commitCount)
-      #expect(try crowd.journal.verify(deep: true).problems.map(\.description) == [])
-      #expect(crowd.journal.snapshotProblems.map(\.description) == [])
+      #expect(try crowd.journal.verify(.deep).problems.map(\.description) == [])
+      #expect(crowd.journal.health.layerProblems.map(\.description) == [])
       let (head, text) = (crowd.journal.head, crowd.journal.state.json)
       try crowd.journal.close()
       let opened = try CatalogJournal.open(at: url, options: options)
@@ -84,7 +84,7 @@ import Testing
         // Exactly the acknowledged commits are found.
         #expect(opened.head.revision == committed.max())
         #expect(opened.state.itemCount == opened.head.revision)
-        #expect(try opened.verify(deep: true).isSound)
+        #expect(try opened.verify(.deep).isSound)
         try opened.close()
       }
     }

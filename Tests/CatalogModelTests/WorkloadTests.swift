@@ -192,7 +192,7 @@ private final class Workload {
     let policy = LayerPolicy.automatic
     #expect(try opened.statistics().replayedEventCount <= policy.eventCount * policy.additionsPerEvent)
     try expect(digests, of: opened)
-    #expect(try opened.verify(deep: true).problems.map(\.description) == [])
+    #expect(try opened.verify(.deep).problems.map(\.description) == [])
     try opened.close()
   }
 

@@ -164,7 +164,7 @@ import Testing
       let verbs: [(name: String, words: [String])] = [
         ("backup", ["backup", path, folder.path("Backup")]),
         ("backup --file", ["backup", path, folder.path("File"), "--file"]),
-        ("restore-backup", ["restore-backup", folder.path("File"), folder.path("Restored")]),
+        ("init", ["init", folder.path("Restored"), "--from-backup", folder.path("File")]),
         ("replay --to", ["replay", path, "--to", folder.path("Fork"), "--at", "HEAD~10"]),
         ("salvage", ["salvage", path, "--to", folder.path("Saved")]),
         ("verify", ["verify", path, "--deep"]), ("doctor", ["doctor", path]), ("gc", ["gc", path]),

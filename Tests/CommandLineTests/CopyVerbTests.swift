@@ -177,7 +177,7 @@ import Testing
       #expect(file.code == 0)
       #expect(file.output.starts(with: Data("JRNLBKUP".utf8)))
       let copy = folder.path("Again.journal")
-      let back = try run(journalPath, ["restore-backup", "-", copy], input: file.output)
+      let back = try run(journalPath, ["init", copy, "--from-backup", "-"], input: file.output)
       #expect(back.code == 0)
       #expect(
         String(decoding: back.output, as: UTF8.self).hasPrefix("created \(copy) with revision 3\ndigest "))
@@ -185,7 +185,8 @@ import Testing
       #expect(try journal("cat", copy, "image:1").output == "hello")
       // A pipe that was cut makes no journal.
       let cut = try run(
-        journalPath, ["restore-backup", "-", folder.path("Cut.journal")], input: file.output.dropLast(30))
+        journalPath, ["init", folder.path("Cut.journal"), "--from-backup", "-"],
+        input: file.output.dropLast(30))
       #expect(cut.code == 3)
       #expect(String(decoding: cut.error, as: UTF8.self).contains("cut short"))
       #expect(!FileManager.default.fileExists(atPath: folder.path("Cut.journal")))
@@ -195,9 +196,9 @@ import Testing
       let third = folder.path("Third.journal")
       let created = #"{"path":"\#(third)","journal":"<id>","revision":3,"digest":"<digest>"}"#
       #expect(
-        try journal("restore-backup", name, third, "--json").output.withoutChance
+        try journal("init", third, "--from-backup", name, "--json").output.withoutChance
           == created.withoutChance + "\n")
-      #expect(try journal("restore-backup", path + "/FORMAT", folder.path("Fourth.journal")).code == 3)
+      #expect(try journal("init", folder.path("Fourth.journal"), "--from-backup", path + "/FORMAT").code == 3)
     }
   }
 
@@ -231,7 +232,7 @@ import Testing
       }
       #expect(try journal("show", whole, "item:1@1").code == 0)
       let restored = folder.path("Restored.journal")
-      #expect(try journal("restore-backup", file, restored).code == 0)
+      #expect(try journal("init", restored, "--from-backup", file).code == 0)
       let shown = try journal("show", restored, "item:1@1")
       #expect(shown.code != 0 && shown.error.contains("was pruned"), "\(shown)")
       let help = try journal("help", "prune").output.split(whereSeparator: \.isWhitespace).joined(
@@ -426,7 +427,7 @@ import Testing
     location: SourceLocation = #_sourceLocation
   ) throws {
     let copy = folder.path("Forged.journal")
-    let result = try run(journalPath, ["restore-backup", "-", copy], input: backup.bytes)
+    let result = try run(journalPath, ["init", copy, "--from-backup", "-"], input: backup.bytes)
     let error = String(decoding: result.error, as: UTF8.self)
     #expect(result.code == 3 && error.contains(words), "\(result.code) \(error)", sourceLocation: location)
     #expect(!FileManager.default.fileExists(atPath: copy), sourceLocation: location)
@@ -445,7 +446,7 @@ import Testing
         forged.records.insert(record, at: forged.records.count - 1)
         try expectRefused(forged, "it lacks an image", in: folder)
         let back = try run(
-          journalPath, ["restore-backup", "-", folder.path("\(isPruned).journal")], input: whole.bytes)
+          journalPath, ["init", folder.path("\(isPruned).journal"), "--from-backup", "-"], input: whole.bytes)
         #expect(back.code == 0)
         #expect(try journal("verify", folder.path("\(isPruned).journal"), "--deep").code == 0)
       }

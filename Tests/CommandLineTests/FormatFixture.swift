@@ -97,8 +97,8 @@ enum FormatFixture {
         let journal = try CatalogJournal.open(at: url, checking: .everything)
         let head = journal.head
         try journal.commit(by: "eve") { try $0.addItem(kind: "find") }
-        let found = try journal.verify(deep: true)
-        #expect(found.isSound && found.head.revision == head.revision + 1, "\(name): \(found.problems)")
+        let found = try journal.verify(.deep)
+        #expect(found.isSound && found.head?.revision == head.revision + 1, "\(name): \(found.problems)")
         #expect(try journal.entry(at: head.revision + 1).previousDigest == head.digest)
         try journal.close()
         // The earlier entries are unchanged.
@@ -128,7 +128,7 @@ enum FormatFixture {
         #expect(try FormatFixture.said(of: place) == expected)
         let writing = try CatalogJournal.open(at: place)
         try writing.commit(by: "eve") { try $0.addItem(kind: "find") }
-        #expect(try writing.verify(deep: true).isSound)
+        #expect(try writing.verify(.deep).isSound)
         try writing.close()
       }
     }
@@ -139,8 +139,8 @@ enum FormatFixture {
     let expected = try String(contentsOf: Self.folder.appending(path: "Finds.json"), encoding: .utf8)
     try withTemporaryFolder { folder in
       let restored = folder.url.appending(path: "Restored.journal")
-      try CatalogJournal.restore(
-        backupFile: Self.folder.appending(path: "Finds.backup"), to: restored, progress: { _ in })
+      try CatalogJournal.create(
+        at: restored, fromBackup: Self.folder.appending(path: "Finds.backup"), progress: { _ in })
       #expect(try FormatFixture.said(of: restored) == expected)
       let original = try CatalogJournal.open(at: finds, mode: .readOnly)
       let backup = try CatalogJournal.open(at: Self.folder.appending(path: "Backup.journal"), mode: .readOnly)

@@ -48,7 +48,7 @@ import Testing
     switch command {
     case "journal bisect Books.journal item:42 --not", "journal restore Books.journal item:42":
       "rm -r Books.journal && mv Deleted.journal Books.journal"
-    case _ where command.hasPrefix("journal init") || command.contains("restore-backup"):
+    case _ where command.contains("journal init"):
       "rm -r Books.journal"
     case _ where command.hasPrefix("journal redo"): "journal undo Books.journal --by bob"
     case "journal tag Books.journal before-import": ""

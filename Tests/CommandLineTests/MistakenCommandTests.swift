@@ -17,7 +17,7 @@ import Testing
       for words in [
         ["init", "\(path)/sub"], ["replay", path, "--to", "\(path)/sub"], ["backup", other, "\(path)/sub"],
         ["backup", other, "\(path)/sub", "--file"], ["salvage", path, "--to", "\(path)/images/sub"],
-        ["restore-backup", file, "\(path)/images/sub"],
+        ["init", "\(path)/images/sub", "--from-backup", file],
       ] {
         let result = try journal(words)
         #expect(result.code == 2, "\(words): \(result.error)")
@@ -44,7 +44,7 @@ import Testing
       #expect(try journal("backup", path, file, "--file").code == 0)
       for words in [["log", file], ["salvage", file, "--to", none]] {
         let result = try journal(words)
-        #expect(result.error.contains("restore-backup"), "\(words)")
+        #expect(result.error.contains("init --from-backup"), "\(words)")
       }
       try check("init", "/", code: 3, says: "something is already there")
     }

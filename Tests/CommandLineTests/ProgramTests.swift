@@ -277,11 +277,10 @@ import Testing
       try journal("help", "stat").output == """
         usage: journal stat JOURNAL [--json]
 
-        Shows how much a journal contains, its first and newest date, and its size on disk. For each year it shows the number
-        of entries and about how many bytes of the log they take. Pruning frees these bytes, and those of images;
-        prune --dry-run shows the exact number. If an entry that it needs is damaged, it says which dates can't be read; in
-        JSON they are null. For a shared journal it also asks the server, and shows the address of the log, how far behind this
-        node is, how the server flushes commits, and whether commits wait for a standby.
+        Shows how much a journal contains, its first and newest date, and its size on disk; prune --dry-run shows what a
+        pruning frees. If the first entry is damaged, it says that its date can't be read; in JSON it is null. For a shared
+        journal it also asks the server, and shows the address of the log, how far behind this node is, how the server flushes
+        commits, and whether commits wait for a standby.
 
           JOURNAL  the journal's folder, such as Books.journal
 

@@ -32,20 +32,20 @@ import Testing
       let file = folder.path("Finds.jbak")
       let backup = try journal("backup", path, file, "--file", "--verbose")
       #expect(backup.error == "journal: info: the journal was opened at revision 3; 7 events were replayed\n")
-      let restored = try journal("restore-backup", file, folder.path("Restored.journal"), "--verbose")
+      let restored = try journal("init", folder.path("Restored.journal"), "--from-backup", file, "--verbose")
       #expect(
         restored.error
           == "journal: info: the journal was created from the backup and checked up to revision 3\n")
       let input = try Data(contentsOf: URL(filePath: file))
       let piped = try run(
-        journalPath, ["restore-backup", "-", folder.path("Piped.journal"), "--verbose"], input: input)
+        journalPath, ["init", folder.path("Piped.journal"), "--from-backup", "-", "--verbose"], input: input)
       #expect(String(decoding: piped.error, as: UTF8.self) == restored.error)
       let salvaged = try journal("salvage", path, "--to", folder.path("Saved.journal"), "--verbose")
       #expect(
         salvaged.error
           == "journal: info: the journal was created from the entries that can be proven, up to revision 3\n")
       for words in [
-        ["restore-backup", file, folder.path("Quiet.journal")],
+        ["init", folder.path("Quiet.journal"), "--from-backup", file],
         ["salvage", path, "--to", folder.path("Quiet2")],
       ] {
         let quiet = try journal(words)

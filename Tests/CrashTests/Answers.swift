@@ -5,7 +5,7 @@ import LogbookModel
 /// The answers of a journal to everything that it can be asked, or the errors that it threw.
 struct Answers: Sendable {
   private var answers: [String: Result<String, any Error>] = [:]
-  private var problems: [Verification.Problem] = []
+  private var problems: [JournalHealth.Problem] = []
 
   /// - Throws: what opening throws.
   init(_ url: URL, _ mode: Journal<Logbook>.Mode) throws {
@@ -20,7 +20,7 @@ struct Answers: Sendable {
       answers["history \(page)"] = Result { "\(try journal.history(of: .page(page)))" }
     }
     answers["blob"] = Result { try journal.bytesOfBlob() }
-    problems = try journal.verify(deep: true).problems
+    problems = try journal.verify(.deep).problems
     try journal.close()
   }
 

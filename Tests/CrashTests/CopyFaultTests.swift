@@ -21,8 +21,8 @@ extension Battery {
           options.fileHook = hook
           _ = try Journal<Logbook>.salvage([source], to: target, options: options, progress: { _ in })
         case .restored:
-          try Journal<Logbook>.restore(
-            backupFile: Self.file(of: source), to: target, options: JournalOptions(fileHook: hook))
+          try Journal<Logbook>.create(
+            at: target, fromBackup: Self.file(of: source), options: JournalOptions(fileHook: hook))
         case .file, .fork, .state:
           var options = JournalOptions(layers: .manual)
           options.fileHook = hook
@@ -150,7 +150,7 @@ extension Battery {
           let journal = try Journal<Logbook>.open(at: url, mode: .readOnly)
           defer { try? journal.close() }
           #expect(journal.head == pages.head, "\(place)")
-          let verification = try journal.verify(deep: true)
+          let verification = try journal.verify(.deep)
           #expect(verification.problems.map(\.description) == [], "\(place)")
           return unnamed.allSatisfy { (try? journal.blobs.data(of: $0)) == nil }
         }
@@ -180,10 +180,10 @@ extension Battery {
           }
           try FileManager.default.removeItem(atPath: "\(point)/ballast")
           let again = try Journal<Logbook>.open(at: url)
-          #expect(try again.verify(deep: true).isSound)
+          #expect(try again.verify(.deep).isSound)
           try again.close()
           _ = try Journal<Logbook>.collectGarbage(at: url)
-          #expect(try Journal<Logbook>.diagnose(url).findings.isEmpty)
+          #expect(try Journal<Logbook>.diagnose(url).problems.isEmpty)
         }
       }
     }
@@ -195,12 +195,12 @@ extension Battery {
         journalURL = url.deletingLastPathComponent().deletingLastPathComponent().appending(
           path: "Read.journal")
         try? FileManager.default.removeItem(at: journalURL)
-        try Journal<Logbook>.restore(backupFile: url, to: journalURL)
+        try Journal<Logbook>.create(at: journalURL, fromBackup: url)
       }
       let journal = try Journal<Logbook>.open(at: journalURL, mode: .readOnly)
       defer { try? journal.close() }
       #expect(journal.head.revision > 0, "\(what)")
-      #expect(try journal.verify(deep: true).problems.map(\.description) == [], "\(what)")
+      #expect(try journal.verify(.deep).problems.map(\.description) == [], "\(what)")
     }
   }
 }

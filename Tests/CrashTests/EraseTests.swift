@@ -26,7 +26,7 @@ extension Battery {
 
           let journal = try Journal<Logbook>.open(at: pages.url)
           // Receipts from before the erasure are still fulfilled.
-          #expect(try journal.fulfills(original.receipt))
+          #expect(try journal.contains(original.receipt))
           let entry = try journal.entry(at: report.head.revision)
           #expect(entry.note == "by law" && entry.author == "eve" && entry.events.isEmpty)
           #expect(try journal.erasure(of: .page(erased.first!))?.revision == report.head.revision)
@@ -41,7 +41,7 @@ extension Battery {
               #expect(state.revision(of: .page(page)) == was.revision(of: .page(page)))
             }
           }
-          let verification = try journal.verify(deep: true)
+          let verification = try journal.verify(.deep)
           #expect(verification.problems.map(\.description) == [])
           #expect(verification.erasedEventCount == report.eventCount)
           #expect(verification.checkpointCount >= 1)
@@ -51,7 +51,7 @@ extension Battery {
           try journal.close()
           try Journal<Logbook>.erase([.page(77)], at: pages.url, reason: "again")
           let again = try Journal<Logbook>.open(at: pages.url)
-          #expect(try again.verify(deep: true).isSound)
+          #expect(try again.verify(.deep).isSound)
           try again.close()
           try original.close()
         }
@@ -94,7 +94,7 @@ extension Battery {
         try check(pages, [2], false, at: backup, "the backup")
         let again = try Journal<Logbook>.open(at: backup, mode: .readOnly)
         #expect(again.head == report.receipt.headOfEntry(in: again))
-        #expect(try again.verify(deep: true).problems.map(\.description) == [])
+        #expect(try again.verify(.deep).problems.map(\.description) == [])
         try again.close()
         #expect(try !run().isRebuilt)
       }
@@ -180,8 +180,8 @@ extension Battery {
         let names = try FileManager.default.contentsOfDirectory(atPath: pages.url.path)
         #expect(Set(names) == ["FORMAT", "HEAD", "entries", "images", "snapshots"])
         let again = try Journal<Logbook>.open(at: pages.url)
-        #expect(again.head == pages.head && again.snapshotProblems.isEmpty)
-        #expect(try again.verify(deep: true).isSound)
+        #expect(again.head == pages.head && again.health.layerProblems.isEmpty)
+        #expect(try again.verify(.deep).isSound)
         try again.close()
       }
     }
@@ -213,7 +213,7 @@ extension Battery {
             try Journal<Logbook>.erase([.page(2)], at: url, reason: "by law")
             try check(pages, [2], false, at: url, "the copy")
             let again = try Journal<Logbook>.open(at: url)
-            #expect(try again.verify(deep: true).isSound)
+            #expect(try again.verify(.deep).isSound)
             try again.close()
           }
         }
@@ -312,7 +312,7 @@ extension Battery {
       try look.close()
       let journal = try Journal<Logbook>.open(at: url)
       #expect(journal.head == head, "\(place)")
-      let verification = try journal.verify(deep: true)
+      let verification = try journal.verify(.deep)
       try #require(verification.isSound, "\(place): \(verification.problems)")
       try journal.close()
       let names = try FileManager.default.contentsOfDirectory(atPath: url.path)

@@ -100,7 +100,7 @@ extension Battery {
       let problem = try acknowledged.problem(with: again)
       #expect(problem == nil, "round \(round)")
       for _ in 0..<5 { try again.commit { try $0.write(1, "there is room, at \($0.revision)") } }
-      #expect(try again.verify(deep: true).isSound)
+      #expect(try again.verify(.deep).isSound)
       try again.close()
     }
   }

@@ -66,7 +66,7 @@ extension Battery {
         #expect(samples.allSatisfy { $0.layerCount < 64 })
 
         let journal = try Journal<Logbook>.open(at: url, mode: .readOnly)
-        #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+        #expect(try journal.verify(.deep).problems.map(\.description) == [])
         #expect(Bank.balances(in: journal.state).reduce(0, +) == Bank.accountCount * Bank.balance)
         // Dropped snapshots used to take the checkpoints of all layers before them.
         let distances = stride(from: 1, through: journal.head.revision, by: 97).map {

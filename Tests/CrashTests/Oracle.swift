@@ -81,11 +81,11 @@ extension Journal where State == Logbook {
   /// Checks the entries, the state and every recorded layer and snapshot, none of which a crash may damage.
   /// - Returns: the first problem, or nil.
   func problem() throws -> String? {
-    let verification = try verify(deep: true)
+    let verification = try verify(.deep)
     guard verification.isSound else { return "verify: \(verification.problems)" }
-    guard verification.head == head else { return "verify ends at \(verification.head.revision)" }
+    guard verification.head == head else { return "verify ends at \(verification.checkedRevision)" }
     // A layer or snapshot that could not be written because the disk is full is not damage.
-    let damage = snapshotProblems.filter { $0.code == .damaged }
+    let damage = health.layerProblems.filter { $0.code == .damaged }
     guard damage.isEmpty else { return "snapshots: \(damage)" }
     let replayed = try version(replayedTo: .revision(head.revision))
     guard replayed.head == head, StateDigest.digest(of: replayed.state) == StateDigest.digest(of: state)

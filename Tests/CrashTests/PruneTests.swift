@@ -28,7 +28,7 @@ extension Battery {
             let was = try original.state(asOf: .revision(revision))
             #expect(StateDigest.digest(of: state) == StateDigest.digest(of: was))
           }
-          #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+          #expect(try journal.verify(.deep).problems.map(\.description) == [])
           try journal.close()
           try writeLayers(at: pages.url, &random)
           // Content of the base can be erased, too.
@@ -41,7 +41,7 @@ extension Battery {
           }
           let again = try Journal<Logbook>.open(at: pages.url)
           #expect(try again.state(asOf: .start).isErased(.page(page)))
-          let verification = try again.verify(deep: true)
+          let verification = try again.verify(.deep)
           #expect(verification.problems.map(\.description) == [])
           #expect(verification.isBaseProven)
           try again.close()
@@ -96,7 +96,7 @@ extension Battery {
           let diagnosis = try Journal<Logbook>.diagnose(url)
           #expect(!diagnosis.isSound, "\(place)")
           let finding = try #require(
-            diagnosis.findings.first { $0.path?.hasSuffix(base) == true }, "\(place)")
+            diagnosis.problems.first { $0.path?.hasSuffix(base) == true }, "\(place)")
           #expect(finding.advice.contains("BASE"), "\(place)")
           // Without layers, the state can't be computed, so the journal does not open.
           let error = #expect(throws: JournalError.self) { try Journal<Logbook>.open(at: url) }
@@ -112,7 +112,7 @@ extension Battery {
             let report = try Journal<Logbook>.salvage([url, backup], to: saved)
             #expect(report.isWhole)
             let journal = try Journal<Logbook>.open(at: saved)
-            #expect(try journal.verify(deep: true).isSound)
+            #expect(try journal.verify(.deep).isSound)
             try journal.close()
           }
         }
@@ -144,7 +144,7 @@ extension Battery {
         let old = try Journal<Logbook>.open(at: url("Old"), mode: .readOnly)
         #expect(old.base == nil && old.head == report.head)
         #expect(try old.entry(at: 1).note == pages.turns[0].note)
-        #expect(try old.verify(deep: true).isSound)
+        #expect(try old.verify(.deep).isSound)
         try old.close()
         // A backup that ends before the point of the pruning can't be updated.
         let error = #expect(throws: JournalError.self) { try backup("Early") }
@@ -157,7 +157,7 @@ extension Battery {
         for word in pages.words[2]! { #expect(found.range(of: Data(word.utf8)) == nil) }
         let again = try Journal<Logbook>.open(at: url("Old"))
         #expect(again.base?.revision == 5)
-        #expect(try again.verify(deep: true).problems.map(\.description) == [])
+        #expect(try again.verify(.deep).problems.map(\.description) == [])
         try again.close()
       }
     }
@@ -181,7 +181,7 @@ extension Battery {
         let replayed = try again.version(replayedTo: .revision(revision)).state
         #expect(StateDigest.digest(of: state) == StateDigest.digest(of: replayed))
       }
-      #expect(try again.verify(deep: true).problems.map(\.description) == [])
+      #expect(try again.verify(.deep).problems.map(\.description) == [])
       try again.close()
     }
 
@@ -201,7 +201,7 @@ extension Battery {
       let journal = try Journal<Logbook>.open(at: url)
       #expect(journal.head == head, "\(place)")
       let base = journal.base
-      let verification = try journal.verify(deep: true)
+      let verification = try journal.verify(.deep)
       try #require(verification.isSound, "\(place): \(verification.problems)")
       try journal.close()
       let names = try FileManager.default.contentsOfDirectory(atPath: url.path)

@@ -65,7 +65,7 @@ extension Battery {
     ) throws -> String? {
       let journal = try Journal<Logbook>.open(at: url)
       let (found, base) = (journal.head, journal.base)
-      let verification = try journal.verify(deep: true)
+      let verification = try journal.verify(.deep)
       try journal.close()
       if let problem = verification.problems.first { return problem.description }
       let names = try Set(FileManager.default.contentsOfDirectory(atPath: url.path))
@@ -154,7 +154,7 @@ extension Battery {
         (
           "verify",
           { journal, _ in
-            let problems = try journal.verify(deep: true).problems
+            let problems = try journal.verify(.deep).problems
             #expect(problems.isEmpty, "\(problems)")
           }
         ),
@@ -282,7 +282,7 @@ extension Battery {
 
     /// Expects a sound journal without erased content whose erasure no entry records.
     private func expectWhole(_ journal: Journal<Logbook>, _ place: String) throws {
-      let problems = try journal.verify(deep: true).problems
+      let problems = try journal.verify(.deep).problems
       #expect(problems.isEmpty, "\(place): \(problems)")
       let cursor = journal.entries()
       var hasErasedContent = false

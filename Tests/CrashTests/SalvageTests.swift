@@ -115,7 +115,7 @@ extension Battery {
             // Opening up to the damage gives the same entries.
             let journal = try Journal<Logbook>.open(at: damaged, mode: .upToDamage)
             #expect(journal.head == report.head, "\(deeds)")
-            #expect((journal.damage == nil) == (report.end == nil), "\(deeds)")
+            #expect((journal.health.damage == nil) == (report.end == nil), "\(deeds)")
             #expect(try journal.verify().entryCount == report.head.revision)
             try journal.close()
             // A journal that opens as usual has lost nothing, so salvage must not lose anything either.
@@ -124,7 +124,7 @@ extension Battery {
               try opened.close()
             }
             let diagnosis = try Journal<Logbook>.diagnose(damaged)
-            #expect(diagnosis.provenRevision == report.head.revision || diagnosis.opens, "\(deeds)")
+            #expect(diagnosis.checkedRevision == report.head.revision || diagnosis.opens, "\(deeds)")
             if report.end != nil { #expect(!diagnosis.isSound, "\(deeds)") }
           }
         }
@@ -209,7 +209,7 @@ extension Battery {
         try journal.close()
         let diagnosis = try Journal<Logbook>.diagnose(target)
         #expect(diagnosis.opens && !diagnosis.isSound)
-        #expect(diagnosis.findings.first?.advice.contains("image") == true)
+        #expect(diagnosis.problems.first?.advice.contains("image") == true)
       }
     }
 
@@ -233,7 +233,7 @@ extension Battery {
           #expect(report.problems.map(\.code) == [.io])
           #expect(report.problems.first?.path?.hasSuffix("A.journal/images/\(name)") == true)
           let journal = try Journal<Logbook>.open(at: target, mode: .readOnly)
-          #expect(try journal.verify(deep: true).isSound == isSaved)
+          #expect(try journal.verify(.deep).isSound == isSaved)
           try journal.close()
         }
       }
@@ -279,7 +279,7 @@ extension Battery {
         for (number, names) in [["Erased", "Old"], ["Old", "Erased"]].enumerated() {
           let saved = try salvage(names, "Saved\(number)")
           #expect(saved.head == report.head && saved.state.isErased(.page(2)))
-          let verification = try saved.verify(deep: true)
+          let verification = try saved.verify(.deep)
           #expect(verification.isSound && verification.erasedEventCount == report.eventCount)
           try saved.close()
         }
@@ -293,13 +293,13 @@ extension Battery {
         try bytes.write(to: log)
         let mixed = try salvage(["Erased", "Old"], "Mixed")
         #expect(mixed.head == report.head)
-        let verification = try mixed.verify(deep: true)
+        let verification = try mixed.verify(.deep)
         #expect(!verification.isSound && verification.erasedEventCount < report.eventCount)
         try mixed.close()
         try Journal<Logbook>.erase([.page(2)], at: url("Mixed"), reason: "by law")
         let again = try Journal<Logbook>.open(at: url("Mixed"))
-        #expect(try again.verify(deep: true).problems.map(\.description) == [])
-        #expect(try again.verify(deep: true).erasedEventCount == report.eventCount)
+        #expect(try again.verify(.deep).problems.map(\.description) == [])
+        #expect(try again.verify(.deep).erasedEventCount == report.eventCount)
         try again.close()
       }
     }
@@ -355,7 +355,7 @@ extension Battery {
       let revision = journal.head.revision
       #expect(revision == report.head.revision, "\(deeds)")
       #expect(revision == 0 || journal.head.digest == original.digests[revision - 1], "\(deeds)")
-      let verification = try journal.verify(deep: true)
+      let verification = try journal.verify(.deep)
       try #require(verification.isSound, "\(deeds): \(verification.problems)")
       // Without HEAD, salvage can't know that there were more entries.
       let isKnown = report.acknowledgedRevision == original.digests.count

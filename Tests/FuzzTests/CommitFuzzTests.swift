@@ -27,7 +27,7 @@ import Testing
             #expect(
               journal.state.item(EntityID(item))?.attributes == attributes, "item:\(item), round \(round)")
           }
-          let verification = try journal.verify(deep: true)
+          let verification = try journal.verify(.deep)
           #expect(verification.isSound, "\(verification.problems), round \(round)")
         }
         for (revision, said) in guesses.said {

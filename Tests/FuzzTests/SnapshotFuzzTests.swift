@@ -7,7 +7,7 @@ import Testing
 @testable import Journaling
 
 /// Alters archives of snapshots and corrects the checksums, as only an attacker does. Such a snapshot can give a wrong
-/// state, which `verify(deep:)` finds. But it can't end the process, and reading it takes bounded time.
+/// state, which `verify(.deep)` finds. But it can't end the process, and reading it takes bounded time.
 @Suite struct SnapshotFuzzTests {
   @Test(.timeLimit(.minutes(60))) func anAlteredArchiveIsRefusedOrReplacedOrRead() throws {
     let seed = SeededGenerator().seed
@@ -44,7 +44,7 @@ import Testing
         policy.memoryByteCount = round % 2 == 0 ? 0 : 1 << 20
         let opened = try CatalogJournal.open(at: url, options: JournalOptions(layers: policy))
         #expect(opened.head == archive.version.head)
-        let problems = try opened.verify(deep: true).problems
+        let problems = try opened.verify(.deep).problems
         let isAltered = altered != archive.bytes
         // A text for people, or bytes between objects, are not part of the state.
         #expect(problems.isEmpty || isAltered)

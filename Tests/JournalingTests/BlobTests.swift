@@ -173,7 +173,7 @@ import Testing
         failing.withLock { $0 = blob.digest.hex }
         let reading = #expect(throws: JournalError.self) { try journal.blobs.data(of: blob) }
         #expect(reading?.code == .io && reading?.path == journal.blobs.url(of: blob).path)
-        let found = try journal.verify(deep: true)
+        let found = try journal.verify(.deep)
         #expect(found.problems.map(\.code) == [.io], "\(found.problems)")
         let copy = folder.url.appending(path: "Copy.journal")
         let copying = #expect(throws: JournalError.self) { try journal.copy(to: copy) }
@@ -185,7 +185,7 @@ import Testing
         if mode == .readOnly { #expect(try contents(of: url) == before) }
 
         failing.withLock { $0 = "" }
-        #expect(try journal.blobs.data(of: blob) == bytes && journal.verify(deep: true).isSound)
+        #expect(try journal.blobs.data(of: blob) == bytes && journal.verify(.deep).isSound)
         if mode == .readWrite { try journal.commit { try $0.write(2, "another", blob: blob) } }
         try journal.close()
       }

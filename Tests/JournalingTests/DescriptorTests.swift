@@ -53,7 +53,7 @@ import Testing
           }
           _ = try journal.version(replayedTo: .revision(15))
           _ = try journal.state(asOf: .revision(12))
-          #expect(try journal.verify(deep: true).isSound)
+          #expect(try journal.verify(.deep).isSound)
           try journal.backup(to: folder.url.appending(path: "Backup \(mode).journal"))
           try journal.close()
         }

@@ -45,12 +45,12 @@ import Testing
       for revision in 1...4 {
         #expect(try journal.entry(at: revision).digest == whole.entry(at: revision).digest)
       }
-      let verification = try journal.verify(deep: true)
+      let verification = try journal.verify(.deep)
       #expect(verification.problems.map(\.description) == [])
       #expect(verification.erasedEventCount == 3)
       // The earlier checkpoint is erased, and there is one of the state after the erasure.
       #expect(verification.checkpointCount == 1)
-      #expect(try whole.verify(deep: true).checkpointCount == 1)
+      #expect(try whole.verify(.deep).checkpointCount == 1)
     }
   }
 
@@ -102,7 +102,7 @@ import Testing
       try journal.commit { try $0.delete(.account(2)) }
       #expect(!journal.state.isErased(.account(2)))
       #expect(try journal.history(of: .account(2)).count == 5)
-      #expect(try journal.verify(deep: true).problems.map(\.description) == [])
+      #expect(try journal.verify(.deep).problems.map(\.description) == [])
       try journal.close()
       #expect(try Journal<Ledger>.open(at: url).state.revision(of: .account(2)) == 7)
     }
@@ -126,8 +126,8 @@ import Testing
       let below = try Journal<Ledger>.open(at: url)
       #expect(below.state.isErased(.account(2)))
       #expect(below.state.revision(of: .account(2)) == 4)
-      #expect(below.snapshotProblems.isEmpty)
-      #expect(try below.verify(deep: true).problems.map(\.description) == [])
+      #expect(below.health.layerProblems.isEmpty)
+      #expect(try below.verify(.deep).problems.map(\.description) == [])
       try below.commit { try $0.add(.account(2), EntityRecord()) }
       #expect(below.state.accounts.count == 2)
     }
@@ -177,7 +177,7 @@ import Testing
       let journal = try Journal<Ledger>.open(at: url, mode: .readOnly)
       #expect(journal.head.digest.hex == Documented.digests[3])
       // Account 2 was deleted by revision 3, so that state is the same.
-      #expect(try journal.verify(deep: true).problems.isEmpty)
+      #expect(try journal.verify(.deep).problems.isEmpty)
       #expect(try journal.state(asOf: .revision(2)).isErased(.account(2)))
       #expect(!journal.state.isErased(.account(2)))
     }
@@ -193,14 +193,14 @@ import Testing
   @Test func theEntryAfterARequestedSnapshotHasACheckpoint() throws {
     try withLedger { journal, url in
       try journal.commit { try $0.open(owner: "Ana") }
-      #expect(try journal.verify(deep: true).checkpointCount == 0)
+      #expect(try journal.verify(.deep).checkpointCount == 0)
       try journal.takeSnapshot()
       try journal.commit { try $0.open(owner: "Bob") }
       try journal.commit { try $0.open(owner: "Eve") }
-      #expect(try journal.verify(deep: true).checkpointCount == 1)
+      #expect(try journal.verify(.deep).checkpointCount == 1)
       #expect(try journal.verify().checkpointCount == 0)
       try journal.close()
-      #expect(try Journal<Ledger>.open(at: url).verify(deep: true).isSound)
+      #expect(try Journal<Ledger>.open(at: url).verify(.deep).isSound)
     }
   }
 }

@@ -64,14 +64,14 @@ import Testing
           // A reader can open the journal at any time.
           let look = try Journal<Ledger>.open(at: url, mode: .readOnly)
           #expect(look.head == journal.head)
-          #expect(try look.verify(deep: true).isSound)
+          #expect(try look.verify(.deep).isSound)
           try look.close()
         }
         tables.formUnion(try FileManager.default.contentsOfDirectory(atPath: "\(url.path)/entries"))
       }
       // Otherwise this test would prove nothing.
       #expect(tables.count { $0.hasSuffix(".ldb") } > 5)
-      #expect(try follower.verify(deep: true).isSound)
+      #expect(try follower.verify(.deep).isSound)
       #expect(first.head.revision == 0)
       try follower.close()
       try journal.close()
@@ -127,7 +127,7 @@ import Testing
       }
       #expect(backing() > 90)
       #expect(StateDigest.digest(of: follower.state) == StateDigest.digest(of: journal.state))
-      #expect(try follower.verify(deep: true).problems.map(\.description) == [])
+      #expect(try follower.verify(.deep).problems.map(\.description) == [])
       try follower.close()
       try journal.close()
     }

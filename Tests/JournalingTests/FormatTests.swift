@@ -16,7 +16,7 @@ import Testing
       #expect(journal.id.description == "b8d6f358-f45b-4c12-bd27-53cd0bd018ba")
       #expect(try (1...4).map { try journal.entry(at: $0).digest.hex } == Documented.digests)
       #expect(journal.head.digest.hex == Documented.digests[3])
-      let verification = try journal.verify(deep: true)
+      let verification = try journal.verify(.deep)
       #expect(verification.problems.isEmpty)
       #expect(verification.checkpointCount == 1)
 
@@ -91,7 +91,7 @@ import Testing
     #expect(error.cause is CBORError, "\(what)")
   }
 
-  /// Opening does not read the contents of checkpoints. Only `verify(deep:)` used to read them.
+  /// Opening does not read the contents of checkpoints. Only `verify(.deep)` used to read them.
   @Test func verificationReadsTheContentsOfCheckpoints() throws {
     var entries = Documented.entries
     // A digest of 31 bytes.
@@ -106,7 +106,7 @@ import Testing
       let journal = try Journal<Ledger>.open(at: url, mode: .readOnly)
       #expect(journal.head.revision == 4)
       for deep in [false, true] {
-        let problems = try journal.verify(deep: deep).problems
+        let problems = try journal.verify(deep ? .deep : .everything).problems
         #expect(problems.first?.code == .damaged && problems.first?.revision == 4, "\(problems)")
       }
       try journal.close()
@@ -158,7 +158,7 @@ import Testing
       let journal = try Journal<Ledger>.open(at: url)
       #expect(journal.state.accounts[1]?.balance == 7)
       #expect(try journal.entry(at: 5).author == "eve")
-      #expect(try journal.verify(deep: true).problems.isEmpty)
+      #expect(try journal.verify(.deep).problems.isEmpty)
       try journal.close()
     }
     // The first entry was sealed with another FORMAT, so this one can only be parsed by itself.
@@ -197,7 +197,7 @@ import Testing
         error?.code == .newerFormat && error?.path?.hasSuffix(name) == true, "\(String(describing: error))")
       #expect(error?.message.contains("version 2") == true)
       guard name == "ERASING" else { return }
-      let advice = try Journal<Ledger>.diagnose(url).findings.map(\.advice)
+      let advice = try Journal<Ledger>.diagnose(url).problems.map(\.advice)
       #expect(advice == ["Use a newer version of this program."])
     }
   }

@@ -25,7 +25,7 @@ struct LayerFormatTests {
         try Data(Self.frozen(name, form)).write(to: url.appending(path: "snapshots/\(name)"))
       }
       let journal = try Journal<Ledger>.open(at: url, mode: .readOnly)
-      #expect(journal.snapshotProblems.map(\.description) == [])
+      #expect(journal.health.layerProblems.map(\.description) == [])
       let statistics = try journal.statistics()
       #expect(statistics.layerCount == 2 && statistics.replayedEventCount == 0)
       #expect(journal.state.accounts.map { $0.row.balance } == [100, 5])
@@ -33,7 +33,7 @@ struct LayerFormatTests {
       let state = try journal.state(asOf: .revision(3))
       #expect(state.accounts.map { $0.row.balance } == [100])
       #expect(StateDigest.digest(of: state)?.hex == Documented.stateDigest)
-      let verification = try journal.verify(deep: true)
+      let verification = try journal.verify(.deep)
       #expect(verification.problems.map(\.description) == [])
       #expect(verification.layerCount == 2 && verification.snapshotCount == 0)
       try journal.close()

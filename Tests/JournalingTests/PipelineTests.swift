@@ -40,7 +40,7 @@ import Testing
       #expect(journal.head.revision == 500 && journal.state.accounts[made.value]?.balance == 499)
       let first = try journal.entry(at: 1)
       #expect(first.author == "ana" && first.note == "first" && first.metadata == ["from": "list"])
-      #expect(try journal.verify(deep: true).isSound)
+      #expect(try journal.verify(.deep).isSound)
       try journal.close()
       guard !options.logStorage.isTransient else { return }
       #expect(try Journal<Ledger>.open(at: url, mode: .readOnly, options: options).head == journal.head)
@@ -149,7 +149,7 @@ import Testing
       let error = failure { try journal.commit { _ = try $0.open(owner: "Bob") } }
       #expect(error?.code == .outOfResources)
       for owner in ["Bob", "Eve"] { try journal.commit { _ = try $0.open(owner: owner) } }
-      let found = try journal.verify(deep: true)
+      let found = try journal.verify(.deep)
       #expect(found.isSound && found.checkpointCount == 1, "\(found.problems)")
     }
   }
@@ -218,7 +218,7 @@ import Testing
         }
       }
       #expect(journal.state.accounts[account]?.balance == 1_800 && journal.head.revision == 1_801)
-      #expect(try journal.verify(deep: true).isSound)
+      #expect(try journal.verify(.deep).isSound)
     }
   }
 

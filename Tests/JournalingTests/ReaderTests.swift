@@ -60,7 +60,7 @@ import Testing
 
   /// Closes the journal and compares it with the answers of the reader.
   private func expectSame(_ journal: Journal<Ledger>, _ url: URL, checkpoints: Int) throws {
-    let verification = try journal.verify(deep: true)
+    let verification = try journal.verify(.deep)
     #expect(verification.problems.map(\.description) == [])
     #expect(verification.checkpointCount == checkpoints)
     let start = journal.base?.revision ?? 0

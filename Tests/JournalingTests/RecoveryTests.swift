@@ -150,7 +150,7 @@ import Testing
         var (shortCount, isSound) = (0, false)
         for count in 3..<100 where !isSound {
           do {
-            let verification = try withDescriptors(atMost: count) { try journal.verify(deep: true) }
+            let verification = try withDescriptors(atMost: count) { try journal.verify(.deep) }
             #expect(verification.problems.map(\.description) == [], "\(count)")
             isSound = true
           } catch let error as JournalError {
@@ -285,7 +285,7 @@ import Testing
   @Test func entriesThatOpeningDoesNotReadAreCheckedInTheBackgroundOrOnRequestAtOnce() async throws {
     try await withTablesSuspending { url, head in
       func health(of journal: Journal<Ledger>) async throws -> JournalHealth {
-        while journal.health.problem == nil, !journal.health.isSound {
+        while journal.health.problems.isEmpty, !journal.health.isSound {
           try await Task.sleep(for: .milliseconds(20))
         }
         return journal.health
@@ -310,9 +310,9 @@ import Testing
         #expect(try contents(of: url) == before)
         let journal = try Journal<Ledger>.open(at: url, mode: mode, options: Self.options)
         let found = try await health(of: journal)
-        #expect(found.problem?.code == .damaged)
-        #expect(found.problem?.revision == refusal?.revision)
-        #expect(found.checkedRevision < found.problem?.revision ?? 0)
+        #expect(found.damage?.code == .damaged)
+        #expect(found.damage?.revision == refusal?.revision)
+        #expect(found.checkedRevision < found.damage?.revision ?? 0)
         try journal.close()
       }
     }
@@ -335,9 +335,9 @@ import Testing
       let journal = try Journal<Ledger>.open(at: url, mode: .readOnly, options: Self.options)
       defer { try? journal.close() }
       #expect(!journal.health.isSound)
-      while journal.health.problem == nil { try await Task.sleep(for: .milliseconds(20)) }
-      #expect(journal.health.problem?.code == .damaged)
-      #expect(journal.health.problem?.path?.hasSuffix("Bank.journal/entries/BASE") == true)
+      while journal.health.problems.isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+      #expect(journal.health.damage?.code == .damaged)
+      #expect(journal.health.damage?.path?.hasSuffix("Bank.journal/entries/BASE") == true)
       let folder = url.deletingLastPathComponent()
       for backup in [
         { try journal.backup(to: folder.appending(path: "Backup.journal")) },

@@ -80,7 +80,7 @@ import Testing
 
       let second = try Journal<Staff2>.open(at: url)
       #expect(second.state.record(of: .person(1)) == EntityRecord(["fullName": .string("Ana Lima Sousa")]))
-      #expect(second.snapshotProblems.isEmpty)
+      #expect(second.health.layerProblems.isEmpty)
       try second.commit { try $0.update(.person(2), to: EntityRecord(["fullName": .string("Benny")])) }
       #expect(try second.takeSnapshot().schema == "staff/2")
       try second.close()
@@ -104,7 +104,7 @@ import Testing
           .update(RecordChanges(set: ["title": .string("BENNY")]))
         ]
       )
-      #expect(try third.verify(deep: true).problems.map(\.description) == [])
+      #expect(try third.verify(.deep).problems.map(\.description) == [])
       try third.close()
 
       // An app that was not updated refuses the journal.
@@ -217,7 +217,7 @@ import Testing
 
   /// Verifies a journal whose history was pruned, and closes it.
   private func expectSound<State>(_ journal: Journal<State>) throws {
-    let verification = try journal.verify(deep: true)
+    let verification = try journal.verify(.deep)
     #expect(verification.problems.map(\.description) == [])
     #expect(verification.isBaseProven)
     try journal.close()
@@ -239,7 +239,7 @@ import Testing
       func expect<State: Teams>(_: State.Type, toBeToldTo advice: String?) throws {
         let journal = try Journal<State>.open(at: url, mode: .readOnly)
         #expect(Array(journal.state.peopleByTeam.members(of: 1)) == [1, 3])
-        let problems = try journal.verify(deep: true).problems
+        let problems = try journal.verify(.deep).problems
         #expect(problems.count == (advice == nil ? 0 : 1))
         if let advice {
           #expect(problems.allSatisfy { $0.message.contains(advice) && !$0.message.contains("damaged") })

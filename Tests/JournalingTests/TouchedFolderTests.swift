@@ -80,13 +80,13 @@ import Testing
   private func expectWhole(_ url: URL) throws {
     let reader = try Journal<Ledger>.open(at: url, mode: .readOnly)
     #expect(reader.state.accounts.map(\.row.owner) == ["Ana", "Bob"])
-    #expect(try reader.verify(deep: true).problems.map(\.description) == [])
+    #expect(try reader.verify(.deep).problems.map(\.description) == [])
     try reader.close()
     #expect(try Journal<Ledger>.diagnose(url).isSound)
     let writer = try Journal<Ledger>.open(at: url)
     try writer.commit { try $0.open(owner: "Eve") }
     try writer.close()
-    #expect(try Journal<Ledger>.open(at: url, mode: .readOnly).verify(deep: true).isSound)
+    #expect(try Journal<Ledger>.open(at: url, mode: .readOnly).verify(.deep).isSound)
   }
 
   /// It also said to restore the journal from a backup, although nothing was missing.
@@ -97,10 +97,10 @@ import Testing
       let error = #expect(throws: JournalError.self) { try Journal<Ledger>.open(at: url, mode: .readOnly) }
       #expect(error?.code == .notAJournal && error?.message.contains("move it elsewhere") == true)
       let diagnosis = try Journal<Ledger>.diagnose(url)
-      #expect(!diagnosis.opens && diagnosis.provenRevision == 2)
-      #expect(diagnosis.findings.count == 1)
-      #expect(diagnosis.findings.first?.path == foreign.path)
-      #expect(diagnosis.findings.allSatisfy { $0.advice.hasPrefix("Move foreign files elsewhere") })
+      #expect(!diagnosis.opens && diagnosis.checkedRevision == 2)
+      #expect(diagnosis.problems.count == 1)
+      #expect(diagnosis.problems.first?.path == foreign.path)
+      #expect(diagnosis.problems.allSatisfy { $0.advice.hasPrefix("Move foreign files elsewhere") })
       try FileManager.default.removeItem(at: foreign)
       try expectWhole(url)
     }
@@ -165,7 +165,7 @@ import Testing
       for mode in [Journal<Ledger>.Mode.readOnly, .follow] {
         let reader = try Journal<Ledger>.open(at: url, mode: mode, options: options)
         #expect(reader.state.accounts.map(\.row.owner) == ["Ana", "Bob"])
-        let verified = try reader.verify(deep: true)
+        let verified = try reader.verify(.deep)
         #expect(verified.isSound && verified.problems.count == names.count)
         try reader.close()
       }
@@ -182,7 +182,7 @@ import Testing
       let again = try Journal<Ledger>.open(at: url)
       try again.commit { try $0.open(owner: "Fay") }
       try again.takeSnapshot()
-      #expect(try again.verify(deep: true).isSound)
+      #expect(try again.verify(.deep).isSound)
       let backup = folder.appending(path: "Backup.journal")
       try again.backup(to: backup)
       try again.close()
@@ -190,8 +190,8 @@ import Testing
       let copied = try listing(backup).map { ($0 as NSString).lastPathComponent }
       #expect(Set(copied).isDisjoint(with: Self.foreign.map { $0.replacing("/", with: "") }))
       let diagnosis = try Journal<Ledger>.diagnose(url)
-      #expect(diagnosis.isSound && diagnosis.findings.count == names.count)
-      let named = diagnosis.findings.first { $0.path?.hasSuffix("entries/CURRENT.bak") == true }
+      #expect(diagnosis.isSound && diagnosis.problems.count == names.count)
+      let named = diagnosis.problems.first { $0.path?.hasSuffix("entries/CURRENT.bak") == true }
       #expect(named?.message.contains("written by another LevelDB, goleveldb") == true)
     }
   }
@@ -210,7 +210,7 @@ import Testing
       try expectWhole(folder.appending(path: "Backup.journal"))
       try expectWhole(url)
       #expect(try other.look(at: url.appending(path: "entries").path) == 4)
-      #expect(try Journal<Ledger>.open(at: url, mode: .readOnly).verify(deep: true).isSound)
+      #expect(try Journal<Ledger>.open(at: url, mode: .readOnly).verify(.deep).isSound)
     }
   }
 
@@ -229,7 +229,7 @@ import Testing
           """, url.appending(path: "entries").path)
         if count == 3 { try expectWhole(url) }
       }
-      #expect(try Journal<Ledger>.open(at: url, mode: .readOnly).verify(deep: true).isSound)
+      #expect(try Journal<Ledger>.open(at: url, mode: .readOnly).verify(.deep).isSound)
     }
   }
 
@@ -278,7 +278,7 @@ import Testing
       let before = try contents()
       let reader = try Journal<Ledger>.open(at: shipped, mode: .readOnly)
       #expect(reader.state.accounts.count == 2)
-      #expect(try reader.verify(deep: true).isSound)
+      #expect(try reader.verify(.deep).isSound)
       // The app copies it at its first launch.
       let own = folder.appending(path: "Own.journal")
       try reader.copy(to: own)
@@ -396,7 +396,7 @@ import Testing
       try journal.commit { try $0.open(owner: "Bob") }
       try journal.takeSnapshot()
       #expect(try journal.blobs.data(of: blob) == Data("mine".utf8))
-      #expect(try journal.verify(deep: true).isSound)
+      #expect(try journal.verify(.deep).isSound)
       #expect(try journal.statistics().blobCount == 1)
       #expect(try journal.state(asOf: .revision(1)).accounts.count == 1)
       #expect(try listing(url) == before)

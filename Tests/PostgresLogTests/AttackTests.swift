@@ -153,7 +153,7 @@ struct AttackTests {
       defer { try? journal.close() }
       do { try journal.catchUp() } catch { require(false, "node \(node.number): \(error)") }
       require(journal.head == head, "node \(node.number) has another history")
-      let found = try journal.verify(deep: true)
+      let found = try journal.verify(.deep)
       require(
         found.isSound && found.entryCount == journal.head.revision, "node \(node.number): \(found.problems)")
       for account in 1...Bank.accountCount {

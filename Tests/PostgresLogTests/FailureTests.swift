@@ -83,7 +83,7 @@ struct FailureTests: SharedLogbook {
         "these commits were reported to no caller: \(others.subtracting(unknown))")
       for node in nodes {
         #expect(node.head == head)
-        let found = try node.verify(deep: true)
+        let found = try node.verify(.deep)
         #expect(found.isSound, "\(found.problems)")
       }
     }
@@ -94,11 +94,11 @@ struct FailureTests: SharedLogbook {
     _ blob: Blob, _ bytes: Data, in backup: URL, and file: URL, _ folder: TemporaryFolder
   ) throws {
     let restored = folder.url.appending(path: "Restored.journal")
-    try Journal<Logbook>.restore(backupFile: file, to: restored)
+    try Journal<Logbook>.create(at: restored, fromBackup: file)
     for url in [backup, restored] {
       let copy = try Journal<Logbook>.open(at: url, mode: .readOnly)
       #expect(try copy.blobs.data(of: blob) == bytes)
-      #expect(try copy.verify(deep: true).isSound)
+      #expect(try copy.verify(.deep).isSound)
       try copy.close()
     }
   }
@@ -491,7 +491,7 @@ struct FailureTests: SharedLogbook {
       #expect(told.count > 20)
       for node in nodes {
         #expect(node.head == nodes[0].head)
-        #expect(try node.verify(deep: true).isSound)
+        #expect(try node.verify(.deep).isSound)
       }
       var seen: Set<String> = []
       for revision in 1...nodes[0].head.revision {
@@ -594,7 +594,7 @@ struct FailureTests: SharedLogbook {
       try Journal<Logbook>.unshare(at: folder.url.appending(path: "Node1.journal"))
       let local = try Journal<Logbook>.open(at: folder.url.appending(path: "Node1.journal"))
       #expect(try local.statistics().blobCount == 2)
-      #expect(try local.verify(deep: true).isSound)
+      #expect(try local.verify(.deep).isSound)
       try local.close()
     }
   }

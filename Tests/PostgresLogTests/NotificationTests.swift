@@ -6,10 +6,10 @@ import PostgresLog
 import TestSupport
 import Testing
 
-/// How nodes learn of new entries if the engine can't notify them.
+/// How nodes learn of new entries if nothing notifies them.
 @Suite(.serialized, .enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
 struct NotificationTests: SharedLogbook {
-  /// Some engines can't notify. The other nodes then ask the server for new entries.
+  /// A role may not be allowed to notify. The other nodes then ask the server for new entries.
   @Test func nodesSeeEntriesWithoutNotifications() throws {
     let server = try PostgresServer.shared.get()
     let address = try server.makeDatabase()
@@ -62,36 +62,6 @@ struct NotificationTests: SharedLogbook {
       // A closed node used to connect again.
       let error = #expect(throws: JournalError.self) { try node.catchUp() }
       #expect(error?.code == .closed)
-    }
-  }
-
-  /// A node then asks 50 times a second. The proxy makes `LISTEN` a statement that the server does not know.
-  @Test func nodesSeeEntriesSoonIfTheEngineDoesNotKnowListen() throws {
-    let server = try PostgresServer.shared.get()
-    let address = try server.makeDatabase()
-    let proxy = try CuttingProxy(to: server.port)
-    defer { proxy.close() }
-    proxy.replace("LISTEN journal_", with: "LISTEX journal_")
-    try withTemporaryFolder { folder in
-      try share(at: address, in: folder)
-      let near = try nodes(1, at: address, in: folder)[0]
-      let url = folder.url.appending(path: "Far.journal")
-      try Journal<Logbook>.join(address.replacing(":\(server.port)/", with: ":\(proxy.port)/"), at: url)
-      let far = try Journal<Logbook>.open(at: url, options: Self.options)
-      var best = Duration.seconds(60)
-      for turn in 1...60 where turn <= 5 || best >= .milliseconds(500) {
-        // With the commit: if that takes long, the node asks soon after it.
-        let start = ContinuousClock.now
-        let revision = try near.commit(by: "\(turn)") { try $0.write(turn, "\(turn)") }.revision
-        for _ in 0..<12_000 where far.head.revision < revision { usleep(5_000) }
-        let time = ContinuousClock.now - start
-        #expect(far.head.revision == revision)
-        // Each of the others begins just after the node has asked.
-        if turn > 1 { best = min(best, time) }
-      }
-      #expect(best < .milliseconds(500))
-      #expect(proxy.replacedCount.withLock { $0 } > 0)
-      for node in [near, far] { try node.close() }
     }
   }
 }

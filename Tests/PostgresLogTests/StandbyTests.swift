@@ -71,7 +71,7 @@ struct StandbyTests: SharedLogbook {
       try waitForStandbys(0, of: primary)
       let url = folder.url.appending(path: "Node0.journal")
       let diagnosis = try Journal<Logbook>.diagnose(url, options: Self.options)
-      #expect(diagnosis.isSound && diagnosis.findings.map(\.message) == [warning])
+      #expect(diagnosis.isSound && diagnosis.problems.map(\.message) == [warning])
       #expect(diagnosis.sharing?.address == primary.address && diagnosis.sharing?.warning == warning)
 
       let notices = Lock<[String]>([])

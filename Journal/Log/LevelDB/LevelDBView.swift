@@ -123,14 +123,10 @@ struct LevelDBView: Sendable {
     _ range: Range<Revision>, newestFirst: Bool, next: inout Revision,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) -> Bool {
-    let step = newestFirst ? -1 : 1
-    var revision = newestFirst ? range.upperBound - 1 : range.lowerBound
-    while range.contains(revision), let bytes = self.logged(revision) {
-      next = revision + step
-      let goesOn = try unsafe bytes.lend { bytes throws(JournalError) in try unsafe body(revision, bytes) }
-      if !goesOn { return false }
-      revision += step
+    func pass(_ revision: Revision, _ bytes: UnsafeRawBufferPointer) throws(JournalError) -> Bool {
+      next = newestFirst ? revision - 1 : revision + 1
+      return try unsafe body(revision, bytes)
     }
-    return true
+    return try unsafe range.readEach(newestFirst: newestFirst, { logged($0) }, pass)
   }
 }

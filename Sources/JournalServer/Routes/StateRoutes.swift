@@ -122,11 +122,11 @@ extension JournalAPI {
       writer.object("health") { writer in
         writer.member("checkedRevision", health.checkedRevision)
         writer.member("lastRevision", health.lastRevision)
-        writer.member("endsAtDamage", journal.damage != nil)
+        writer.member("endsAtDamage", journal.endsAtDamage)
         writer.key("problem")
         let problem =
-          options.problem ?? journal.damage ?? health.problem ?? followingProblem ?? catalog.failure
-          ?? refusal
+          options.problem ?? health.damage ?? health.problems.first { $0.severity == .note }?.error
+          ?? followingProblem ?? catalog.failure ?? refusal
         if let problem {
           APIError(problem, hiding: journal.url.path).write(to: &writer)
         } else {

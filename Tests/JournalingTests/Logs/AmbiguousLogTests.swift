@@ -19,7 +19,7 @@ import Testing
         for _ in 1...2 { try journal.commit { try $0.open(owner: owner) } }
         try journal.close()
         let opened = try Journal<Ledger>.open(at: url, mode: .upToDamage, options: options)
-        #expect(opened.head == journal.head && opened.damage == nil)
+        #expect(opened.head == journal.head && opened.health.damage == nil)
         #expect(opened.state.accounts.map { $0.row.owner } == [owner, owner])
         try opened.close()
       }

@@ -28,7 +28,7 @@ import Testing
       #expect(journal.state.accounts[bob]?.balance == 95)
       #expect(try journal.history(of: .account(bob)).count == 22)
       #expect(try journal.statistics().logByteCount > 1_000)
-      let found = try journal.verify(deep: true)
+      let found = try journal.verify(.deep)
       #expect(found.isSound && found.entryCount == 22, "\(found.problems)")
       let head = journal.head
       guard !options.logStorage.isTransient else { return try journal.close() }
@@ -64,7 +64,7 @@ import Testing
       let pruned = try Journal<Ledger>.open(at: url, options: options)
       #expect(pruned.head.revision == last && pruned.state.accounts.count == 20)
       try pruned.commit { try $0.deposit(1, on: 1) }
-      #expect(try pruned.verify(deep: true).isSound)
+      #expect(try pruned.verify(.deep).isSound)
       try pruned.close()
       try Journal<Ledger>.erase([.account(2)], at: url, reason: "by law", options: options)
       let erased = try Journal<Ledger>.open(at: url, options: options)
@@ -74,7 +74,7 @@ import Testing
         try erased.commit { try $0.deposit(1, on: 1) }
         try erased.backup(to: backup)
       }
-      #expect(try erased.verify(deep: true).isSound)
+      #expect(try erased.verify(.deep).isSound)
       let copy = try Journal<Ledger>.open(at: backup, mode: .readOnly)
       #expect(copy.head == erased.head && copy.state.accounts[1]?.balance == 8)
       try copy.close()
@@ -94,7 +94,7 @@ import Testing
       let moved = url.deletingLastPathComponent().appending(path: "Moved.journal")
       try FileManager.default.moveItem(at: url, to: moved)
       try journal.commit { _ = try $0.open(owner: "Bob", balance: 5) }
-      #expect(try journal.verify(deep: true).isSound)
+      #expect(try journal.verify(.deep).isSound)
       try journal.close()
       let again = try Journal<Ledger>.open(at: moved, options: options)
       for _ in 1...30 { try again.commit { try $0.deposit(1, on: 1) } }

@@ -41,7 +41,7 @@ import Testing
       #expect(try journal.entry(at: 4).author == "3")
       #expect(try journal.history(of: EntityKey.account(1)).map(\.revision) == [4, 3, 2, 1])
       #expect(try journal.state(asOf: .revision(3)).accounts[1]?.balance == 102)
-      #expect(try journal.verify(deep: true).isSound)
+      #expect(try journal.verify(.deep).isSound)
       #expect(journal.head.revision == 4 && !gate.hasGivenUp)
       gate.open()
       try journal.close()

@@ -25,7 +25,7 @@ import Testing
         try node.catchUp()
         #expect(node.head == nodes[2].head && node.state.accounts[1]?.balance == 112)
         #expect(try node.entry(at: 7).author == "5")
-        let found = try node.verify(deep: true)
+        let found = try node.verify(.deep)
         #expect(found.isSound && found.entryCount == 13, "\(found.problems)")
       }
     }
@@ -127,7 +127,7 @@ import Testing
       for node in nodes {
         #expect(node.head == nodes[0].head)
         #expect((1...4).reduce(0) { $0 + (node.state.accounts[$1]?.balance ?? 0) } == 400)
-        #expect(try node.verify(deep: true).isSound)
+        #expect(try node.verify(.deep).isSound)
       }
       let authors = try (3...nodes[0].head.revision).map { try nodes[0].entry(at: $0).author }
       #expect(Set(authors).count == authors.count)
@@ -481,7 +481,7 @@ import Testing
         #expect(error?.code == .unreachable)
         #expect(journal.head.revision == 1 && journal.state.accounts[1]?.balance == 100)
       }
-      let status = try #require(try journal.sharing())
+      let status = try #require(try journal.sharingStatus())
       #expect(status.address == nodes.address && status.problem?.code == .unreachable)
       #expect(status.newestRevision == nil && status.summary == nil && status.missingCount == nil)
       try nodes.setDown(false)
@@ -504,7 +504,7 @@ import Testing
       #expect(error?.code == .diverged, "\(String(describing: error))")
       #expect("\(String(describing: error))".contains("ends with entry 4"))
       #expect(open[0].head.revision == 7 && open[0].state.accounts[1]?.balance == 106)
-      let status = try #require(try open[0].sharing())
+      let status = try #require(try open[0].sharingStatus())
       #expect(status.problem?.code == .diverged && status.problem?.revision == 5)
       // The next run finds the same.
       try open[0].close()
@@ -594,12 +594,12 @@ import Testing
   private func check(_ nodes: Nodes, divergesAt revision: Revision, newest: Revision) throws {
     let reader = try Journal<Ledger>.open(at: nodes.url(0), mode: .readOnly, options: nodes.options)
     defer { try? reader.close() }
-    let status = try #require(try reader.sharing())
+    let status = try #require(try reader.sharingStatus())
     #expect(status.problem?.code == .diverged && status.problem?.revision == revision)
     #expect(status.newestRevision == newest && status.missingCount == nil && status.summary != nil)
     let diagnosis = try Journal<Ledger>.diagnose(nodes.url(0), options: nodes.options)
     #expect(!diagnosis.isSound && diagnosis.opens)
-    let damage = diagnosis.findings.filter(\.isDamage)
+    let damage = diagnosis.problems.filter(\.isDamage)
     #expect(damage.map(\.revision) == [revision] && damage.first?.path == nodes.address)
     #expect(diagnosis.sharing?.newestRevision == newest)
   }
@@ -622,11 +622,11 @@ import Testing
         try journal.commit { try $0.deposit(1, on: 1) }
       }
       #expect(notices.withLock { $0.filter { $0.contains("no standby is there") }.count } == 1)
-      let status = try #require(try journal.sharing())
+      let status = try #require(try journal.sharingStatus())
       #expect(status.warning == "no standby is there" && status.problem == nil)
       try journal.close()
       let diagnosis = try Journal<Ledger>.diagnose(nodes.url(0), options: nodes.options)
-      #expect(diagnosis.isSound && diagnosis.findings.map(\.message) == ["no standby is there"])
+      #expect(diagnosis.isSound && diagnosis.problems.map(\.message) == ["no standby is there"])
       #expect(diagnosis.sharing?.summary == "in memory" && diagnosis.sharing?.missingCount == 0)
     }
   }
@@ -639,7 +639,7 @@ import Testing
     try withShared(.memory) { nodes in
       try Data(text.utf8).write(to: nodes.url(0).appending(path: "SHARED"))
       let journal = try nodes.open(0)
-      #expect(try journal.sharing()?.address == "memory://here")
+      #expect(try journal.sharingStatus()?.address == "memory://here")
       try journal.commit { try $0.deposit(1, on: 1) }
       try journal.close()
       try Data("shared 1\n\nmemory://here\n".utf8).write(to: nodes.url(0).appending(path: "SHARED"))
@@ -821,7 +821,7 @@ import Testing
       // Another process of the node reads and follows its folder, without the server.
       let reader = try Journal<Ledger>.open(at: nodes.url(1), mode: .readOnly)
       #expect(reader.head.revision == 1151)
-      #expect(try reader.verify(deep: true).isSound)
+      #expect(try reader.verify(.deep).isSound)
       try reader.close()
     }
   }
@@ -844,7 +844,7 @@ import Testing
       for node in [1, 2] {
         let joined = try Journal<Ledger>.open(at: nodes.url(node), mode: .readOnly)
         #expect(joined.head == one.head)
-        #expect(try joined.verify(deep: true).isSound)
+        #expect(try joined.verify(.deep).isSound)
         try joined.close()
       }
 
@@ -907,7 +907,7 @@ import Testing
       #expect(joined?.code == .damaged && joined?.revision == 6, "\(String(describing: joined))")
       #expect(!FileManager.default.fileExists(atPath: nodes.url(2).path))
       let diagnosis = try Journal<Ledger>.diagnose(nodes.url(1), options: nodes.options)
-      #expect(!diagnosis.isSound && diagnosis.findings.map(\.revision) == [6], "\(diagnosis.findings)")
+      #expect(!diagnosis.isSound && diagnosis.problems.map(\.revision) == [6], "\(diagnosis.problems)")
 
       let other = try nodes.open(1)
       let fetched = #expect(throws: JournalError.self) { try other.catchUp() }
@@ -955,7 +955,7 @@ import Testing
         let journal = try Journal<Ledger>.open(at: nodes.url(0), mode: mode, options: nodes.options)
         #expect(journal.state.accounts[1]?.balance == 100)
         #expect(try journal.history(of: EntityKey.account(1)).count == 1)
-        #expect(try journal.verify(deep: true).isSound)
+        #expect(try journal.verify(.deep).isSound)
         try journal.close()
       }
       #expect(memory.contents.withLock { $0.connectionCount } == before)
@@ -1010,17 +1010,17 @@ import Testing
       #expect(there?.code == .alreadyExists)
       let one = try nodes.open(0)
       try one.commit { try $0.deposit(1, on: 1) }
-      let status = try #require(try one.sharing())
+      let status = try #require(try one.sharingStatus())
       #expect(status.newestRevision == 2 && status.missingCount == 0 && status.problem == nil)
       #expect(status.address == nodes.address && status.summary?.isEmpty == false)
       try one.close()
       let reader = try Journal<Ledger>.open(at: nodes.url(1), mode: .readOnly, options: nodes.options)
-      #expect(try reader.sharing()?.missingCount == 1)
+      #expect(try reader.sharingStatus()?.missingCount == 1)
       try reader.close()
       let head = try Journal<Ledger>.leaveSharing(at: nodes.url(1), isForced: false, options: nodes.options)
       #expect(head.revision == 2)
       let local = try Journal<Ledger>.open(at: nodes.url(1))
-      #expect(try local.sharing() == nil)
+      #expect(try local.sharingStatus() == nil)
       try local.commit { try $0.deposit(5, on: 1) }
       #expect(local.state.accounts[1]?.balance == 106)
       try local.close()
@@ -1092,7 +1092,7 @@ import Testing
       try one.catchUp()
       #expect(one.head.revision == 2)
       #expect(try one.commit { try $0.deposit(1, on: 1) }.revision == 3)
-      #expect(try one.sharing()?.newestRevision == 3 && one.verify(deep: true).isSound)
+      #expect(try one.sharingStatus()?.newestRevision == 3 && one.verify(.deep).isSound)
       try one.close()
     }
   }
@@ -1118,7 +1118,7 @@ import Testing
         let error = #expect(throws: JournalError.self) { try share(nodes) }
         #expect(error?.code == .diverged && error?.revision == 2, "\(String(describing: error))")
         let again = try Journal<Ledger>.open(at: nodes.url(0))
-        #expect(try again.entry(at: 2).author == "local" && again.sharing() == nil)
+        #expect(try again.entry(at: 2).author == "local" && again.sharingStatus() == nil)
         try again.close()
       } else {
         #expect(try share(nodes).revision == 2)

@@ -31,7 +31,7 @@ func snapshots(_ bench: Workbench) async throws {
       defer { try? journal.close() }
       var found = 0
       let seconds = timed { for item in journal.state.items { found += measure(item) } }
-      guard found == expected, journal.snapshotProblems.isEmpty else {
+      guard found == expected, journal.health.layerProblems.isEmpty else {
         throw PeerFailure("not all of the \(count) items were read")
       }
       return sum + seconds / 10

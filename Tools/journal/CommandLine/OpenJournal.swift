@@ -15,7 +15,7 @@ extension Arguments {
     if !has("--verbose") {
       terminal.sayAtEnd {
         guard journal.state.failure == nil else { return [] }
-        return journal.snapshotProblems.map { "\($0); the answer does not depend on it" }
+        return journal.health.layerProblems.map { "\($0); the answer does not depend on it" }
       }
     }
     terminal.checkAtEnd {

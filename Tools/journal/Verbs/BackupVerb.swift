@@ -17,9 +17,9 @@ enum BackupVerb: Verb {
     Of earlier runs, only the presence and size of images are checked; an image that the backup has lost is copied
     again. verify reads the whole backup.
 
-    With --file, DEST is one file, or - for standard output. restore-backup creates a journal from it. A file of that
-    name is replaced only if it is an older backup of the same journal. It is replaced as a whole: if the journal was
-    pruned since, the new file lacks the earlier history.
+    With --file, DEST is one file, or - for standard output. init --from-backup creates a journal from it. A file of
+    that name is replaced only if it is an older backup of the same journal. It is replaced as a whole: if the journal
+    was pruned since, the new file lacks the earlier history.
 
     Arguments: JOURNAL
     DEST: the folder of the backup; with --file a file, or - for standard output

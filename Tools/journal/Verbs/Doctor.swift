@@ -24,15 +24,15 @@ enum Doctor: Verb {
       arguments.url("JOURNAL"), options: arguments.journalOptions()
     ) { terminal.showProgress("reading", $0, of: $1) }
     try terminal.answer { json in
-      json.member("sound", diagnosis.isSound)
+      json.member("sound", !diagnosis.isDamaged)
       json.member("opens", diagnosis.opens)
-      json.member("provenRevision", diagnosis.provenRevision)
+      json.member("provenRevision", diagnosis.checkedRevision)
       json.member("lastRevision", diagnosis.lastRevision)
       if let sharing = diagnosis.sharing {
         sharing.write(to: &json)
         json.member("unfetchedBlobs", diagnosis.unfetchedBlobCount)
       }
-      json.objects("findings", diagnosis.findings) { json, finding in
+      json.objects("findings", diagnosis.problems) { json, finding in
         json.member("damage", finding.isDamage)
         json.member("message", finding.message)
         json.member("advice", finding.advice)
@@ -42,29 +42,29 @@ enum Doctor: Verb {
     } text: {
       try print(diagnosis, terminal)
     }
-    if !diagnosis.isSound { terminal.code = .no }
+    if diagnosis.isDamaged { terminal.code = .no }
   }
 
-  private static func print(_ diagnosis: Diagnosis, _ terminal: Terminal) throws {
+  private static func print(_ diagnosis: JournalHealth, _ terminal: Terminal) throws {
     if let sharing = diagnosis.sharing {
       let count = diagnosis.unfetchedBlobCount
       let images = count == 0 ? [] : [("images", "\(count.grouped) not fetched yet, and not read")]
       try terminal.printList(sharing.lines + images)
     }
-    for finding in diagnosis.findings {
+    for finding in diagnosis.problems {
       let mark = finding.isDamage ? terminal.styled(.red, "damage") : terminal.styled(.yellow, "note")
       try terminal.line("\(mark): \("\(finding)".printable)")
       try terminal.line("    \(finding.advice)")
     }
     let outcome =
-      if diagnosis.isSound {
-        "all is well up to entry \(diagnosis.provenRevision)"
+      if !diagnosis.isDamaged {
+        "all is well up to entry \(diagnosis.checkedRevision)"
       } else if diagnosis.opens {
         "the journal opens"
-      } else if !diagnosis.findings.contains(where: \.isDamage) {
+      } else if diagnosis.damage == nil {
         "the journal does not open with this program"
       } else {
-        "the journal does not open; \(diagnosis.provenRevision) of "
+        "the journal does not open; \(diagnosis.checkedRevision) of "
           + "\(diagnosis.lastRevision.counted("entry", "entries")) are proven"
       }
     try terminal.line(outcome)

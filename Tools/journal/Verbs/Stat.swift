@@ -1,16 +1,16 @@
 import CatalogModel
 import Foundation
 import JSON
+import PostgresLog
 
 enum Stat: Verb {
   static let text = """
     stat: shows the size of a journal
 
-    Shows how much a journal contains, its first and newest date, and its size on disk. For each year it shows the number
-    of entries and about how many bytes of the log they take. Pruning frees these bytes, and those of images;
-    prune --dry-run shows the exact number. If an entry that it needs is damaged, it says which dates can't be read; in
-    JSON they are null. For a shared journal it also asks the server, and shows the address of the log, how far behind this
-    node is, how the server flushes commits, and whether commits wait for a standby.
+    Shows how much a journal contains, its first and newest date, and its size on disk; prune --dry-run shows what a
+    pruning frees. If the first entry is damaged, it says that its date can't be read; in JSON it is null. For a shared
+    journal it also asks the server, and shows the address of the log, how far behind this node is, how the server flushes
+    commits, and whether commits wait for a standby.
 
     Arguments: JOURNAL, [--json]
 
@@ -22,7 +22,6 @@ enum Stat: Verb {
     let statistics = try journal.statistics()
     let sharing = try journal.sharing()
     let version = journal.version
-    let years = try journal.readable { try journal.historyByYear() }
     let snapshots = try journal.snapshots()
     let snapshotByteCount = snapshots.reduce(0) { $0 + $1.byteCount }
     try terminal.answer { json in
@@ -39,12 +38,6 @@ enum Stat: Verb {
       json.member("writeAmplification", .double(statistics.writeAmplification))
       json.member("replayedEventCount", statistics.replayedEventCount)
       sharing?.write(to: &json)
-      guard let years else { return json.member("years", nil as Int?) }
-      json.objects("years", years) { json, year in
-        json.member("year", year.year)
-        json.member("entries", year.entryCount)
-        json.member("byteCount", year.byteCount)
-      }
     } text: {
       func text(of date: Date) -> String { terminal.text(of: date, withZone: true) }
       func bytes(_ count: Int, in files: Int) -> String {
@@ -80,11 +73,6 @@ enum Stat: Verb {
         + " up to revision \(statistics.newestCheckpoint.grouped), \(written)"
       lines.append(("layers", statistics.layerCount == 0 ? "none" : layers))
       lines.append(("replayed", "\(statistics.replayedEventCount.counted("event")) at opening"))
-      if years == nil { lines.append(("years", "(the dates of entries can't be read)")) }
-      for year in years ?? [] {
-        let size = "about \(year.byteCount.counted("byte")) of the log"
-        lines.append(("in \(year.year)", "\(year.entryCount.counted("entry", "entries")), \(size)"))
-      }
       try terminal.printList(lines)
     }
   }

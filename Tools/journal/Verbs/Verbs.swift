@@ -12,7 +12,7 @@ enum Verbs {
     ("Restoring", [Restore.self, Revert.self, Undo.self, Redo.self, TagVerb.self]),
     ("Import, export and HTTP", [Init.self, Import.self, Export.self, Serve.self]),
     ("Several machines", [Share.self, Join.self, Unshare.self]),
-    ("Copies", [BackupVerb.self, RestoreBackup.self, SalvageVerb.self]),
+    ("Copies", [BackupVerb.self, SalvageVerb.self]),
     (
       "Maintenance",
       [Stat.self, Verify.self, Doctor.self, SnapshotVerb.self, CollectGarbage.self, Erase.self, Prune.self]

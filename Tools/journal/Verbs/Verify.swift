@@ -22,7 +22,7 @@ enum Verify: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
-    let result = try journal.verify(deep: arguments.has("--deep")) {
+    let result = try journal.verify(arguments.has("--deep") ? .deep : .everything) {
       terminal.showProgress("verifying", $0, of: $1)
     }
     try terminal.answer { json in
@@ -39,8 +39,8 @@ enum Verify: Verb {
         json.member("base", base.revision)
         json.member("baseProven", result.isBaseProven)
       }
-      json.member("revision", result.head.revision)
-      json.member("digest", result.head.digest.hex)
+      json.member("revision", result.head?.revision)
+      json.member("digest", result.head?.digest.hex)
       json.problems(result.problems.map { ($0.message, $0.revision, $0.path) })
     } text: {
       try print(result, terminal)
@@ -49,17 +49,17 @@ enum Verify: Verb {
     let problems = result.problems.count.counted("problem")
     throw Failure(
       .no,
-      result.problems.contains(where: \.isDamage)
+      result.isDamaged
         ? "the journal has \(problems); run journal doctor, or restore it from a backup"
         : "the journal has \(problems) in layers or snapshots. That costs time, but no data: the journal replaces layers "
           + "automatically, and snapshot drop removes a snapshot")
   }
 
-  private static func print(_ result: Verification, _ terminal: Terminal) throws {
+  private static func print(_ result: JournalHealth, _ terminal: Terminal) throws {
     let outcome =
       if result.isSound {
         terminal.styled(.green, "all is well")
-      } else if result.problems.contains(where: \.isDamage) {
+      } else if result.isDamaged {
         terminal.styled(.red, "not sound")
       } else {
         terminal.styled(.yellow, "no data is missing or altered")
@@ -86,7 +86,7 @@ enum Verify: Verb {
     if result.checkpointCount > 0 {
       try terminal.line("\(result.checkpointCount.counted("checkpoint")) compared")
     }
-    if result.entryCount > 0 { try terminal.line("digest \(result.head.digest.hex)") }
+    if result.entryCount > 0, let head = result.head { try terminal.line("digest \(head.digest.hex)") }
   }
 }
 

@@ -1,5 +1,6 @@
 import Files
 public import Foundation
+public import Journaling
 
 /// The place of a shared journal's images, if that is not the database: a folder that all nodes see
 /// (``SharedImageFolder``), or a place that the app implements, such as a bucket.
@@ -29,58 +30,43 @@ public struct SharedImageFolder: SharedImageStore {
   /// - Parameter url: the folder.
   public init(_ url: URL) { path = url.physicalPath }
 
-  private func folder() throws -> Folder { try Folder(path, followsLinks: true, hook: nil) }
+  private func folder() throws -> Folder<JournalError> { try Folder(path, followsLinks: true, hook: nil) }
 
   /// Whether the folder has a file of that name and size.
-  public func contains(_ blob: Blob) throws -> Bool {
-    guard let status = try folder().status(of: blob.digest.hex) else { return false }
-    return status.kind == .file && status.byteCount == blob.byteCount
-  }
+  public func contains(_ blob: Blob) throws -> Bool { try folder().has(blob) }
 
   /// Writes the file under another name, flushes it, and renames it.
   public func add(_ blob: Blob, _ next: () throws -> Data) throws {
     let folder = try folder()
-    let unfinished = BlobNames.unfinished()
-    do {
-      try folder.require(blob.byteCount, for: "an image")
-      let file = try folder.file(unfinished, .creating)
-      var offset = 0
-      while true {
-        let piece = try next()
-        if piece.isEmpty { break }
-        try unsafe piece.withUnsafeBytes { try unsafe file.write($0, at: offset) }
-        offset += piece.count
-      }
-      try file.flush()
-      try folder.rename(unfinished, to: blob.digest.hex)
-      try folder.flush()
-    } catch {
-      try? folder.removeFile(unfinished)
-      throw error
-    }
+    try folder.require(blob.byteCount, for: "an image")
+    let file = try UnfinishedBlob(in: folder)
+    while case let piece = try next(), !piece.isEmpty { try file.write(Array(piece)) }
+    try file.finish(as: blob)
+    try folder.flush()
   }
 
   /// Reads the file.
   public func read(_ blob: Blob, _ receive: (Data) throws -> Void) throws -> Bool {
     guard try contains(blob) else { return false }
-    try BlobFile(blob, in: try folder(), at: path).read { piece, _ in try receive(Data(piece)) }
+    var file = try BlobFile(blob, in: try folder(), at: path)
+    while case let piece = try file.next(), !piece.isEmpty { try receive(Data(piece)) }
     return true
   }
 }
 
-extension SharedImageStore {
-  /// ``contains(_:)``, with an error of the journal's.
+/// An app's place of images, with errors of the journal's.
+struct SharedImagePlace: ImagePlace {
+  let place: any SharedImageStore
+
   func has(_ blob: Blob) throws(JournalError) -> Bool {
-    do { return try contains(blob) } catch { throw Self.unreachable(error) }
+    do { return try place.contains(blob) } catch { throw Self.unreachable(error) }
   }
 
-  /// Stores the bytes that `piece` returns, until it returns none.
-  /// - Throws: what `piece` throws, or `unreachable`.
   func store(_ blob: Blob, _ piece: () throws(JournalError) -> [UInt8]) throws(JournalError) {
     if try has(blob) { return }
     var failure: JournalError?
     do {
-      try add(blob) {
+      try place.add(blob) {
         do throws(JournalError) { return Data(try piece()) } catch {
           failure = error
           throw error
@@ -89,13 +75,10 @@ extension SharedImageStore {
     } catch { throw failure ?? Self.unreachable(error) }
   }
 
-  /// Calls `body` with the bytes of an image, in pieces.
-  /// - Returns: false if it is not stored.
-  /// - Throws: what `body` throws, or `unreachable`.
   func load(_ blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void) throws(JournalError) -> Bool {
     var failure: JournalError?
     do {
-      return try read(blob) { piece in
+      return try place.read(blob) { piece in
         do throws(JournalError) { try body(Array(piece)) } catch {
           failure = error
           throw error

@@ -1,0 +1,103 @@
+import Dispatch
+import Locks
+
+/// Reads the history of a journal after it was opened, a little at a time, on a thread of low priority: first the base,
+/// if it was pruned, then the entries.
+///
+/// Nothing waits for it: it uses the log for a few milliseconds at a time, and ends when the journal is closed. If the
+/// system has no thread for it, it does not run.
+final class HealthCheck<State: EventSourced>: Sendable {
+  /// The share of time in which it reads; it sleeps for the rest.
+  private static var share: Double { 0.1 }
+  /// How long it reads without a pause.
+  private static var stretch: Duration { .milliseconds(2) }
+
+  private let replay: Replay<State>
+  private let folder: JournalFolder
+  private let head: Head
+  private let options: JournalOptions
+  private let found: Lock<JournalHealth>
+  private let isEnding = TimedSemaphore(value: 0)
+
+  init(_ replay: Replay<State>, in folder: JournalFolder, through head: Head, options: JournalOptions) {
+    self.replay = replay
+    self.folder = folder
+    self.options = options
+    self.head = head
+    var health = JournalHealth(head: head, lastRevision: head.revision)
+    health.checkedRevision = replay.format.head.revision
+    health.base = replay.format.base?.head
+    health.isBaseChecked = health.base == nil
+    found = Lock(health)
+  }
+
+  var health: JournalHealth { found.withLock { $0 } }
+
+  func start() {
+    guard head.revision > 0 else { return }
+    _ = BackgroundThread.start { self.run() }
+  }
+
+  /// Asks it to end soon.
+  func end() { isEnding.signal() }
+
+  private func run() {
+    do throws(JournalError) {
+      // Short-lived programs end before it begins.
+      var pause = Duration.seconds(1)
+      guard try checkBase(&pause) else { return }
+      try checkEntries(&pause)
+    } catch {
+      if error.code == .closed { return }
+      found.withLock { health in
+        // With any other code it could not be checked, and the next opening tries again.
+        health.note(error, in: folder, as: error.code == .damaged ? .damage : .note)
+      }
+      options.note(.error, "the check in the background ended", cause: error)
+    }
+  }
+
+  /// - Parameter pause: the pause before the next piece.
+  /// - Returns: false if the journal is being closed.
+  private func checkBase(_ pause: inout Duration) throws(JournalError) -> Bool {
+    guard let base = replay.format.base else { return true }
+    let clock = ContinuousClock()
+    var start: ContinuousClock.Instant?
+    var goesOn = true
+    func rest() {
+      if let start { pause = Self.pause(after: clock.now - start) }
+    }
+    try base.check {
+      rest()
+      goesOn = isNotEnding(for: pause)
+      start = clock.now
+      return goesOn
+    }
+    rest()
+    if goesOn { found.withLock { $0.isBaseChecked = true } }
+    return goesOn
+  }
+
+  private func checkEntries(_ pause: inout Duration) throws(JournalError) {
+    let clock = ContinuousClock()
+    var next = replay.format.head.revision + 1
+    while next <= head.revision, isNotEnding(for: pause) {
+      let start = clock.now
+      // Starts at the previous entry, so that the chain is checked across the pieces. At least one more is read.
+      let last = try replay.checkDigests(
+        from: max(next - 1, replay.format.head.revision + 1), through: head.revision,
+        mark: LogMark(revision: head.revision, digest: head.digest)
+      ) { $0 >= next && clock.now - start >= Self.stretch }
+      found.withLock { $0.checkedRevision = last }
+      next = last + 1
+      pause = Self.pause(after: clock.now - start)
+    }
+  }
+
+  /// Waits, and returns whether the journal is still open.
+  private func isNotEnding(for pause: Duration) -> Bool {
+    isEnding.wait(timeout: .now() + pause.timeInterval) == .timedOut
+  }
+
+  private static func pause(after time: Duration) -> Duration { time * (1 / share - 1) }
+}
