@@ -2,28 +2,25 @@ package import CBOR
 
 /// The elements of a JSON array, as ranges of its bytes.
 ///
-/// The initializer checks the whole text as strictly as ``CBOR/Value/init(json:decodingWrappers:)``, but makes no
-/// values. So a program that compares two versions of a file reads only the elements that differ.
+/// The initializer checks the grammar of the whole text, but makes no values. So a program that compares two versions of a
+/// file reads only the elements that differ. They may have what JSON allows but a value can't have: numbers beyond
+/// `Double`, more than 512 nested containers, and two equivalent keys.
 package struct JSONArray: Sendable {
   private let text: [UInt8]
   private let ranges: [Range<Int>]
 
   /// Checks a whole text and finds its elements.
   ///
-  /// - Parameter isLenient: whether elements may have what JSON allows but a value can't have: numbers beyond `Double`,
-  ///   more than 512 nested containers, and two equivalent keys.
   /// - Throws: ``JSONError``; `notAnArray` if the text is valid but has another value.
   /// - Complexity: O(*n*) time in the number of bytes, and 16 bytes of memory for each element.
-  package init(_ text: [UInt8], isLenient: Bool = false) throws(JSONError) {
-    let result = unsafe text.withUnsafeBytes { buffer in
-      unsafe Self.split(JSONCursor(buffer), isLenient)
-    }
+  package init(_ text: [UInt8]) throws(JSONError) {
+    let result = unsafe text.withUnsafeBytes { unsafe Self.split(JSONCursor($0)) }
     ranges = try result.get()
     self.text = text
   }
 
-  private static func split(_ cursor: JSONCursor, _ isLenient: Bool) -> Result<[Range<Int>], JSONError> {
-    var parser = JSONParser(cursor, handler: ElementFinder(isLenient: isLenient))
+  private static func split(_ cursor: JSONCursor) -> Result<[Range<Int>], JSONError> {
+    var parser = JSONParser(cursor, handler: ElementFinder())
     do throws(JSONError) {
       try parser.parse()
       let start = parser.handler.start
@@ -59,30 +56,10 @@ extension JSONArray: RandomAccessCollection {
 
 /// Records where the elements of the outermost array begin and end.
 private struct ElementFinder: JSONHandler {
-  /// An array or object that has not ended.
-  private struct Opening {
-    let offset: Int
-    /// The number of keys when it began; all later ones belong to it.
-    let keyCount: Int
-    /// Whether one of its keys may equal another one with other bytes.
-    var isChecked = false
-  }
-
-  let isLenient: Bool
   /// Where the outermost value begins.
   private(set) var start = 0
   private(set) var ranges: [Range<Int>] = []
   private var elementStart = 0
-  private var openings: [Opening] = []
-  private var keys: [StringToken] = []
-
-  init(isLenient: Bool) { self.isLenient = isLenient }
-
-  mutating func exceedsLimit(
-    _ code: JSONError.Code, at offset: Int, in cursor: JSONCursor
-  ) throws(JSONError) {
-    if !isLenient { throw cursor.error(code, at: offset, JSONLimits.explanation(of: code)) }
-  }
 
   mutating func willRead(at offset: Int, depth: Int) {
     switch depth {
@@ -94,24 +71,5 @@ private struct ElementFinder: JSONHandler {
 
   mutating func didRead(upTo offset: Int, depth: Int) {
     if depth == 1 { ranges.append(elementStart..<offset) }
-  }
-
-  mutating func beginContainer(at offset: Int) {
-    openings.append(Opening(offset: offset, keyCount: keys.count))
-  }
-
-  mutating func key(_ token: StringToken, in cursor: JSONCursor) {
-    keys.append(token)
-    if token.hasEscapes || !token.isASCII { openings[openings.count - 1].isChecked = true }
-  }
-
-  mutating func endArray(in cursor: JSONCursor) { openings.removeLast() }
-
-  mutating func endObject(in cursor: JSONCursor) throws(JSONError) {
-    let opening = openings.removeLast()
-    if opening.isChecked, !isLenient {
-      try cursor.checkKeys(keys[opening.keyCount...].map { cursor.text(of: $0) }, at: opening.offset)
-    }
-    keys.removeLast(keys.count - opening.keyCount)
   }
 }

@@ -3,8 +3,6 @@ struct StringToken {
   /// The range between the quotation marks.
   let range: Range<Int>
   let hasEscapes: Bool
-  /// Whether all bytes are ASCII; an escape may stand for any character.
-  let isASCII: Bool
 }
 
 extension JSONCursor {
@@ -33,7 +31,6 @@ extension JSONCursor {
     let opening = position
     position += 1
     var hasEscapes = false
-    var isASCII = true
     while true {
       if let word {
         let skipped = plainBytes(in: word)
@@ -43,14 +40,11 @@ extension JSONCursor {
       switch byte {
       case UInt8(ascii: "\""):
         position += 1
-        return StringToken(
-          range: opening + 1..<position - 1, hasEscapes: hasEscapes, isASCII: isASCII)
+        return StringToken(range: opening + 1..<position - 1, hasEscapes: hasEscapes)
       case UInt8(ascii: "\\"):
         hasEscapes = true
         try skipEscape()
-      case 0x80...:
-        isASCII = false
-        try skipMultibyteScalar()
+      case 0x80...: try skipMultibyteScalar()
       case 0x00..<0x20:
         guard !isAtEnd else {
           throw error(.unexpectedEnd, at: opening, "the string that starts here has no end")

@@ -14,8 +14,7 @@ protocol JSONHandler {
   mutating func beginContainer(at offset: Int)
   mutating func endArray(in cursor: JSONCursor) throws(JSONError)
   mutating func endObject(in cursor: JSONCursor) throws(JSONError)
-  /// The value at `offset` is valid, but beyond a limit. By default this is an error; a handler that doesn't throw gets
-  /// `null` instead of the value.
+  /// The value at `offset` is valid, but beyond a limit. A handler that doesn't throw gets `null` instead of the value.
   mutating func exceedsLimit(
     _ code: JSONError.Code, at offset: Int, in cursor: JSONCursor
   ) throws(JSONError)
@@ -34,9 +33,7 @@ extension JSONHandler {
   mutating func endObject(in cursor: JSONCursor) throws(JSONError) {}
   mutating func exceedsLimit(
     _ code: JSONError.Code, at offset: Int, in cursor: JSONCursor
-  ) throws(JSONError) {
-    throw cursor.error(code, at: offset, JSONLimits.explanation(of: code))
-  }
+  ) throws(JSONError) {}
 }
 
 /// Reads one JSON text strictly by RFC 8259, and passes its parts to a handler.

@@ -141,7 +141,8 @@ import Testing
     let error = #expect(throws: JSONError.self) { try FieldValue(json: text) }
     #expect(error?.code == code)
     #expect(error?.offset == offset)
-    // An array is split as strictly as a value is read.
+    // The elements of an array are read one by one, so it may have what a value can't have.
+    if [.numberOutOfRange, .tooDeep, .equivalentKeys].contains(code) { return }
     let splitting = #expect(throws: JSONError.self) { try JSONArray(Array(text.utf8)) }
     #expect(splitting == error)
   }

@@ -55,7 +55,7 @@ struct RecordFile {
   init(_ text: [UInt8], after old: RecordFile, keyedBy field: String, changed: inout [Record])
     throws(JSONError)
   {
-    let array = try JSONArray(text, isLenient: true)
+    let array = try JSONArray(text)
     let (start, end) = Self.equalRuns(array, old.array)
     let shift = old.keyOfElement.count - array.count
     var keys: [ItemKey?] = []
