@@ -46,6 +46,7 @@ import Testing
   }
 
   @Test func flippedBytesGiveTheSameAnswerFromBothReaders() throws {
+    let limits: [JSONError.Code] = [.numberOutOfRange, .tooDeep, .equivalentKeys]
     var generator = SeededGenerator()
     for _ in 0..<5_000 {
       var text = Array(FieldValue.array([.random(using: &generator)]).json.utf8)
@@ -58,7 +59,9 @@ import Testing
       case (.success(.array(let values)), .success(let array)):
         #expect(array.indices.map { array.value(at: $0) } == values)
       case (.success, .failure(let error)): #expect(error.code == .notAnArray)
-      case (.failure(let first), .failure(let second)): #expect(first == second)
+      case (.failure(let first), .failure(let second)):
+        // A limit can come before an error of the grammar, which alone prevents the split.
+        #expect(first == second || limits.contains(first.code))
       case (.failure(let error), .success(let array)):
         // It has what a value can't have, and so has one of the elements.
         let losses = array.indices.map { index in
@@ -66,7 +69,7 @@ import Testing
           _ = array.value(at: index, noting: &loss)
           return loss?.code
         }
-        #expect([.numberOutOfRange, .tooDeep, .equivalentKeys].contains(error.code))
+        #expect(limits.contains(error.code))
         #expect(losses.contains(error.code), "\(text): \(losses) \(error)")
       case (.success, .success):
         Issue.record("the readers disagree about \(text): \(read) \(split)")
