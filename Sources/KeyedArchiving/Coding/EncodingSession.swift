@@ -9,6 +9,7 @@ final class EncodingSession {
   /// The keys of dictionaries have no identity, so each is written once.
   private var keyNodes: [ExactString: ArchiveNode] = [:]
   private var objects: [ObjectUnderConstruction] = []
+  private var superEncoders: [ArchivedValueEncoder] = []
   private var unordered: [UnorderedMembers] = []
 
   init(configuration: KeyedArchiveEncoder) { self.configuration = configuration }
@@ -94,8 +95,10 @@ final class EncodingSession {
   }
 
   func superEncoder(at path: [any CodingKey]) -> ArchivedValueEncoder {
-    // If the superclass encodes nothing, it stays nil.
-    ArchivedValueEncoder(session: self, codingPath: path, type: nil, node: ArchiveNode(content: .bare(.null)))
+    let node = ArchiveNode(content: .undefined)
+    let encoder = ArchivedValueEncoder(session: self, codingPath: path, type: nil, node: node)
+    superEncoders.append(encoder)
+    return encoder
   }
 
   /// Registers a collection to be sorted when everything is encoded. Collections inside it were registered before it.
@@ -107,6 +110,9 @@ final class EncodingSession {
   /// Turns the collected values of the containers into nodes. No values can be added after this.
   func close() throws(ArchiveError) {
     for object in objects { object.close(self) }
+    for encoder in superEncoders where encoder.encoded == nil {
+      encoder.node.content = .bare(.null)
+    }
     for members in unordered { try members.sort() }
   }
 

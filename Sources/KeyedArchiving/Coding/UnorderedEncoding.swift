@@ -32,9 +32,13 @@ extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable 
 
 /// The members of a set or a dictionary, until they are sorted.
 ///
-/// The order is that of the bytes that each element or key has in an archive of its own, of which only the first objects
-/// are compared: whole archives would cost as much for each element as for all of them together. In these bytes,
-/// collections that are not sorted yet are empty, so hash values have no influence.
+/// The order is that of the bytes that each element or key has in an archive of its own. If elements reach many
+/// objects, only as many objects are compared as are needed to tell the elements apart: comparing whole archives would
+/// cost as much for each element as for all of them together. In these bytes, collections that are not sorted yet are
+/// empty, so hash values have no influence.
+///
+/// Elements that all reach each other in the same way can't be told apart at any length, and their order makes no
+/// difference. So at most ``mostCompared`` objects are compared.
 struct UnorderedMembers {
   /// How many of the objects and list elements that an element reaches are compared at most.
   private static let mostCompared = 512
@@ -52,13 +56,42 @@ struct UnorderedMembers {
   }
 
   func sort() throws(ArchiveError) {
-    var beginnings: [(index: Int, bytes: [UInt8])] = []
-    for index in keys.indices {
-      let bytes = try ArchiveNode.beginning(of: keys[index].boxed, limit: Self.mostCompared)
-      beginnings.append((index, bytes))
+    var order = Array(keys.indices)
+    // Ranges of the order whose keys are still equal.
+    var open = [order.indices]
+    var limit = 64
+    while !open.isEmpty && limit <= Self.mostCompared {
+      var rest: [Range<Int>] = []
+      for range in open { rest += try sort(&order, range, limit: limit) }
+      open = rest
+      limit *= 8
+    }
+    fill(order)
+  }
+
+  /// Sorts a range of the order by the beginnings of archives.
+  ///
+  /// - Returns: the subranges whose beginnings are equal, and whose archives continue.
+  private func sort(
+    _ order: inout [Int], _ range: Range<Int>, limit: Int
+  ) throws(ArchiveError) -> [Range<Int>] {
+    guard range.count > 1 else { return [] }
+    var beginnings: [(index: Int, bytes: [UInt8], isWhole: Bool)] = []
+    for index in order[range] {
+      let (bytes, isWhole) = try ArchiveNode.beginning(of: keys[index].boxed, limit: limit)
+      beginnings.append((index, bytes, isWhole))
     }
     beginnings.sort { $0.bytes.lexicographicallyPrecedes($1.bytes) }
-    fill(beginnings.map(\.index))
+    order.replaceSubrange(range, with: beginnings.map(\.index))
+    var open: [Range<Int>] = []
+    var start = 0
+    for end in 1...beginnings.count
+    where end == beginnings.count || beginnings[end].bytes != beginnings[start].bytes {
+      let isOpen = end - start > 1 && !beginnings[start].isWhole
+      if isOpen { open.append(range.lowerBound + start..<range.lowerBound + end) }
+      start = end
+    }
+    return open
   }
 
   private func fill(_ order: [Int]) {

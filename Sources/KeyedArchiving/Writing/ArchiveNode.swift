@@ -142,12 +142,17 @@ public final class ArchiveNode {
   ///
   /// - Parameters:
   ///   - top: the names and values.
-  ///   - unkeyed: values that have no names, as an app writes them with `encode(_:)`.
   ///   - archiver: the class that the archive names as its writer: an app's subclass, for a reader that requires it.
   /// - Throws: as ``archived()`` does, also if a name occurs twice.
   public static func archive(
-    _ top: [(key: String, value: Value)], unkeyed: [Value] = [],
-    archiver: String = KeyedArchiveWriter.standardArchiver
+    _ top: [(key: String, value: Value)], archiver: String = KeyedArchiveWriter.standardArchiver
+  ) throws(ArchiveError) -> [UInt8] {
+    try archive(top, unkeyed: [], archiver: archiver)
+  }
+
+  /// The same with values that have no names, as an app writes them with `encode(_:)`.
+  package static func archive(
+    _ top: [(key: String, value: Value)], unkeyed: [Value], archiver: String
   ) throws(ArchiveError) -> [UInt8] {
     // The fewer objects there are, the fewer bytes a reference takes. Their number is known only at the end.
     for limit in [0xFF, 0xFFFF] {
@@ -160,14 +165,18 @@ public final class ArchiveNode {
     return try archive(top, unkeyed, archiver, maximumObjectCount: Int(UInt32.max))
   }
 
-  /// The archive of a value up to a number of objects and list elements.
-  static func beginning(of value: Value, limit: Int) throws(ArchiveError) -> [UInt8] {
-    try KeyedArchiveWriter.bytes(maximumObjectCount: Int(UInt32.max)) { (writer) throws(ArchiveError) in
+  /// The archive of a value up to a number of objects and list elements, and whether it is complete.
+  static func beginning(of value: Value, limit: Int) throws(ArchiveError) -> (bytes: [UInt8], isWhole: Bool) {
+    var isWhole = true
+    let bytes = try KeyedArchiveWriter.bytes(maximumObjectCount: Int(UInt32.max)) {
+      (writer) throws(ArchiveError) in
       var graph = GraphWriter(budget: limit)
       let root = try graph.value(value, to: &writer)
       try graph.writeNodes(to: &writer)
+      isWhole = !graph.isCut
       return KeyedArchiveWriter.Top([("root", root)])
     }
+    return (bytes, isWhole)
   }
 
   private static func archive(

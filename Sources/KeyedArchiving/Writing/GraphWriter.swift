@@ -14,6 +14,8 @@ struct GraphWriter {
   private var depth = 0
   /// How many more nodes and list elements may be written. After that, nodes become nil and lists end.
   private var budget: Int
+  /// Whether the budget was too small.
+  private(set) var isCut = false
 
   init(budget: Int = .max) { self.budget = budget }
 
@@ -21,7 +23,11 @@ struct GraphWriter {
   mutating func value(
     _ value: ArchiveNode.Value, to writer: inout KeyedArchiveWriter
   ) throws(ArchiveError) -> KeyedArchiveWriter.Value {
-    try KeyedArchiveWriter.Value(number: UInt32(inline(value, to: &writer)))
+    switch value {
+    case .null: return writer.null
+    case .node(let node): return try self.value(of: node, to: &writer)
+    default: return try KeyedArchiveWriter.Value(number: UInt32(inline(value, to: &writer)))
+    }
   }
 
   private mutating func value(
@@ -42,8 +48,7 @@ struct GraphWriter {
     _ value: ArchiveNode.Value, to writer: inout KeyedArchiveWriter
   ) throws(ArchiveError) -> Int {
     switch value {
-    case .null: return Int(writer.null.number)
-    case .node(let node): return try Int(self.value(of: node, to: &writer).number)
+    case .null, .node: return try Int(self.value(value, to: &writer).number)
     case .bool(let flag): return try Int(writer.value(flag).number)
     case .integer(let integer): return try Int(writer.value(integer).number)
     case .unsigned(let integer): return try Int(writer.value(integer).number)
@@ -69,7 +74,10 @@ struct GraphWriter {
       defer { depth -= 1 }
       var numbers: [Int] = []
       for element in elements {
-        if budget == 0 { break }
+        guard budget > 0 else {
+          isCut = true
+          break
+        }
         budget -= 1
         try numbers.append(inline(element, to: &writer))
       }
@@ -84,6 +92,7 @@ struct GraphWriter {
       writtenCount += 1
       guard let reference = references[ObjectIdentifier(node)] else { continue }
       guard budget > 0 else {
+        isCut = true
         try writer.define(reference, as: Int(writer.null.number))
         continue
       }
