@@ -99,13 +99,15 @@ struct LinkedEntry {
   let schemaVersion: Int
 
   /// - Throws: ``JournalError`` with code `damaged` if the entry is altered or does not follow.
-  init(_ entry: EntryDecoder, after head: Head, of journal: JournalID) throws(JournalError) {
+  init(
+    _ entry: EntryDecoder, bytes: [UInt8]? = nil, after head: Head, of journal: JournalID
+  ) throws(JournalError) {
     let (header, digest) = try entry.headerAndDigest(journal: journal)
     guard header.previousDigest == head.digest else {
       throw JournalError(
         .damaged, "the entry does not follow from the one before it", revision: entry.revision)
     }
-    sealed = SealedEntry(revision: entry.revision, bytes: entry.copyOfBytes, digest: digest)
+    sealed = SealedEntry(revision: entry.revision, bytes: bytes ?? entry.copyOfBytes, digest: digest)
     self.head = Head(revision: entry.revision, timestamp: header.date, digest: digest)
     schemaVersion = header.schemaVersion
   }
@@ -113,7 +115,7 @@ struct LinkedEntry {
   /// The next entry, from memory.
   init(_ bytes: [UInt8], after head: Head, of journal: JournalID) throws(JournalError) {
     self = try EntryDecoder.decode(bytes, revision: head.revision + 1) { entry throws(JournalError) in
-      try LinkedEntry(entry, after: head, of: journal)
+      try LinkedEntry(entry, bytes: bytes, after: head, of: journal)
     }
   }
 }

@@ -11,6 +11,7 @@ package struct BlobFile: ~Copyable {
   private let path: String
   private var hash = SHA256Hash()
   private var offset = 0
+  private var isAtEnd = false
 
   /// - Parameters:
   ///   - name: the name of the file, by default that of the blob.
@@ -50,12 +51,13 @@ package struct BlobFile: ~Copyable {
     let piece = count > 0 ? try file.piece(at: offset, byteCount: count) : []
     hash.update(piece)
     offset += piece.count
-    if piece.isEmpty {
+    if piece.isEmpty, !isAtEnd {
       var whole = SHA256Hash()
       swap(&hash, &whole)
       guard offset == blob.byteCount, whole.finish() == blob.digest else {
         throw Self.damaged("altered", path)
       }
+      isAtEnd = true
     }
     return piece
   }

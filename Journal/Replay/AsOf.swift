@@ -53,21 +53,6 @@ extension Journal {
     return try replayed(through: revision).version
   }
 
-  /// The same, starting from a given version if that is nearer than the checkpoint before the point, for users who step
-  /// through history.
-  /// - Complexity: O(m) in the number of events between the nearer of the two and the point.
-  package func version(asOf revision: Revision, from near: Version<State>) throws -> Version<State> {
-    let revision = try self.revision(at: .revision(revision))
-    let newest = version
-    if revision == newest.revision { return newest }
-    if revision == near.revision { return near }
-    var start: ReplayStart<State> = chain.start(atOrBefore: revision)
-    if near.revision < revision, near.revision >= start.revision {
-      start = ReplayStart(revision: near.revision, state: near.state, eventCount: 0)
-    }
-    return try replayed(through: revision, from: start).version
-  }
-
   /// Calls `body` with the date and the author of each entry of a range, in order; the author is empty if there is none,
   /// and nil if it was erased. Events are not read.
   package func forEachHead(

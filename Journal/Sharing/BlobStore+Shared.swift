@@ -103,10 +103,14 @@ extension BlobStore {
       if let store, try store.has(blob) { return }
       if try log.hasImage(blob) { return }
     }
-    // What is stored there is never replaced, so altered bytes must not get there.
-    try check(blob)
     var file = try open(blob)
-    func piece() throws(JournalError) -> [UInt8] { try file.next() }
+    var isChecked = false
+    func piece() throws(JournalError) -> [UInt8] {
+      // What is stored there is never replaced, so altered bytes must not get there.
+      if !isChecked { try check(blob) }
+      isChecked = true
+      return try file.next()
+    }
     if let store { try store.store(blob, piece) } else { try log.addImage(blob, piece) }
   }
 }

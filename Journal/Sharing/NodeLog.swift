@@ -39,6 +39,8 @@ final class NodeLog: EntryLog {
   private let turn: Lock<Turn>
   /// The newest local entry of another node.
   let fetched: NewestRevision
+  /// Why nothing of other nodes is fetched any more; nil while it is.
+  let followingFailure = Lock<JournalError?>(nil)
   /// Set by closing.
   private let isEnding = Lock(false)
   private let ending = TimedSemaphore(value: 0)
@@ -212,7 +214,10 @@ final class NodeLog: EntryLog {
           place.options.note(
             level, "the shared log can't be followed at the moment", cause: error, sharedLog: .isAway)
         }
-        if isFinal { return }
+        if isFinal {
+          followingFailure.withLock { $0 = error }
+          return
+        }
         isNoted = true
         if ending.wait(timeout: .now() + .milliseconds(delay)) == .success { return }
         delay = min(2 * delay, 5000)

@@ -19,6 +19,9 @@ extension Journal {
     }
   }
 
+  /// Why commits of other nodes are not fetched any more; nil if they are.
+  package var nodeFailure: JournalError? { node?.followingFailure.withLock { $0 } }
+
   /// Fetches the commits of other nodes, and returns when ``state`` shows them.
   func fetchShared() throws {
     guard let node else { return }

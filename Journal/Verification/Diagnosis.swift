@@ -44,9 +44,11 @@ extension Journal {
       for problem in found.problems.reversed() where !health.has(problem.message, problem.path) {
         health.problems.insert(problem, at: 0)
       }
-      try health.noteLeftovers(of: journal)
-      try health.noteShared(journal)
-      return health.withDamageFirst
+      // If the rest fails, what was found so far stays.
+      found = health
+      try found.noteLeftovers(of: journal)
+      try found.noteShared(journal)
+      return found.withDamageFirst
     } catch let error as JournalError {
       guard ![.outOfResources, .permission, .locked, .closed].contains(error.code) else { throw error }
       if let advice = JournalHealth.adviceForForeign(error) {
@@ -81,7 +83,11 @@ extension JournalHealth {
     _ error: JournalError, in folder: JournalFolder, as severity: Problem.Severity? = nil
   ) {
     let message = JournalError(error.code, error.message, cause: error.cause).description
-    if !has(message, error.path) { note(error, in: folder, as: severity) }
+    if has(message, error.path) { return }
+    if let severity { return note(error, in: folder, as: severity) }
+    // Without a severity, it may be why the journal does not open, wherever it is.
+    let place = error.code == .notAJournal ? .folder : ProblemPlace(of: error, in: folder)
+    note(error, .damage, place.advice)
   }
 
   fileprivate var withDamageFirst: JournalHealth {

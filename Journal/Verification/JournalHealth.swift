@@ -56,7 +56,7 @@ public struct JournalHealth: Sendable {
   public internal(set) var problems: [Problem] = []
   /// Whether the journal can be opened as it is.
   public internal(set) var opens = true
-  /// The entries up to this one were read and are intact, proven by the chain of digests.
+  /// The entries up to this one were read. Those before ``damage`` are intact, proven by the chain of digests.
   public internal(set) var checkedRevision: Revision
   /// The newest entry: of an open journal, that of the opening or of the start of the verification; in a diagnosis, the
   /// highest that was acknowledged or of which anything is left.
@@ -197,7 +197,7 @@ extension Journal {
   public var health: JournalHealth {
     var health = healthCheck.health
     if let damage { health.note(damage, in: folder) }
-    if let failure = chain.faults.failure { health.note(failure, in: folder) }
+    if let failure = chain.faults.failure { health.note(failure, in: folder, as: .damage) }
     for problem in chain.problems { health.note(problem, in: folder, as: .delay) }
     return health
   }

@@ -26,7 +26,7 @@ extension Journal {
     let expected = version
     var verifier = Verifier<State>(format: format, upcast: upcast, folder, through: expected.revision)
     // A state whose reads have failed is not sound, whatever the log says.
-    if let failure = chain.faults.failure { verifier.note(failure) }
+    if let failure = chain.faults.failure { verifier.note(failure, as: .damage) }
     var layers = SnapshotVerifier<State>(chain, isDeep: isDeep)
     try verifier.attempt { _ throws(JournalError) in try layers.read(through: expected.revision) }
     if let record = layers.later { try checkIsNoLoss(record, &verifier) }

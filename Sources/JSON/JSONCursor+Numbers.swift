@@ -63,6 +63,8 @@ extension JSONCursor {
 
   /// Whether the nearest `Double`, written with as many digits as the number, has other digits.
   func losesDigits(_ token: NumberToken, as double: Double) -> Bool {
+    // With its point or exponent it has at most 15 digits, which a double keeps.
+    if token.range.count <= 16, double.isNormal { return false }
     let digits = Self.significantDigits(text(in: token.range))
     // A double keeps 15 digits, unless it is very small. None has more than 767.
     if digits.count <= 15, double.isNormal || digits.isEmpty { return false }

@@ -1,6 +1,7 @@
 /// Receives the parts of a text in order. A handler implements only the methods that it needs.
 ///
-/// Reading values and splitting arrays are two handlers of one parser, so both reject the same texts.
+/// Reading values and splitting arrays are two handlers of one parser, so both know the same grammar. Only values have
+/// limits.
 protocol JSONHandler {
   /// A value begins at `offset`, inside of `depth` arrays and objects.
   mutating func willRead(at offset: Int, depth: Int)

@@ -23,8 +23,10 @@ final class EventStream: HTTPBodySource {
       return Array("retry: 1000\n\n".utf8)
     }
     let found = api.journal.waitForEntries(after: last, atMost: Self.heartbeat) { api.isServing }
-    guard let newest = found else { return nil }
-    guard newest > last else { return Array(": nothing new\n\n".utf8) }
+    // What was published before the waiting ended can still be read.
+    let newest = found ?? (api.isServing ? api.journal.head.revision : last)
+    guard newest > last else { return found == nil ? nil : Array(": nothing new\n\n".utf8) }
+    api.timeline.catchUp()
     let entry = try api.journal.entry(at: last + 1)
     last = entry.revision
     var writer = JSONWriter()

@@ -14,6 +14,8 @@ final class JournalAPI: HTTPHandler {
   let gate: Gate
   /// The states that were asked for last. Several requests of a page are for the same one.
   let states = RecentValues<Revision, Version<Catalog>>(atMost: 8)
+  /// Held during a replay, because the next request is often for the same state.
+  let replays = Lock(())
   /// Searches in progress, each of which takes eight bytes for an item found.
   let searches = RecentValues<SearchQuestion, SearchInProgress>(atMost: 6)
   /// The entities that differ between two revisions.

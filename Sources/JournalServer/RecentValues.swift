@@ -1,7 +1,7 @@
 import Locks
 
 /// The values that were computed last, for the next request that needs one: another page of a long answer, or another
-/// view of a state. When an erasure is noticed they are forgotten, because they may have what was erased.
+/// view of a state. The first value after an erasure replaces all others, because they may have what was erased.
 ///
 /// Safe to use from any thread.
 final class RecentValues<Key: Equatable & Sendable, Value: Sendable>: Sendable {
@@ -45,6 +45,10 @@ final class RecentValues<Key: Equatable & Sendable, Value: Sendable>: Sendable {
       if contents.erasureCount < erasureCount {
         swap(&forgotten, &contents.values)
         contents.erasureCount = erasureCount
+      }
+      // Another request may have computed it at the same time.
+      if let index = contents.values.firstIndex(where: { $0.key == key }) {
+        forgotten.append(contents.values.remove(at: index))
       }
       contents.values.append((key, value))
       if contents.values.count > limit { forgotten.append(contents.values.removeFirst()) }

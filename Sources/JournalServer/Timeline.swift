@@ -99,7 +99,7 @@ final class Timeline: Sendable {
       heads.isReading = false
       return !heads.isEnding && !heads.hasFailed && heads.first + heads.dates.count <= journal.head.revision
     }
-    // An entry was added in the meantime. An unreadable log is not read again before the next entry.
+    // An entry was added in the meantime. An unreadable log is not read again before the next request.
     if isBehind { catchUp() }
   }
 

@@ -89,17 +89,6 @@ import Testing
     }
   }
 
-  @Test func statAnswersIfAnEntryInBetweenCanNotBeRead() throws {
-    try withLargeJournal { path in
-      // The entries have about 95,650 bytes.
-      try alter(path) { _ in 4_734_000 }
-      #expect(try journal("show", path, "50").code == 3)
-      let stat = try journal("stat", path)
-      #expect(stat.code == 0, "\(stat.error)")
-      #expect(stat.output.contains(/first entry +2[0-9]{3}-/))
-    }
-  }
-
   /// The verb used to print only the items that could be read, with an exit code that said that these were all.
   @Test func anAnswerIsAnErrorIfPartsAreNeitherInTheSnapshotNorInTheLog() throws {
     try withLargeJournal { path in

@@ -78,6 +78,10 @@ import Testing
         let version = try served.journal.version(asOf: .revision(revision))
         var (text, bytes) = (StateText(version), [UInt8]())
         while let piece = try text.next() { bytes += piece }
+        let head =
+          #"{"revision":\#(revision),"date":"\#(Timestamp(version.date)!.description)","#
+          + #""digest":"\#(version.digest.hex)","categories":["#
+        #expect(String(decoding: bytes, as: UTF8.self).hasPrefix(head))
         #expect(try served.get("/api/state?at=r\(revision)").body == bytes)
       }
     }

@@ -9,8 +9,8 @@ import Testing
 /// Servers that end a transaction because of another one.
 @Suite(.serialized, .enabled(if: PostgresServer.isInstalled, "PostgreSQL is not installed"))
 struct ConflictTests: SharedLogbook {
-  /// Nodes choose the isolation level themselves. Some engines ignore that: here the proxy alters the statement that chooses
-  /// it. Then transactions that compete fail, and are repeated.
+  /// Nodes choose the isolation level themselves. Here the proxy alters the statement that chooses it, so transactions
+  /// that compete fail, and are repeated.
   @Test(arguments: [false, true])
   func competingNodesCommitToAServerWithSerializableTransactions(_ isForced: Bool) throws {
     let server = try PostgresServer()

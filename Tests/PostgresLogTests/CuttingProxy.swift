@@ -15,8 +15,6 @@ final class CuttingProxy: Sendable {
   private let trap = Lock<(text: [UInt8], dropsAnswer: Bool)?>(nil)
   private let delay = Lock(Duration.zero)
   private let replacement = Lock<(text: [UInt8], other: [UInt8])?>(nil)
-  /// How often a text was replaced.
-  let replacedCount = Lock(0)
   /// How many bytes were passed, in both directions.
   let passedByteCount = Lock(0)
   private let open = Lock<Set<Int32>>([])
@@ -146,7 +144,6 @@ final class CuttingProxy: Sendable {
       usleep(UInt32(delay.withLock { $0 } / .microseconds(1)))
       if let (text, other) = replacement.withLock({ $0 }), let place = buffer[..<count].firstRange(of: text) {
         buffer.replaceSubrange(place, with: other)
-        replacedCount.withLock { $0 += 1 }
       }
       if isAnswer, connection.dropsAnswer.withLock({ $0 }) { break }
       // The bytes up to the place of a cut still pass.

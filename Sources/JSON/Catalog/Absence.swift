@@ -9,7 +9,10 @@ package struct Absence: Error, CustomStringConvertible {
 
 extension Journal where State == Catalog {
   /// Why an entity does not exist at a revision.
-  package func absence(of entity: EntityKey, at revision: Revision) throws -> Absence {
+  /// - Parameter namingErasure: whether to look for the entry that erased it, which reads all later entries.
+  package func absence(
+    of entity: EntityKey, at revision: Revision, namingErasure: Bool = true
+  ) throws -> Absence {
     let name = Catalog.name(of: entity)
     guard state.revision(of: entity) > 0 else {
       return Absence(description: "\(name) never existed in this journal", revision: nil)
@@ -18,14 +21,15 @@ extension Journal where State == Catalog {
     guard let last = try history(of: entity, asOf: .revision(revision), limit: 1).first else {
       return Absence(description: absence + "it was added later", revision: nil)
     }
-    return Absence(description: absence + (try reason(of: last, name)), revision: last.revision)
+    let reason = try reason(of: last, name, namingErasure)
+    return Absence(description: absence + reason, revision: last.revision)
   }
 
-  private func reason(of last: EntityChange, _ name: String) throws -> String {
+  private func reason(of last: EntityChange, _ name: String, _ namingErasure: Bool) throws -> String {
     let isDeleted = last.event.operation == .delete
     // Before a deletion that was not pruned, the entity had a record.
     guard isDeleted, last.isPruned || last.before != nil else {
-      let erasure = try erasure(of: last.event.entity).map { entry in
+      let erasure = try (namingErasure ? erasure(of: last.event.entity) : nil).map { entry in
         "; entry \(entry.revision) erased it" + (entry.author.isEmpty ? "" : ", by \(entry.author)")
           + (entry.note.isEmpty ? "" : ": \(entry.note)")
       }

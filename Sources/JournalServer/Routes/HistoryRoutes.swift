@@ -205,7 +205,7 @@ extension JournalAPI {
     let changes = try journal.history(
       of: entity, asOf: .revision(revision), limit: parameters.count("limit"),
       byteLimit: JSONWriter.listByteLimit)
-    guard !changes.isEmpty else { throw try journal.absence(of: entity, at: revision) }
+    guard !changes.isEmpty else { throw try journal.absence(of: entity, at: revision, namingErasure: false) }
     let hasDigests = try parameters.flag("digests")
     return try .json { writer in
       let written = writer.list("history", of: changes) { $1.write(to: &$0) }
@@ -225,7 +225,7 @@ extension JournalAPI {
     let revision = try journal.revision(at: parameters.selector("at"))
     guard
       let blame = try journal.blame(entity, asOf: .revision(revision), findsOrigin: parameters.flag("origin"))
-    else { throw try journal.absence(of: entity, at: revision) }
+    else { throw try journal.absence(of: entity, at: revision, namingErasure: false) }
     let lines = blame.filter { !$0.key.isByteCount(of: entity.kind) }
     return .json { $0.array("blame", of: lines) { $1.write(to: &$0, of: entity.kind) } }
   }
@@ -326,6 +326,7 @@ extension JournalAPI {
     }
     // After 200, clients would connect again and again.
     _ = try journal.waitForEntry(after: after, atMost: .zero)
+    if let failure = journal.nodeFailure { throw failure }
     return HTTPResponse(
       200, headers: [("Content-Type", "text/event-stream"), ("Cache-Control", "no-store")],
       body: .stream(length: nil, EventStream(self, after: after)))

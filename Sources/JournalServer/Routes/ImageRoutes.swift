@@ -60,7 +60,7 @@ extension JournalAPI {
     // The record comes from the image's own history, because its bytes need no state.
     guard let record = try journal.entity(entity, asOf: .revision(revision))?.record,
       let blob = Catalog.blobs(in: record, of: .image).first
-    else { throw try journal.absence(of: entity, at: revision) }
+    else { throw try journal.absence(of: entity, at: revision, namingErasure: false) }
     let mediaType = Catalog.mediaType(of: record).lowercased()
     let isPicture = Self.pictures.contains(mediaType)
     let tag = "\"\(blob.digest.hex)\""

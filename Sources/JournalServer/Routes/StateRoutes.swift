@@ -141,7 +141,7 @@ extension JournalAPI {
     do { _ = try journal.waitForEntry(after: journal.head.revision, atMost: .zero) } catch {
       return error as? JournalError
     }
-    return nil
+    return journal.nodeFailure
   }
 
   /// The version that a request asks for.
@@ -152,8 +152,10 @@ extension JournalAPI {
   func version(at revision: Revision) throws -> Version<Catalog> {
     let newest = journal.version
     if revision == newest.revision { return newest }
-    return try states.value(of: revision, asOf: journal.erasureCount) {
-      try journal.version(asOf: .revision(revision))
+    let erasures = journal.erasureCount
+    if let known = states.known(revision, asOf: erasures) { return known }
+    return try replays.withLock { _ in
+      try states.value(of: revision, asOf: erasures) { try journal.version(asOf: .revision(revision)) }
     }
   }
 
@@ -252,7 +254,7 @@ extension JournalAPI {
     let entity = try Catalog.entity(named: name)
     let catalog = version.state
     guard let record = catalog.record(of: entity) else {
-      throw try journal.absence(of: entity, at: version.revision)
+      throw try journal.absence(of: entity, at: version.revision, namingErasure: false)
     }
     var response = HTTPResponse.json { writer in
       writer.member("revision", version.revision)

@@ -126,11 +126,12 @@ extension ArchivedValue {
   /// among all references. Those of an object are read each time that it is decoded.
   fileprivate func contentByteCount(for type: any Any.Type) throws(ArchiveError) -> Int {
     switch self {
-    case .string(let text) where type != String.self: return text.utf8.count
+    // Its text may be parsed each time, as that of a point is.
+    case .string(let text) where type != String.self && text.utf8.count > 64: return text.utf8.count
     case .object(let object):
       if type == URL.self { return (try urlTexts ?? []).reduce(0) { $0 + $1.utf8.count } }
-      // A packed number of one byte becomes an index or a range.
-      return object.fields.contentByteCount * (type == IndexPath.self || type == IndexSet.self ? 16 : 1)
+      // One packed byte can become an index of 8 bytes, and two a range of 16.
+      return object.fields.contentByteCount * (type == IndexPath.self || type == IndexSet.self ? 8 : 1)
     default: return 0
     }
   }

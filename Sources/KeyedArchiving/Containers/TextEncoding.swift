@@ -30,7 +30,7 @@ struct TextEncoding {
     }
   }
 
-  /// The text in UTF-8. If it is not valid, its beginning, and the position after that.
+  /// The text in UTF-8, and the position of its first invalid part, from which on it must not be used.
   func decoded(_ text: [UInt8]) -> (utf8: [UInt8], invalid: Int?) {
     switch form {
     case .utf8:

@@ -49,7 +49,8 @@ func xmlDate(_ content: ArraySlice<UInt8>) -> Double? {
   let seconds = unsafe timegm(&time)
   // A day that does not exist was carried over into the next month.
   guard unsafe time.tm_mon == month, unsafe time.tm_mday == day else { return nil }
-  return Double(seconds) - Date.timeIntervalBetween1970AndReferenceDate
+  // One rounding, also for years far away.
+  return Double(seconds - 978_307_200)
 }
 
 private func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
