@@ -232,8 +232,8 @@ extension Journal {
   /// How many events are followed back before layers are asked, which takes longer than a few steps.
   static var stepsBeforeLayers: Int { 64 }
 
-  /// The revision of the newest event of an entity up to the oldest checkpoint at or after a revision, 0 if there was
-  /// none; nil if there is no such checkpoint.
+  /// The revision at which an entity last changed, as of the oldest checkpoint at or after a revision; 0 if it never
+  /// did, nil if there is no such checkpoint.
   private func newestEvent(
     of entity: EntityKey, atCheckpointAfter revision: Revision
   ) throws(JournalError) -> Revision? {

@@ -11,7 +11,8 @@ protocol CommitLog: Sendable {
   /// Whether another node has stored the bytes of an image.
   func hasImage(_ blob: Blob) throws(JournalError) -> Bool
 
-  /// Waits before a batch is taken from the queue. Meanwhile, more commits join it.
+  /// Waits for other nodes, after the turn of the batch and before it is taken from the queue. Meanwhile, more commits
+  /// join it.
   /// - Parameter first: the revision of its first entry; nil if commits are refused.
   /// - Returns: why the batch can't be appended; nil if it can.
   func awaitTurn(before first: () -> Revision?) -> AppendFailure?

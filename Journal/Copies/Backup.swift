@@ -133,7 +133,7 @@ extension Journal {
     try backup.place.folder.prepareForWriting()
     // An interrupted run may have left a part of an image that was erased since.
     if let images = try backup.place.folder.openImages() { try BlobNames.removeUnfinished(in: images) }
-    // Before the entries, because an app that adds images in the meantime makes this list longer.
+    // Listed before the entries: images that an app adds in the meantime lengthen this list.
     var missing = try imagesThatDiffer(in: backup.place.folder)
     var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
     if try hasErasures(after: head, through: last, observer) {
@@ -145,7 +145,7 @@ extension Journal {
       }
       try copy.close()
     } else {
-      // An interrupted run may have ended before it.
+      // An interrupted run may not have marked it.
       try backup.markNewest()
     }
     if !report.isRebuilt {

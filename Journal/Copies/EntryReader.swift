@@ -33,7 +33,7 @@ struct EntryReader {
     try nextPiece(through: last, body)?.entries ?? []
   }
 
-  /// The same as a piece; nil when there are no more.
+  /// The next entries as a piece; nil at the end.
   fileprivate mutating func nextPiece(
     through last: Revision, _ body: (EntryDecoder) throws(JournalError) -> Void = { _ in }
   ) throws(JournalError) -> EntryPiece? {

@@ -12,14 +12,14 @@ struct ErasedWords {
   private(set) var isNew = false
   /// The first lines of the notes.
   private var subjects: [Revision: Substring] = [:]
-  /// The same as words, at most as many as are compared.
+  /// The compared words of these first lines.
   private var texts: Set<String> = []
   private var wordCounts: Set<Int> = []
   /// The pruned entries that are known to have changed an erased entity.
   private let past: Set<Revision>
   /// The revision up to which pruned entries may have changed one; 0 if there are none.
   private let pruned: Revision
-  /// So that the time does not depend on the lengths of the notes.
+  /// How many words are compared, however long the notes are.
   private static let comparedCount = 16
 
   /// - Parameters:

@@ -126,7 +126,7 @@ extension Journal {
       var erasure = Erasure(entities: scope.entities, annotations: erased.entries)
       if isBaseErased { erasure.firstErased = format.head.revision }
       try rewrite(to: replacement.copy, without: &erasure, observer)
-      // The base can't be rebuilt, so each erasure proves it again. Otherwise that of an older backup would fit.
+      // The base can't be rebuilt, so each erasure proves it again. Otherwise an old backup's base would fit.
       let checkpoint = try replacement.base?.checkpoint ?? checkpoint(after: replacement)
       var metadata = [
         ErasureMetadata.erases: scope.entities.sorted().map(State.name).joined(separator: " ")

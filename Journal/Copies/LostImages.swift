@@ -11,7 +11,7 @@ extension Journal {
     return Set(try source.blobs().filter { try !target.has($0) }.map(\.digest))
   }
 
-  /// Copies those of some images to a backup that entries up to `last` name.
+  /// Copies to a backup those images that entries up to `last` name.
   /// - Parameter images: images that the backup may have lost. If there are any, all entries are read.
   func copyAgain(
     _ images: Set<ContentDigest>, to backup: JournalFolder, through last: Head, sharesImages: Bool,

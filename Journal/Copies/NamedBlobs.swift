@@ -30,7 +30,7 @@ struct NamedBlobs<State: EventSourced> {
   /// Drops records if there are too many. `recordAfter` is then called for earlier entries.
   mutating func trim() {
     guard byteCount > Self.byteLimit else { return }
-    // Half of them stay, so that the next time is not soon.
+    // Keeps half of the bytes, so that trimming is rare.
     for (entity, cached) in records.sorted(by: { $0.value.use < $1.value.use })
     where byteCount > Self.byteLimit / 2 {
       records[entity] = nil
@@ -38,12 +38,12 @@ struct NamedBlobs<State: EventSourced> {
     }
   }
 
-  /// The blobs in the records of an entry's entities after it.
+  /// The blobs that an entry's entities name after the entry.
   mutating func blobs(in entry: SealedEntry) throws(JournalError) -> [Blob] {
     try entry.decode { entry throws(JournalError) in try blobs(in: entry) }
   }
 
-  /// The blobs in the records of an entry's entities after it.
+  /// The blobs that an entry's entities name after the entry.
   mutating func blobs(in entry: EntryDecoder) throws(JournalError) -> [Blob] {
     var blobs: [Blob] = []
     try forEach(in: entry) { blobs += $1 }

@@ -3,8 +3,8 @@ import Files
 /// The file `ERASING`: the images that are to be removed when a new log has replaced the old one. Documentation/Format.md,
 /// "Erasure", describes it.
 ///
-/// A program that syncs folders may bring back one of an earlier replacement, so it never decides alone: an image that
-/// an entry names stays.
+/// A program that syncs folders may bring back an earlier file, so an image that an entry names stays even if the file
+/// lists it.
 struct ReplacementRecord {
   static let fileName = "ERASING"
 
@@ -46,8 +46,7 @@ struct ReplacementRecord {
     self.init(revision: revision, digest: digest, images: images)
   }
 
-  /// What the mark of the new log says of a replacement, whose ERASING can't be parsed; nil if there is none. It names no
-  /// images.
+  /// A record from the mark of the new log, if ERASING can't be parsed; nil without a mark. It names no images.
   init?(
     unfinishedIn building: Folder?, of journal: JournalID, _ storage: any LogStorage
   ) throws(JournalError) {

@@ -60,7 +60,7 @@ extension Journal {
     return nil
   }
 
-  /// A clock that was wrong is not wrong in another way so often, one time after the other.
+  /// A wrong clock does not make so many gaps in a row.
   private static var trustedGapCount: Int { 8 }
 
   /// The date from which the period is counted back, by what the clock said; nil if the entries do not tell.

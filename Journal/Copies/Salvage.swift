@@ -99,7 +99,7 @@ extension Journal {
       isEndKnown: history.isEndKnown)
   }
 
-  /// The error about a copy whose newest acknowledged entry is another one than in the new journal; nil if it is not.
+  /// The error about a copy whose newest acknowledged entry differs from the new journal's; nil if it does not.
   private static func divergence(
     of source: SalvageSource, from log: any EntryLog, through last: Revision, _ format: JournalFormat
   ) throws(JournalError) -> JournalError? {

@@ -87,7 +87,7 @@ struct SalvageSource: Sendable {
   }
 
   private static func receiptRevision(in folder: JournalFolder, of id: JournalID?) -> Revision? {
-    // One that can't be read says nothing.
+    // An unreadable receipt says nothing.
     guard let receipt = try? JournalReceipt.read(in: folder), receipt.journal == id else { return nil }
     return receipt.revision
   }

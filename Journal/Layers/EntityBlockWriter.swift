@@ -36,7 +36,7 @@ struct EntityBlockWriter: ~Copyable {
 
   /// The number and the revision of the first version in the block; nil if the block is empty.
   var start: (number: Int, revision: Revision)? { versionCount > 0 ? first : nil }
-  /// The same of the version that was appended last.
+  /// The number and revision of the last version.
   private(set) var end = (number: 0, revision: 0)
 
   /// Whether a version of an entity begins a new block.

@@ -37,7 +37,7 @@ final class EntityBlocks: LayerVersions {
     return try block(index).newest(number, asOf: revision)
   }
 
-  /// The last block whose first version comes before one that need not exist.
+  /// The last block whose first version is before a number and a revision.
   private func lastBlock(startingBefore number: Int, _ revision: Revision) throws(ArchiveError) -> Int? {
     let position = try directory.position(of: (UInt64(number), UInt64(revision), 0))
     return position > 0 ? min(position, count) - 1 : nil
@@ -166,7 +166,7 @@ private struct BlockRows {
   /// All versions of the block, once a second one of them was read.
   private var versions: [PackedVersion] = []
   private var unpacker: RecordUnpacker
-  /// Where the record begins from which unpacking began, and the place of the next version to unpack.
+  /// Where the first unpacked record begins, and the place of the next version to unpack.
   private var origin = 0
   private var nextPlace = -1
 
@@ -175,13 +175,13 @@ private struct BlockRows {
     unpacker = RecordUnpacker(keyLists)
   }
 
-  /// The row of a version, which is at that position.
+  /// The row of the version at a position.
   mutating func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
     let (index, place) = EntityBlock.place(of: position)
     if let block, index == self.index {
       if versions.isEmpty { versions = try block.versions() }
       guard place < versions.count else { throw block.foreign }
-      // The nearest record that refers to none before it, unless those up to here are unpacked already.
+      // Begins at the nearest record that refers to none before it, or at the next one to unpack.
       var start = place
       while start > 0, start != nextPlace, !versions[start].startsOver { start -= 1 }
       return try row(version, versions[start...place], in: block, at: place)

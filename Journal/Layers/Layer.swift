@@ -28,7 +28,7 @@ final class Layer: Sendable {
     var contents: any LayerContents
     /// The states at its checkpoints, from which the file is written; empty once there is one.
     var moments: [LayerMoment] = []
-    /// Of its file, once that is written.
+    /// Its file's footer, once written.
     var footer: LayerFooter?
     /// The declared indexes that its file has.
     var indexes: [IndexDefinition] = []

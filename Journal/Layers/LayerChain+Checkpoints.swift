@@ -83,7 +83,7 @@ private struct VersionSample {
   private var first = Average()
   private var further = Average()
 
-  /// What each takes besides: its numbers, and marks for what did not change.
+  /// A version's other bytes: its numbers, and marks for what did not change.
   private static let fixedByteCount = 12
 
   /// About how many bytes the first versions of all entities take.

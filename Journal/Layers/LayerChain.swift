@@ -95,7 +95,7 @@ final class LayerChain: Sendable {
   /// The newest erasure that is known; 0 if there is none.
   var newestErasure: Revision { known.withLock { $0.newestErasure } }
 
-  /// An entry records an erasure; 0 if none does.
+  /// Notes the entry of an erasure; 0 for none.
   func noteErasure(at revision: Revision) {
     // What a pruning removed with its entry says nothing about the layers that are made since.
     guard revision > format.head.revision else { return }
@@ -235,7 +235,7 @@ final class LayerChain: Sendable {
         $0 !== layer && !$0.isWhole && $0.footer != nil && $0.start.revision <= layer.start.revision
           && $0.top.revision >= layer.top.revision
       }
-      // One that can't be read at the moment may be below it.
+      // A layer that can't be read now may be below it.
       if isReplaced || !faults.unreadable.isEmpty { return isReplaced }
       // The layers below it may reach beyond its start, for example one that has replaced a dropped snapshot.
       let reached = stack(atOrBefore: layer.top.revision - 1)?.checkpoint.revision ?? 0
@@ -317,7 +317,7 @@ final class LayerChain: Sendable {
       var replayed = EventTally()
       var moments: [LayerMoment] = []
       while true {
-        // Pruned entries are replaced as a whole.
+        // The base stands for all pruned entries.
         let end = min(max(start.revision + step, format.head.revision), revision)
         let (version, passed) = try replay.version(through: end, from: start, checking: faults)
         replayed += passed

@@ -83,7 +83,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     return version
   }
 
-  /// A slow drive must not stop commits for longer than the timeout. Signals from before the wait only repeat the check.
+  /// Waits while the schedule stalls commits, until the timeout at most. Earlier signals only repeat the check.
   private func stall() {
     guard progress.withLock({ $0.schedule.stallsCommits }) else { return }
     let deadline = DispatchTime.now() + .seconds(policy.stallTimeout)
@@ -97,7 +97,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     progress.withLock { progress in
       progress.schedule.keptCheckpoint(changedByteCount: changed, replacedByteCount: replaced)
       progress.moments.append(moment)
-      // Each holds what changed since, so there are few even if no layer can be written for long.
+      // Each moment takes memory, so there are few even if no layer can be written for long.
       if progress.moments.count > policy.momentLimit { progress.moments = progress.moments.everySecond }
     }
   }
@@ -118,8 +118,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     return frozen ?? version
   }
 
-  /// Does the same without a new commit, for changes that were not frozen because earlier layers were waiting to be
-  /// written.
+  /// Freezes, without a new commit, changes that were not frozen because earlier layers were waiting to be written.
   ///
   /// Called with the write lock held.
   /// - Returns: nil if no layer is due.
@@ -354,7 +353,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     } check: { () throws(JournalError) in
       // A state with read failures must not become a file.
       try self.faults.check()
-      // A footer must not exist together with another file than its own. It goes last, because it may still be of use.
+      // A footer must not exist with a file other than its own. The old one goes last, because it may still be used.
       if replacesFile { try self.chain.footers.remove([name]) }
     }
     let footer = LayerFooter(

@@ -87,7 +87,7 @@ public struct LayerPolicy: Hashable, Sendable {
   func run(_ sizes: [Size], share: Int) -> Range<Int> {
     let run = run(sizes)
     guard run.isEmpty, let first = sizes.first?.byteCount else { return run }
-    // An entity that a later layer has too takes its whole space there, and little when they are merged.
+    // A merge saves space: versions of an entity share values only within one layer.
     let all = sizes.reduce(0) { $0 + $1.byteCount }
     return all > share && all - first > first / 4 ? 0..<sizes.count : run
   }

@@ -73,7 +73,7 @@ struct LayerSchedule: Sendable {
   private var requestCount = 0
   /// After a failure, no layer is written before there are this many events or bytes in no file.
   private var nextAttempt = (eventCount: 0, byteCount: 0)
-  /// After a failed merge, there is none before this many events.
+  /// After a failed merge, the next waits for so many events.
   private var nextMerge = 0
   /// When the next merge and the next write may interrupt a large file.
   private var nextInterruption = (merge: ContinuousClock.now, write: ContinuousClock.now)
@@ -447,7 +447,7 @@ private struct UnfrozenEvents {
   private(set) var logByteCount = 0
   /// About how many bytes their records have.
   private(set) var byteCount = 0
-  /// At most how many bytes the checkpoints hold that later events have replaced.
+  /// An upper bound of the bytes at checkpoints that later events replaced.
   private(set) var heldByteCount = 0
   /// How many events there were when the records were counted, and the bytes of the entries since then.
   private var counted: (eventCount: Int, byteCount: Int)?

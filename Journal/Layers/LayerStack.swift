@@ -290,7 +290,7 @@ private struct StackedRows {
     readers = merge.sources.map { _ in nil }
   }
 
-  /// How many entities a part should have, if so many before it had so many bytes.
+  /// How many entities a part should have, by the count and bytes of earlier ones.
   fileprivate static func partCount(asIn count: Int, byteCount: Int) -> Int {
     min(longestPartCount, partByteCount * count / max(byteCount, 1) + 1)
   }
@@ -357,7 +357,7 @@ private final class StackedIndex: IndexBase {
           let next = try contents.newestLines(index, from: latest ?? first, asOf: revision)
           guard let latest else { return next }
           return { () throws(ArchiveError) in
-            // The latest one comes again.
+            // `latest` itself comes again.
             let line = try next()
             return line?.key == latest ? try next() : line
           }

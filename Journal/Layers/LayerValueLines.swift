@@ -18,7 +18,7 @@ protocol LayerValueLines: Sendable {
 }
 
 extension LayerValueLines {
-  /// How many lines come before that one, which need not exist.
+  /// How many lines come before a line, which need not exist.
   func position(of line: LayerValueLine) throws(ArchiveError) -> Int {
     var (low, high) = (0, count)
     while low < high {

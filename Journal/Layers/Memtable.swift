@@ -159,7 +159,7 @@ struct LayerMoment: Sendable {
     return Memtable(parts, since: before.parts, at: checkpoint, after: before.checkpoint)
   }
 
-  /// At most how many bytes some moments hold that the next of them has otherwise.
+  /// An upper bound of the bytes that moments hold and the next one replaces.
   static func heldByteCount(_ moments: [LayerMoment]) -> Int {
     zip(moments, moments.dropFirst()).reduce(0) { sum, pair in
       let (before, next) = (pair.0.parts, pair.1.parts)

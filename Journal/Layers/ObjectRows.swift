@@ -34,7 +34,7 @@ struct ObjectRows: ~Copyable {
     cursor = ObjectCursor(entities.reader.list)
   }
 
-  /// The row of a version of an entity, which is at that position.
+  /// The row of an entity's version at a position.
   mutating func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
     guard position < elements.count else { throw entities.foreign }
     if cursor.hasFailed { cursor.clear() }

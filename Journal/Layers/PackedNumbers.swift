@@ -45,7 +45,7 @@ struct PackedNumbers: Sendable {
     )
   }
 
-  /// How many rows come before that one, which need not exist.
+  /// How many rows come before a row, which need not exist.
   /// - Parameter first: where to begin; earlier rows are known to come before it.
   func position(of row: Row, from first: Int = 0) throws(ArchiveError) -> Int {
     var range = first..<max(first, count)
@@ -58,10 +58,10 @@ struct PackedNumbers: Sendable {
     return low
   }
 
-  /// Part of a range of positions, in which or at whose end that of a row is.
+  /// A part of a range that has the position of a row in it or at its end.
   ///
   /// The numbers of entities are spread about evenly, so a row is near the place that its number suggests. Then a search
-  /// reads a page or two; halving the whole range reads one for nearly each half. At worst it takes twice as many steps.
+  /// reads a page or two; halving the whole range reads one at nearly each step. At worst it takes twice as many steps.
   private func neighborhood(of row: Row, in range: Range<Int>) throws(ArchiveError) -> Range<Int> {
     let (start, end) = (range.lowerBound, range.upperBound)
     let (lowest, highest) = (try self.row(at: start), try self.row(at: end - 1))

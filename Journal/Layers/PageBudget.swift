@@ -42,8 +42,8 @@ final class PageBudget: Sendable {
 
   /// About as many bytes as the newest state takes in the layers, and 64 MiB for the past, but no more than 256 MiB.
   ///
-  /// If the past had more, memory would grow with the history. Without its pages, a past state takes up to twice as long,
-  /// as long as the system has them in its cache.
+  /// If the past had more, memory would grow with the history. Without its pages, a past state takes up to twice as
+  /// long if the system has them in its cache.
   static func usualLimit(byteCount: Int, entityCount: Int, eventCount: Int) -> Int {
     let share = Double(entityCount) / Double(max(entityCount, eventCount, 1))
     return Int(min(Double(byteCount) * share + Double(64 << 20), Double(256 << 20)))

@@ -20,7 +20,7 @@ final class RateLimiter: Sendable {
     newestCommit.store(milliseconds, ordering: .relaxed)
   }
 
-  /// How many bytes the drive is given at a time, and how many of those before it may still have to write.
+  /// How many bytes the drive is given at a time, and how many earlier ones may still be unwritten.
   func piece(
     _ pressure: WritePressure, at milliseconds: Int = RateLimiter.now
   ) -> (byteCount: Int, unwrittenByteCount: Int) {

@@ -1,7 +1,7 @@
 package import Dispatch
 import Locks
 
-/// The newest revision of an open log, with the threads that wait for a newer one.
+/// The newest revision of an open log, and the threads that wait for a newer one. `LogKey.swift` finds it at opening.
 ///
 /// Safe to use from any thread.
 package final class NewestRevision: Sendable {

@@ -1,7 +1,7 @@
 /// The entries between two points in time.
 ///
-/// Between dates it is half-open: it has the entries from the one date on, and those before the other. A revision, a
-/// tag or an entity names an entry, and a window has those after the one and up to the other.
+/// A window between dates has the entries from the first date on and before the second. A revision, a tag or an entity
+/// names an entry: the window begins after the first one named, and ends with the second.
 package struct EntryWindow: Sendable {
   /// The last entry before the window.
   package let start: Revision

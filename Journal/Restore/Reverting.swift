@@ -20,7 +20,7 @@ extension Journal {
   /// - Throws: ``JournalError``: `notFound` if there is no such entry, `pruned` if it was pruned; `wrongUse` if it changed
   ///   nothing that can be reverted, for example because it only made a tag.
   /// - Complexity: O(h) reads of the log for h events of the entities that the entry touched. If earlier values refer
-  ///   to entities that were deleted since, also that of the state before the entry, unless later edits are kept.
+  ///   to entities that were deleted since, also reading the state before the entry, unless later edits are kept.
   public func planRevert(of revision: Revision, later: LaterEdits = .refuse) throws -> RestorePlan {
     try planRevert(of: revision, later: later, on: nil)
   }

@@ -46,7 +46,7 @@ final class AccessControl: Sendable {
         "a token needs at least \(Self.leastTokenBytes) characters, without blanks and control characters, which "
           + "clients can't send; openssl rand -hex 32 makes one")
     }
-    // An empty name would admit clients that send none. No client sends the others.
+    // An empty name would admit clients that send none. None sends `/` or a blank.
     let isName = { (name: String) in !name.isEmpty && !name.contains { $0 == "/" || $0.isWhitespace } }
     if let name = options.hostNames.first(where: { !isName($0) }) {
       throw JournalError(

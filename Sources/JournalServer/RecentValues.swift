@@ -6,7 +6,7 @@ import Locks
 /// Safe to use from any thread.
 final class RecentValues<Key: Equatable & Sendable, Value: Sendable>: Sendable {
   private struct Contents: Sendable {
-    /// The one that was used last is last.
+    /// The most recently used is last.
     var values: [(key: Key, value: Value)] = []
     var erasureCount = 0
   }
@@ -18,7 +18,7 @@ final class RecentValues<Key: Equatable & Sendable, Value: Sendable>: Sendable {
   init(atMost limit: Int) { self.limit = limit }
 
   /// The value of a key, which `make` computes if it is not kept.
-  /// - Parameter erasureCount: that of the journal, from before anything was read that `make` uses.
+  /// - Parameter erasureCount: the journal's, from before reading anything that `make` uses.
   func value(of key: Key, asOf erasureCount: Int, _ make: () throws -> Value) rethrows -> Value {
     if let known = known(key, asOf: erasureCount) { return known }
     let value = try make()

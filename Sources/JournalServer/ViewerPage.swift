@@ -21,7 +21,7 @@ enum ViewerPage {
     return Asset(mediaType: type, bytes: bytes)
   }
 
-  /// Of the files that the page loads.
+  /// By the extension of a file's name.
   private static let mediaTypes = [
     "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml",
   ]

@@ -445,8 +445,8 @@ final class Connection: Sendable {
 /// There is no code that tells them from other warnings, and their text is in the server's language. So those that are
 /// known to be about something else are left out.
 private final class WarningCounter: Sendable {
-  /// The functions of PostgreSQL that warn that numbers of transactions run out, that the queue of notifications is
-  /// nearly full, and whatever a trigger says.
+  /// The functions of PostgreSQL whose warnings are about other things: transaction numbers that run out, a nearly full
+  /// queue of notifications, or a trigger.
   private static let others: Set<String> = [
     "GetNewTransactionId", "GetNewMultiXactId", "asyncQueueFillWarning", "exec_stmt_raise",
   ]

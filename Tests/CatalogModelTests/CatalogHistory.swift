@@ -57,9 +57,7 @@ extension Catalog {
   /// All that can be seen of a catalog, as text.
   var json: String {
     var (text, bytes) = (StateText(self), [UInt8]())
-    do { while let piece = try text.next() { bytes += piece } } catch {
-      Issue.record(error)
-    }
+    do { while let piece = try text.next() { bytes += piece } } catch { return "\(error)" }
     return String(decoding: bytes.dropLast(), as: UTF8.self)
   }
 }

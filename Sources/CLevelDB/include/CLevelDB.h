@@ -174,8 +174,8 @@ bool cldb_get(cldb_database *database, const void *_Nullable key, size_t key_siz
               void *context, cldb_status *status);
 
 // Calls `receive` with the entries from one key through another one, in order or backwards, as of this call. Checksums
-// are verified, nothing is cached. LevelDB skips what it can't read and continues: at the end that is a failure, and
-// before it `receive` finds out with CLDB_CHECK.
+// are verified, nothing is cached. LevelDB skips what it can't read: the call fails at the end, and `receive` can find
+// out earlier with CLDB_CHECK.
 bool cldb_scan(cldb_database *database, const void *_Nullable first, size_t first_size, const void *_Nullable last,
                size_t last_size, bool backwards, cldb_receiver receive, void *context, cldb_status *status);
 

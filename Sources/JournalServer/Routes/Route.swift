@@ -54,7 +54,7 @@ struct Route: Sendable {
     Route(path, summary, details, parameters, body: nil, answers, .read(handle))
   }
 
-  /// The same, if it has one answer.
+  /// A `get` route with one answer.
   static func get(
     _ path: String, _ summary: String, details: String? = nil, _ parameters: [Parameter] = [],
     returns description: String, _ example: String,
@@ -116,7 +116,7 @@ struct Parameter: Sendable {
     /// Texts, each in a parameter of its own.
     case texts
     case integer
-    /// A whole number in a range, and the one that is meant if there is none.
+    /// A whole number in a range, and its default.
     case count(ClosedRange<Int>, else: Int)
   }
 

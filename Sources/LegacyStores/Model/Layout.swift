@@ -174,8 +174,8 @@ enum Layout {
 
 extension FieldValue {
   /// A part of an older layout. Its objects get other numbers than those of the new layout, because each import counts
-  /// from the start. A number says which list it belongs to, so the next import changes nothing. A reference to an
-  /// object outside the part becomes nil.
+  /// from the start. Every import makes the same numbers from the old ones and the list. A reference to an object
+  /// outside the part becomes nil.
   fileprivate func renumbered(for list: String) -> FieldValue {
     var numbers: Set<Int> = []
     forEachValue { if let number = $0[Reference.id]?.integer { numbers.insert(number) } }
