@@ -38,7 +38,7 @@ void forward(int source, int target, std::chrono::microseconds delay) {
   std::deque<Piece> pieces;
 
   std::thread sender([&] {
-    // Otherwise Linux wakes up to 50 microseconds late.
+    // By default, Linux wakes a thread up to 50 microseconds late.
     prctl(PR_SET_TIMERSLACK, 1);
     while (true) {
       std::unique_lock<std::mutex> lock(mutex);

@@ -64,7 +64,7 @@ extension Journal {
 
   /// Reads a snapshot's whole file and returns its problem, nil if there is none.
   ///
-  /// It proves that the file is unchanged; ``verify(_:progress:)`` proves that it is the right state.
+  /// Reading proves that the file is unchanged; ``verify(_:progress:)`` proves that it is the right state.
   package func check(_ snapshot: Snapshot) -> JournalError? {
     do throws(JournalError) {
       let name = LayerName(from: nil, to: snapshot.revision)

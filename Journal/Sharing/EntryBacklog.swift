@@ -98,7 +98,7 @@ final class EntryBacklog: Sendable {
     var goesOn = true
     func readMemory() throws(JournalError) {
       let start = max(range.lowerBound, first)
-      let rest = start..<max(start, min(range.upperBound + 1, first + waiting.count))
+      let rest = start..<max(start, min(range.upperBound, first + waiting.count - 1) + 1)
       guard goesOn else { return }
       goesOn = try unsafe rest.readEach(newestFirst: newestFirst, { waiting[$0 - first].bytes }, body)
     }

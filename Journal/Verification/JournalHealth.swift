@@ -193,7 +193,7 @@ extension Journal {
   /// What is known so far about whether the journal is sound, without reading anything: why it was opened only up to its
   /// damage (``Mode/upToDamage``), what the check in the background has found, and the problems of layers and snapshots
   /// since the opening, which cost only time.
-  /// - Complexity: O(1), and it never blocks.
+  /// - Complexity: O(n) in the number of problems; nothing is read.
   public var health: JournalHealth {
     var health = healthCheck.health
     if let damage { health.note(damage, in: folder) }

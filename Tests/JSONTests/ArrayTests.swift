@@ -63,7 +63,7 @@ import Testing
         // A limit can come before an error of the grammar, which alone prevents the split.
         #expect(first == second || limits.contains(first.code))
       case (.failure(let error), .success(let array)):
-        // It has what a value can't have, and so has one of the elements.
+        // The array has what a value can't have, and so has one of its elements.
         let losses = array.indices.map { index in
           var loss: JSONError?
           _ = array.value(at: index, noting: &loss)
