@@ -11,11 +11,10 @@ struct ServerSettings: Sendable {
   private let isReadOnly: Bool
   /// The journals' tables that a crash empties.
   private let unloggedTables: [Substring]
-  /// How many of the connected standbys a commit can wait for.
-  private let synchronousCount: Int
-  /// How many standbys are shown without their state, because the role lacks `pg_read_all_stats`: it sees a row for each,
-  /// whose other columns are null.
-  private let hiddenCount: Int
+  /// How many of the connected standbys a commit can wait for, and how many are shown without their state, because the
+  /// role lacks `pg_read_all_stats`: it sees a row for each, whose other columns are null. Nil if no commit waits for a
+  /// standby, or if the role may not see any.
+  private var standbys: (synchronousCount: Int, hiddenCount: Int)?
 
   /// Reads the settings of a server.
   init(of connection: Connection) throws(ServerFailure) {
@@ -26,15 +25,28 @@ struct ServerSettings: Sendable {
         current_setting('synchronous_standby_names'), pg_is_in_recovery(),
         current_setting('transaction_read_only') = 'on',
         (SELECT string_agg(CAST(relname AS text), ' ' ORDER BY relname) FROM pg_class
-          WHERE oid IN (\(tables)) AND relpersistence <> 'p'),
-        (SELECT count(CASE WHEN sync_state IN ('sync', 'quorum') THEN 1 END) FROM pg_stat_replication),
-        (SELECT count(*) - count(sync_state) FROM pg_stat_replication)
+          WHERE oid IN (\(tables)) AND relpersistence <> 'p')
       """)
     (fsync, synchronousCommit) = (rows.text(0, 0), rows.text(0, 1))
     (fullPageWrites, standbyNames) = (rows.text(0, 2), rows.text(0, 3))
     (isStandby, isReadOnly) = (rows.integer(0, 4) != 0, rows.integer(0, 5) != 0)
     unloggedTables = rows.text(0, 6).split(separator: " ")
-    (synchronousCount, hiddenCount) = (rows.integer(0, 7), rows.integer(0, 8))
+    if waitsForStandby, !isStandby { standbys = try Self.standbys(of: connection) }
+  }
+
+  private static func standbys(of connection: Connection) throws(ServerFailure) -> (Int, Int)? {
+    do throws(ServerFailure) {
+      let rows = try connection.run(
+        """
+        SELECT count(CASE WHEN sync_state IN ('sync', 'quorum') THEN 1 END), count(*) - count(sync_state)
+        FROM pg_stat_replication
+        """)
+      return (rows.integer(0, 0), rows.integer(0, 1))
+    } catch {
+      // The view can be revoked from all roles.
+      guard error.state == "42501" else { throw error }
+      return nil
+    }
   }
 
   private var namesStandby: Bool { !standbyNames.isEmpty }
@@ -101,14 +113,16 @@ struct ServerSettings: Sendable {
     let text = "fsync \(fsync), synchronous_commit \(synchronousCommit), "
     guard namesStandby else { return text + "no standby" }
     guard waitsForStandby, !isStandby else { return text + "standbys \(standbyNames)" }
-    return text + "standbys \(standbyNames), "
-      + (hiddenCount > 0 ? "whose state this role may not see" : "\(synchronousCount) connected")
+    guard let standbys, standbys.hiddenCount == 0 else {
+      return text + "standbys \(standbyNames), whose state this role may not see"
+    }
+    return text + "standbys \(standbyNames), \(standbys.synchronousCount) connected"
   }
 
   /// Why commits wait. A standby whose state is hidden may be one that they wait for.
   private var warning: String? {
-    guard waitsForStandby, !isStandby else { return nil }
-    let (demanded, connected) = (demandedStandbyCount, synchronousCount + hiddenCount)
+    guard let standbys else { return nil }
+    let (demanded, connected) = (demandedStandbyCount, standbys.synchronousCount + standbys.hiddenCount)
     guard connected < demanded else { return nil }
     return demanded == 1
       ? "no synchronous standby is connected: commits wait until one is"

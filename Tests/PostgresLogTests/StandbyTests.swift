@@ -39,6 +39,12 @@ struct StandbyTests: SharedLogbook {
       #expect(
         try status(urls[1]).summary == "\(settings) FIRST 1 (standby), whose state this role may not see")
       for url in urls { #expect(try status(url).warning == nil) }
+      // A cautious administrator lets no role see the standbys.
+      try primary.sql("REVOKE SELECT ON pg_stat_replication FROM PUBLIC", at: primary.address)
+      #expect(
+        try status(urls[1]).summary == "\(settings) FIRST 1 (standby), whose state this role may not see")
+      #expect(try status(urls[1]).warning == nil)
+      try primary.sql("GRANT SELECT ON pg_stat_replication TO PUBLIC", at: primary.address)
       for names in ["ANY 2 (standby, other)", "2 (standby, other)"] {
         try demand(names, on: primary)
         for url in urls {
