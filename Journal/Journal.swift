@@ -218,7 +218,8 @@ public final class Journal<State: EventSourced>: Sendable {
   /// Closing twice is allowed: a later call waits for the first one and has the same outcome.
   ///
   /// A snapshot or layer that is being written is cancelled. But if the next opening would have to replay more than about
-  /// a thousand events or 32 MiB, these are written to a layer first, and layers are merged if there would be many.
+  /// a thousand events or 32 MiB, or events that are in a snapshot, these are written to a layer first, and layers are
+  /// merged if there would be many.
   ///
   /// In a forked child of the process that opened the journal, it does nothing: the journal stays open in the parent.
   /// - Throws: ``JournalError`` if HEAD can't be flushed; the journal is closed nevertheless. With code `wrongUse`

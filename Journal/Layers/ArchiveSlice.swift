@@ -1,6 +1,6 @@
 import PropertyLists
 
-/// The bytes of an `NSData` in a layer or snapshot. Each access is checked.
+/// The bytes of an `NSData` in a layer. Each access is checked.
 struct ArchiveSlice: Sendable {
   private let bytes: ArchiveBytes
   private let start: Int
@@ -13,7 +13,7 @@ struct ArchiveSlice: Sendable {
     count = header.count
   }
 
-  /// The error for contents that no layer or snapshot has.
+  /// The error for contents that no layer has.
   var foreign: ArchiveError { LayerReader.foreign(at: start) }
 
   /// Calls `body` with some of the bytes.

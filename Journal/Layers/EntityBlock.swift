@@ -95,8 +95,8 @@ struct EntityBlock {
   }
 
   /// The newest version of an entity as of a revision.
-  func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> LayerVersions.Found? {
-    var found: LayerVersions.Found?
+  func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityBlocks.Found? {
+    var found: EntityBlocks.Found?
     var place = 0
     try visit { version in
       if version.number > number { return false }

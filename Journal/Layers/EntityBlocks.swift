@@ -3,8 +3,12 @@ import PropertyLists
 
 /// The versions of the entities of one kind in the blocks of a layer's file.
 ///
-/// A list of the blocks has the first number and revision of each, so looking an entity up reads one block.
-final class EntityBlocks: LayerVersions {
+/// A list of the blocks has the first number and revision of each, so looking an entity up reads one block. Deletions are
+/// elsewhere (``LayerEntities``).
+final class EntityBlocks: Sendable {
+  /// A version, and where the file has it.
+  typealias Found = (number: Int, revision: Revision, position: Int)
+
   private let list: PropertyList
   /// For each block: the number and the revision of its first version, and the offset of its data in the file. A further
   /// row is for the last version.
@@ -23,15 +27,17 @@ final class EntityBlocks: LayerVersions {
     revision: Revision
   ) throws(ArchiveError) {
     list = reader.list
-    self.directory = try PackedNumbers(reader, directory, columns: 3, isByEntity: true)
+    self.directory = try PackedNumbers(reader, directory, columns: 3)
     count = max(self.directory.count - 1, 0)
     self.keyLists = keyLists
     self.highest = highest
     self.revision = revision
   }
 
+  /// A range that has all numbers of entities; nil if there are no versions.
   func bounds() throws(ArchiveError) -> ClosedRange<Int>? { try directory.bounds(highest: highest) }
 
+  /// The newest version of an entity as of a revision, nil if there is none.
   func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> Found? {
     guard let index = try lastBlock(startingBefore: number, revision + 1) else { return nil }
     return try block(index).newest(number, asOf: revision)
@@ -43,52 +49,9 @@ final class EntityBlocks: LayerVersions {
     return position > 0 ? min(position, count) - 1 : nil
   }
 
-  func cursor(
-    from number: Int, asOf revision: Revision?
-  ) throws(ArchiveError) -> () throws(ArchiveError) -> Found? {
-    var versions = try Versions(self, from: max(number, 0))
-    guard let revision else { return { () throws(ArchiveError) in try versions.next() } }
-    var newest = try NewestVersions(self, versions, asOf: revision)
-    return { () throws(ArchiveError) in try newest.next() }
-  }
-
-  /// The newest version of each entity as of a revision.
-  private struct NewestVersions {
-    private let blocks: EntityBlocks
-    private let revision: Revision
-    private var versions: Versions
-    private var ahead: Found?
-
-    init(_ blocks: EntityBlocks, _ versions: Versions, asOf revision: Revision) throws(ArchiveError) {
-      self.blocks = blocks
-      self.revision = revision
-      self.versions = versions
-      ahead = try self.versions.next()
-    }
-
-    mutating func next() throws(ArchiveError) -> Found? {
-      while let first = ahead {
-        var newest = first.revision <= revision ? first : nil
-        ahead = try versions.next()
-        while let further = ahead, further.number == first.number {
-          if try versions.isInWholeBlock(of: first.number) {
-            // The versions of one entity can fill many blocks.
-            newest = try blocks.newest(first.number, asOf: revision)
-            versions = try Versions(blocks, from: first.number + 1)
-            ahead = try versions.next()
-            break
-          }
-          if further.revision <= revision { newest = further }
-          ahead = try versions.next()
-        }
-        if let newest { return newest }
-      }
-      return nil
-    }
-  }
-
-  /// All versions from an entity on.
-  private struct Versions {
+  /// All versions from an entity on. A value, because variables that a closure captures are checked for exclusive access
+  /// at each use.
+  struct Versions {
     private let blocks: EntityBlocks
     private var index: Int
     private var block: EntityBlock?
@@ -97,7 +60,7 @@ final class EntityBlocks: LayerVersions {
 
     init(_ blocks: EntityBlocks, from number: Int) throws(ArchiveError) {
       self.blocks = blocks
-      index = try blocks.lastBlock(startingBefore: number, 0) ?? 0
+      index = try blocks.lastBlock(startingBefore: max(number, 0), 0) ?? 0
       try read()
       place = versions.partitioningIndex { $0.number >= number }
     }
@@ -127,14 +90,9 @@ final class EntityBlocks: LayerVersions {
       }
       return nil
     }
-
-    /// Whether a block has just begun, and the block after it begins with a version of the same entity.
-    func isInWholeBlock(of number: Int) throws(ArchiveError) -> Bool {
-      guard place == 1, index + 1 < blocks.count else { return false }
-      return try blocks.directory.row(at: index + 1).0 == UInt64(number)
-    }
   }
 
+  /// Decodes entities, one after the other.
   func rows() -> RowReader {
     var rows = BlockRows(self, keyLists)
     return { (version) throws(ArchiveError) in
@@ -143,6 +101,7 @@ final class EntityBlocks: LayerVersions {
     }
   }
 
+  /// Decodes one entity.
   func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
     var rows = BlockRows(self, keyLists)
     return try rows.row(version, at: position)

@@ -73,8 +73,6 @@ final class Layer: Sendable {
   /// Where its states can be opened; without a file, only at its top.
   var checkpoints: [LayerCheckpoint] { footer?.checkpoints ?? [top] }
   var eventCount: Int { top.eventCount - start.eventCount }
-  /// Whether it is a requested snapshot: a whole state.
-  var isWhole: Bool { name.from == nil }
   /// The footer of its file; nil as long as there is none.
   var footer: LayerFooter? { current.withLock { $0.footer } }
   /// The declared indexes that its file has.

@@ -37,8 +37,9 @@ extension LayerChain {
     _ sources: [any LayerSource], keeping choices: [[Revision]], isCancelled: () -> Bool
   ) throws(ArchiveError) -> (newest: Int, past: [Int]) {
     var counts = choices.map { _ in 0 }
-    var sample = VersionSample()
     var entityCount = 0
+    // A further version has only what differs from the one before.
+    var (first, further) = (VersionSample(), VersionSample())
     for kind in shape?.kinds.indices ?? 0..<0 {
       var cursors: [VersionCursor] = []
       for source in sources { cursors.append(try source.versions(kind)) }
@@ -48,59 +49,34 @@ extension LayerChain {
         entityCount += 1
         if entityCount % 1024 == 0, isCancelled() { break }
         for choice in choices.indices { counts[choice] += merge.furtherCount(keeping: choices[choice]) }
-        try sample.add(merge.group) { (found) throws(ArchiveError) in
-          try readers[found.source](found.version)
+        // Decoding all entities would take as long as merging.
+        guard entityCount % 32 == 1 else { continue }
+        var before: EntityRecord?
+        for (source, version) in merge.group.prefix(32) {
+          guard let record = try readers[source](version)?.record else { continue }
+          if let before {
+            further.add(before.changes(to: record)?.bytes.count ?? 0)
+          } else {
+            first.add(record.bytes.count)
+          }
+          before = record
         }
       }
     }
-    return (sample.newestByteCount, counts.map { $0 * sample.furtherByteCount })
+    return (entityCount * first.average, counts.map { $0 * further.average })
   }
 }
 
-/// A sample of how much the versions of entities take in blocks: a further version has only what differs from the one
-/// before.
+/// How much some versions of entities take in blocks.
 private struct VersionSample {
-  /// The bytes of some parts of versions.
-  private struct Average {
-    var count = 0
-    var sampleCount = 0
-    var byteCount = 0
+  private var count = 0
+  private var byteCount = 0
 
-    /// Whether the next one is in the sample. One of 32 is decoded, because decoding all would take as long as merging.
-    mutating func isNextSampled() -> Bool {
-      count += 1
-      return count % 32 == 1
-    }
-
-    mutating func add(_ bytes: [UInt8]?) {
-      sampleCount += 1
-      byteCount += bytes?.count ?? 0
-    }
-
-    var average: Int { VersionSample.fixedByteCount + byteCount / max(sampleCount, 1) }
+  mutating func add(_ byteCount: Int) {
+    count += 1
+    self.byteCount += byteCount
   }
 
-  private var first = Average()
-  private var further = Average()
-
-  /// A version's other bytes: its numbers, and marks for what did not change.
-  private static let fixedByteCount = 12
-
-  /// About how many bytes the first versions of all entities take.
-  var newestByteCount: Int { first.count * first.average }
-  /// About how many bytes a further version takes.
-  var furtherByteCount: Int { further.average }
-
-  /// Adds the versions of an entity.
-  mutating func add(
-    _ group: [VersionMerge<EntityVersion>.Found],
-    _ row: (VersionMerge<EntityVersion>.Found) throws(ArchiveError) -> EntityRow?
-  ) throws(ArchiveError) {
-    if let oldest = group.first, first.isNextSampled() { first.add(try row(oldest)?.record.bytes) }
-    for index in group.indices.dropFirst() where further.isNextSampled() {
-      guard let later = try row(group[index]) else { continue }
-      let earlier = try row(group[index - 1])?.record ?? EntityRecord()
-      further.add(earlier.changes(to: later.record)?.bytes)
-    }
-  }
+  /// The numbers of a version, and the marks for what did not change, take about 12 bytes.
+  var average: Int { 12 + byteCount / max(count, 1) }
 }

@@ -2,9 +2,9 @@ import Files
 import Locks
 import PropertyLists
 
-/// All layers of a journal, including snapshots: each is a layer from revision 0. A replay to a revision starts from
-/// the newest checkpoint at or before it that the layers reach without a gap or, if there is none, from the empty state
-/// of revision 0.
+/// All layers of a journal. A replay to a revision starts from the newest checkpoint at or before it that the layers reach
+/// without a gap or, if there is none, from the empty state of revision 0. Snapshots are for people: nothing starts from
+/// one.
 ///
 /// 1. A layer is not trusted: it is used only if it has a footer, its entry is in the log, its schema is the model's,
 ///    and everything read from it has the checksums of the footer.
@@ -102,24 +102,24 @@ final class LayerChain: Sendable {
     known.withLock { $0.newestErasure = max($0.newestErasure, revision) }
   }
 
-  /// Forgets layers from before the newest erasure, which have what was erased.
-  /// - Returns: whether there were any.
+  /// Forgets layers from before the newest erasure, which have what was erased, and reports them and such snapshots.
+  /// - Returns: whether there were such layers.
   private func removeOutdated() -> Bool {
-    let outdated = layers.filter(isOutdated)
-    remove(outdated.map(\.name))
-    for layer in outdated { reportOutdated(layer) }
+    let outdated = layers.filter { $0.footer.map(isOutdated) ?? false }.map(\.name)
+    remove(outdated)
+    let snapshots = newestErasure > 0 ? (try? footers.all())?.filter { $0.name.from == nil } ?? [] : []
+    let outdatedSnapshots = snapshots.filter { $0.footer.map(isOutdated) ?? false }.map(\.name)
+    for name in outdated + outdatedSnapshots { reportOutdated(name) }
     return !outdated.isEmpty
   }
 
-  private func isOutdated(_ layer: Layer) -> Bool {
-    layer.footer.map { $0.newestErasure < newestErasure } ?? false
-  }
+  private func isOutdated(_ footer: LayerFooter) -> Bool { footer.newestErasure < newestErasure }
 
-  private func reportOutdated(_ layer: Layer) {
+  private func reportOutdated(_ name: LayerName) {
     faults.report(
       JournalError(
-        .damaged, "the \(layer.name.noun) is from before an erasure and has what was erased; remove the file",
-        revision: layer.top.revision, path: folder.path(of: layer.name)), of: layer.name)
+        .damaged, "the \(name.noun) is from before an erasure and has what was erased; remove the file",
+        revision: name.to, path: folder.path(of: name)), of: name)
   }
 
   /// Forgets all layers, because an erasure has replaced them.
@@ -128,7 +128,8 @@ final class LayerChain: Sendable {
     known.withLock { $0.lineage = LayerLineage() }
   }
 
-  /// Finds the layers that have footers and opens those that can be used.
+  /// Finds the layers that have footers and opens those that can be used. Reports snapshots that are not whole, as far as
+  /// that shows without reading them.
   /// - Parameter isInUse: whether another process may be writing the journal. It may remove layers in the meantime,
   ///     and write layers beyond `newest`, which are not problems.
   func load(
@@ -139,19 +140,23 @@ final class LayerChain: Sendable {
       let names = try footers.names()
       let known = layers.map(\.name)
       if isInUse { remove(known.filter { !names.contains($0) }) }
-      var found: [Layer] = []
+      var found: [(name: LayerName, footer: LayerFooter, layer: Layer?)] = []
       for name in names where !isInUse || (name.to <= newest && !known.contains(name)) {
         do throws(JournalError) {
-          if let layer = try load(name, through: newest, in: log) { found.append(layer) }
+          guard let footer = try footer(name, through: newest, in: log) else { continue }
+          if name.from == nil { _ = try LayerFile.open(name, in: folder.openSnapshots(), footer: footer) }
+          found.append((name, footer, name.from == nil ? nil : try open(name, footer)))
         } catch {
           if error.code == .closed { throw error }
           if isInUse, try footers.footer(name) == nil { continue }
           faults.report(error, of: name)
         }
       }
-      noteErasure(at: found.compactMap { $0.footer?.newestErasure }.max() ?? 0)
+      noteErasure(at: found.map(\.footer.newestErasure).max() ?? 0)
       // No reader may see one that is outdated.
-      for layer in found { if isOutdated(layer) { reportOutdated(layer) } else { add(layer) } }
+      for (name, footer, layer) in found {
+        if isOutdated(footer) { reportOutdated(name) } else if let layer { add(layer) }
+      }
       if !isInUse { return }
       // If layers were removed meanwhile, others have replaced them.
       if Set(try footers.names()).isSuperset(of: names) { return }
@@ -161,10 +166,10 @@ final class LayerChain: Sendable {
   /// How often layers are looked for while another process removes some.
   private static let loadLimit = 10
 
-  /// The layer of that name; nil if it has another schema, or no longer a footer.
-  private func load(
+  /// The footer of that name; nil if it has another schema, or is no longer there.
+  private func footer(
     _ name: LayerName, through newest: Revision, in log: any EntryLog
-  ) throws(JournalError) -> Layer? {
+  ) throws(JournalError) -> LayerFooter? {
     guard let file = try footers.footer(name) else { return nil }
     if let problem = file.problem { throw problem }
     guard let footer = file.footer, footer.schema == shape?.schema else { return nil }
@@ -174,7 +179,7 @@ final class LayerChain: Sendable {
         .damaged, "the \(name.noun) belongs to another entry than the one in the log", revision: name.to,
         path: folder.path(of: name))
     }
-    return try open(name, footer)
+    return footer
   }
 
   /// Opens the file of a layer.
@@ -204,6 +209,21 @@ final class LayerChain: Sendable {
 
   func path(of name: LayerName) -> String { folder.path(of: name) }
 
+  /// What a snapshot says about itself, for people; nil for a model without parts.
+  func about(_ name: LayerName, _ footer: LayerFooter) throws(JournalError) -> String? {
+    guard let shape else { return nil }
+    return try LayerFile.about(name, in: folder.openSnapshots(), footer: footer, shape: shape)
+  }
+
+  /// The header of a snapshot; nil for a model without parts.
+  func snapshotHeader(_ head: Head, _ top: LayerCheckpoint) -> LayerHeader? {
+    shape.map { shape in
+      LayerHeader(
+        journal: format.id, shape: shape, head: head, start: .start(shape), checkpoints: [top],
+        isSnapshot: true)
+    }
+  }
+
   /// A layer to write into another file.
   func source(_ layer: Layer) throws(JournalError) -> any LayerSource {
     do throws(ArchiveError) { return try layer.contents.sequential() } catch {
@@ -225,19 +245,18 @@ final class LayerChain: Sendable {
   }
 
   /// Removes files that a crash left unfinished or kept from being removed, and unusable layers: those that were
-  /// replaced, that are damaged, or that are another model's. Requested snapshots stay.
+  /// replaced, that are damaged, or that are another model's. Snapshots stay.
   func removeStrays() throws(JournalError) {
     guard let snapshots = try folder.openSnapshots() else { return }
     let layers = layers
     let useless = layers.filter { layer in
-      if layer.isWhole || layer.footer == nil { return false }
+      if layer.footer == nil { return false }
       let isReplaced = layers.contains {
-        $0 !== layer && !$0.isWhole && $0.footer != nil && $0.start.revision <= layer.start.revision
+        $0 !== layer && $0.footer != nil && $0.start.revision <= layer.start.revision
           && $0.top.revision >= layer.top.revision
       }
       // A layer that can't be read now may be below it.
       if isReplaced || !faults.unreadable.isEmpty { return isReplaced }
-      // The layers below it may reach beyond its start, for example one that has replaced a dropped snapshot.
       let reached = stack(atOrBefore: layer.top.revision - 1)?.checkpoint.revision ?? 0
       return reached < layer.start.revision
     }
@@ -396,15 +415,6 @@ final class LayerChain: Sendable {
     return log
   }
 
-  /// What changed between a checkpoint that layers reach and a later one.
-  func changes(after start: LayerCheckpoint, to top: LayerCheckpoint) throws(JournalError) -> Memtable {
-    let sources = try rebuilder.changes(in: openLog(), over: self, after: start, to: [top])
-    guard let changes = sources.first else {
-      throw JournalError(.wrongUse, "a model without parts has no layers")
-    }
-    return changes
-  }
-
   /// Rebuilds a layer. Layers must not keep the chain in memory, which has all of them.
   private var rebuild: Layer.Rebuild {
     { [weak self, rebuilder, faults] layer throws(JournalError) in
@@ -482,8 +492,8 @@ struct LayerRebuilder: Sendable {
     let base: ReplayStart<State> = chain?.start(atOrBefore: start.revision) ?? .empty
     var state = base.state
     try replay.apply(base.revision + 1, through: start.revision, to: &state)
-    // The layer may begin at a snapshot inside its range, and then must say what was removed from an index since. Only an
-    // index with a base records removals.
+    // The layer may be used above a checkpoint inside its range, and then must say what was removed from an index since
+    // it begins. Only an index with a base records removals.
     if base.revision == 0, start.revision > 0, let parts = state.parts {
       guard let based = state.replacing(parts: parts.withBasedIndexes) else {
         throw JournalError(

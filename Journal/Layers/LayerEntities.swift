@@ -1,9 +1,8 @@
 import PropertyLists
 
-/// The entities of one kind in the file of a layer or snapshot: their versions, and their deletions. Each is decoded on
-/// demand.
+/// The entities of one kind in the file of a layer: their versions, and their deletions. Each is decoded on demand.
 final class LayerEntities: Sendable {
-  private let versions: any LayerVersions
+  private let versions: EntityBlocks
   /// For each deletion, the entity's number and the revision.
   private let deletions: PackedVersions
   /// The deletions that are erasures, which are also in `deletions`.
@@ -12,11 +11,11 @@ final class LayerEntities: Sendable {
   /// The lowest and the highest number in the layer.
   private let numbers: ClosedRange<Int>?
 
-  /// Numbers above this are in no layer or snapshot, so that counting on from one never overflows.
+  /// Numbers above this are in no layer, so that counting on from one never overflows.
   static let numberLimit = Int.max >> 1
 
   init(
-    _ versions: any LayerVersions, deletions: PackedNumbers, erased: PackedNumbers, highest: Int,
+    _ versions: EntityBlocks, deletions: PackedNumbers, erased: PackedNumbers, highest: Int,
     revision: Revision
   ) throws(ArchiveError) {
     self.versions = versions
@@ -59,76 +58,43 @@ final class LayerEntities: Sendable {
   }
 
   /// All versions, or the newest of each entity as of a revision, from a number on.
-  func cursor(from number: Int, asOf revision: Revision?) throws(ArchiveError) -> VersionCursor {
-    var cursor = try LayerEntitiesCursor(
-      self, archived: versions.cursor(from: number, asOf: revision),
-      deleted: deletions.cursor(from: number, asOf: revision), onlyNewest: revision != nil)
-    return { () throws(ArchiveError) in try cursor.next() }
+  func cursor(from number: Int, asOf revision: Revision? = nil) throws(ArchiveError) -> VersionCursor {
+    var all = try LayerEntitiesCursor(
+      self, EntityBlocks.Versions(versions, from: number), PackedVersions.Cursor(deletions, from: number))
+    guard let revision else { return { () throws(ArchiveError) in try all.next() } }
+    var newest = try NewestElements(all, asOf: revision)
+    return { () throws(ArchiveError) in try newest.next() }
   }
 }
 
-/// Merges the versions and the deletions of a layer. A value for the same reason as the cursors that it merges.
-private struct LayerEntitiesCursor {
-  typealias Next = () throws(ArchiveError) -> LayerVersions.Found?
-
+/// Merges the versions and the deletions of a layer.
+private struct LayerEntitiesCursor: ElementCursor {
   private let entities: LayerEntities
-  private let nextArchived: Next
-  private let nextDeleted: Next
-  private let onlyNewest: Bool
-  private var archived: LayerVersions.Found?
-  private var deleted: LayerVersions.Found?
+  private var blocks: EntityBlocks.Versions
+  private var deletions: PackedVersions.Cursor
+  private var archived: EntityBlocks.Found?
+  private var deleted: EntityBlocks.Found?
 
-  /// - Parameter onlyNewest: whether only the newer one counts if an entity has a version and a deletion.
   init(
-    _ entities: LayerEntities, archived: @escaping Next, deleted: @escaping Next, onlyNewest: Bool
+    _ entities: LayerEntities, _ blocks: EntityBlocks.Versions, _ deletions: PackedVersions.Cursor
   ) throws(ArchiveError) {
     self.entities = entities
-    self.onlyNewest = onlyNewest
-    nextArchived = archived
-    nextDeleted = deleted
-    self.archived = try archived()
-    self.deleted = try deleted()
+    self.blocks = blocks
+    self.deletions = deletions
+    archived = try self.blocks.next()
+    deleted = try self.deletions.next()
   }
 
   mutating func next() throws(ArchiveError) -> EntityVersion? {
-    if onlyNewest, let left = archived, let right = deleted, left.number == right.number {
-      archived = try nextArchived()
-      deleted = try nextDeleted()
-      return left.revision >= right.revision ? version(left) : try entities.gone(right.number, right.revision)
-    }
     if let left = archived,
       deleted.map({ (left.number, left.revision) < ($0.number, $0.revision) }) ?? true
     {
-      archived = try nextArchived()
-      return version(left)
+      archived = try blocks.next()
+      return EntityVersion(
+        number: left.number, revision: left.revision, content: .archived(left.position))
     }
     guard let right = deleted else { return nil }
-    deleted = try nextDeleted()
+    deleted = try deletions.next()
     return try entities.gone(right.number, right.revision)
   }
-
-  private func version(_ found: LayerVersions.Found) -> EntityVersion {
-    EntityVersion(number: found.number, revision: found.revision, content: .archived(found.position))
-  }
-}
-
-/// The versions of the entities of one kind in a layer's file, without those that are deletions.
-///
-/// A layer has them in blocks (``EntityBlocks``), a requested snapshot as objects (``ArchivedObjects``).
-protocol LayerVersions: Sendable {
-  /// A version, and where the file has it.
-  typealias Found = (number: Int, revision: Revision, position: Int)
-
-  /// A range that has all numbers of entities; nil if there are no versions.
-  func bounds() throws(ArchiveError) -> ClosedRange<Int>?
-  /// The newest version of an entity as of a revision, nil if there is none.
-  func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> Found?
-  /// All versions, or the newest of each entity as of a revision, from a number on.
-  func cursor(
-    from number: Int, asOf revision: Revision?
-  ) throws(ArchiveError) -> () throws(ArchiveError) -> Found?
-  /// Decodes entities, one after the other.
-  func rows() -> RowReader
-  /// Decodes one entity.
-  func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow
 }

@@ -1,7 +1,7 @@
 import Files
 import PropertyLists
 
-/// Opening the file of a layer or snapshot. A small one is read and checked at once, so that its states no longer need the
+/// Opening the file of a layer. A small one is read and checked at once, so that its states no longer need the
 /// disk; pages of a large one are read and checked when they are first touched.
 extension LayerFile {
   /// - Parameters:
@@ -12,7 +12,33 @@ extension LayerFile {
     _ name: LayerName, in folder: Folder?, footer: LayerFooter, shape: StateShape, memoryByteCount: Int,
     didRead: @escaping @Sendable (Int) -> Void
   ) throws(JournalError) {
-    let file = try Self.open(name, in: folder, footer: footer)
+    let bytes = try Self.bytes(
+      of: name, in: folder, footer: footer, memoryByteCount: memoryByteCount, didRead: didRead)
+    do throws(ArchiveError) { try self.init(bytes, revision: name.to, shape: shape) } catch {
+      throw Self.failure(error, of: name, folder?.path(of: name.fileName) ?? name.fileName)
+    }
+  }
+
+  /// What a snapshot says about itself, for people. Fails unless it has the parts of the model.
+  static func about(
+    _ name: LayerName, in folder: Folder?, footer: LayerFooter, shape: StateShape
+  ) throws(JournalError) -> String {
+    let bytes = try bytes(of: name, in: folder, footer: footer)
+    do throws(ArchiveError) {
+      let reader = try LayerReader(PropertyList(binary: bytes))
+      let root = try reader.root()
+      try shape.check(root, reader)
+      return try reader.string(root.header(LayerLayout.Root.about))
+    } catch {
+      throw failure(error, of: name, folder?.path(of: name.fileName) ?? name.fileName)
+    }
+  }
+
+  private static func bytes(
+    of name: LayerName, in folder: Folder?, footer: LayerFooter, memoryByteCount: Int = 0,
+    didRead: (@Sendable (Int) -> Void)? = nil
+  ) throws(JournalError) -> ArchiveBytes {
+    let file = try open(name, in: folder, footer: footer)
     let byteCount = footer.byteCount
     let whole = byteCount <= memoryByteCount ? try file.contents(limit: byteCount) : nil
     if let whole, whole.count != byteCount {
@@ -22,28 +48,27 @@ extension LayerFile {
     let descriptor = whole == nil ? try file.duplicateDescriptor() : -1
     let (path, checksums) = (file.path, footer.pageChecksums)
     do throws(ArchiveError) {
-      let bytes: ArchiveBytes
-      if let whole {
-        bytes = ArchiveBytes(whole)
-        for page in checksums.indices {
-          let range = footer.range(ofPage: page)
-          let found = try unsafe bytes.withBytes(in: range) { unsafe CRC32C.checksum($0) }
-          guard found == checksums[page] else { throw Self.altered(range, path) }
-        }
-      } else {
-        bytes = unsafe try ArchiveBytes(
+      guard let whole else {
+        return unsafe try ArchiveBytes(
           descriptor: descriptor, byteCount: byteCount, pageSize: LayerFooter.pageByteCount, path: path,
           check: { page, bytes in unsafe page < checksums.count && CRC32C.checksum(bytes) == checksums[page]
           },
           didRead: didRead)
       }
-      try self.init(bytes, revision: name.to, shape: shape)
+      let bytes = ArchiveBytes(whole)
+      for page in checksums.indices {
+        let range = footer.range(ofPage: page)
+        let found = try unsafe bytes.withBytes(in: range) { unsafe CRC32C.checksum($0) }
+        guard found == checksums[page] else { throw altered(range, path) }
+      }
+      return bytes
     } catch {
-      throw Self.failure(error, of: name, path)
+      throw failure(error, of: name, path)
     }
   }
 
-  private static func open(
+  /// The file of a layer or snapshot, if it has the size that its footer says.
+  static func open(
     _ name: LayerName, in folder: Folder?, footer: LayerFooter
   ) throws(JournalError) -> File {
     let path = folder?.path(of: name.fileName) ?? name.fileName
@@ -96,5 +121,16 @@ extension LayerFile {
     return JournalError(
       .damaged, "the \(name.noun) \(problem): \(error.message)", revision: name.to, path: path,
       offset: error.offset)
+  }
+}
+
+extension StateShape {
+  /// Fails unless an archive has all parts of the model.
+  func check(_ root: ArchivedMembers, _ reader: LayerReader) throws(ArchiveError) {
+    typealias Root = LayerLayout.Root
+    guard try reader.texts(root.header(Root.kinds)).elementsEqual(kinds),
+      try root.members(Root.indexes).names.isSuperset(of: indexes),
+      try root.members(Root.lists).names.isSuperset(of: lists)
+    else { throw ArchiveError(.unsupportedFormat, Self.advice) }
   }
 }

@@ -55,17 +55,46 @@ extension LayerFile {
   }
 }
 
-/// Writes the bytes of a layer or snapshot in pieces, and computes the checksum of each page.
+/// Computes the checksum of each page of a file that is written in pieces.
+struct PageChecksums {
+  private(set) var byteCount = 0
+  private var checksums: [UInt32] = []
+  /// The checksum of the page that is not yet full.
+  private var checksum = CRC32C()
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    var start = 0
+    while start < bytes.count {
+      let room = LayerFooter.pageByteCount - byteCount % LayerFooter.pageByteCount
+      let end = min(start + room, bytes.count)
+      unsafe checksum.update(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+      byteCount += end - start
+      start = end
+      if byteCount % LayerFooter.pageByteCount == 0 { finishPage() }
+    }
+  }
+
+  /// The checksums of all pages, after the last byte.
+  mutating func finish() -> [UInt32] {
+    if byteCount % LayerFooter.pageByteCount != 0 { finishPage() }
+    return checksums
+  }
+
+  private mutating func finishPage() {
+    checksums.append(checksum.value)
+    checksum = CRC32C()
+  }
+}
+
+/// Writes the bytes of a layer or snapshot in pieces.
 ///
 /// Used by one thread.
 private final class LayerSink {
   private let file: File
   /// What the file is: `layer` or `snapshot`.
   private let noun: String
-  private(set) var byteCount = 0
-  private var checksums: [UInt32] = []
-  /// The checksum of the page that is not yet full.
-  private var checksum = CRC32C()
+  private var pages = PageChecksums()
+  var byteCount: Int { pages.byteCount }
   private(set) var failure: JournalError?
   private let reserve: Int
   private let rateLimiter: RateLimiter
@@ -111,15 +140,7 @@ private final class LayerSink {
       failure = error
       throw ArchiveError(.io, error.message, path: error.path)
     }
-    var start = 0
-    while start < bytes.count {
-      let room = LayerFooter.pageByteCount - byteCount % LayerFooter.pageByteCount
-      let end = min(start + room, bytes.count)
-      unsafe checksum.update(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
-      byteCount += end - start
-      start = end
-      if byteCount % LayerFooter.pageByteCount == 0 { finishPage() }
-    }
+    unsafe pages.append(bytes)
   }
 
   /// Has the drive write the file up to an offset, in pieces. Waiting for them keeps the flushes of commits short.
@@ -140,17 +161,11 @@ private final class LayerSink {
     }
   }
 
-  private func finishPage() {
-    checksums.append(checksum.value)
-    checksum = CRC32C()
-  }
-
   /// Flushes the file.
   /// - Returns: the checksum of each page.
   func finish() throws(JournalError) -> [UInt32] {
-    if byteCount % LayerFooter.pageByteCount != 0 { finishPage() }
     try checkIsWanted()
     try file.flush()
-    return checksums
+    return pages.finish()
   }
 }

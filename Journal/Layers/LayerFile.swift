@@ -2,7 +2,7 @@ import CBOR
 import PropertyLists
 import Synchronization
 
-/// The archive of a layer or snapshot, which is read on demand.
+/// The archive of a layer, which is read on demand.
 ///
 /// Safe to use from any thread.
 final class LayerFile: LayerContents {
@@ -29,83 +29,40 @@ final class LayerFile: LayerContents {
     typealias Root = LayerLayout.Root
     let list = try PropertyList(binary: bytes)
     let reader = try LayerReader(list)
-    let root = try reader.members(ofDictionary: reader.root)
-    func member(_ key: String) throws(ArchiveError) -> ObjectHeader {
-      guard let number = root[key] else { throw LayerReader.foreign(at: 0) }
-      return try reader.resolve(number)
+    let root = try reader.root()
+    guard try reader.count(root.header(Root.format)) == LayerLayout.blocksVersion else {
+      throw ArchiveError(.unsupportedFormat, "it has another form than this version reads")
     }
-    func members(_ key: String) throws(ArchiveError) -> (String) throws(ArchiveError) -> ObjectHeader {
-      let members = try reader.members(ofDictionary: member(key))
-      return { (name) throws(ArchiveError) in
-        guard let number = members[name] else { throw LayerReader.foreign(at: 0) }
-        return try reader.resolve(number)
-      }
-    }
-    func names(_ key: String) throws(ArchiveError) -> Set<String> {
-      Set(try reader.members(ofDictionary: member(key)).keys)
-    }
-    let version = try reader.count(member(Root.format))
-    let known = [
-      LayerLayout.unmarkedObjectsVersion, LayerLayout.blocksVersion, LayerLayout.objectsVersion,
-    ]
-    guard known.contains(version) else { throw LayerReader.foreign(at: 0) }
-    guard try reader.texts(member(Root.kinds)).elementsEqual(shape.kinds),
-      try names(Root.indexes).isSuperset(of: shape.indexes), try names(Root.lists).isSuperset(of: shape.lists)
-    else { throw ArchiveError(.unsupportedFormat, StateShape.advice) }
-
-    let deleted = try members(Root.deleted)
-    let erased = try members(Root.erased)
-    let highest = try members(Root.highest)
+    try shape.check(root, reader)
+    let (indexes, lists) = (try root.members(Root.indexes), try root.members(Root.lists))
+    let (deleted, erased) = (try root.members(Root.deleted), try root.members(Root.erased))
+    let (blocks, keys) = (try root.members(Root.blocks), try root.members(Root.keys))
+    let highest = try root.members(Root.highest)
     var tables: [LayerEntities] = []
-    func append(_ versions: any LayerVersions, _ kind: String, highest: Int) throws(ArchiveError) {
+    for kind in shape.kinds {
+      let highest = try reader.number(try highest.header(kind))
+      let versions = try EntityBlocks(
+        reader, directory: try blocks.header(kind), keyLists: try reader.keyLists(try keys.header(kind)),
+        highest: highest, revision: revision)
       tables.append(
         try LayerEntities(
-          versions, deletions: PackedNumbers(reader, try deleted(kind), columns: 2, isByEntity: true),
-          erased: PackedNumbers(reader, try erased(kind), columns: 2, isByEntity: true), highest: highest,
+          versions, deletions: PackedNumbers(reader, try deleted.header(kind), columns: 2),
+          erased: PackedNumbers(reader, try erased.header(kind), columns: 2), highest: highest,
           revision: revision))
     }
-    if version == LayerLayout.blocksVersion {
-      let blocks = try members(Root.blocks)
-      let keys = try members(Root.keys)
-      for kind in shape.kinds {
-        let highest = try reader.number(try highest(kind))
-        let versions = try EntityBlocks(
-          reader, directory: try blocks(kind), keyLists: try reader.keyLists(try keys(kind)),
-          highest: highest,
-          revision: revision)
-        try append(versions, kind, highest: highest)
-      }
-    } else {
-      let fieldKeys = try reader.fieldKeys(shape.fieldNames.map(LayerLayout.fields))
-      let entities = try members(Root.entities)
-      let versions = try members(Root.versions)
-      let keyLists = ObjectKeyLists(areMarked: version == LayerLayout.objectsVersion)
-      for (index, kind) in shape.kinds.enumerated() {
-        let highest = try reader.number(try highest(kind))
-        let versions = try ArchivedObjects(
-          reader, try entities(kind),
-          versions: PackedNumbers(reader, try versions(kind), columns: 2, isByEntity: true), highest: highest,
-          revision: revision, fieldKeys: fieldKeys[index], keyLists: keyLists)
-        try append(versions, kind, highest: highest)
-      }
-    }
     self.tables = tables
-    let indexes = try members(Root.indexes)
-    var packed: [PackedNumbers] = []
-    for name in shape.indexes {
-      packed.append(try PackedNumbers(reader, try indexes(name), columns: 3, isByEntity: false))
+    self.indexes = try shape.indexes.map { (name) throws(ArchiveError) in
+      try PackedNumbers(reader, indexes.header(name), columns: 3)
     }
-    self.indexes = packed
-    let lists = try members(Root.lists)
-    var texts: [[String]] = []
-    for name in shape.lists { texts.append(try reader.texts(try lists(name))) }
-    self.lists = texts
+    self.lists = try shape.lists.map { (name) throws(ArchiveError) in
+      try reader.texts(lists.header(name))
+    }
     self.bytes = bytes
     self.revision = revision
     self.shape = shape
     var valueIndexes: [(IndexDefinition, PackedValueLines)] = []
-    if let number = root[Root.valueIndexes] {
-      let elements = try reader.elements(of: try reader.resolve(number))
+    if let header = try root.optional(Root.valueIndexes) {
+      let elements = try reader.elements(of: header)
       guard elements.count <= Self.valueIndexLimit else { throw LayerReader.foreign(at: elements.offset) }
       for index in 0..<elements.count {
         let header = try reader.resolve(try list.reference(elements, index))
@@ -123,21 +80,17 @@ final class LayerFile: LayerContents {
     _ revision: Revision
   ) throws(ArchiveError) -> (IndexDefinition, PackedValueLines) {
     typealias Member = LayerLayout.ValueIndex
-    let members = try reader.members(ofDictionary: header)
-    func member(_ key: String) throws(ArchiveError) -> ObjectHeader {
-      guard let number = members[key] else { throw LayerReader.foreign(at: header.offset) }
-      return try reader.resolve(number)
-    }
-    let kind = try reader.string(try member(Member.kind))
-    let path = try reader.texts(try member(Member.path))
+    let members = try reader.members(of: header)
+    let kind = try reader.string(members.header(Member.kind))
+    let path = try reader.texts(members.header(Member.path))
     guard let table = shape.kinds.firstIndex(of: kind), !path.isEmpty else {
       throw LayerReader.foreign(at: header.offset)
     }
     let scope = IndexScope(
-      table: table, field: try reader.count(try member(Member.field)),
-      text: try reader.string(try member(Member.text)))
+      table: table, field: try reader.count(members.header(Member.field)),
+      text: try reader.string(members.header(Member.text)))
     let lines = try PackedValueLines(
-      reader, lines: try member(Member.lines), rests: try member(Member.rests),
+      reader, lines: try members.header(Member.lines), rests: try members.header(Member.rests),
       highest: tables[table].highest, revision: revision)
     return (IndexDefinition(scope, AttributePath(path)), lines)
   }
@@ -145,8 +98,7 @@ final class LayerFile: LayerContents {
   /// The same file without its pages, which are read again. Itself if it is in memory, or if the system lacks the
   /// resources, because that is no fault of the file.
   /// - Parameter pageLimit: the most bytes of pages in memory, if one thread reads it from the start to the end, as a
-  ///   merge does. An archive refers back to up to 1,024 shared texts (``ShortTexts``), each of which can be in another
-  ///   page.
+  ///   merge does.
   func reopened(pageLimit: Int? = nil) throws(ArchiveError) -> LayerFile {
     guard let reopened = try? bytes.reopened(), reopened !== bytes else { return self }
     return try LayerFile(reopened, revision: revision, shape: shape, pageLimit: pageLimit)
@@ -183,7 +135,7 @@ final class LayerFile: LayerContents {
   // MARK: Writing
 
   func versions(_ kind: Int) throws(ArchiveError) -> VersionCursor {
-    let next = try tables[kind].cursor(from: 0, asOf: nil)
+    let next = try tables[kind].cursor(from: 0)
     return { () throws(ArchiveError) in
       self.freePages()
       return try next()
@@ -200,14 +152,8 @@ final class LayerFile: LayerContents {
   }
 
   func lines(_ index: Int) throws(ArchiveError) -> LineCursor {
-    var position = 0
-    let list = indexes[index]
-    return { () throws(ArchiveError) in
-      guard position < list.count else { return nil }
-      self.freePages()
-      position += 1
-      return try self.line(list, at: position - 1)
-    }
+    var lines = Lines(file: self, list: indexes[index], position: 0)
+    return { () throws(ArchiveError) in try lines.next() }
   }
 
   func texts(_ list: Int) -> [String] { lists[list] }
@@ -242,19 +188,22 @@ final class LayerFile: LayerContents {
     _ index: Int, from key: IndexKey, asOf revision: Revision
   ) throws(ArchiveError) -> LineCursor {
     let list = indexes[index]
-    var position = try list.position(of: (key.words.0, key.words.1, 0))
-    var ahead: LineVersion?
-    return { () throws(ArchiveError) in
-      var newest: LineVersion?
-      while position < list.count {
-        let line = if let ahead { ahead } else { try self.line(list, at: position) }
-        ahead = line
-        if let newest, newest.key != line.key { break }
-        ahead = nil
-        position += 1
-        if line.revision <= revision { newest = line }
-      }
-      return newest
+    let position = try list.position(of: (key.words.0, key.words.1, 0))
+    var newest = try NewestElements(Lines(file: self, list: list, position: position), asOf: revision)
+    return { () throws(ArchiveError) in try newest.next() }
+  }
+
+  /// Iterates over the lines of an index.
+  private struct Lines: ElementCursor {
+    let file: LayerFile
+    let list: PackedNumbers
+    var position: Int
+
+    mutating func next() throws(ArchiveError) -> LineVersion? {
+      guard position < list.count else { return nil }
+      file.freePages()
+      position += 1
+      return try file.line(list, at: position - 1)
     }
   }
 

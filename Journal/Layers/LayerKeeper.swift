@@ -28,7 +28,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
   /// How many bytes layers and snapshots leave free on the disk for the log.
   private let reserve: Int
   let published: Published<State>
-  private let progress: Lock<KeeperProgress>
+  let progress: Lock<KeeperProgress>
   /// Entered by the background thread.
   private let background = DispatchGroup()
   /// Signaled when a layer was written, and when no more will be.
@@ -207,7 +207,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
   private func layersInFiles() -> [LayerInFile] {
     let indexes = Set(indexes())
     return chain.layers.compactMap { layer in
-      guard !layer.isWhole, let footer = layer.footer else { return nil }
+      guard let footer = layer.footer else { return nil }
       let file = LayerSchedule.File(
         name: layer.name, eventCount: layer.eventCount, byteCount: footer.byteCount,
         hasIndexes: indexes.isSubset(of: layer.indexes), isRebuilt: layer.isRebuilt)
@@ -342,7 +342,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     try chain.waitForEntry(top.revision)
     let header = LayerHeader(
       journal: format.id, shape: shape, head: try chain.head(at: top.revision), start: start,
-      checkpoints: checkpoints, indexes: indexes())
+      checkpoints: checkpoints, indexes: indexes(), isSnapshot: name.from == nil)
     let written = try LayerFile.write(
       sources, header, to: name, in: folder.makeSnapshots(), reserve: reserve, rateLimiter: rateLimiter
     ) {
@@ -430,7 +430,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
 /// What the lock of a ``LayerKeeper`` guards.
 ///
 /// Not nested: the type would depend on the state, and each commit would look it up at run time.
-private struct KeeperProgress: Sendable {
+struct KeeperProgress: Sendable {
   var schedule: LayerSchedule
   /// The coming checkpoints of the next layer, in the order of time.
   var moments: [LayerMoment] = []

@@ -2,11 +2,8 @@
 ///
 /// Documentation/Format.md, "The archive", describes it, and so does the text under ``Root/about`` in every archive.
 enum LayerLayout {
-  /// Of a snapshot as it was written before keys were marked, and of a layer before it had blocks: the entities are
-  /// objects.
-  static let unmarkedObjectsVersion = 2
-  /// Of a snapshot, whose entities are objects. A key of a dictionary that begins with `$` has one more, because readers
-  /// take a dictionary with the key `$class` for an object that is still to be decoded.
+  /// Of a snapshot, whose entities are objects, for people and other programs. A key of a dictionary that begins with `$`
+  /// has one more, because readers take a dictionary with the key `$class` for an object that is still to be decoded.
   static let objectsVersion = 4
   /// Of a layer, whose entities are in blocks.
   static let blocksVersion = 3

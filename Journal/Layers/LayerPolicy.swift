@@ -43,7 +43,8 @@ public struct LayerPolicy: Hashable, Sendable {
   public static let automatic = LayerPolicy(isAutomatic: true, keepsPast: true)
   /// Keeps opening fast and no past states: for phones with small disks.
   public static let small = LayerPolicy(isAutomatic: true, keepsPast: false)
-  /// Writes no layers, and snapshots only on request: for an app that decides itself when there is time.
+  /// Writes layers and snapshots only on request, by ``Journal/takeSnapshot(asOf:)``: for an app that decides itself when
+  /// there is time.
   public static let manual = LayerPolicy(isAutomatic: false, keepsPast: true)
 
   /// Below this many bytes, saving space is not worthwhile.

@@ -36,26 +36,4 @@ extension LayerReader {
     }
     return lists
   }
-
-  /// The object numbers of the names of fields: they are among the first objects of the archive.
-  func fieldKeys(_ fields: [[String]]) throws(ArchiveError) -> [[Int]] {
-    var numbers: [[UInt8]: Int] = [:]
-    let bound = min(list.objectCount, 64 + fields.reduce(0) { $0 + $1.count + 8 })
-    for number in 0..<bound {
-      let header = try list.header(number)
-      guard header.kind.isString else { continue }
-      let text = Array(try list.string(header).utf8)
-      if numbers[text] == nil { numbers[text] = number }
-    }
-    var keys: [[Int]] = []
-    for names in fields {
-      var found: [Int] = []
-      for name in names {
-        guard let number = numbers[Array(name.utf8)] else { throw Self.foreign(at: 0) }
-        found.append(number)
-      }
-      keys.append(found)
-    }
-    return keys
-  }
 }

@@ -1,21 +1,14 @@
 import CBOR
 import PropertyLists
 
-/// Reads the archive of a layer or snapshot in place: everything is decoded on demand, and only some lists of keys are
-/// cached.
+/// Reads the archive of a layer in place: everything is decoded on demand.
 ///
 /// This reader takes what `LayerWriter` writes and refuses anything else, so a value is either exactly the one that was
 /// written or an error.
-final class LayerReader: Sendable {
+struct LayerReader: Sendable {
   let list: PropertyList
   /// The array of all archived objects; UIDs are positions in it.
-  let objects: ObjectHeader
-  /// The root, an `NSDictionary`.
-  let root: ObjectHeader
-  /// The object numbers of the names of fields. A writer writes each name once, so numbers can be compared instead of
-  /// texts.
-  let keysField: Int
-  let valuesField: Int
+  private let objects: ObjectHeader
 
   /// The most members of the dictionaries that are read at once: kinds, indexes and lists, by name.
   private static let memberLimit = 4096
@@ -24,22 +17,19 @@ final class LayerReader: Sendable {
 
   init(_ list: PropertyList) throws(ArchiveError) {
     self.list = list
-    let top = try list.header(list.top)
-    guard let objectsNumber = try list.member("$objects", of: top),
-      let topNumber = try list.member("$top", of: top),
-      let rootNumber = try list.member("root", of: list.header(topNumber))
-    else { throw LayerReader.foreign(at: top.offset) }
-    objects = try list.header(objectsNumber)
+    guard let number = try list.member("$objects", of: list.header(list.top)) else {
+      throw LayerReader.foreign(at: 0)
+    }
+    objects = try list.header(number)
     guard objects.kind == .array else { throw LayerReader.foreign(at: objects.offset) }
-    let reference = try list.header(rootNumber)
-    guard reference.kind == .uid else { throw LayerReader.foreign(at: reference.offset) }
-    root = try list.header(try list.reference(objects, Int(try list.uid(reference))))
-    guard root.kind == .dictionary, root.count == 3 else { throw LayerReader.foreign(at: root.offset) }
-    keysField = try list.reference(root, 1)
-    valuesField = try list.reference(root, 2)
-    guard try list.isString(list.header(keysField), "NS.keys"),
-      try list.isString(list.header(valuesField), "NS.objects")
-    else { throw LayerReader.foreign(at: root.offset) }
+  }
+
+  /// The members of the root, an `NSDictionary`.
+  func root() throws(ArchiveError) -> ArchivedMembers {
+    guard let top = try list.member("$top", of: list.header(list.top)),
+      let root = try list.member("root", of: list.header(top))
+    else { throw Self.foreign(at: 0) }
+    return try members(of: resolve(root))
   }
 
   /// The error for something that `LayerWriter` does not write.
@@ -51,45 +41,31 @@ final class LayerReader: Sendable {
 
   /// The object of a value: the one that a UID names, or the value itself.
   func resolve(_ number: Int) throws(ArchiveError) -> ObjectHeader {
-    var cursor = ObjectCursor(list)
-    let header = cursor.resolved(number, in: objects)
-    try cursor.check()
-    return header
+    let header = try list.header(number)
+    guard header.kind == .uid else { return header }
+    return try list.header(try list.reference(objects, Int(try list.uid(header))))
   }
 
-  /// The members of an archived `NSDictionary` whose keys are texts: object numbers of the values.
-  func members(ofDictionary header: ObjectHeader) throws(ArchiveError) -> [String: Int] {
-    let (keys, values) = try pairs(of: header)
+  /// The members of an archived `NSDictionary` whose keys are texts.
+  func members(of header: ObjectHeader) throws(ArchiveError) -> ArchivedMembers {
+    guard header.kind == .dictionary, let keysNumber = try list.member("NS.keys", of: header) else {
+      throw Self.foreign(at: header.offset)
+    }
+    let (keys, values) = (try list.header(keysNumber), try elements(of: header))
     // One long text can be the key of many members, so their bytes do not bound the work.
-    guard keys.count <= Self.memberLimit else { throw Self.foreign(at: header.offset) }
-    var members: [String: Int] = [:]
+    guard keys.kind == .array, keys.count == values.count, keys.count <= Self.memberLimit else {
+      throw Self.foreign(at: header.offset)
+    }
+    var numbers: [String: Int] = [:]
     for index in 0..<keys.count {
       let key = try resolve(try list.reference(keys, index))
       guard key.kind.isString else { throw Self.foreign(at: key.offset) }
-      members[try list.string(key)] = try list.reference(values, index)
+      numbers[try list.string(key)] = try list.reference(values, index)
     }
-    return members
+    return ArchivedMembers(reader: self, numbers: numbers)
   }
 
-  /// The keys and the values of an archived `NSDictionary`.
-  func pairs(of header: ObjectHeader) throws(ArchiveError) -> (keys: ObjectHeader, values: ObjectHeader) {
-    guard try isDictionary(header) else { throw Self.foreign(at: header.offset) }
-    // After three keys: the class, the keys, the values.
-    let keys = try list.header(try list.reference(header, 4))
-    let values = try list.header(try list.reference(header, 5))
-    guard keys.kind == .array, values.kind == .array, keys.count == values.count else {
-      throw Self.foreign(at: header.offset)
-    }
-    return (keys, values)
-  }
-
-  private func isDictionary(_ header: ObjectHeader) throws(ArchiveError) -> Bool {
-    guard header.kind == .dictionary, header.count == 3 else { return false }
-    guard try list.reference(header, 1) == keysField else { return false }
-    return try list.reference(header, 2) == valuesField
-  }
-
-  /// The elements of an archived `NSArray`.
+  /// The elements of an archived `NSArray`, or the values of an `NSDictionary`.
   func elements(of header: ObjectHeader) throws(ArchiveError) -> ObjectHeader {
     guard let number = try list.member("NS.objects", of: header) else {
       throw Self.foreign(at: header.offset)
@@ -124,5 +100,28 @@ final class LayerReader: Sendable {
       throw Self.foreign(at: header.offset)
     }
     return try list.string(try list.header(number))
+  }
+}
+
+/// The members of an archived `NSDictionary`, by name.
+struct ArchivedMembers {
+  fileprivate let reader: LayerReader
+  /// The object numbers of the values.
+  fileprivate let numbers: [String: Int]
+
+  var names: Set<String> { Set(numbers.keys) }
+
+  func optional(_ name: String) throws(ArchiveError) -> ObjectHeader? {
+    guard let number = numbers[name] else { return nil }
+    return try reader.resolve(number)
+  }
+
+  func header(_ name: String) throws(ArchiveError) -> ObjectHeader {
+    guard let header = try optional(name) else { throw LayerReader.foreign(at: 0) }
+    return header
+  }
+
+  func members(_ name: String) throws(ArchiveError) -> ArchivedMembers {
+    try reader.members(of: header(name))
   }
 }

@@ -52,6 +52,7 @@ struct LayerSchedule: Sendable {
   private struct Pending {
     let top: Revision
     let backlog: LayerBacklog
+    var isRequested: Bool
   }
 
   private let policy: LayerPolicy
@@ -71,6 +72,8 @@ struct LayerSchedule: Sendable {
   /// Whether the thread runs.
   private(set) var isWriting = false
   private var requestCount = 0
+  /// Whether what is in no layer becomes one even if it is little.
+  private var isLayerRequested = false
   /// After a failure, no layer is written before there are this many events or bytes in no file.
   private var nextAttempt = (eventCount: 0, byteCount: 0)
   /// After a failed merge, the next waits for so many events.
@@ -109,7 +112,7 @@ struct LayerSchedule: Sendable {
   ) -> Acceptance {
     eventCount += events.count
     unfrozen.additionCount += events.additionCount
-    guard policy.isAutomatic, isSupported else { return .nothing }
+    guard isActive, isSupported else { return .nothing }
     unfrozen.count(events.byteCount, eventCount, changedByteCount)
     if let checkpointCount { self.checkpointCount = checkpointCount }
     if isFreezeDue { return .freeze }
@@ -128,7 +131,9 @@ struct LayerSchedule: Sendable {
 
   /// Whether the changes since the last layer make the next one. While layers wait to be written, the next one grows.
   var isFreezeDue: Bool {
-    policy.isAutomatic && isSupported && pending.count < LayerPolicy.pendingLimit
+    guard isSupported, pending.count < LayerPolicy.pendingLimit else { return false }
+    if isLayerRequested, eventCount > frozenCount { return true }
+    return policy.isAutomatic
       && policy.isLayerDue(
         eventCount - frozenCount, additionCount: unfrozen.additionCount,
         byteCount: max(unfrozen.byteCount, unfrozen.logByteCount))
@@ -142,7 +147,8 @@ struct LayerSchedule: Sendable {
     }
     var backlog = unfrozenBacklog
     backlog.byteCount = changedByteCount + unfrozen.heldByteCount
-    pending.append(Pending(top: revision, backlog: backlog))
+    pending.append(Pending(top: revision, backlog: backlog, isRequested: isLayerRequested))
+    isLayerRequested = false
     unfrozen = UnfrozenEvents()
     frozenCount = eventCount
     checkpointCount = eventCount
@@ -173,7 +179,7 @@ struct LayerSchedule: Sendable {
   }
 
   private mutating func startsIfDue(_ isDue: Bool) -> Bool {
-    guard policy.isAutomatic, isDue, !isWriting, phase == .open, !backsOff else { return false }
+    guard isActive, isDue, !isWriting, phase == .open, !backsOff else { return false }
     isWriting = true
     return true
   }
@@ -190,6 +196,12 @@ struct LayerSchedule: Sendable {
   }
 
   mutating func finishRequest() { requestCount -= 1 }
+
+  /// What is in no layer becomes one, even if it is little or the policy is manual.
+  mutating func requestLayer() {
+    isLayerRequested = eventCount > frozenCount
+    for index in pending.indices { pending[index].isRequested = true }
+  }
 
   /// Whether to start the thread because a request waits without one.
   mutating func startsForRequests() -> Bool {
@@ -224,7 +236,7 @@ struct LayerSchedule: Sendable {
   mutating func next(_ files: [File], logByteCount: Int, canFreeze: Bool = true) -> Work {
     if requestCount > 0 { return .request }
     let work: Work? =
-      if !policy.isAutomatic || backsOff { nil } else {
+      if !isActive || backsOff { nil } else {
         switch phase {
         case .open: due(files, logByteCount, canFreeze)
         case .cancelling: nil
@@ -252,15 +264,15 @@ struct LayerSchedule: Sendable {
     return canFreeze && isFreezeDue ? .freeze : nil
   }
 
-  /// Closing writes what is in no file, if it is twice as many events or bytes as make a layer due. The next opening
-  /// replays less than that. Then it merges once, if that does not take long or if there are many layers.
+  /// Closing writes what is in no file, if that was requested or is twice as many events or bytes as make a layer due. The
+  /// next opening replays less than that. Then it merges once, if that does not take long or if there are many layers.
   ///
   /// Sessions that are too short for the thread would otherwise never write a layer, and each opening would take longer than
   /// the one before. Or each would leave one more layer. One merge is enough, because it replaces several layers and the
   /// session adds one. Without a new layer, the next session has as much to merge as this one had.
   private func dueAtClosing(_ files: [File], _ logByteCount: Int, _ canFreeze: Bool) -> Work? {
     let backlog = backlog
-    if backlog.weight >= 2 * policy.eventCount
+    if isLayerRequested || pending.contains(where: \.isRequested) || backlog.weight >= 2 * policy.eventCount
       || max(backlog.byteCount, backlog.logByteCount) >= 2 * policy.byteCount
     {
       if hasWritable { return .write }
@@ -336,6 +348,9 @@ struct LayerSchedule: Sendable {
   mutating func failedToMerge() { nextMerge = stored.eventCount + policy.eventCount }
 
   // MARK: What is due
+
+  /// Whether there may be something to freeze, write or merge.
+  private var isActive: Bool { policy.isAutomatic || isLayerRequested || !pending.isEmpty }
 
   private mutating func backOff() {
     nextAttempt = (stored.eventCount + policy.eventCount, backlog.byteCount + policy.byteCount)

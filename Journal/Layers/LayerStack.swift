@@ -349,7 +349,7 @@ private final class StackedIndex: IndexBase {
     return false
   }
 
-  func lines(from first: IndexKey, through last: IndexKey) -> BaseIterator<IndexKey, Void> {
+  func lines(from first: IndexKey, through last: IndexKey) -> BaseIterator<IndexKey, Bool> {
     let revision = stack.checkpoint.revision
     var merge = LayerMerge(
       stack.layers.map { layer in
@@ -366,7 +366,7 @@ private final class StackedIndex: IndexBase {
     return BaseIterator {
       // Without the limit, it would pass all lines that were removed from the groups after these.
       while let (_, line) = merge.next(), line.key <= last {
-        if line.isThere { return (line.key, ()) }
+        if line.isThere { return (line.key, true) }
       }
       return nil
     }

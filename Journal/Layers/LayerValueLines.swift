@@ -27,6 +27,16 @@ extension LayerValueLines {
     }
     return low
   }
+
+  /// Iterates over all lines.
+  func cursor() -> () throws(ArchiveError) -> LayerValueLine? {
+    var position = 0
+    return { () throws(ArchiveError) in
+      guard position < self.count else { return nil }
+      position += 1
+      return try self.line(at: position - 1)
+    }
+  }
 }
 
 /// The lines of a layer that has no index, made from its entities.
@@ -116,94 +126,33 @@ struct PackedValueLines: LayerValueLines {
 
   /// Makes the data of lines.
   struct Builder {
-    private(set) var lines: [UInt8]
+    private var rows: PackedNumbersBuilder
     private(set) var rests: [UInt8] = []
-    private var width: Int
-    private let narrowLimit: Int
-    private var last: (tail: [UInt8], place: Int)?
+    private var last: (tail: [UInt8], place: UInt64)?
 
-    /// - Parameters:
-    ///   - highest: no entity has a higher number.
-    ///   - revision: no version is newer.
-    ///   - narrowLimit: the highest number in 4 bytes; less in a test, which can't have rests of 4 GiB.
-    init(highest: Int, revision: Revision, narrowLimit: Int = Int(UInt32.max)) {
-      width = max(highest, revision) > Int(Int32.max) ? 8 : 4
-      self.narrowLimit = narrowLimit
-      lines = [UInt8(width)]
+    init(narrowLimit: UInt64 = UInt64(UInt32.max)) {
+      rows = PackedNumbersBuilder(
+        columns: 3, headByteCount: PackedValueLines.headByteCount, narrowLimit: narrowLimit)
     }
+
+    var lines: [UInt8] { rows.bytes }
 
     /// Appends the next line in order.
     mutating func append(_ next: LayerValueLine) {
       let (head, tail) = next.line.key.parts
-      var place = 0
+      var place: UInt64 = 0
       if let tail {
         // Entities with the same value share it.
         if let last, last.tail == tail {
           place = last.place
         } else {
-          place = rests.count + 1
+          place = UInt64(rests.count + 1)
           rests.append(bigEndian: UInt32(tail.count))
           rests.append(contentsOf: tail)
           last = (tail, place)
         }
       }
-      let numbers = [next.line.member, next.revision, place]
-      if width == 4, numbers.contains(where: { $0 > narrowLimit }) { widen() }
-      lines.append(bigEndian: UInt64(truncatingIfNeeded: head >> 64))
-      lines.append(bigEndian: UInt64(truncatingIfNeeded: head))
-      for number in numbers {
-        if width == 4 {
-          lines.append(bigEndian: UInt32(number))
-        } else {
-          lines.append(bigEndian: UInt64(number))
-        }
-      }
+      rows.append((UInt64(next.line.member), UInt64(next.revision), place), head: head)
     }
-
-    /// Gives the numbers so far 8 bytes: where the rest of a value is becomes known only when it is appended.
-    private mutating func widen() {
-      let (head, row) = (PackedValueLines.headByteCount, PackedValueLines.rowByteCount(width))
-      var wide: [UInt8] = [8]
-      wide.reserveCapacity(2 * lines.count)
-      for start in stride(from: 1, to: lines.count, by: row) {
-        wide += lines[start..<start + head]
-        for number in stride(from: start + head, to: start + row, by: width) {
-          wide += [0, 0, 0, 0]
-          wide += lines[number..<number + width]
-        }
-      }
-      (lines, width) = (wide, 8)
-    }
-  }
-}
-
-/// Merges the lines of a declared index from several layers, each line once.
-struct ValueLineMerge {
-  private let sources: [any LayerValueLines]
-  private var positions: [Int]
-  private var lines = SourceHeap<LayerValueLine>()
-
-  init(_ sources: [any LayerValueLines]) throws(ArchiveError) {
-    self.sources = sources
-    positions = sources.map { _ in 0 }
-    for source in sources.indices {
-      if let line = try advance(source) { lines.insert(line, of: source) }
-    }
-  }
-
-  /// The next line in order, each once; nil at the end.
-  mutating func next() throws(ArchiveError) -> LayerValueLine? {
-    guard let line = lines.first?.key else { return nil }
-    while let (lowest, source) = lines.first, lowest == line {
-      lines.replaceFirst(with: try advance(source))
-    }
-    return line
-  }
-
-  private mutating func advance(_ source: Int) throws(ArchiveError) -> LayerValueLine? {
-    let position = positions[source]
-    guard position < sources[source].count else { return nil }
-    positions[source] += 1
-    return try sources[source].line(at: position)
   }
 }

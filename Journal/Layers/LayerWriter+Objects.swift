@@ -2,6 +2,13 @@ import CBOR
 import Foundation
 import PropertyLists
 
+/// The first fields of each entity, after its class.
+enum LeadingField: Int {
+  case number = 1
+  case created
+  case modified
+}
+
 /// The shapes of the entities of one kind: a class with those of its fields that an entity has.
 struct EntityShapes {
   private let archivedClass: ArchivedClass

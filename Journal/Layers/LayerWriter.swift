@@ -14,6 +14,8 @@ struct LayerHeader: Sendable {
   let checkpoints: [LayerCheckpoint]
   /// The declared indexes that it has.
   var indexes: [IndexDefinition] = []
+  /// Whether the entities become objects, for people. Then the only source is a ``WholeState``.
+  var isSnapshot = false
 
   var top: LayerCheckpoint { checkpoints.last ?? start }
 }
@@ -50,11 +52,11 @@ struct LayerWriter: ~Copyable {
 
   /// Writes the whole archive.
   /// - Parameter sources: in the order of time; together they have everything that the header names.
-  /// - Returns: the digest of the state, if the only source is a whole state.
+  /// - Returns: the digest of the state; nil for a layer.
   static func write(
     _ sources: [any LayerSource], _ header: LayerHeader, to sink: @escaping KeyedArchiveWriter.Sink
   ) throws -> ContentDigest? {
-    let isWhole = sources.first is WholeState
+    let isWhole = header.isSnapshot
     var writer = LayerWriter(
       archive: try unsafe KeyedArchiveWriter(to: sink),
       digest: StateDigest.Builder(schema: header.shape.schema))
@@ -281,14 +283,15 @@ struct LayerWriter: ~Copyable {
   ) throws {
     typealias Member = LayerLayout.ValueIndex
     let scope = definition.scope
-    var lines = PackedValueLines.Builder(
-      highest: header.top.tables[scope.table].highest, revision: header.head.revision)
-    var merge = try ValueLineMerge(try sources.map { try $0.knownOrScannedLines(definition) })
-    while let next = try merge.next() {
-      guard tables[scope.table].versions.contains((UInt64(next.line.member), UInt64(next.revision), 0)) else {
-        continue
+    var lines = PackedValueLines.Builder()
+    let cursors = try sources.map { try $0.knownOrScannedLines(definition).cursor() }
+    var merge = try VersionMerge(cursors, keeping: header.checkpoints.map(\.revision))
+    while try merge.next() {
+      for (_, line) in merge.group {
+        // A version that a later one of the entity with another value hides may have been dropped.
+        let version = (UInt64(line.line.member), UInt64(line.revision), UInt64(0))
+        if tables[scope.table].versions.contains(version) { lines.append(line) }
       }
-      lines.append(next)
     }
     try archive.beginDictionary()
     try append(Member.kind, header.shape.kinds[scope.table])

@@ -1,8 +1,8 @@
 import PropertyLists
 
-/// Versions or deletions of entities: packed rows of an entity's number and a revision.
+/// The deletions of entities: packed rows of an entity's number and a revision.
 struct PackedVersions: Sendable {
-  fileprivate let rows: PackedNumbers
+  private let rows: PackedNumbers
   /// No entity has a higher number.
   private let highest: Int
   /// No version is newer.
@@ -14,74 +14,43 @@ struct PackedVersions: Sendable {
     self.revision = revision
   }
 
-  var count: Int { rows.count }
-  /// The error for rows that no layer or snapshot has.
-  var foreign: ArchiveError { rows.foreign }
-
   func bounds() throws(ArchiveError) -> ClosedRange<Int>? { try rows.bounds(highest: highest) }
 
-  func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> LayerVersions.Found? {
+  func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityBlocks.Found? {
     let position = try rows.position(of: (UInt64(number), UInt64(revision) + 1, 0)) - 1
     guard position >= 0 else { return nil }
+    let found = try found(at: position)
+    return found.number == number ? found : nil
+  }
+
+  private func found(at position: Int) throws(ArchiveError) -> EntityBlocks.Found {
     let row = try rows.row(at: position)
-    return row.0 == UInt64(number) ? try found(row, position) : nil
-  }
-
-  func cursor(
-    from number: Int, asOf revision: Revision?
-  ) throws(ArchiveError) -> () throws(ArchiveError) -> LayerVersions.Found? {
-    var cursor = PackedVersionsCursor(
-      self, at: try rows.position(of: (UInt64(max(number, 0)), 0, 0)), asOf: revision)
-    return { () throws(ArchiveError) in try cursor.next() }
-  }
-
-  fileprivate func found(
-    _ row: PackedNumbers.Row, _ position: Int
-  ) throws(ArchiveError) -> LayerVersions.Found {
-    guard row.0 > 0, row.0 <= UInt64(highest), row.1 > 0, row.1 <= UInt64(revision) else { throw foreign }
+    guard row.0 > 0, row.0 <= UInt64(highest), row.1 > 0, row.1 <= UInt64(revision) else {
+      throw rows.foreign
+    }
     return (Int(row.0), Int(row.1), position)
   }
-}
 
-/// Iterates over versions, and reads each row once.
-///
-/// A value: variables that a closure captures are checked for exclusive access at each use.
-private struct PackedVersionsCursor {
-  private let versions: PackedVersions
-  private let revision: Revision?
-  private var position: Int
-  /// The version at the position, if it was read already.
-  private var ahead: LayerVersions.Found?
-  private var last = (number: 0, revision: 0)
+  /// Iterates over deletions from an entity on.
+  struct Cursor {
+    private let versions: PackedVersions
+    private var position: Int
+    private var last = (number: 0, revision: 0)
 
-  /// - Parameter revision: if not nil, only the newest version of each entity as of it counts.
-  init(_ versions: PackedVersions, at position: Int, asOf revision: Revision?) {
-    self.versions = versions
-    self.position = position
-    self.revision = revision
-  }
-
-  mutating func next() throws(ArchiveError) -> LayerVersions.Found? {
-    var newest: LayerVersions.Found?
-    while let found = try peek() {
-      if let newest, newest.number != found.number { break }
-      ahead = nil
-      position += 1
-      guard let revision else { return found }
-      if found.revision <= revision { newest = found }
+    init(_ versions: PackedVersions, from number: Int) throws(ArchiveError) {
+      self.versions = versions
+      position = try versions.rows.position(of: (UInt64(max(number, 0)), 0, 0))
     }
-    return newest
-  }
 
-  private mutating func peek() throws(ArchiveError) -> LayerVersions.Found? {
-    if let ahead { return ahead }
-    guard position < versions.count else { return nil }
-    let next = try versions.found(versions.rows.row(at: position), position)
-    // Readers rely on the order.
-    guard (next.number, next.revision) > last else { throw versions.foreign }
-    last = (next.number, next.revision)
-    ahead = next
-    return next
+    mutating func next() throws(ArchiveError) -> EntityBlocks.Found? {
+      guard position < versions.rows.count else { return nil }
+      let next = try versions.found(at: position)
+      // Readers rely on the order.
+      guard (next.number, next.revision) > last else { throw versions.rows.foreign }
+      last = (next.number, next.revision)
+      position += 1
+      return next
+    }
   }
 }
 

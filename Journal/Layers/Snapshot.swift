@@ -11,7 +11,7 @@ public struct Snapshot: Sendable {
   public let byteCount: Int
   /// How many entities are in it.
   public let entityCount: Int
-  /// The name and version of the model that wrote it; a snapshot of another schema is not used.
+  /// The name and version of the model that wrote it.
   public let schema: String
   /// The SHA-256 of the state in canonical form. A replay to the same revision must give the same one.
   public let stateDigest: ContentDigest
@@ -32,7 +32,10 @@ extension Journal {
   /// Writes a snapshot of the state at a point in time, and returns when it is durable. Commits continue in the
   /// meantime.
   ///
-  /// Opening is fast without it: see ``LayerPolicy``. A snapshot is self-contained and stays until it is dropped.
+  /// A snapshot is for people and other programs, and stays until it is dropped. Opening is fast without it: see
+  /// ``LayerPolicy``. If it is of the newest state, what changed since the last layer is also written to a layer, after
+  /// this returns, whatever the policy is. So the next opening replays nothing before it.
+  ///
   /// While there are commits, it is written more slowly, down to 8 MiB a second, so that they do not wait for the drive.
   /// - Throws: ``JournalError``: `readOnly`, `wrongUse` for a model without snapshots, or an I/O error, which does not
   ///   affect the journal.
@@ -44,8 +47,10 @@ extension Journal {
     guard revision > 0 else {
       throw JournalError(.wrongUse, "revision 0 is the empty journal; it needs no snapshot")
     }
-    let (version, eventCount) = try keeper.newest(at: revision) ?? replayed(through: revision)
-    let file = try keeper.take(version, eventCount: eventCount, freezing: writing().freezeRest)
+    let newest = keeper.newest(at: revision)
+    let (version, eventCount) = try newest ?? replayed(through: revision)
+    let file = try keeper.take(
+      version, eventCount: eventCount, isNewest: newest != nil, freezing: writing().freezeRest)
     if let digest = file.footer?.stateDigest {
       try writing().note(Checkpoint(revision: revision, stateDigest: digest))
     }
@@ -55,8 +60,8 @@ extension Journal {
     return snapshot
   }
 
-  /// Removes the snapshot of a revision. This loses no state and no history, and past states stay as fast as they are
-  /// without it: if layers begin at it, a layer takes its place.
+  /// Removes the snapshot of a revision. This loses no state and no history, and takes no time from openings and past
+  /// states.
   /// - Throws: ``JournalError`` with code `notFound` if there is none.
   public func dropSnapshot(at revision: Revision) throws {
     try keeping().drop(revision, freezing: writing().freezeRest)

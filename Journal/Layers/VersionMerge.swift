@@ -14,6 +14,42 @@ extension EntityVersion: LayerElement {
 
 extension LineVersion: LayerElement {}
 
+extension LayerValueLine: LayerElement {
+  var key: ValueLine { line }
+}
+
+/// Iterates over the elements of a layer. A value, so that it takes no call of a closure to advance.
+protocol ElementCursor {
+  associatedtype Element: LayerElement
+  mutating func next() throws(ArchiveError) -> Element?
+}
+
+/// The newest element of each key as of a revision.
+struct NewestElements<Cursor: ElementCursor> {
+  private var cursor: Cursor
+  private let revision: Revision
+  private var ahead: Cursor.Element?
+
+  init(_ cursor: Cursor, asOf revision: Revision) throws(ArchiveError) {
+    self.cursor = cursor
+    self.revision = revision
+    ahead = try self.cursor.next()
+  }
+
+  mutating func next() throws(ArchiveError) -> Cursor.Element? {
+    while let first = ahead {
+      var newest = first.revision <= revision ? first : nil
+      ahead = try cursor.next()
+      while let further = ahead, further.key == first.key {
+        if further.revision <= revision { newest = further }
+        ahead = try cursor.next()
+      }
+      if let newest { return newest }
+    }
+    return nil
+  }
+}
+
 /// Merges the elements of several sources, key by key, and drops those that no kept checkpoint shows.
 ///
 /// The sources are in the order of time. Where two overlap, they agree.

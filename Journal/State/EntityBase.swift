@@ -35,8 +35,8 @@ package protocol EntityBase: AnyObject, Sendable {
 /// The base of an ``EntityIndex``: its lines as layers have them. It never changes.
 package protocol IndexBase: AnyObject, Sendable {
   func contains(_ key: IndexKey) -> Bool
-  /// The lines from one key through another, in order.
-  func lines(from first: IndexKey, through last: IndexKey) -> BaseIterator<IndexKey, Void>
+  /// The lines from one key through another, in order. All of them exist.
+  func lines(from first: IndexKey, through last: IndexKey) -> BaseIterator<IndexKey, Bool>
 }
 
 /// The base of a ``LayeredIndex``: the lines of a declared index as layers have them. It never

@@ -41,45 +41,21 @@ extension EntityIndex {
 
     package func makeIterator() -> Iterator {
       Iterator(
-        below: index.base?.lines(from: first, through: last),
-        above: index.changes.elements(in: first...last).makeIterator())
+        lines: LayeredIterator(
+          index.base?.lines(from: first, through: last), above: index.changes.elements(in: first...last),
+          hidden: SortedTable<IndexKey, Void>().makeIterator()))
     }
 
     /// Iterates over lines.
     package struct Iterator: IteratorProtocol {
-      private var below: BaseIterator<IndexKey, Void>?
-      private var above: SortedTable<IndexKey, Bool>.Iterator
-      // The next of each; used only with a base.
-      private var nextBelow: IndexKey?
-      private var nextAbove: (key: IndexKey, value: Bool)?
-
-      fileprivate init(
-        below: BaseIterator<IndexKey, Void>?, above: SortedTable<IndexKey, Bool>.Iterator
-      ) {
-        self.below = below
-        self.above = above
-        if self.below == nil { return }
-        nextAbove = self.above.next()
-        stepBelow()
-      }
+      fileprivate var lines: LayeredIterator<BaseIterator<IndexKey, Bool>, IndexKey, Bool, Void>
 
       package mutating func next() -> IndexKey? {
-        if below == nil { return above.next()?.key }
-        while true {
-          guard let upper = nextAbove else {
-            defer { stepBelow() }
-            return nextBelow
-          }
-          if let lower = nextBelow, lower <= upper.key {
-            stepBelow()
-            if lower < upper.key { return lower }
-          }
-          nextAbove = above.next()
-          if upper.value { return upper.key }
+        while let (key, isThere) = lines.next() {
+          if isThere { return key }
         }
+        return nil
       }
-
-      private mutating func stepBelow() { nextBelow = below?.next()?.key }
     }
   }
 }

@@ -58,12 +58,13 @@ package enum StateDigest {
     /// Ends a table with rows of numbers and revisions.
     mutating func end(deletions: PackedNumbersBuilder, erased: PackedNumbersBuilder) {
       hash.append(deletions.count)
-      deletions.visit {
-        hash.append(Int($0.0))
-        hash.append(Int($0.1))
+      for position in 0..<deletions.count {
+        let row = deletions.row(at: position)
+        hash.append(Int(row.0))
+        hash.append(Int(row.1))
       }
       hash.append(erased.count)
-      erased.visit { hash.append(Int($0.0)) }
+      for position in 0..<erased.count { hash.append(Int(erased.row(at: position).0)) }
     }
 
     consuming func finish() -> ContentDigest { hash.finish() }

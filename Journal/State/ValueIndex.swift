@@ -133,26 +133,15 @@ extension ValueIndex {
     fileprivate let range: ClosedRange<ValueLine>?
     fileprivate let isReversed: Bool
 
-    package func makeIterator() -> Iterator { Iterator(self) }
+    package func makeIterator() -> Iterator {
+      Iterator(lines: range.map { index.lines.elements(in: $0, reversed: isReversed) })
+    }
 
     /// Iterates over lines.
     package struct Iterator: IteratorProtocol {
-      private var rising: SortedTable<ValueLine, Void>.Iterator?
-      private var falling: SortedTable<ValueLine, Void>.ReversedIterator?
+      fileprivate var lines: SortedTable<ValueLine, Void>.Iterator?
 
-      fileprivate init(_ lines: Lines) {
-        guard let range = lines.range else { return }
-        if lines.isReversed {
-          falling = lines.index.lines.elements(reversedIn: range).makeIterator()
-        } else {
-          rising = lines.index.lines.elements(in: range).makeIterator()
-        }
-      }
-
-      package mutating func next() -> ValueLine? {
-        if rising != nil { return rising?.next()?.key }
-        return falling?.next()?.key
-      }
+      package mutating func next() -> ValueLine? { lines?.next()?.key }
     }
   }
 }

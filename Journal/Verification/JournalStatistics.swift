@@ -29,7 +29,7 @@ extension Journal {
   public func statistics() throws -> JournalStatistics {
     let logByteCount = try log.byteCount()
     let blobs = try blobs.all()
-    let footers = chain.layers.filter { !$0.isWhole }.compactMap(\.footer)
+    let footers = chain.layers.compactMap(\.footer)
     let layerByteCount = footers.reduce(0) { $0 + $1.byteCount }
     let written = footers.reduce(0.0) { $0 + Double($1.byteCount) * Double($1.generation) }
     return JournalStatistics(

@@ -10,55 +10,65 @@ extension SortedTable: Sequence {
   public func elements(from bound: Key) -> Iterator { Iterator(root: root, from: bound, through: nil) }
 
   /// The elements whose keys are in a range, its upper bound included. O(log n), and O(1) for each element read.
+  /// - Parameter reversed: whether the largest key comes first.
   @inlinable
-  public func elements(in range: ClosedRange<Key>) -> Iterator {
-    Iterator(root: root, from: range.lowerBound, through: range.upperBound)
+  public func elements(in range: ClosedRange<Key>, reversed: Bool = false) -> Iterator {
+    reversed
+      ? Iterator(root: root, from: range.upperBound, through: range.lowerBound, isReversed: true)
+      : Iterator(root: root, from: range.lowerBound, through: range.upperBound)
   }
 
-  /// Iterates over elements in the order of their keys. Later changes of the table do not affect it.
+  /// Iterates over elements in the order of their keys, or in reverse. Later changes of the table do not affect it.
   @safe
   public struct Iterator: Sequence, IteratorProtocol {
     @usableFromInline let root: TableNode?
-    /// The last key, nil for all.
+    /// The last key of the iteration, nil for all.
     @usableFromInline let end: Key?
+    @usableFromInline let isReversed: Bool
 
     /// The leaf that is being read. It is not retained, because `root` retains it.
     @usableFromInline var leaf: Unmanaged<TableNode>?
 
     /// The path to that leaf. Its position is not updated; `position` is.
     @usableFromInline var path: Path
+    /// The position between the elements that were read and the others.
     @usableFromInline var position: Int
-
-    /// The position in the leaf before which to stop.
+    /// The position in the leaf at which to stop.
     @usableFromInline var limit: Int
 
+    /// - Parameter start: nil for the first key; not in reverse.
     @inlinable
-    init(root: TableNode?, from start: Key?, through end: Key?) {
+    init(root: TableNode?, from start: Key?, through end: Key?, isReversed: Bool = false) {
       self.root = root
       self.end = end
+      self.isReversed = isReversed
       unsafe leaf = nil
       path = Path()
       position = 0
       limit = 0
       guard let root else { return }
-      if let start {
-        let place = unsafe root.find(start)
-        path = unsafe place.path
-        position = path.position
-        unsafe read(place.leaf)
-      } else {
+      guard let start else {
         unsafe read(root.leaf(at: path))
+        return
       }
+      let place = unsafe root.find(start)
+      path = unsafe place.path
+      position = path.position
+      if isReversed, unsafe place.leaf._withUnsafeGuaranteedRef({ $0.holds(start, at: path.position) }) {
+        position &+= 1
+      }
+      unsafe read(place.leaf)
     }
 
     /// The next element, or nil at the end.
     @inlinable
     public mutating func next() -> Element? {
-      if position >= limit {
+      while position == limit {
         guard advanceToNextLeaf() else { return nil }
       }
+      if isReversed { position &-= 1 }
       let index = position
-      position = index &+ 1
+      if !isReversed { position &+= 1 }
       return unsafe leaf.unsafelyUnwrapped._withUnsafeGuaranteedRef { leaf in
         (leaf.key(at: index), leaf.value(at: index))
       }
@@ -71,41 +81,54 @@ extension SortedTable: Sequence {
       limit = unsafe leaf._withUnsafeGuaranteedRef { leaf in
         guard let end else { return leaf.count }
         let index = leaf.position(of: end)
-        return leaf.holds(end, at: index) ? index + 1 : index
+        return !isReversed && leaf.holds(end, at: index) ? index + 1 : index
       }
     }
 
-    /// Whether there is another element, after this leaf has been read up to its limit.
+    /// Whether there is a leaf after this one, which has been read up to its limit, that can have more.
     @inlinable
     @inline(never)
     mutating func advanceToNextLeaf() -> Bool {
-      guard let root, let leaf = unsafe leaf else { return false }
-      let endsHere = unsafe leaf._withUnsafeGuaranteedRef { limit < $0.count }
-      guard !endsHere, let next = root.path(after: path) else { return false }
+      // If the limit is inside of a leaf, the iteration ends there.
+      guard let root, let leaf = unsafe leaf,
+        limit == (isReversed ? 0 : unsafe leaf._withUnsafeGuaranteedRef { $0.count }),
+        let next = root.path(nextTo: path, isReversed: isReversed)
+      else { return false }
       path = next
-      position = 0
-      unsafe read(root.leaf(at: next))
-      return limit > 0
+      let neighbor = unsafe root.leaf(at: next)
+      position = isReversed ? unsafe neighbor._withUnsafeGuaranteedRef { $0.count } : 0
+      unsafe read(neighbor)
+      return true
     }
   }
 }
 
 extension Node {
-  /// The path to the first element of the leaf after the one at `path`, or nil at the last leaf.
+  /// The path to the leaf after the one at `path`, or in reverse to the one before; nil if there is none.
   @inlinable
-  func path(after path: Path) -> Path? {
+  func path(nextTo path: Path, isReversed: Bool) -> Path? {
     var node = self
-    var next: Path?
     var taken = Path()
+    // The lowest branch on the way that has a child next to the one that was taken.
+    var turn: (level: Int, path: Path)?
     while node.level > 0 {
       let index = path[node.level]
-      taken[node.level] = index
-      if index + 1 < node.count {
-        next = taken
-        next?[node.level] = index + 1
+      let neighbor = isReversed ? index - 1 : index + 1
+      if neighbor >= 0, neighbor < node.count {
+        taken[node.level] = neighbor
+        turn = (node.level, taken)
       }
+      taken[node.level] = index
       node = node.child(at: index)
     }
-    return next
+    guard let turn, isReversed else { return turn?.path }
+    // After the turn, the last child of each branch.
+    var previous = turn.path
+    node = self
+    while node.level > 0 {
+      if node.level < turn.level { previous[node.level] = node.count - 1 }
+      node = node.child(at: previous[node.level])
+    }
+    return previous
   }
 }

@@ -76,20 +76,4 @@ extension SortedTable {
     let (leaf, path) = unsafe root.find(key)
     return unsafe leaf._withUnsafeGuaranteedRef { $0.holds(key, at: path.position) }
   }
-
-  /// The element with the smallest key, or nil in an empty table. O(log n).
-  @inlinable
-  public var first: Element? {
-    guard var node = root else { return nil }
-    while node.level > 0 { node = node.child(at: 0) }
-    return (node.key(at: 0), node.value(at: 0))
-  }
-
-  /// The element with the largest key, or nil in an empty table. O(log n).
-  @inlinable
-  public var last: Element? {
-    guard var node = root else { return nil }
-    while node.level > 0 { node = node.child(at: node.count - 1) }
-    return (node.key(at: node.count - 1), node.value(at: node.count - 1))
-  }
 }

@@ -31,7 +31,7 @@ final class Garden {
     }
   }
 
-  /// Adds `count` items in one commit, so that a snapshot has several pages.
+  /// Adds `count` items in one commit, so that a file has several pages.
   func plant(_ count: Int) throws {
     try journal.commit { draft in
       for plant in 0..<count {
@@ -73,6 +73,13 @@ final class Garden {
   func release() throws {
     journal = try CatalogJournal.create(
       at: url.deletingLastPathComponent().appending(path: "Empty.journal"))
+  }
+
+  /// The file of the newest layer, once all that are due are written.
+  func newestLayer() throws -> URL {
+    journal.waitForLayers()
+    let layer = try #require(journal.chain.layers.last)
+    return url.appending(path: "snapshots/\(layer.name.fileName)")
   }
 
   /// Opens the closed journal read-only, checks its newest state and a past one, and closes it.

@@ -298,9 +298,9 @@ import Testing
 
   /// If the rests of long texts had more than 4 GiB, the layer could never be written.
   @Test func theNumbersOfAnIndexGetEightBytesWhenALongTextNeedsThem() {
-    var narrow = PackedValueLines.Builder(highest: 9, revision: 9)
-    var widened = PackedValueLines.Builder(highest: 9, revision: 9, narrowLimit: 100)
-    var wide = PackedValueLines.Builder(highest: 9, revision: 1 << 40)
+    var narrow = PackedValueLines.Builder()
+    var widened = PackedValueLines.Builder(narrowLimit: 100)
+    var wide = PackedValueLines.Builder(narrowLimit: 0)
     for number in 1...9 {
       // Equal rests are stored once.
       let key = ValueKey(.string(String(repeating: "x", count: 40) + "\(number)"))
@@ -315,7 +315,7 @@ import Testing
 
   /// The data of the lines of an index in the archive of a layer.
   private func bytes(of lines: [LayerValueLine]) -> [UInt8] {
-    var builder = PackedValueLines.Builder(highest: 1, revision: 1)
+    var builder = PackedValueLines.Builder()
     for line in lines { builder.append(line) }
     return builder.lines
   }

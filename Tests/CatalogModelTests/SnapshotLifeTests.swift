@@ -9,7 +9,7 @@ import Testing
 
 @testable import Journaling
 
-/// A state outlives the snapshot that backs it and the journal that it came from, and many threads can read it at once.
+/// A state outlives the layer that backs it and the journal that it came from, and many threads can read it at once.
 struct SnapshotLifeTests {
   /// What happens to a journal whose state is still held, before the file is found damaged.
   enum Fate: CaseIterable {
@@ -17,14 +17,16 @@ struct SnapshotLifeTests {
   }
 
   @Test(arguments: Fate.allCases) func aStateOutlivesItsJournal(_ fate: Fate) throws {
-    try withLateGarden { garden, snapshot in
+    try withLateGarden { garden, late in
       let state = garden.journal.state
       let expected = try #require(garden.states.last)
-      var url = snapshot.url
+      var url = late.url
       switch fate {
       case .closed: try garden.journal.close()
       case .released: try garden.release()
-      case .dropped: try garden.journal.dropSnapshot(at: snapshot.revision)
+      case .dropped:
+        try garden.journal.dropSnapshot(at: late.revision)
+        try FileManager.default.removeItem(at: late.url)
       case .openedAgain:
         // The journal is written further, and LevelDB changes its files.
         try garden.reopen(options: .readingLate)
@@ -34,7 +36,7 @@ struct SnapshotLifeTests {
         try garden.journal.close()
         let elsewhere = garden.url.deletingLastPathComponent().appending(path: "Elsewhere.journal")
         try FileManager.default.moveItem(at: garden.url, to: elsewhere)
-        url = elsewhere.appending(path: "snapshots/\(snapshot.url.lastPathComponent)")
+        url = elsewhere.appending(path: "snapshots/\(url.lastPathComponent)")
       case .closedToWriters:
         try garden.journal.close()
         for path in ["", "entries", "snapshots"] {
@@ -52,7 +54,7 @@ struct SnapshotLifeTests {
     }
   }
 
-  @Test func aStateBackedByASmallSnapshotReadsNoFile() throws {
+  @Test func aStateBackedByASmallLayerReadsNoFile() throws {
     try withGarden { garden in
       try garden.journal.takeSnapshot()
       try garden.reopen()
@@ -88,11 +90,11 @@ struct SnapshotLifeTests {
   @Test func readersThatMeetTheSameDamageAtOnceGetTheSameRightAnswer() throws {
     try withTemporaryFolder { folder in
       let garden = try Garden(folder)
-      let snapshot = try garden.makeLate()
+      let late = try garden.makeLate()
       let state = garden.journal.state
       let expected = state.highestItem
       let names = try garden.journal.version(replayedTo: .head()).state
-      try ruin(snapshot.url)
+      try ruin(late.url)
       let wrong = Lock<[Int]>([])
       // More readers than any pool has threads, because rebuilding the state needs one too.
       DispatchQueue.concurrentPerform(iterations: 600) { reader in
@@ -114,10 +116,10 @@ struct SnapshotLifeTests {
   @Test func tasksThatMeetTheSameDamageAtOnceGetTheSameRightAnswer() async throws {
     try await withTemporaryFolder { folder in
       let garden = try Garden(folder)
-      let snapshot = try garden.makeLate()
+      let late = try garden.makeLate()
       let state = garden.journal.state
       let names = try garden.journal.version(replayedTo: .head()).state
-      try ruin(snapshot.url)
+      try ruin(late.url)
       let wrong = await withTaskGroup(of: Bool.self) { group in
         for reader in 0..<200 {
           group.addTask {
@@ -133,20 +135,20 @@ struct SnapshotLifeTests {
   }
 
   @Test func damageFoundInTheMiddleOfAnIterationDoesNotChangeWhatItGives() throws {
-    try withLateGarden { garden, snapshot in
+    try withLateGarden { garden, late in
       let expected = try garden.journal.version(replayedTo: .head()).state
       let state = garden.journal.state
-      let whole = try Data(contentsOf: snapshot.url)
+      let whole = try Data(contentsOf: late.url)
       var found: [EntityRecord] = []
       for item in state.items {
-        if found.count == expected.itemCount / 3 { try ruin(snapshot.url) }
+        if found.count == expected.itemCount / 3 { try ruin(late.url) }
         found.append(item.record)
       }
       #expect(found == expected.items.map(\.record))
-      #expect(garden.journal.health.layerProblems.map(\.revision) == [snapshot.revision])
-      try whole.write(to: snapshot.url)
+      #expect(garden.journal.health.layerProblems.map(\.revision) == [late.revision])
+      try whole.write(to: late.url)
 
-      // The same holds for a state with later changes above the snapshot.
+      // The same holds for a state with later changes above the layer.
       try garden.reopen(options: .readingLate)
       try garden.journal.commit { draft in
         for item in stride(from: 2, to: draft.state.highestItem, by: 3)
@@ -155,7 +157,7 @@ struct SnapshotLifeTests {
       }
       found = []
       for item in garden.journal.state.items {
-        if found.count == garden.journal.state.itemCount / 3 { try ruin(snapshot.url) }
+        if found.count == garden.journal.state.itemCount / 3 { try ruin(late.url) }
         found.append(item.record)
       }
       let replayed = try garden.journal.version(replayedTo: .head()).state
@@ -164,14 +166,14 @@ struct SnapshotLifeTests {
     }
   }
 
-  /// Reading a state used to end the process if both its snapshot and the log had disappeared, after more than a second
+  /// Reading a state used to end the process if both its layer and the log had disappeared, after more than a second
   /// under a lock.
   @Test(.timeLimit(.minutes(60))) func aStateThatCanNoLongerBeReadReportsItAndIsNotUsed() throws {
-    try withLateGarden { garden, snapshot in
+    try withLateGarden { garden, late in
       let journal = garden.journal
       let state = journal.state
       #expect(state.failure == nil)
-      try FileHandle(forUpdating: snapshot.url).truncate(atOffset: 0)
+      try FileHandle(forUpdating: late.url).truncate(atOffset: 0)
       journal.chain.use(nil)
       let entries = garden.url.appending(path: "entries")
       let away = garden.url.deletingLastPathComponent().appending(path: "away")
@@ -224,13 +226,13 @@ struct SnapshotLifeTests {
 
   /// A loop over the items of a query, and a list made of a table, used to end the process.
   @Test func whatCanNoLongerBeReadEndsNoLoop() throws {
-    try withLateGarden { garden, snapshot in
+    try withLateGarden { garden, late in
       let journal = garden.journal
       let state = journal.state
       let seeds = state.items(Seed.self).filter(\.weight < 20).sorted(by: .descending(\.weight))
       #expect(seeds.count == 20)
       for layer in journal.chain.layers { layer.freePages() }
-      try FileHandle(forUpdating: snapshot.url).truncate(atOffset: 0)
+      try FileHandle(forUpdating: late.url).truncate(atOffset: 0)
       journal.chain.use(nil)
       let entries = garden.url.appending(path: "entries")
       let away = garden.url.deletingLastPathComponent().appending(path: "away")
@@ -244,27 +246,28 @@ struct SnapshotLifeTests {
   }
 
   @Test func aCommitThatMeetsDamageSucceeds() throws {
-    try withLateGarden { garden, snapshot in
-      try ruin(snapshot.url)
+    try withLateGarden { garden, late in
+      try ruin(late.url)
       try garden.grow(20)
       #expect(garden.journal.state.json == garden.states.last)
       #expect(try garden.journal.version(replayedTo: .head()).state.json == garden.states.last)
       // The next snapshot, which is written from that state, has all of it.
       try garden.journal.takeSnapshot()
-      try garden.journal.dropSnapshot(at: snapshot.revision)
+      try garden.journal.dropSnapshot(at: late.revision)
+      garden.journal.waitForLayers()
       #expect(try garden.journal.snapshots().count == 1)
       #expect(try garden.journal.verify(.deep).isSound)
     }
   }
 
   @Test func aJournalIsClosedWhileReadersMeetDamage() throws {
-    try withLateGarden { garden, snapshot in
-      let whole = try Data(contentsOf: snapshot.url)
+    try withLateGarden { garden, late in
+      let whole = try Data(contentsOf: late.url)
       let expected = try #require(garden.states.last)
       for _ in 0..<6 {
         let journal = garden.journal
         let state = journal.state
-        try ruin(snapshot.url)
+        try ruin(late.url)
         let wrong = Atomic<Int>(0)
         DispatchQueue.concurrentPerform(iterations: 4) { reader in
           if reader == 0 {
@@ -274,7 +277,7 @@ struct SnapshotLifeTests {
           }
         }
         #expect(wrong.load(ordering: .relaxed) == 0)
-        try whole.write(to: snapshot.url)
+        try whole.write(to: late.url)
         try garden.open(options: .readingLate)
       }
     }
@@ -378,20 +381,27 @@ struct SnapshotLifeTests {
     }
   }
 
-  /// Calls `body` with a journal whose newest state is backed by a snapshot of several pages, most of them unread.
-  private func withLateGarden(_ body: (Garden, Snapshot) throws -> Void) throws {
+  /// Calls `body` with a journal whose newest state is backed by a layer of several pages, most of them unread.
+  private func withLateGarden(_ body: (Garden, LateLayer) throws -> Void) throws {
     try withGarden { garden in try body(garden, try garden.makeLate()) }
   }
 }
 
+/// The layer that backs a state, which was written with a snapshot of the same revision.
+private struct LateLayer {
+  let revision: Revision
+  let url: URL
+}
+
 extension Garden {
-  /// Opens the journal again from a snapshot of several pages.
-  fileprivate func makeLate() throws -> Snapshot {
-    try plant(600)
+  /// Opens the journal again from a layer of several pages.
+  fileprivate func makeLate() throws -> LateLayer {
+    try plant(12_000)
     let snapshot = try journal.takeSnapshot()
+    let layer = LateLayer(revision: snapshot.revision, url: try newestLayer())
     try reopen(options: .readingLate)
-    try #require(snapshot.byteCount > 4 * LayerFooter.pageByteCount)
-    return snapshot
+    try #require(try Data(contentsOf: layer.url).count > 4 * LayerFooter.pageByteCount)
+    return layer
   }
 }
 

@@ -73,13 +73,13 @@ import Testing
       _ = try journal("snapshot", path, "take")
       let file = "\(path)/snapshots/0000000000000003.plist"
       var bytes = try Data(contentsOf: URL(filePath: file))
-      bytes[bytes.count - 5] ^= 1
+      bytes.removeLast()
       try bytes.write(to: URL(filePath: file))
 
       let after = try journal("replay", path, "--json")
       #expect(after.output == before.output)
       #expect(after.code == 0)
-      #expect(after.error.contains("the snapshot is damaged"))
+      #expect(after.error.contains("the snapshot has"))
       #expect(after.error.contains("the answer does not depend on it"))
       let listed = try journal("snapshot", path, "list")
       #expect(listed.code == 1)

@@ -85,7 +85,7 @@ struct ForgedArchive {
 
   enum Outcome { case refused, replaced, read }
 
-  /// Opens altered bytes as a snapshot, and does everything with them that can be done with a state.
+  /// Opens altered bytes as a layer, and does everything with them that can be done with a state.
   func look(_ altered: [UInt8]) -> Outcome {
     let revision = version.revision
     guard let truth = version.state.parts, let shape = StateShape(Catalog.self),
@@ -97,7 +97,7 @@ struct ForgedArchive {
       byteCount: altered.count, pageChecksums: [], entryDigest: version.digest, schema: Catalog.schema,
       generation: 1, start: .start(shape), checkpoints: [checkpoint])
     let faults = ReadFaults()
-    let layer = Layer(LayerName(from: nil, to: revision), footer, contents, faults: faults) {
+    let layer = Layer(LayerName(from: 0, to: revision), footer, contents, faults: faults) {
       [bytes] (_) throws(JournalError) in
       replaced.isSet = true
       guard let whole = try? LayerFile(ArchiveBytes(bytes), revision: revision, shape: shape) else {

@@ -23,7 +23,7 @@ extension StateParts {
       start: header.start, checkpoints: [checkpoint])
     let faults = ReadFaults()
     let layer = Layer(
-      LayerName(from: nil, to: revision), footer,
+      LayerName(from: 0, to: revision), footer,
       try LayerFile(ArchiveBytes(bytes), revision: revision, shape: shape), faults: faults
     ) { (_) throws(JournalError) in throw JournalError(.io, "a layer in memory can't fail") }
     if let highest { checkpoint.tables[0].highest = highest }

@@ -99,6 +99,31 @@ import Testing
 
   // MARK: Work
 
+  /// With a snapshot of the newest state, what is in no layer becomes one, so that the next opening replays nothing.
+  @Test(arguments: [true, false]) func aRequestedLayerIsWrittenWhateverThePolicyIs(isAutomatic: Bool) {
+    var schedule = LayerSchedule(
+      isAutomatic ? Self.policy() : .manual, revision: 0, eventCount: 0, frozenCount: 0)
+    schedule.requestLayer()
+    #expect(schedule.accept(EventTally(count: 3)) { 0 } == .nothing)
+    #expect(schedule.store(1, eventCount: 3) == false)
+    #expect(schedule.request() == true)
+    #expect(schedule.next([], logByteCount: 0) == .request)
+    schedule.requestLayer()
+    schedule.finishRequest()
+    #expect(schedule.next([], logByteCount: 0, canFreeze: false) == .finish)
+    // A commit was in progress. The next one makes the layer.
+    #expect(schedule.accept(EventTally(count: 1)) { 0 } == .freeze)
+    schedule.froze(through: 2)
+    #expect(schedule.store(2, eventCount: 1) && schedule.next([], logByteCount: 0) == .write)
+    // Closing cancels the file, and writes it again.
+    schedule.cancel()
+    #expect(schedule.next([], logByteCount: 0) == .finish)
+    schedule.close()
+    #expect(schedule.next([], logByteCount: 0) == .write)
+    schedule.wrote(2)
+    #expect(schedule.next([], logByteCount: 0) == .finish)
+  }
+
   @Test func onlyDurableLayersAreWritten() {
     var schedule = LayerSchedule(Self.policy(), revision: 0, eventCount: 0, frozenCount: 0)
     #expect(schedule.accept(EventTally(count: 10)) { 0 } == .freeze)

@@ -15,7 +15,7 @@ import Testing
         let low = Int.random(in: -2...size * 3 + 2, using: &random)
         let high = Int.random(in: low...max(low, size * 3 + 2), using: &random)
         let expected = table.elements(in: low...high).map(\.key).reversed()
-        #expect(table.elements(reversedIn: low...high).map(\.key) == Array(expected))
+        #expect(table.elements(in: low...high, reversed: true).map(\.key) == Array(expected))
       }
     }
   }
@@ -24,7 +24,7 @@ import Testing
     let texts = (0..<5_000).map { (key: "\($0 + 10_000)", value: ()) }
     let table = try #require(SortedTable(sorted: texts))
     #expect(
-      table.elements(reversedIn: "10003"..."12000").map(\.key)
+      table.elements(in: "10003"..."12000", reversed: true).map(\.key)
         == (3...2_000).reversed().map { "\($0 + 10_000)" })
   }
 }

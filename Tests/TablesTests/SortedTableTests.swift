@@ -13,8 +13,6 @@ import Testing
     var table = SortedTable<Int, String>()
     #expect(table.isEmpty)
     #expect(table.count == 0)
-    #expect(table.first == nil)
-    #expect(table.last == nil)
     #expect(table[1] == nil)
     #expect(!table.contains(1))
     #expect(table.removeValue(forKey: 1) == nil)
@@ -42,8 +40,6 @@ import Testing
       #expect(table[number * 2 + 1] == nil)
       #expect(!table.contains(number * 2 - 1))
     }
-    #expect(table.first?.key == 0)
-    #expect(table.last?.key == 9_998)
   }
 
   @Test func iterationIsInOrderAndEnds() {

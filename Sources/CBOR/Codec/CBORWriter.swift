@@ -102,13 +102,6 @@ import Foundation
     text.withUTF8 { unsafe append(.text, UnsafeRawBufferPointer($0)) }
   }
 
-  /// Appends a text of ASCII. Returns false, and appends nothing, if some byte is not ASCII.
-  package mutating func append(ascii content: UnsafeRawBufferPointer) -> Bool {
-    guard unsafe isASCII(content) else { return false }
-    unsafe append(.text, content)
-    return true
-  }
-
   package mutating func append(bytes content: UnsafeRawBufferPointer) { unsafe append(.bytes, content) }
 
   /// The head of a byte string whose content is appended next, as encoded bytes.

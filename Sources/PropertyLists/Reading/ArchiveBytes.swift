@@ -161,17 +161,6 @@ import Synchronization
     return unsafe UnsafeRawPointer(base + offset)
   }
 
-  /// The same, but only if the bytes are in one page that was already read. Nil says nothing about the bytes.
-  @inline(__always)
-  func pointerIfLoaded(at offset: Int, count: Int) -> UnsafeRawPointer? {
-    guard offset >= 0, count >= 0, offset <= self.count &- count else { return nil }
-    if let loaded = unsafe loaded {
-      let page = offset >> pageShift
-      guard page == (offset &+ count &- 1) >> pageShift, unsafe isLoaded(page, loaded) else { return nil }
-    }
-    return unsafe UnsafeRawPointer(base + offset)
-  }
-
   /// The byte at an offset.
   @inline(__always)
   func byte(at offset: Int) throws(ArchiveError) -> UInt8 {

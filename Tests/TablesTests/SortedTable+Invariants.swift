@@ -1,6 +1,8 @@
+@testable import Tables
+
 extension SortedTable {
   /// Checks the invariants of the tree that `SortedTable` lists, and ends the process if one does not hold. O(n).
-  package func checkInvariants() {
+  func checkInvariants() {
     guard let root else {
       precondition(count == 0, "a table without a root counts \(count) elements")
       return
@@ -16,7 +18,7 @@ extension SortedTable {
   }
 
   /// The identities of all nodes: two tables share those that are in both. O(n).
-  package var nodeIdentities: Set<ObjectIdentifier> {
+  var nodeIdentities: Set<ObjectIdentifier> {
     var identities: Set<ObjectIdentifier> = []
     var remaining = root.map { [$0] } ?? []
     while let node = remaining.popLast() {
@@ -27,13 +29,13 @@ extension SortedTable {
   }
 
   /// The levels of the tree, leaves included; 0 when it is empty.
-  package var height: Int { root.map { $0.level + 1 } ?? 0 }
+  var height: Int { root.map { $0.level + 1 } ?? 0 }
 
   /// Elements that fit in a leaf.
-  package static var leafCapacity: Int { TableNode.leafCapacity }
+  static var leafCapacity: Int { TableNode.leafCapacity }
 
   /// Children that fit in a branch.
-  package static var branchCapacity: Int { TableNode.branchCapacity }
+  static var branchCapacity: Int { TableNode.branchCapacity }
 }
 
 extension Node {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Journaling
 
-/// Alters archives of snapshots and corrects the checksums, as only an attacker does. Such a snapshot can give a wrong
-/// state, which `verify(.deep)` finds. But it can't end the process, and reading it takes bounded time.
-@Suite struct SnapshotFuzzTests {
+/// Alters archives of layers and corrects the checksums, as only an attacker does. Such a layer can give a wrong state,
+/// which `verify(.deep)` finds. But it can't end the process, and reading it takes bounded time.
+@Suite struct LayerFuzzTests {
   @Test(.timeLimit(.minutes(60))) func anAlteredArchiveIsRefusedOrReplacedOrRead() throws {
     let seed = SeededGenerator().seed
     try withTemporaryFolder { folder in
@@ -26,20 +26,21 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(60))) func aJournalOpensWhateverItsSnapshotSays() throws {
+  @Test(.timeLimit(.minutes(60))) func aJournalOpensWhateverItsLayerSays() throws {
     let seed = SeededGenerator().seed
     try withTemporaryFolder { folder in
       let journal = try makeJournal(folder, seed)
       let url = journal.url
-      let snapshot = try journal.takeSnapshot()
+      try journal.dropSnapshot(at: journal.takeSnapshot().revision)
+      journal.waitForLayers()
       let archive = try ForgedArchive(journal)
-      let footer = try #require(
-        try journal.chain.footers.footer(LayerName(from: nil, to: snapshot.revision))?.footer)
+      let layer = try #require(journal.chain.layers.last)
+      let (name, footer) = (layer.name, try #require(layer.footer))
       try journal.close()
       var mutator = Mutator(seed: seed)
       for round in cases(60) {
         let altered = archive.altered(by: &mutator)
-        try forge(snapshot, footer, altered, url)
+        try forge(name, footer, altered, url)
         var policy = LayerPolicy.manual
         policy.memoryByteCount = round % 2 == 0 ? 0 : 1 << 20
         let opened = try CatalogJournal.open(at: url, options: JournalOptions(layers: policy))
@@ -49,7 +50,8 @@ import Testing
         // A text for people, or bytes between objects, are not part of the state.
         #expect(problems.isEmpty || isAltered)
         // If the state that it gives is wrong, that is a problem of the folder.
-        let paths = [snapshot.url.path, url.appending(path: "snapshots").path]
+        let snapshots = url.appending(path: "snapshots")
+        let paths = [snapshots.appending(path: name.fileName).path, snapshots.path]
         #expect(problems.allSatisfy { paths.contains($0.path ?? "") }, "\(problems)")
         _ = opened.state.problems()
         try opened.takeSnapshot(asOf: .revision(2))
@@ -85,16 +87,16 @@ import Testing
     return journal
   }
 
-  /// Replaces the bytes of a snapshot, and writes a record with checksums that match them. The journal must be closed.
-  private func forge(_ snapshot: Snapshot, _ footer: LayerFooter, _ bytes: [UInt8], _ url: URL) throws {
-    try Data(bytes).write(to: snapshot.url)
-    let journal = try CatalogJournal.open(at: url, options: JournalOptions(layers: .manual))
+  /// Replaces the bytes of a layer, and writes a footer with checksums that match them. The journal must be closed.
+  private func forge(_ name: LayerName, _ footer: LayerFooter, _ bytes: [UInt8], _ url: URL) throws {
+    try Data(bytes).write(to: url.appending(path: "snapshots/\(name.fileName)"))
+    let journal = try CatalogJournal.open(at: url, mode: .readOnly)
     defer { try? journal.close() }
     var footer = footer
     footer.byteCount = bytes.count
     footer.pageChecksums = stride(from: 0, to: bytes.count, by: LayerFooter.pageByteCount).map { start in
       CRC32C.checksum(bytes[start..<min(start + LayerFooter.pageByteCount, bytes.count)])
     }
-    try journal.chain.footers.write(LayerName(from: nil, to: snapshot.revision), footer)
+    try journal.chain.footers.write(name, footer)
   }
 }
