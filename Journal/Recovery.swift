@@ -186,6 +186,7 @@ struct Recovery<State: EventSourced> {
     }
     try chain.load(through: newest, in: log, isInUse: isInUse)
     let opened = try chain.version(through: newest, replay, momentLimit: momentLimit)
+    try chain.checkSnapshots(through: newest, in: log, isInUse: isInUse)
     try replay.checkDigests(from: mark?.revision ?? newest, through: newest, mark: mark)
     return opened
   }

@@ -37,46 +37,50 @@ extension LayerChain {
     _ sources: [any LayerSource], keeping choices: [[Revision]], isCancelled: () -> Bool
   ) throws(ArchiveError) -> (newest: Int, past: [Int]) {
     var counts = choices.map { _ in 0 }
-    var entityCount = 0
-    // A further version has only what differs from the one before.
     var (first, further) = (VersionSample(), VersionSample())
     for kind in shape?.kinds.indices ?? 0..<0 {
       var cursors: [VersionCursor] = []
       for source in sources { cursors.append(try source.versions(kind)) }
       var merge = try VersionMerge(cursors, keeping: choices.first ?? [])
       let readers = sources.map { $0.rows(kind) }
+      func record(_ found: VersionMerge<EntityVersion>.Found) throws(ArchiveError) -> EntityRecord {
+        try readers[found.source](found.version)?.record ?? EntityRecord()
+      }
       while try merge.next() {
-        entityCount += 1
-        if entityCount % 1024 == 0, isCancelled() { break }
         for choice in choices.indices { counts[choice] += merge.furtherCount(keeping: choices[choice]) }
-        // Decoding all entities would take as long as merging.
-        guard entityCount % 32 == 1 else { continue }
-        var before: EntityRecord?
-        for (source, version) in merge.group.prefix(32) {
-          guard let record = try readers[source](version)?.record else { continue }
-          if let before {
-            further.add(before.changes(to: record)?.bytes.count ?? 0)
-          } else {
-            first.add(record.bytes.count)
+        for (index, found) in merge.group.enumerated() {
+          if index == 0 {
+            if first.isNextSampled() { first.add(try record(found).bytes.count) }
+          } else if further.isNextSampled() {
+            // A further version has only what differs from the one before.
+            let before = try record(merge.group[index - 1])
+            further.add(before.changes(to: try record(found))?.bytes.count ?? 0)
           }
-          before = record
         }
+        if first.count % 1024 == 0, isCancelled() { break }
       }
     }
-    return (entityCount * first.average, counts.map { $0 * further.average })
+    return (first.count * first.average, counts.map { $0 * further.average })
   }
 }
 
-/// How much some versions of entities take in blocks.
+/// A sample of how much versions of entities take in blocks.
 private struct VersionSample {
-  private var count = 0
+  private(set) var count = 0
+  private var sampleCount = 0
   private var byteCount = 0
 
-  mutating func add(_ byteCount: Int) {
+  /// Whether the next one is in the sample. One of 32 is decoded, because decoding all would take as long as merging.
+  mutating func isNextSampled() -> Bool {
     count += 1
+    return count % 32 == 1
+  }
+
+  mutating func add(_ byteCount: Int) {
+    sampleCount += 1
     self.byteCount += byteCount
   }
 
   /// The numbers of a version, and the marks for what did not change, take about 12 bytes.
-  var average: Int { 12 + byteCount / max(count, 1) }
+  var average: Int { 12 + byteCount / max(sampleCount, 1) }
 }

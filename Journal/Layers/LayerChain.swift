@@ -102,14 +102,12 @@ final class LayerChain: Sendable {
     known.withLock { $0.newestErasure = max($0.newestErasure, revision) }
   }
 
-  /// Forgets layers from before the newest erasure, which have what was erased, and reports them and such snapshots.
-  /// - Returns: whether there were such layers.
+  /// Forgets layers from before the newest erasure, which have what was erased.
+  /// - Returns: whether there were any.
   private func removeOutdated() -> Bool {
     let outdated = layers.filter { $0.footer.map(isOutdated) ?? false }.map(\.name)
     remove(outdated)
-    let snapshots = newestErasure > 0 ? (try? footers.all())?.filter { $0.name.from == nil } ?? [] : []
-    let outdatedSnapshots = snapshots.filter { $0.footer.map(isOutdated) ?? false }.map(\.name)
-    for name in outdated + outdatedSnapshots { reportOutdated(name) }
+    for name in outdated { reportOutdated(name) }
     return !outdated.isEmpty
   }
 
@@ -128,8 +126,7 @@ final class LayerChain: Sendable {
     known.withLock { $0.lineage = LayerLineage() }
   }
 
-  /// Finds the layers that have footers and opens those that can be used. Reports snapshots that are not whole, as far as
-  /// that shows without reading them.
+  /// Finds the layers that have footers and opens those that can be used.
   /// - Parameter isInUse: whether another process may be writing the journal. It may remove layers in the meantime,
   ///     and write layers beyond `newest`, which are not problems.
   func load(
@@ -140,26 +137,48 @@ final class LayerChain: Sendable {
       let names = try footers.names()
       let known = layers.map(\.name)
       if isInUse { remove(known.filter { !names.contains($0) }) }
-      var found: [(name: LayerName, footer: LayerFooter, layer: Layer?)] = []
-      for name in names where !isInUse || (name.to <= newest && !known.contains(name)) {
-        do throws(JournalError) {
-          guard let footer = try footer(name, through: newest, in: log) else { continue }
-          if name.from == nil { _ = try LayerFile.open(name, in: folder.openSnapshots(), footer: footer) }
-          found.append((name, footer, name.from == nil ? nil : try open(name, footer)))
-        } catch {
-          if error.code == .closed { throw error }
-          if isInUse, try footers.footer(name) == nil { continue }
-          faults.report(error, of: name)
-        }
+      var found: [(layer: Layer, footer: LayerFooter)] = []
+      let new = names.filter { $0.from != nil && !(isInUse && known.contains($0)) }
+      try visit(new, through: newest, in: log, isInUse: isInUse) { (name, footer) throws(JournalError) in
+        found.append((try open(name, footer), footer))
       }
       noteErasure(at: found.map(\.footer.newestErasure).max() ?? 0)
       // No reader may see one that is outdated.
-      for (name, footer, layer) in found {
-        if isOutdated(footer) { reportOutdated(name) } else if let layer { add(layer) }
+      for (layer, footer) in found {
+        if isOutdated(footer) { reportOutdated(layer.name) } else { add(layer) }
       }
       if !isInUse { return }
       // If layers were removed meanwhile, others have replaced them.
       if Set(try footers.names()).isSuperset(of: names) { return }
+    }
+  }
+
+  /// Reports snapshots that are damaged or from before an erasure, as far as that shows without reading their files. Called
+  /// after the layers and the log have shown the newest erasure.
+  func checkSnapshots(
+    through newest: Revision, in log: any EntryLog, isInUse: Bool
+  ) throws(JournalError) {
+    guard shape != nil, newest > 0 else { return }
+    let names = try footers.names().filter { $0.from == nil }
+    try visit(names, through: newest, in: log, isInUse: isInUse) { (name, footer) throws(JournalError) in
+      _ = try LayerFile.open(name, in: folder.openSnapshots(), footer: footer)
+      if isOutdated(footer) { reportOutdated(name) }
+    }
+  }
+
+  /// Calls `body` with each footer of this model, and reports those that can't be used.
+  private func visit(
+    _ names: [LayerName], through newest: Revision, in log: any EntryLog, isInUse: Bool,
+    _ body: (LayerName, LayerFooter) throws(JournalError) -> Void
+  ) throws(JournalError) {
+    for name in names where !isInUse || name.to <= newest {
+      do throws(JournalError) {
+        if let footer = try footer(name, through: newest, in: log) { try body(name, footer) }
+      } catch {
+        if error.code == .closed { throw error }
+        if isInUse, try footers.footer(name) == nil { continue }
+        faults.report(error, of: name)
+      }
     }
   }
 

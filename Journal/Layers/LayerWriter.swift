@@ -56,15 +56,14 @@ struct LayerWriter: ~Copyable {
   static func write(
     _ sources: [any LayerSource], _ header: LayerHeader, to sink: @escaping KeyedArchiveWriter.Sink
   ) throws -> ContentDigest? {
-    let isWhole = header.isSnapshot
     var writer = LayerWriter(
       archive: try unsafe KeyedArchiveWriter(to: sink),
       digest: StateDigest.Builder(schema: header.shape.schema))
     // Prepared first, so that a reader finds the names of fields at the start.
-    let shapes = isWhole ? try writer.shapes(header.shape) : []
-    let root = try writer.root(sources, header, shapes, isWhole)
+    let shapes = header.isSnapshot ? try writer.shapes(header.shape) : []
+    let root = try writer.root(sources, header, shapes)
     let digest = try writer.finish(root)
-    return isWhole ? digest : nil
+    return header.isSnapshot ? digest : nil
   }
 
   private init(archive: consuming KeyedArchiveWriter, digest: consuming StateDigest.Builder) {
@@ -90,16 +89,16 @@ struct LayerWriter: ~Copyable {
   }
 
   private mutating func root(
-    _ sources: [any LayerSource], _ header: LayerHeader, _ shapes: [EntityShapes], _ isWhole: Bool
+    _ sources: [any LayerSource], _ header: LayerHeader, _ shapes: [EntityShapes]
   ) throws -> KeyedArchiveWriter.Reference {
     typealias Root = LayerLayout.Root
     let shape = header.shape
     try archive.beginDictionary()
     try append(
       Root.about,
-      (isWhole ? LayerLayout.aboutSnapshot : LayerLayout.aboutLayer)
+      (header.isSnapshot ? LayerLayout.aboutSnapshot : LayerLayout.aboutLayer)
         + (header.indexes.isEmpty ? "" : LayerLayout.aboutValueIndexes))
-    try append(Root.format, isWhole ? LayerLayout.objectsVersion : LayerLayout.blocksVersion)
+    try append(Root.format, header.isSnapshot ? LayerLayout.objectsVersion : LayerLayout.blocksVersion)
     try append(Root.journal, header.journal.description)
     try append(Root.schema, shape.schema)
     try append(Root.from, header.start.revision)
@@ -118,7 +117,7 @@ struct LayerWriter: ~Copyable {
     }
     let kept = header.checkpoints.map(\.revision)
     var tables: [WrittenTable] = []
-    if isWhole {
+    if header.isSnapshot {
       try appendDictionary(Root.entities, shape.kinds, shapes) { writer, shapes throws in
         var shapes = shapes
         let totals = header.top.tables[tables.count]

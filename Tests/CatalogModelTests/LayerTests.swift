@@ -496,6 +496,32 @@ struct LayerTests {
     }
   }
 
+  /// A sample of some entities misses the only one that changes, so layers would take any space.
+  @Test func manyLargeVersionsOfOneEntityCountAmongTheBytesOfAMergedLayer() throws {
+    try withTemporaryFolder { folder in
+      var options = JournalOptions(layers: .often(4))
+      options.layers.fanout = 1_000
+      options.layers.logShare = 1_000
+      let journal = try CatalogJournal.create(
+        at: folder.url.appending(path: "Large.journal"), options: options)
+      try journal.commit { draft in for _ in 1...40 { _ = try draft.addItem(kind: "note") } }
+      var generator = SeededGenerator()
+      for _ in 0..<100 {
+        try journal.commit { draft in
+          try draft.updateItem(2, set: ["text": .data(Data(generator.bytes(60_000)))])
+        }
+        journal.waitForLayers()
+      }
+      let layers = journal.chain.layers
+      let sources = try layers.map { layer in try journal.chain.source(layer) }
+      let all = layers.flatMap(\.checkpoints)
+      let kept = try journal.chain.checkpoints(of: layers, sources, options.layers, share: 1 << 20) { false }
+      #expect(all.count > 20 && kept.count < all.count)
+      #expect(kept.last == all.last)
+      try journal.close()
+    }
+  }
+
   // MARK: Damage
 
   /// What happens to the file of a layer.

@@ -71,16 +71,27 @@ import Testing
     try withFixedJournal { path, _ in
       let before = try journal("replay", path, "--json")
       _ = try journal("snapshot", path, "take")
-      let file = "\(path)/snapshots/0000000000000003.plist"
-      var bytes = try Data(contentsOf: URL(filePath: file))
-      bytes.removeLast()
-      try bytes.write(to: URL(filePath: file))
-
+      func damage(_ name: String, _ change: (inout Data) -> Void) throws -> (file: URL, whole: Data) {
+        let file = URL(filePath: "\(path)/snapshots/\(name).plist")
+        let whole = try Data(contentsOf: file)
+        var bytes = whole
+        change(&bytes)
+        try bytes.write(to: file)
+        return (file, whole)
+      }
+      // Opening reads the layer that was written with the snapshot, and only the size of the snapshot.
+      let layer = try damage("0000000000000000-0000000000000003") { $0[$0.count - 5] ^= 1 }
+      let cut = try damage("0000000000000003") { $0.removeLast() }
       let after = try journal("replay", path, "--json")
       #expect(after.output == before.output)
       #expect(after.code == 0)
+      #expect(after.error.contains("the layer is damaged"))
       #expect(after.error.contains("the snapshot has"))
       #expect(after.error.contains("the answer does not depend on it"))
+      for (file, whole) in [layer, cut] { try whole.write(to: file) }
+
+      _ = try damage("0000000000000003") { $0[$0.count - 5] ^= 1 }
+      #expect(try journal("replay", path, "--json").output == before.output)
       let listed = try journal("snapshot", path, "list")
       #expect(listed.code == 1)
       let verified = try journal("verify", path)
