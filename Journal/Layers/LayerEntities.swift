@@ -4,10 +4,12 @@ import PropertyLists
 final class LayerEntities: Sendable {
   private let versions: EntityBlocks
   /// For each deletion, the entity's number and the revision.
-  private let deletions: PackedVersions
+  fileprivate let deletions: PackedNumbers
   /// The deletions that are erasures, which are also in `deletions`.
   private let erased: PackedNumbers
   let highest: Int
+  /// The newest revision of the layer.
+  private let revision: Revision
   /// The lowest and the highest number in the layer.
   private let numbers: ClosedRange<Int>?
 
@@ -19,11 +21,12 @@ final class LayerEntities: Sendable {
     revision: Revision
   ) throws(ArchiveError) {
     self.versions = versions
-    self.deletions = PackedVersions(deletions, highest: highest, revision: revision)
+    self.deletions = deletions
     self.erased = erased
     self.highest = highest
+    self.revision = revision
     var bounds = try versions.bounds().map { [$0] } ?? []
-    if let deleted = try self.deletions.bounds() { bounds.append(deleted) }
+    if let deleted = try deletions.bounds(highest: highest) { bounds.append(deleted) }
     let lowest = bounds.map(\.lowerBound).min()
     numbers = lowest.flatMap { low in bounds.map(\.upperBound).max().map { low...$0 } }
   }
@@ -32,10 +35,22 @@ final class LayerEntities: Sendable {
   func version(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityVersion? {
     guard let numbers, number > 0, numbers.contains(number) else { return nil }
     let archived = try versions.newest(number, asOf: revision)
-    let deleted = try deletions.newest(number, asOf: revision)
-    if let deleted, deleted.revision > archived?.revision ?? 0 { return try gone(number, deleted.revision) }
+    let position = try deletions.position(of: (UInt64(number), UInt64(revision) + 1, 0)) - 1
+    if position >= 0, case let deleted = try deletion(at: position), deleted.number == number,
+      deleted.revision > archived?.revision ?? 0
+    {
+      return try gone(number, deleted.revision)
+    }
     guard let archived else { return nil }
     return EntityVersion(number: number, revision: archived.revision, content: .archived(archived.position))
+  }
+
+  fileprivate func deletion(at position: Int) throws(ArchiveError) -> (number: Int, revision: Revision) {
+    let row = try deletions.row(at: position)
+    guard row.0 > 0, row.0 <= UInt64(highest), row.1 > 0, row.1 <= UInt64(revision) else {
+      throw deletions.foreign
+    }
+    return (Int(row.0), Int(row.1))
   }
 
   fileprivate func gone(_ number: Int, _ revision: Revision) throws(ArchiveError) -> EntityVersion {
@@ -59,8 +74,7 @@ final class LayerEntities: Sendable {
 
   /// All versions, or the newest of each entity as of a revision, from a number on.
   func cursor(from number: Int, asOf revision: Revision? = nil) throws(ArchiveError) -> VersionCursor {
-    var all = try LayerEntitiesCursor(
-      self, EntityBlocks.Versions(versions, from: number), PackedVersions.Cursor(deletions, from: number))
+    var all = try LayerEntitiesCursor(self, EntityBlocks.Versions(versions, from: number), from: number)
     guard let revision else { return { () throws(ArchiveError) in try all.next() } }
     var newest = try NewestElements(all, asOf: revision)
     return { () throws(ArchiveError) in try newest.next() }
@@ -71,18 +85,31 @@ final class LayerEntities: Sendable {
 private struct LayerEntitiesCursor: ElementCursor {
   private let entities: LayerEntities
   private var blocks: EntityBlocks.Versions
-  private var deletions: PackedVersions.Cursor
   private var archived: EntityBlocks.Found?
-  private var deleted: EntityBlocks.Found?
+  private var deleted: (number: Int, revision: Revision)?
+  /// How many deletions were read or are before the first one.
+  private var deletionCount: Int
 
   init(
-    _ entities: LayerEntities, _ blocks: EntityBlocks.Versions, _ deletions: PackedVersions.Cursor
+    _ entities: LayerEntities, _ blocks: EntityBlocks.Versions, from number: Int
   ) throws(ArchiveError) {
     self.entities = entities
     self.blocks = blocks
-    self.deletions = deletions
+    deletionCount = try entities.deletions.position(of: (UInt64(max(number, 0)), 0, 0))
     archived = try self.blocks.next()
-    deleted = try self.deletions.next()
+    try readDeletion()
+  }
+
+  private mutating func readDeletion() throws(ArchiveError) {
+    guard deletionCount < entities.deletions.count else {
+      deleted = nil
+      return
+    }
+    let next = try entities.deletion(at: deletionCount)
+    // Readers rely on the order.
+    if let deleted, next <= deleted { throw entities.deletions.foreign }
+    deleted = next
+    deletionCount += 1
   }
 
   mutating func next() throws(ArchiveError) -> EntityVersion? {
@@ -94,7 +121,7 @@ private struct LayerEntitiesCursor: ElementCursor {
         number: left.number, revision: left.revision, content: .archived(left.position))
     }
     guard let right = deleted else { return nil }
-    deleted = try deletions.next()
+    try readDeletion()
     return try entities.gone(right.number, right.revision)
   }
 }

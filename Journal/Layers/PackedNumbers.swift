@@ -49,6 +49,14 @@ struct PackedNumbers: Sendable {
     }
     return low
   }
+
+  /// The lowest and the highest of the numbers of entities with which rows begin; nil if there are none.
+  func bounds(highest: Int) throws(ArchiveError) -> ClosedRange<Int>? {
+    guard count > 0 else { return nil }
+    let (lowest, last) = (try row(at: 0).0, try row(at: count - 1).0)
+    guard lowest > 0, lowest <= last, last <= UInt64(highest) else { throw foreign }
+    return Int(lowest)...Int(last)
+  }
 }
 
 /// Makes the bytes of packed numbers, or of rows that have other bytes before their numbers. Numbers are as narrow as the
