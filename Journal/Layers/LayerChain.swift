@@ -482,7 +482,7 @@ struct LayerRebuilder: Sendable {
         .damaged, "the \(layer.name.noun) belongs to another entry than the one in the log",
         revision: head.revision, path: folder.entries)
     }
-    let sources = try changes(in: log, over: chain, after: layer.start, to: layer.checkpoints)
+    let sources = try changes(of: model, in: log, over: chain, after: layer.start, to: layer.checkpoints)
     let header = LayerHeader(
       journal: format.id, shape: shape, head: head, start: layer.start, checkpoints: layer.checkpoints)
     do {
@@ -496,14 +496,7 @@ struct LayerRebuilder: Sendable {
   }
 
   /// What changed between checkpoints.
-  func changes(
-    in log: any EntryLog, over chain: LayerChain?, after start: LayerCheckpoint,
-    to checkpoints: [LayerCheckpoint]
-  ) throws(JournalError) -> [Memtable] {
-    try changes(of: model, in: log, over: chain, after: start, to: checkpoints)
-  }
-
-  private func changes<State: EventSourced>(
+  func changes<State: EventSourced>(
     of _: State.Type, in log: any EntryLog, over chain: LayerChain?, after start: LayerCheckpoint,
     to checkpoints: [LayerCheckpoint]
   ) throws(JournalError) -> [Memtable] {

@@ -76,7 +76,7 @@ struct SnapshotDamageTests {
         return LayerCheckpoint(revision: revision, eventCount: 0, parts)
       }
       let layers = try journal.chain.rebuilder.changes(
-        in: journal.log, over: nil, after: checkpoints[0], to: [checkpoints[1]])
+        of: Catalog.self, in: journal.log, over: nil, after: checkpoints[0], to: [checkpoints[1]])
       let index = try #require(journal.chain.shape?.indexes.firstIndex(of: "itemsByCategory"))
       #expect(layers.first?.line(index, IndexKey(group: 1, member: 1), asOf: 3) == false)
       try journal.close()
