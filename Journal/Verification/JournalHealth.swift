@@ -8,8 +8,8 @@ public enum CheckLevel: Sendable {
   case recent
   /// Every byte: every entry and its digest, every state, every blob, layer and snapshot.
   case everything
-  /// Also decodes every layer and snapshot, and proves that it and every checkpoint equal the state that the entries
-  /// before it make. Only this detects one that was forged with correct checksums.
+  /// Also proves that every layer, snapshot and checkpoint equals the state that the entries before it make. Only this
+  /// detects one that was forged with correct checksums.
   case deep
 }
 
