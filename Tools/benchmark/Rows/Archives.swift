@@ -21,7 +21,7 @@ func snapshots(_ bench: Workbench) async throws {
       "snapshot of \(count) items, \(snapshot.byteCount / count) B each", .rate("items"),
       .against(1, atLeast: 50)))
 
-  /// Decodes every item of a journal that was just opened, when only a few pages of its snapshot have been read. The mean
+  /// Decodes every item of a journal that was just opened, when only a few pages of its layer have been read. The mean
   /// time of ten readings: one takes less than a tenth of a second, and the unarchiver takes seconds.
   /// - Parameter measure: counts what it decodes of an item. A state holds records in the log's encoding, and an app
   ///   decodes the parts that it asks for.
@@ -38,17 +38,18 @@ func snapshots(_ bench: Workbench) async throws {
     }
   }
   let reads = try await Race(
-    bench, "decoding a snapshot", operations: count, rounds: 3,
+    bench, "decoding a layer", operations: count, rounds: 3,
     [
       ("Journal", { try read(recordByteCount) { $0.record.bytes.count } }),
-      ("NSKeyedUnarchiver, the same file", { try unarchive(snapshot.url, count: count) }),
+      ("NSKeyedUnarchiver, the snapshot", { try unarchive(snapshot.url, count: count) }),
       (
         "Journal, values",
         { try read(Sample.attributeCount * count) { $0.kind.isEmpty ? 0 : $0.attributes.count } }
       ),
     ])
   bench.add(
-    reads.line("all \(count) items of it decoded to records", .rate("items"), .against(1, atLeast: 75)))
+    reads.line("all \(count) items of the layer decoded to records", .rate("items"), .against(1, atLeast: 75))
+  )
   bench.add(
     reads.line(
       "the same, and each record to a dictionary of values", .rate("items"), ours: 2, .against(1, atLeast: 50)

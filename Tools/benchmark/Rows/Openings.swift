@@ -35,7 +35,7 @@ private final class Openings {
   var memoryLine: Line { Line("peak memory of that process", "B", memory, atMost: Double(64 << 20)) }
 }
 
-/// Opening with a snapshot of the newest revision, in a large journal and in a small one.
+/// Opening with a layer of the newest revision, in a large journal and in a small one.
 func opening(_ bench: Workbench) async throws {
   let sizes = [bench.isQuick ? 100_000 : 1_000_000, 10_000]
   let openings = Openings(bench)
