@@ -342,7 +342,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     try chain.waitForEntry(top.revision)
     let header = LayerHeader(
       journal: format.id, shape: shape, head: try chain.head(at: top.revision), start: start,
-      checkpoints: checkpoints, indexes: name.from == nil ? [] : indexes(), isSnapshot: name.from == nil)
+      checkpoints: checkpoints, indexes: indexes(), isSnapshot: name.from == nil)
     let written = try LayerFile.write(
       sources, header, to: name, in: folder.makeSnapshots(), reserve: reserve, rateLimiter: rateLimiter
     ) {

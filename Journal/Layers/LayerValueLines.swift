@@ -43,6 +43,9 @@ extension LayerValueLines {
 struct ScannedValueLines: LayerValueLines {
   private let lines: [LayerValueLine]
 
+  /// - Parameter lines: in order, each once.
+  init(_ lines: [LayerValueLine]) { self.lines = lines }
+
   /// - Complexity: O(n log n) in the versions of the layer.
   init(_ source: any LayerSource, _ definition: IndexDefinition) throws(ArchiveError) {
     var lines: [LayerValueLine] = []

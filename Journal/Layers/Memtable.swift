@@ -206,4 +206,8 @@ struct WholeState: LayerSource {
   }
 
   func texts(_ list: Int) -> [String] { parts.lists[list].texts.texts }
+
+  func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? {
+    LayeredIndex(parts.tables[definition.scope.table], definition).map { ScannedValueLines($0.lines()) }
+  }
 }

@@ -35,7 +35,10 @@ package struct LayeredIndex: Sendable {
   }
 
   /// The same index in memory. O(n).
-  func inMemory() -> ValueIndex {
+  func inMemory() -> ValueIndex { ValueIndex(lines().map(\.line)) }
+
+  /// All lines in order, with the revisions of their entities. O(n).
+  func lines() -> [LayerValueLine] {
     // Looking up each line's entity in all layers would take longer than to list all entities once.
     var revisions: [Int: Revision] = [:]
     // The count is that of a record, which says what it wants.
@@ -44,9 +47,21 @@ package struct LayeredIndex: Sendable {
     while let (number, revision) = versions?.next() { revisions[number] = revision }
     for (number, _) in table.rows { revisions[number] = nil }
     for (number, _) in table.deletions { revisions[number] = nil }
-    let below = base.lines(from: .first, through: .last, reversed: false)
-    let lines = IteratorSequence(below).filter { revisions[$0.key.member] == $0.value }.map(\.key)
-    return ValueIndex(lines + recent.lines.map(\.key))
+    var below = base.lines(from: .first, through: .last, reversed: false)
+    var above = recent.lines.makeIterator()
+    var next = above.next()?.key
+    var lines: [LayerValueLine] = []
+    func append(_ line: ValueLine) {
+      lines.append(LayerValueLine(line: line, revision: table.revision(of: line.member)))
+      next = above.next()?.key
+    }
+    while let (line, revision) = below.next() {
+      guard revisions[line.member] == revision else { continue }
+      while let newer = next, newer < line { append(newer) }
+      lines.append(LayerValueLine(line: line, revision: revision))
+    }
+    while let newer = next { append(newer) }
+    return lines
   }
 
   /// Iterates over lines.
