@@ -28,7 +28,6 @@ struct Environment: Encodable {
     (self.flushSeconds, self.rounds, self.seed) = (flushSeconds, rounds, seed)
   }
 
-  /// The environment for people.
   var lines: [String] {
     let flush = String(format: "%.0f µs", flushSeconds * 1e6)
     return [

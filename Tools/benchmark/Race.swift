@@ -3,59 +3,79 @@ import Dispatch
 import Foundation
 import Locks
 
-/// A participant of a race. `run` does the work once and returns the seconds that it took. Preparation and cleanup are not
-/// included: making folders, opening, closing, checking.
-typealias Contestant = (name: String, run: () async throws -> Double)
-
 /// The same work, done by all contestants in turns, round after round.
 ///
 /// A warm-up comes first and is not counted. The order is reversed from round to round, and the file system finishes its
 /// writes before each turn, so that no contestant always pays for the one before it.
 struct Race {
-  let names: [String]
-  /// Seconds per operation: of each contestant, in each round.
-  private var seconds: [[Double]]
+  private struct Contestant {
+    let name: String
+    let run: () async throws -> Double
+    /// Seconds per operation in each round.
+    var seconds: [Double] = []
+  }
+
+  private let bench: Workbench
+  private let work: String
+  private let operations: Int
+  private let rounds: Int
+  private var contestants: [Contestant] = []
 
   /// - Parameters:
   ///   - operations: how many each turn has.
   ///   - limit: the maximum number of rounds, for work that moves gigabytes.
-  init(
-    _ bench: Workbench, _ work: String, operations: Int = 1, rounds limit: Int = .max,
-    _ contestants: [Contestant]
-  ) async throws {
-    names = contestants.map(\.name)
-    seconds = contestants.map { _ in [] }
-    let rounds = min(bench.rounds, limit)
+  init(_ bench: Workbench, _ work: String, operations: Int = 1, rounds limit: Int = .max) {
+    (self.bench, self.work, self.operations) = (bench, work, operations)
+    rounds = min(bench.rounds, limit)
+  }
+
+  /// Adds a contestant.
+  /// - Parameter run: does the work once and returns the seconds that it took. Preparation and cleanup are not included:
+  ///   making folders, opening, closing, checking.
+  mutating func add(_ name: String, _ run: @escaping () async throws -> Double) {
+    contestants.append(Contestant(name: name, run: run))
+  }
+
+  mutating func run() async throws {
     for round in 0...rounds {
       let order = Array(contestants.indices)
       for index in round.isMultiple(of: 2) ? order : order.reversed() {
         let turn = round == 0 ? "warm-up" : "round \(round) of \(rounds)"
-        bench.show("\(work): \(names[index]), \(turn)")
+        bench.show("\(work): \(contestants[index].name), \(turn)")
         try bench.settle()
         let taken = try await contestants[index].run()
-        if round > 0 { seconds[index].append(taken / Double(operations)) }
+        if round > 0 { contestants[index].seconds.append(taken / Double(operations)) }
       }
     }
   }
 
-  /// A line of the report.
+  /// Adds a line about the work to the report.
+  func report(_ figure: Figure, _ rivals: Rival...) { report(work, figure, 0, rivals) }
+
+  /// Adds a line to the report.
   /// - Parameter ours: which contestant is compared with the peers.
-  func line(_ work: String, _ figure: Figure, ours: Int = 0, _ rivals: Rival...) -> Line {
+  func report(_ title: String, _ figure: Figure, ours: Int = 0, _ rivals: Rival...) {
+    report(title, figure, ours, rivals)
+  }
+
+  private func report(_ title: String, _ figure: Figure, _ ours: Int, _ rivals: [Rival]) {
     func spread(_ index: Int) -> Spread {
-      let spread = Spread(seconds[index])
+      let spread = Spread(contestants[index].seconds)
       return if case .rate = figure { spread.reciprocal } else { spread }
     }
-    return Line(
-      work: work + figure.explanation, unit: figure.unit, journal: spread(ours),
-      comparisons: rivals.map { rival in
-        let ratios = zip(seconds[ours], seconds[rival.index]).map { ours, other in
-          if case .duration = figure { ours / other } else { other / ours }
-        }
-        return Comparison(
-          peer: names[rival.index], figure: spread(rival.index), ratio: Spread(ratios),
-          atLeast: rival.atLeast,
-          atMost: rival.atMost)
-      })
+    let comparisons = rivals.map { rival in
+      let (ours, other) = (contestants[ours], contestants[rival.index])
+      let ratios = zip(ours.seconds, other.seconds).map { ours, other in
+        if case .duration = figure { ours / other } else { other / ours }
+      }
+      return Comparison(
+        peer: other.name, figure: spread(rival.index), ratio: Spread(ratios), atLeast: rival.atLeast,
+        atMost: rival.atMost)
+    }
+    bench.add(
+      Line(
+        work: title + figure.explanation, unit: figure.unit, journal: spread(ours),
+        comparisons: comparisons))
   }
 
   /// A contestant with which the journal is compared, and the wanted ratio.

@@ -52,13 +52,13 @@ struct Line: Encodable {
   var isMissed: Bool { comparisons.contains(where: \.isMissed) }
 }
 
-extension Line {
-  /// A line of figures that must not be above a limit.
-  init(_ work: String, _ unit: String, _ figures: [Double], atMost limit: Double) {
+extension Workbench {
+  /// Adds a line of figures that must not be above a limit.
+  func add(_ work: String, _ unit: String, _ figures: [Double], atMost limit: Double) {
     let allowance = Comparison(
       peer: display(limit, unit), figure: Spread([limit]), ratio: Spread(figures.map { $0 / limit }),
       atMost: 1)
-    self.init(work: work, unit: unit, journal: Spread(figures), comparisons: [allowance])
+    add(Line(work: work, unit: unit, journal: Spread(figures), comparisons: [allowance]))
   }
 }
 

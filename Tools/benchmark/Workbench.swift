@@ -92,7 +92,13 @@ final class Workbench: Sendable {
     if showsProgress { FileHandle.standardError.write(Data("\r\u{1B}[K\(text)".utf8)) }
   }
 
-  // MARK: Files
+  // MARK: Sizes and files
+
+  /// The size of a large journal.
+  var largeSize: Int { isQuick ? 100_000 : 1_000_000 }
+
+  /// Those of a large and of a small journal.
+  var sizes: [Int] { [largeSize, 10_000] }
 
   /// The path of a new file or folder, which does not exist yet and is removed after the row.
   func path(_ name: String) -> URL {

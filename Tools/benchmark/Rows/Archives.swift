@@ -8,18 +8,15 @@ func snapshots(_ bench: Workbench) async throws {
   let archived = try writing.state.items.map(ArchivedItem.init)
   let recordByteCount = writing.state.items.reduce(0) { $0 + $1.record.bytes.count }
   let archive = bench.path("archive.plist")
-  let writes = try await Race(
-    bench, "writing a snapshot", operations: count, rounds: 3,
-    [
-      ("Journal", { try timed { try writing.takeSnapshot() } }),
-      ("NSKeyedArchiver, no dictionaries, no flush", { try timed { try write(archived, to: archive) } }),
-    ])
+  var writes = Race(bench, "writing a snapshot", operations: count, rounds: 3)
+  writes.add("Journal") { try timed { try writing.takeSnapshot() } }
+  writes.add("NSKeyedArchiver, no dictionaries, no flush") { try timed { try write(archived, to: archive) } }
+  try await writes.run()
   guard let snapshot = try writing.snapshots().last else { throw PeerFailure("there is no snapshot") }
   try writing.close()
-  bench.add(
-    writes.line(
-      "snapshot of \(count) items, \(snapshot.byteCount / count) B each", .rate("items"),
-      .against(1, atLeast: 50)))
+  writes.report(
+    "snapshot of \(count) items, \(snapshot.byteCount / count) B each", .rate("items"),
+    .against(1, atLeast: 50))
 
   /// Decodes every item of a journal that was just opened, when only a few pages of its layer have been read. The mean
   /// time of ten readings: one takes less than a tenth of a second, and the unarchiver takes seconds.
@@ -37,23 +34,16 @@ func snapshots(_ bench: Workbench) async throws {
       return sum + seconds / 10
     }
   }
-  let reads = try await Race(
-    bench, "decoding a layer", operations: count, rounds: 3,
-    [
-      ("Journal", { try read(recordByteCount) { $0.record.bytes.count } }),
-      ("NSKeyedUnarchiver, the snapshot", { try unarchive(snapshot.url, count: count) }),
-      (
-        "Journal, values",
-        { try read(Sample.attributeCount * count) { $0.kind.isEmpty ? 0 : $0.attributes.count } }
-      ),
-    ])
-  bench.add(
-    reads.line("all \(count) items of the layer decoded to records", .rate("items"), .against(1, atLeast: 75))
-  )
-  bench.add(
-    reads.line(
-      "the same, and each record to a dictionary of values", .rate("items"), ours: 2, .against(1, atLeast: 50)
-    ))
+  var reads = Race(bench, "decoding a snapshot", operations: count, rounds: 3)
+  reads.add("Journal") { try read(recordByteCount) { $0.record.bytes.count } }
+  reads.add("NSKeyedUnarchiver, the same file") { try unarchive(snapshot.url, count: count) }
+  reads.add("Journal, values") {
+    try read(Sample.attributeCount * count) { $0.kind.isEmpty ? 0 : $0.attributes.count }
+  }
+  try await reads.run()
+  reads.report("all \(count) items of it decoded to records", .rate("items"), .against(1, atLeast: 75))
+  reads.report(
+    "the same, and each record to a dictionary of values", .rate("items"), ours: 2, .against(1, atLeast: 50))
 }
 
 /// Saving one small change in an app with many items: a commit, compared with writing all items again as a keyed archive
@@ -67,36 +57,26 @@ func save(_ bench: Workbench, among count: Int, wanted: Double? = nil) async thr
   let dictionaries = archived.map(\.propertyList)
   let file = bench.path("items")
   var random = SeededGenerator(seed: bench.seed)
-  let race = try await Race(
-    bench, "saving one change among \(count) items",
-    // A round at 100,000 items takes Foundation's archiver half a minute.
-    rounds: count > 10_000 ? 1 : .max,
-    [
-      (
-        "Journal",
-        {
-          try timed {
-            for _ in 0..<200 {
-              let item = Int.random(in: 1...count, using: &random)
-              try journal.commit { try $0.setCount(item, .random(in: 0...1_000_000, using: &random)) }
-            }
-          } / 200
-        }
-      ),
-      ("NSKeyedArchiver, all items", { try timed { try write(archived, to: file) } }),
-      (
-        "XML property list, all items",
-        {
-          try timed {
-            try PropertyListSerialization.data(fromPropertyList: dictionaries, format: .xml, options: 0)
-              .write(to: file, options: .atomic)
-          }
-        }
-      ),
-    ])
-  bench.add(
-    race.line(
-      "saving one change among \(count) items", .speed, .against(1, atLeast: wanted), .against(2)))
+  // A round at 100,000 items takes Foundation's archiver half a minute.
+  let rounds = count > 10_000 ? 1 : Int.max
+  var race = Race(bench, "saving one change among \(count) items", rounds: rounds)
+  race.add("Journal") {
+    try timed {
+      for _ in 0..<200 {
+        let item = Int.random(in: 1...count, using: &random)
+        try journal.commit { try $0.setCount(item, .random(in: 0...1_000_000, using: &random)) }
+      }
+    } / 200
+  }
+  race.add("NSKeyedArchiver, all items") { try timed { try write(archived, to: file) } }
+  race.add("XML property list, all items") {
+    try timed {
+      try PropertyListSerialization.data(fromPropertyList: dictionaries, format: .xml, options: 0)
+        .write(to: file, options: .atomic)
+    }
+  }
+  try await race.run()
+  race.report(.speed, .against(1, atLeast: wanted), .against(2))
   try journal.close()
 }
 

@@ -48,33 +48,29 @@ func commits(_ bench: Workbench, callers: Int) async throws {
     (connections, how) = isShared ? (1, ", one connection") : (callers, ", a connection each")
   }
 
-  var contestants: [Contestant] = [
-    ("Journal", { try await journal(.threads(callers), count) }),
-    ("LevelDB Put, sync", { try await bench.temporary { try entries().put(at: $0, callers: callers) } }),
-    ("SQLite, WAL, FULL\(how)", { [connections] in try await sqlite(count, connections: connections) }),
-  ]
-  if callers == 64 { contestants.append(("Journal, tasks", { try await journal(.tasks(callers), count) })) }
-  if callers == 1 { contestants.append(("Journal, in a pipeline", { try await journal(.pipeline, count) })) }
-  let who = callers == 1 ? "1 caller" : "\(callers) callers"
-  let race = try await Race(bench, "durable commits, \(who)", operations: count, contestants)
-  let size = try "an event of \(entries().averageByteCount) B"
-  bench.add(
-    race.line(
-      "durable commits, \(who), \(size)", .rate("commits"), .against(1, atLeast: callers == 1 ? 0.95 : nil),
-      .against(2, atLeast: callers == 64 ? 10 : nil)))
-  if contestants.count > 3 {
-    let who = callers == 64 ? "64 tasks" : "1 caller in a pipeline"
-    bench.add(
-      race.line(
-        "durable commits, \(who), \(size)", .rate("commits"), ours: 3, .against(1),
-        .against(2, atLeast: callers == 64 ? 20 : nil)))
+  let isOne = callers == 1
+  let who = isOne ? "1 caller" : "\(callers) callers"
+  var race = Race(bench, "durable commits, \(who)", operations: count)
+  race.add("Journal") { try await journal(.threads(callers), count) }
+  race.add("LevelDB Put, sync") { try await bench.temporary { try entries().put(at: $0, callers: callers) } }
+  race.add("SQLite, WAL, FULL\(how)") { [connections] in try await sqlite(count, connections: connections) }
+  race.add(isOne ? "Journal, in a pipeline" : "Journal, tasks") {
+    try await journal(isOne ? .pipeline : .tasks(callers), count)
   }
+  try await race.run()
+  let size = try "an event of \(entries().averageByteCount) B"
+  race.report(
+    "durable commits, \(who), \(size)", .rate("commits"), .against(1, atLeast: isOne ? 0.95 : nil),
+    .against(2, atLeast: isOne ? nil : 10))
+  race.report(
+    "durable commits, \(isOne ? "1 caller in a pipeline" : "\(callers) tasks"), \(size)", .rate("commits"),
+    ours: 3, .against(1), .against(2, atLeast: isOne ? nil : 20))
 }
 
 /// Durable commits of 64 tasks into a journal of many items that was just opened: its state is in layers, of which little
 /// has been read.
 func commitsAfterOpening(_ bench: Workbench) async throws {
-  let sizes = [bench.isQuick ? 100_000 : 1_000_000, 10_000]
+  let sizes = bench.sizes
   let urls = try sizes.map { try bench.journal(items: $0) }
   let count = bench.isQuick ? 2_048 : 25_600
   var random = SeededGenerator(seed: bench.seed)
@@ -99,35 +95,27 @@ func commitsAfterOpening(_ bench: Workbench) async throws {
     return try await reopened(url) { try $0.setCount(items[$1], start + $1) }
   }
 
-  let additions = try await Race(
-    bench, "adding items after opening", operations: count,
-    [
-      ("Journal", { try await adding(urls[0]) }), ("\(sizes[1]) items", { try await adding(urls[1]) }),
-    ])
-  bench.add(
-    additions.line(
-      "durable commits, 64 tasks, an item added to \(sizes[0]), just opened", .rate("commits"), .against(1)))
+  var additions = Race(bench, "adding items after opening", operations: count)
+  additions.add("Journal") { try await adding(urls[0]) }
+  additions.add("\(sizes[1]) items") { try await adding(urls[1]) }
+  try await additions.run()
+  additions.report(
+    "durable commits, 64 tasks, an item added to \(sizes[0]), just opened", .rate("commits"), .against(1))
 
   bench.show("writing a table of \(sizes[0]) items")
   let samples = (1...sizes[0]).lazy.map { id in (id: id, sample: Sample(&random)) }
   let table = try SQLiteItems(samples, at: bench.path("items.sqlite"))
-  let updates = try await Race(
-    bench, "updating random items after opening", operations: count,
-    [
-      ("Journal", { try await updating(urls[0], of: sizes[0]) }),
-      ("\(sizes[1]) items", { try await updating(urls[1], of: sizes[1]) }),
-      (
-        "SQLite, WAL, FULL, one connection",
-        {
-          let items = (0..<count).map { _ in Int.random(in: 1...sizes[0], using: &random) }
-          return try timedThreads(64, count: count) { try table.update(items[$0], count: 1_000_001 + $0) }
-        }
-      ),
-    ])
-  bench.add(
-    updates.line(
-      "durable commits, 64 tasks, an update of a random one of \(sizes[0]), just opened", .rate("commits"),
-      .against(1), .against(2)))
+  var updates = Race(bench, "updating random items after opening", operations: count)
+  updates.add("Journal") { try await updating(urls[0], of: sizes[0]) }
+  updates.add("\(sizes[1]) items") { try await updating(urls[1], of: sizes[1]) }
+  updates.add("SQLite, WAL, FULL, one connection") {
+    let items = (0..<count).map { _ in Int.random(in: 1...sizes[0], using: &random) }
+    return try timedThreads(64, count: count) { try table.update(items[$0], count: 1_000_001 + $0) }
+  }
+  try await updates.run()
+  updates.report(
+    "durable commits, 64 tasks, an update of a random one of \(sizes[0]), just opened", .rate("commits"),
+    .against(1), .against(2))
 }
 
 /// The time of the slowest commits while a snapshot is written and while none is written.
@@ -141,27 +129,19 @@ func commitTail(_ bench: Workbench) async throws {
     let times = try items.map { item in try timed { try journal.commit { try $0.addSample(item) } } }
     return times.sorted()[count * 99 / 100]
   }
-  let race = try await Race(
-    bench, "commits while a snapshot is written",
-    [
-      (
-        "Journal",
-        {
-          try journal.takeSnapshot()
-          let snapshots = Task.detached {
-            while !Task.isCancelled { try journal.takeSnapshot() }
-          }
-          let seconds = try slowest()
-          snapshots.cancel()
-          try await snapshots.value
-          return seconds
-        }
-      ),
-      ("without", { try slowest() }),
-    ])
-  bench.add(
-    race.line(
-      "99th percentile of \(count) commits, a snapshot being written", .duration, .against(1, atMost: 1.5)))
+  var race = Race(bench, "commits while a snapshot is written")
+  race.add("Journal") {
+    try journal.takeSnapshot()
+    let snapshots = Task.detached { while !Task.isCancelled { try journal.takeSnapshot() } }
+    let seconds = try slowest()
+    snapshots.cancel()
+    try await snapshots.value
+    return seconds
+  }
+  race.add("without") { try slowest() }
+  try await race.run()
+  race.report(
+    "99th percentile of \(count) commits, a snapshot being written", .duration, .against(1, atMost: 1.5))
   try journal.close()
 }
 
@@ -196,14 +176,12 @@ func bulk(_ bench: Workbench, entries: Int, wanted: Double? = nil) async throws 
       }
     }
   }
-  let race = try await Race(
-    bench, "bulk", operations: entries * perEntry,
-    [
-      ("Journal, in a pipeline", { try await journal(.pipeline) }),
-      ("Journal, a flush awaited by each commit", { try await journal(.threads(1)) }),
-      ("LevelDB batch, sync, a key an event", { try await levelDB() }),
-    ])
+  var race = Race(bench, "bulk", operations: entries * perEntry)
+  race.add("Journal, in a pipeline") { try await journal(.pipeline) }
+  race.add("Journal, a flush awaited by each commit") { try await journal(.threads(1)) }
+  race.add("LevelDB batch, sync, a key an event") { try await levelDB() }
+  try await race.run()
   let work = "1,000 events an entry of \((latest?.averageByteCount ?? 0) / 1_000) kB, \(entries) entries"
-  bench.add(race.line(work, .rate("events"), .against(2, atLeast: wanted)))
-  bench.add(race.line("\(work), a flush awaited by each", .rate("events"), ours: 1, .against(2)))
+  race.report(work, .rate("events"), .against(2, atLeast: wanted))
+  race.report("\(work), a flush awaited by each", .rate("events"), ours: 1, .against(2))
 }

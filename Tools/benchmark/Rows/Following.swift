@@ -13,9 +13,7 @@ func follow(_ bench: Workbench) async throws {
     return max(try follower.next() - acknowledged, 0)
   }
   bench.add(
-    Line(
-      "until another process sees an acknowledged entry, 99th percentile of \(count)", "s", tails,
-      atMost: 0.02))
+    "until another process sees an acknowledged entry, 99th percentile of \(count)", "s", tails, atMost: 0.02)
   try journal.close()
 
   // The follower reads and applies all entries, so on a machine with few cores it competes for the processor.
@@ -34,14 +32,11 @@ func follow(_ bench: Workbench) async throws {
       return seconds
     }
   }
-  let race = try await Race(
-    bench, "commits with a follower", operations: operations,
-    [
-      ("followed", { try await run(isFollowed: true) }),
-      ("without a follower", { try await run(isFollowed: false) }),
-    ])
-  bench.add(
-    race.line("durable commits, 64 callers, with a follower", .rate("commits"), .against(1, atLeast: 0.9)))
+  var race = Race(bench, "durable commits, 64 callers, with a follower", operations: operations)
+  race.add("followed") { try await run(isFollowed: true) }
+  race.add("without a follower") { try await run(isFollowed: false) }
+  try await race.run()
+  race.report(.rate("commits"), .against(1, atLeast: 0.9))
 }
 
 /// The 99th percentile of the delays of commits, in each round.
@@ -75,6 +70,5 @@ func sharedFollow(_ bench: Workbench) async throws {
   }
   for node in nodes { try node.close() }
   bench.add(
-    Line(
-      "until another node sees an acknowledged entry, 99th percentile of \(count)", "s", tails, atMost: 0.05))
+    "until another node sees an acknowledged entry, 99th percentile of \(count)", "s", tails, atMost: 0.05)
 }

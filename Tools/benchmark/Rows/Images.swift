@@ -50,15 +50,13 @@ func images(_ bench: Workbench, oneCommit: Bool) async throws {
     }
     if oneCommit { try folder.flush() }
   }
-  let race = try await Race(
-    bench, oneCommit ? "images, one commit" : "images, a commit each", operations: count, rounds: 3,
-    [
-      ("Journal", { try timed(addImages) }),
-      // Durable at the same moments as the journal's: the folder is flushed as often as an entry is.
-      (oneCommit ? "files, folder flushed once" : "files, folder flushed each", { try timed(writeFiles) }),
-    ])
   let how = oneCommit ? "one commit for \(count)" : "a commit each"
-  bench.add(race.line("adding images of 1 MB, \(how)", .rate("images"), .against(1, atLeast: 0.7)))
+  var race = Race(bench, "adding images of 1 MB, \(how)", operations: count, rounds: 3)
+  race.add("Journal") { try timed(addImages) }
+  // Durable at the same moments as the journal's: the folder is flushed as often as an entry is.
+  race.add(oneCommit ? "files, folder flushed once" : "files, folder flushed each") { try timed(writeFiles) }
+  try await race.run()
+  race.report(.rate("images"), .against(1, atLeast: 0.7))
   try journal.close()
 }
 

@@ -4,55 +4,52 @@ import Foundation
 /// Opens journals in separate processes, and keeps the peak memory of these.
 private final class Openings {
   var memory: [Double] = []
+  private let bench: Workbench
   private var random: SeededGenerator
 
-  init(_ bench: Workbench) { random = SeededGenerator(seed: bench.seed) }
-
-  /// Opens a journal and reads one of its items.
-  func item(_ name: String, _ url: URL, of count: Int) -> Contestant {
-    open(name, url) { .item(.random(in: 1...count, using: &self.random)) }
+  init(_ bench: Workbench) {
+    self.bench = bench
+    random = SeededGenerator(seed: bench.seed)
   }
 
-  func prices(_ name: String, _ url: URL) -> Contestant {
-    open(name, url) { .prices(from: .random(in: 0...900, using: &self.random)) }
+  /// Opens a journal and reads one of its items, and returns the seconds.
+  func item(_ url: URL, of count: Int) throws -> Double {
+    try open(url) { .item(.random(in: 1...count, using: &random)) }
   }
 
-  private func open(_ name: String, _ url: URL, _ question: @escaping () -> OpeningProbe.Question)
-    -> Contestant
-  {
-    (
-      name,
-      {
-        // The time of a new process varies with whatever else is running, so this is the median of several.
-        let probes = try (0..<5).map { _ in try OpeningProbe.run(url, question()) }
-        self.memory += probes.map(\.byteCount)
-        return Spread(probes.map(\.seconds)).median
-      }
-    )
+  func prices(_ url: URL) throws -> Double {
+    try open(url) { .prices(from: .random(in: 0...900, using: &random)) }
   }
 
-  /// A line about the memory of all processes so far.
-  var memoryLine: Line { Line("peak memory of that process", "B", memory, atMost: Double(64 << 20)) }
+  private func open(_ url: URL, _ question: () -> OpeningProbe.Question) throws -> Double {
+    // The time of a new process varies with whatever else is running, so this is the median of several.
+    let probes = try (0..<5).map { _ in try OpeningProbe.run(url, question()) }
+    memory += probes.map(\.byteCount)
+    return Spread(probes.map(\.seconds)).median
+  }
+
+  /// Adds a line about the memory of all processes so far.
+  func reportMemory() { bench.add("peak memory of that process", "B", memory, atMost: Double(64 << 20)) }
 }
 
 /// Opening with a layer of the newest revision, in a large journal and in a small one.
 func opening(_ bench: Workbench) async throws {
-  let sizes = [bench.isQuick ? 100_000 : 1_000_000, 10_000]
   let openings = Openings(bench)
-  let contestants = try sizes.map { size in
+  var race = Race(bench, "opening and first item of \(bench.largeSize)")
+  for size in bench.sizes {
     let url = try bench.journal(items: size, .manual) { try $0.takeSnapshot() }
-    return openings.item("\(size) items", url, of: size)
+    race.add("\(size) items") { try openings.item(url, of: size) }
   }
-  let race = try await Race(bench, "opening", contestants)
-  bench.add(race.line("opening and first item of \(sizes[0])", .duration, .against(1, atMost: 2)))
-  bench.add(openings.memoryLine)
+  try await race.run()
+  race.report(.duration, .against(1, atMost: 2))
+  openings.reportMemory()
 }
 
 /// Opening and the first query by an index, which is read from the layers, in a large journal and in a small one.
 func openingOfIndex(_ bench: Workbench) async throws {
-  let sizes = [bench.isQuick ? 100_000 : 1_000_000, 10_000]
   let openings = Openings(bench)
-  let contestants = try sizes.map { size in
+  var race = Race(bench, "opening and first 20 of \(bench.largeSize) in order, by an index")
+  for size in bench.sizes {
     let url = bench.path("indexed.journal")
     bench.show("writing a journal of \(size) items")
     let journal = try CatalogJournal.create(at: url)
@@ -61,11 +58,10 @@ func openingOfIndex(_ bench: Workbench) async throws {
     try journal.addItems(size, perEntry: 1_000, seed: bench.seed)
     journal.waitForLayers()
     try journal.close()
-    return openings.prices("\(size) items", url)
+    race.add("\(size) items") { try openings.prices(url) }
   }
-  let work = "opening and first 20 of \(sizes[0]) in order, by an index"
-  let race = try await Race(bench, work, contestants)
-  bench.add(race.line(work, .duration, .against(1, atMost: 3)))
+  try await race.run()
+  race.report(.duration, .against(1, atMost: 3))
 }
 
 /// A journal of items and of updates of random ones, whose process was killed at the worst moment for the next opening:
@@ -104,37 +100,36 @@ private func statistics(_ url: URL) throws -> JournalStatistics {
 
 /// Opens a journal whose process was killed just before the next layer was due, and a small journal that was closed.
 func openingAfterKill(_ bench: Workbench) async throws {
-  let items = bench.isQuick ? 100_000 : 1_000_000
+  let items = bench.largeSize
   let url = try killedJournal(
     bench, items: items, perEntry: 1_000, updates: items * 6 / 10, updatesPerEntry: 100)
   let small = try bench.journal(items: 10_000)
   let found = try statistics(url)
   let (openings, others) = (Openings(bench), Openings(bench))
-  let race = try await Race(
-    bench, "opening after a kill",
-    [
-      openings.item("Journal", url, of: items), others.item("10000 items, closed", small, of: 10_000),
-    ])
-  bench.add(
-    race.line(
-      "opening and first item of \(items), killed before the next layer: "
-        + "\(found.replayedEventCount) events replayed over \(found.layerCount) layers", .duration,
-      .against(1, atMost: 3)))
-  bench.add(openings.memoryLine)
-  let (layers, log) = (Double(found.layerByteCount), Double(found.logByteCount))
+  var race = Race(bench, "opening after a kill")
+  race.add("Journal") { try openings.item(url, of: items) }
+  race.add("10000 items, closed") { try others.item(small, of: 10_000) }
+  try await race.run()
+  race.report(
+    "opening and first item of \(items), killed before the next layer: "
+      + "\(found.replayedEventCount) events replayed over \(found.layerCount) layers", .duration,
+    .against(1, atMost: 3))
+  openings.reportMemory()
   let times = String(format: "%.1f", found.writeAmplification)
   bench.add(
-    Line("bytes of all its layers, written \(times) times, against its log", "B", [layers], atMost: log))
+    "bytes of all its layers, written \(times) times, against its log", "B", [Double(found.layerByteCount)],
+    atMost: Double(found.logByteCount))
 }
 
 /// Opens journals whose process was killed while commits waited for layers: one during an import, the other during
 /// updates. Opening never has more to replay.
 func openingWithBacklog(_ bench: Workbench) async throws {
-  let items = bench.isQuick ? 100_000 : 1_000_000
+  let items = bench.largeSize
   let updates = LayerPolicy.automatic.backlogCount
   let additions = updates * LayerPolicy.automatic.additionsPerEvent
   let openings = Openings(bench)
-  let contestants = try [true, false].map { isImport in
+  var race = Race(bench, "opening with a full backlog")
+  for isImport in [true, false] {
     let url = try bench.journal(items: items)
     let writing = try CatalogJournal.open(at: url, options: JournalOptions(layers: .manual))
     var random = SeededGenerator(seed: bench.seed)
@@ -144,13 +139,12 @@ func openingWithBacklog(_ bench: Workbench) async throws {
       try writing.update(updates, perEntry: 100) { _ in .random(in: 1...items, using: &random) }
     }
     try writing.close()
-    return openings.item(isImport ? "\(additions) additions" : "\(updates) updates", url, of: items)
+    race.add(isImport ? "\(additions) additions" : "\(updates) updates") { try openings.item(url, of: items) }
   }
-  let race = try await Race(bench, "opening with a full backlog", contestants)
-  bench.add(
-    race.line(
-      "opening and first item of \(items), killed with \(additions) additions in no layer", .duration,
-      .against(1)))
+  try await race.run()
+  race.report(
+    "opening and first item of \(items), killed with \(additions) additions in no layer", .duration,
+    .against(1))
 }
 
 /// Opening journals of growing sizes after a kill at the worst moment, and by a replay of the whole log.
@@ -168,32 +162,27 @@ func startUp(_ bench: Workbench) async throws {
       throw PeerFailure("the journal without layers did not open as it should")
     }
     let openings = Openings(bench)
-    let race = try await Race(
-      bench, "start-up", rounds: entries > 1_000_000 ? 3 : 5,
-      [
-        openings.item("Journal", url, of: entries / 2),
-        (
-          "without layers", { try OpeningProbe.run(bare, .item(.random(in: 1...entries / 2))).seconds }
-        ),
-      ])
-    bench.add(
-      race.line(
-        "opening of \(entries) entries and an item, half of them updates, killed before the next layer: "
-          + "\(replayed) events replayed", .speed, .against(1)))
+    var race = Race(bench, "start-up", rounds: entries > 1_000_000 ? 3 : 5)
+    race.add("Journal") { try openings.item(url, of: entries / 2) }
+    race.add("without layers") { try OpeningProbe.run(bare, .item(.random(in: 1...entries / 2))).seconds }
+    try await race.run()
+    race.report(
+      "opening of \(entries) entries and an item, half of them updates, killed before the next layer: "
+        + "\(replayed) events replayed", .speed, .against(1))
     for url in [url, bare] { try FileManager.default.removeItem(at: url) }
   }
 }
 
 /// Writes a layer of 10,000 updates over many items and over few items.
 func layerWrite(_ bench: Workbench) async throws {
-  let sizes = [bench.isQuick ? 100_000 : 1_000_000, 10_000]
   let count = 10_000
   var policy = LayerPolicy.automatic
   policy.eventCount = count
   // So that no layers are merged.
   policy.fanout = 1_000
   policy.logShare = 1_000
-  let contestants = try sizes.map { [policy] size -> Contestant in
+  var race = Race(bench, "writing a layer of \(count) updates over \(bench.largeSize) items")
+  for size in bench.sizes {
     let url = try bench.journal(items: size, .manual) { try $0.takeSnapshot() }
     let journal = try CatalogJournal.open(at: url, options: JournalOptions(layers: policy))
     var turn = 0
@@ -202,25 +191,20 @@ func layerWrite(_ bench: Workbench) async throws {
       try journal.update(count, perEntry: 100) { index in (turn + index) * 7_919 % size + 1 }
       turn += count
     }
-    return (
-      "over \(size) items",
-      {
-        try update(count - 100)
-        let before = try journal.statistics().newestCheckpoint
-        let seconds = try timed {
-          // These updates make the layer due.
-          try update(100)
-          journal.waitForLayers()
-        }
-        guard try journal.statistics().newestCheckpoint > before else {
-          throw PeerFailure("no layer was written")
-        }
-        return seconds
+    race.add("over \(size) items") {
+      try update(count - 100)
+      let before = try journal.statistics().newestCheckpoint
+      let seconds = try timed {
+        // These updates make the layer due.
+        try update(100)
+        journal.waitForLayers()
       }
-    )
+      guard try journal.statistics().newestCheckpoint > before else {
+        throw PeerFailure("no layer was written")
+      }
+      return seconds
+    }
   }
-  let race = try await Race(bench, "writing a layer", contestants)
-  bench.add(
-    race.line("writing a layer of \(count) updates over \(sizes[0]) items", .duration, .against(1, atMost: 2))
-  )
+  try await race.run()
+  race.report(.duration, .against(1, atMost: 2))
 }

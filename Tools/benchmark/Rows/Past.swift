@@ -4,13 +4,13 @@ import Foundation
 
 /// A replay of many entries from revision 0, against an iteration over the same entries.
 func replay(_ bench: Workbench) async throws {
-  let entries = bench.isQuick ? 100_000 : 1_000_000
+  let entries = bench.largeSize
   try await replay(bench, "\(entries) entries", try bench.journal(entries: entries), entries)
 }
 
 /// The same if the second half of the entries updates random items of the first half.
 func replayOfUpdates(_ bench: Workbench) async throws {
-  let entries = bench.isQuick ? 100_000 : 1_000_000
+  let entries = bench.largeSize
   var random = SeededGenerator(seed: bench.seed)
   let url = try bench.journal(items: entries / 2, perEntry: 1) { journal in
     try journal.update(entries / 2) { _ in .random(in: 1...entries / 2, using: &random) }
@@ -28,25 +28,19 @@ private func replay(_ bench: Workbench, _ what: String, _ url: URL, _ entries: I
   // The merges that are left from writing would take a processor from what is measured.
   journal.waitForLayers()
   var byteCount: UInt64 = 0
-  let race = try await Race(
-    bench, "replay", operations: entries,
-    [
-      ("Journal", { try version(entries) { try journal.version(replayedTo: $0) } }),
-      (
-        "LevelDB iterator, checksums",
-        {
-          var count = 0
-          byteCount = 0
-          let seconds = try timed { try check(unsafe peer_leveldb_scan(scan.handle, &count, &byteCount)) }
-          guard count == entries else { throw PeerFailure("LevelDB sees \(count) entries of \(entries)") }
-          return seconds
-        }
-      ),
-    ])
-  bench.add(
-    race.line(
-      "replay of \(what), of \(Int(byteCount) / entries) B each, from revision 0", .rate("entries"),
-      .against(1, atLeast: 0.4)))
+  var race = Race(bench, "replay", operations: entries)
+  race.add("Journal") { try version(entries) { try journal.version(replayedTo: $0) } }
+  race.add("LevelDB iterator, checksums") {
+    var count = 0
+    byteCount = 0
+    let seconds = try timed { try check(unsafe peer_leveldb_scan(scan.handle, &count, &byteCount)) }
+    guard count == entries else { throw PeerFailure("LevelDB sees \(count) entries of \(entries)") }
+    return seconds
+  }
+  try await race.run()
+  race.report(
+    "replay of \(what), of \(Int(byteCount) / entries) B each, from revision 0", .rate("entries"),
+    .against(1, atLeast: 0.4))
   try journal.close()
 }
 
@@ -86,20 +80,16 @@ func asOf(_ bench: Workbench) async throws {
       return try sum + version(revision) { try journal.version(asOf: $0) } / 10
     }
   }
-  let race = try await Race(
-    bench, "as of",
-    [
-      ("Journal", { try pastStates(of: journal) }),
-      ("full replay", { try version(entries - 1) { try journal.version(replayedTo: $0) } }),
-      ("after a drop", { try pastStates(of: dropped) }),
-    ])
+  var race = Race(bench, "as of")
+  race.add("Journal") { try pastStates(of: journal) }
+  race.add("full replay") { try version(entries - 1) { try journal.version(replayedTo: $0) } }
+  race.add("after a drop") { try pastStates(of: dropped) }
+  try await race.run()
   let (layers, log) = (statistics.layerByteCount / 1_000_000, statistics.logByteCount / 1_000_000)
-  bench.add(
-    race.line(
-      "state as of a random revision of \(entries), \(statistics.layerCount) layers of \(layers) MB, a log of \(log) MB",
-      .speed, .against(1, atLeast: 100)))
-  bench.add(
-    race.line("the same after a snapshot was taken and dropped", .speed, ours: 2, .against(0, atLeast: 0.8)))
+  race.report(
+    "state as of a random revision of \(entries), \(statistics.layerCount) layers of \(layers) MB, a log of \(log) MB",
+    .speed, .against(1, atLeast: 100))
+  race.report("the same after a snapshot was taken and dropped", .speed, ours: 2, .against(0, atLeast: 0.8))
   try journal.close()
   try dropped.close()
 }
@@ -110,30 +100,26 @@ func historyPart(_ bench: Workbench) async throws {
   let counts = [bench.isQuick ? 500_000 : 1_000_000, 100_000]
   let (passes, limit) = (200, 20)
   var random = SeededGenerator(seed: bench.seed)
-  let contestants = try counts.map { count -> Contestant in
+  var race = Race(
+    bench, "\(limit) of \(counts[0]) changes of an item, as of a random revision", operations: passes)
+  for count in counts {
     let url = try bench.journal(items: 1) { journal in
       bench.show("writing \(count) changes of one item")
       try journal.update(count) { _ in 1 }
     }
     let journal = try CatalogJournal.open(at: url)
-    return (
-      "of \(count) changes",
-      {
-        let points = (0..<passes).map { _ in Int.random(in: limit...count, using: &random) }
-        var found = 0
-        let seconds = try timed {
-          for point in points {
-            found += try journal.history(of: .item(1), asOf: .revision(point), limit: limit).count
-          }
+    race.add("of \(count) changes") {
+      let points = (0..<passes).map { _ in Int.random(in: limit...count, using: &random) }
+      var found = 0
+      let seconds = try timed {
+        for point in points {
+          found += try journal.history(of: .item(1), asOf: .revision(point), limit: limit).count
         }
-        guard found == passes * limit else { throw PeerFailure("\(found) changes were found") }
-        return seconds
       }
-    )
+      guard found == passes * limit else { throw PeerFailure("\(found) changes were found") }
+      return seconds
+    }
   }
-  let race = try await Race(bench, "part of a history", operations: passes, contestants)
-  bench.add(
-    race.line(
-      "\(limit) of \(counts[0]) changes of an item, as of a random revision", .duration,
-      .against(1, atMost: 2)))
+  try await race.run()
+  race.report(.duration, .against(1, atMost: 2))
 }

@@ -11,7 +11,7 @@ enum Question: Sendable {
 
 /// Queries over many items, against SQLite with the same indexes: the same rows, with all five attributes of each read.
 func queries(_ bench: Workbench) async throws {
-  let size = bench.isQuick ? 100_000 : 1_000_000
+  let size = bench.largeSize
   let (_, journal) = try bench.openJournal(items: size, .manual)
   let state = journal.state
   bench.show("building the indexes of \(size) items")
@@ -48,10 +48,11 @@ func queries(_ bench: Workbench) async throws {
         return seconds
       }
     }
-    let race = try await Race(
-      bench, work, operations: count, rounds: 5,
-      [("Journal", contestant(ask)), ("SQLite, prepared", contestant(table.ask))])
-    bench.add(race.line(work, .rate("queries"), .against(1, atLeast: wanted)))
+    var race = Race(bench, work, operations: count, rounds: 5)
+    race.add("Journal", contestant(ask))
+    race.add("SQLite, prepared", contestant(table.ask))
+    try await race.run()
+    race.report(.rate("queries"), .against(1, atLeast: wanted))
   }
   try await race("items of \(size) of one value, by an index", 20_000, atLeast: 0.5) {
     .equal(count: .random(in: 0...1_000_000, using: &$0))

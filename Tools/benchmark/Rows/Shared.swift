@@ -10,59 +10,43 @@ func shared(_ bench: Workbench, nodes: Int) async throws {
   let items = Sample.attributes(count: count, seed: bench.seed)
   for (callers, who) in [(Callers.threads(64), "callers"), (.tasks(64), "tasks")] {
     var batches = 1
-    let race = try await Race(
-      bench, "commits of \(nodes) nodes", operations: count,
-      [
-        (
-          "Journal",
-          {
-            let urls = try makeNodes(nodes, bench)
-            defer { for url in urls { try? FileManager.default.removeItem(at: url) } }
-            let journals = try urls.map(openNode)
-            let seconds = try await commit(callers, to: journals, count: count) {
-              try $0.addSample(items[$1])
-            }
-            for journal in journals { try journal.catchUp() }
-            guard journals.allSatisfy({ $0.head == journals[0].head && $0.head.revision == count }) else {
-              throw PeerFailure("the nodes do not have the same \(count) entries")
-            }
-            for journal in journals { try journal.close() }
-            return seconds
-          }
-        ),
-        (
-          "libpq, the same rows and batches",
-          {
-            let connection = try Peer(unsafe peer_postgres(address, &batches))
-            return try timed { try check(unsafe peer_postgres_insert(connection.handle)) }
-          }
-        ),
-      ])
-    bench.add(
-      race.line(
-        "durable commits, \(nodes) node\(nodes == 1 ? "" : "s") with 64 \(who) in all, \(count / batches) a batch",
-        .rate("commits"), .against(1, atLeast: 0.7)))
+    var race = Race(bench, "commits of \(nodes) nodes", operations: count)
+    race.add("Journal") {
+      let urls = try makeNodes(nodes, bench)
+      defer { for url in urls { try? FileManager.default.removeItem(at: url) } }
+      let journals = try urls.map(openNode)
+      let seconds = try await commit(callers, to: journals, count: count) { try $0.addSample(items[$1]) }
+      for journal in journals { try journal.catchUp() }
+      guard journals.allSatisfy({ $0.head == journals[0].head && $0.head.revision == count }) else {
+        throw PeerFailure("the nodes do not have the same \(count) entries")
+      }
+      for journal in journals { try journal.close() }
+      return seconds
+    }
+    race.add("libpq, the same rows and batches") {
+      let connection = try Peer(unsafe peer_postgres(address, &batches))
+      return try timed { try check(unsafe peer_postgres_insert(connection.handle)) }
+    }
+    try await race.run()
+    race.report(
+      "durable commits, \(nodes) node\(nodes == 1 ? "" : "s") with 64 \(who) in all, \(count / batches) a batch",
+      .rate("commits"), .against(1, atLeast: 0.7))
   }
 }
 
 /// Joining a shared journal, against COPY.
 func sharedJoin(_ bench: Workbench) async throws {
   let address = try database(bench)
-  let count = bench.isQuick ? 100_000 : 1_000_000
+  let count = bench.largeSize
   let url = try makeNodes(1, bench, items: count)[0]
   let id = try CatalogJournal.open(at: url, mode: .readOnly).id
-  let race = try await Race(
-    bench, "joining", operations: count,
-    [
-      (
-        "Journal",
-        {
-          try await bench.temporary { url in try timed { try CatalogJournal.join(address, id: id, at: url) } }
-        }
-      ),
-      ("COPY TO, binary", { try timed { try check(unsafe peer_postgres_copy(address)) } }),
-    ])
-  bench.add(race.line("joining, \(count) entries", .rate("entries"), .against(1, atLeast: 0.5)))
+  var race = Race(bench, "joining, \(count) entries", operations: count)
+  race.add("Journal") {
+    try await bench.temporary { url in try timed { try CatalogJournal.join(address, id: id, at: url) } }
+  }
+  race.add("COPY TO, binary") { try timed { try check(unsafe peer_postgres_copy(address)) } }
+  try await race.run()
+  race.report(.rate("entries"), .against(1, atLeast: 0.5))
 }
 
 /// Makes a journal with this many nodes. It is the only journal in the database.

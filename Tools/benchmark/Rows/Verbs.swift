@@ -3,30 +3,26 @@ import Foundation
 
 /// The time of verbs of the command line in a large journal and in a small one, including the start of the program.
 func verbs(_ bench: Workbench) async throws {
-  let sizes = [bench.isQuick ? 100_000 : 1_000_000, 10_000]
-  let urls = try sizes.map { try bench.journal(entries: $0) }
+  let journals = try bench.sizes.map { size in (size: size, url: try bench.journal(entries: size)) }
   var random = SeededGenerator(seed: bench.seed)
   func tracked() -> String { "item:\(Int.random(in: 1...Workbench.trackedCount, using: &random))" }
 
   /// - Parameter words: makes the arguments, without the journal. It gets the number of entries.
   func race(_ name: String, _ words: @escaping (Int) -> [String]) async throws {
-    let contestants = zip(sizes, urls).map { size, url -> Contestant in
-      (
-        "in \(size) entries",
-        {
-          let times = try (0..<5).map { _ in
-            let words = words(size)
-            return try timed {
-              try output(
-                of: ownProgram("journal"), [words[0], url.path] + words.dropFirst())
-            }
+    var race = Race(bench, "\(name), in \(bench.largeSize) entries")
+    for (size, url) in journals {
+      race.add("in \(size) entries") {
+        let times = try (0..<5).map { _ in
+          let words = words(size)
+          return try timed {
+            try output(of: ownProgram("journal"), [words[0], url.path] + words.dropFirst())
           }
-          return Spread(times).median
         }
-      )
+        return Spread(times).median
+      }
     }
-    let race = try await Race(bench, name, contestants)
-    bench.add(race.line("\(name), in \(sizes[0]) entries", .duration, .against(1, atMost: 2)))
+    try await race.run()
+    race.report(.duration, .against(1, atMost: 2))
   }
 
   try await race("history") { _ in ["history", tracked()] }
