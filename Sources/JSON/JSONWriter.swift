@@ -1,14 +1,15 @@
 package import CBOR
-import Foundation
+
+/// A value that can be written as JSON.
+package protocol JSONWritable {
+  func write(to writer: inout JSONWriter)
+}
 
 /// Writes JSON on one line without spaces. Equal calls give equal bytes.
 ///
 /// ```swift
 /// var writer = JSONWriter()
-/// writer.beginObject()
-/// writer.member("id", 42)
-/// writer.member("attributes", .dictionary(attributes))
-/// writer.endObject()
+/// writer.value(["id": 42, "attributes": FieldValue.dictionary(attributes)] as JSONObject)
 /// writer.newline()
 /// ```
 ///
@@ -35,12 +36,8 @@ package struct JSONWriter {
   package var text: String { String(decoding: bytes, as: UTF8.self) }
 
   /// Drops the text so far, which the caller has copied. Open arrays and objects stay open, and the memory is kept.
-  package mutating func removeAll() {
-    bytes.removeAll(keepingCapacity: true)
-  }
-}
+  package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
-extension JSONWriter {
   package mutating func beginObject() { begin(.object, "{") }
 
   package mutating func endObject() { end(.object, "}") }
@@ -79,7 +76,7 @@ extension JSONWriter {
     needsComma = true
   }
 
-  private mutating func beginValue() {
+  fileprivate mutating func beginValue() {
     switch open.last {
     case .object: precondition(hasKey, "a value in an object needs a key")
     case .array: if needsComma { bytes.append(UInt8(ascii: ",")) }
@@ -91,40 +88,29 @@ extension JSONWriter {
 }
 
 extension JSONWriter {
-  package mutating func null() {
-    beginValue()
-    bytes.append(contentsOf: "null".utf8)
-  }
-
-  package mutating func bool(_ value: Bool) {
-    beginValue()
-    bytes.append(contentsOf: (value ? "true" : "false").utf8)
-  }
-
-  package mutating func integer(_ value: some BinaryInteger) {
-    beginValue()
-    bytes.append(contentsOf: String(value).utf8)
-  }
-
-  package mutating func string(_ value: String) {
-    beginValue()
-    bytes.appendQuoted(value)
-  }
-
   /// Writes a whole value that is JSON already.
   package mutating func json(_ text: String) {
     beginValue()
     bytes.append(contentsOf: text.utf8)
   }
 
-  /// Writes a whole value in the form of ``CBOR/Value/json``.
-  package mutating func value(_ value: FieldValue) {
+  fileprivate mutating func append(_ value: FieldValue) {
     beginValue()
     bytes.append(json: value)
   }
-}
 
-extension JSONWriter {
+  package mutating func value(_ value: some JSONWritable) { value.write(to: &self) }
+
+  package mutating func member(_ key: String, _ value: some JSONWritable) {
+    self.key(key)
+    value.write(to: &self)
+  }
+
+  /// Writes the members of an object into the open one.
+  package mutating func members(_ object: JSONObject) {
+    for (key, value) in object.members { member(key, value) }
+  }
+
   /// Writes an object whose members `body` writes.
   /// - Parameter key: the key of the object in an object.
   package mutating func object<Failure: Error>(
@@ -136,51 +122,85 @@ extension JSONWriter {
     endObject()
   }
 
-  /// Writes an array whose elements `body` writes.
-  /// - Parameter key: the key of the array in an object.
+  /// Writes a key and an array whose elements `body` writes.
   package mutating func array<Failure: Error>(
-    _ key: String? = nil, _ body: (inout JSONWriter) throws(Failure) -> Void
+    _ key: String, _ body: (inout JSONWriter) throws(Failure) -> Void
   ) throws(Failure) {
-    if let key { self.key(key) }
+    self.key(key)
     beginArray()
     try body(&self)
     endArray()
   }
+}
 
-  /// Writes a key and an array, each element of which `body` writes.
-  package mutating func array<Elements: Sequence, Failure: Error>(
-    _ key: String, of elements: Elements, _ body: (inout JSONWriter, Elements.Element) throws(Failure) -> Void
-  ) throws(Failure) {
-    try array(key) { writer throws(Failure) in
-      for element in elements { try body(&writer, element) }
+/// An object whose members stay in the order in which they are written:
+///
+///     ["id": 42, "label": nil as String?, "base": ifAny(base), .members: attribution]
+package struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral {
+  package enum Key: ExpressibleByStringLiteral {
+    case name(String)
+    /// In its place are the members of the value, which is another object.
+    case members
+
+    package init(stringLiteral name: String) { self = .name(name) }
+  }
+
+  fileprivate private(set) var members: [(key: String, value: any JSONWritable)] = []
+
+  package init(dictionaryLiteral elements: (Key, any JSONWritable)...) {
+    for (key, value) in elements {
+      switch key {
+      case .members:
+        guard let object = value as? JSONObject else { preconditionFailure("only an object has members") }
+        members += object.members
+      case .name(let name): if !(value is Omission) { members.append((name, value)) }
+      }
     }
   }
 
-  /// Writes a key and null, a boolean, a number or a text.
-  package mutating func member(_ key: String, _ value: FieldValue) {
-    self.key(key)
-    self.value(value)
+  package init<Value: JSONWritable>(_ members: some Sequence<(String, Value)>) {
+    self.members = members.map { ($0, $1) }
   }
 
-  package mutating func member(_ key: String, _ value: Bool) {
-    self.key(key)
-    bool(value)
-  }
+  package func write(to writer: inout JSONWriter) { writer.object { $0.members(self) } }
 
-  package mutating func member(_ key: String, _ value: some BinaryInteger) {
-    self.key(key)
-    integer(value)
+  fileprivate struct Omission: JSONWritable {
+    func write(to writer: inout JSONWriter) { preconditionFailure("only a member can be left out") }
   }
+}
 
-  /// Writes a key and a number, or null.
-  package mutating func member(_ key: String, _ value: Int?) {
-    self.key(key)
-    if let value { integer(value) } else { null() }
+/// The value of a member of a ``JSONObject`` that is left out if there is no value.
+package func ifAny(_ value: (some JSONWritable)?) -> any JSONWritable {
+  value ?? JSONObject.Omission() as any JSONWritable
+}
+
+extension Bool: JSONWritable {
+  package func write(to writer: inout JSONWriter) { writer.json(self ? "true" : "false") }
+}
+
+extension Int: JSONWritable {
+  package func write(to writer: inout JSONWriter) { writer.json(String(self)) }
+}
+
+extension String: JSONWritable {
+  package func write(to writer: inout JSONWriter) { writer.value(FieldValue.string(self)) }
+}
+
+/// In the form of ``CBOR/Value/json``.
+extension FieldValue: JSONWritable {
+  package func write(to writer: inout JSONWriter) { writer.append(self) }
+}
+
+extension Optional: JSONWritable where Wrapped: JSONWritable {
+  package func write(to writer: inout JSONWriter) {
+    if let self { self.write(to: &writer) } else { writer.json("null") }
   }
+}
 
-  /// Writes a key and a text, or null.
-  package mutating func member(_ key: String, _ value: String?) {
-    self.key(key)
-    if let value { string(value) } else { null() }
+extension Array: JSONWritable where Element: JSONWritable {
+  package func write(to writer: inout JSONWriter) {
+    writer.beginArray()
+    for element in self { element.write(to: &writer) }
+    writer.endArray()
   }
 }

@@ -60,20 +60,14 @@ struct APIError: Error {
     }
   }
 
-  func write(to writer: inout JSONWriter) {
-    writer.object { writer in
-      writer.member("code", code)
-      writer.member("message", message)
-      if let revision { writer.member("revision", revision) }
-      if let advice { writer.member("advice", advice) }
-    }
+  var json: JSONObject {
+    ["code": code, "message": message, "revision": ifAny(revision), "advice": ifAny(advice)]
   }
 
   /// `{"error":{"code":"notFound","message":"…","revision":120}}`
   var response: HTTPResponse {
     var response = HTTPResponse.json(status) { writer in
-      writer.key("error")
-      write(to: &writer)
+      writer.member("error", json)
       details?(&writer)
     }
     response.headers += headers
@@ -117,6 +111,11 @@ extension JournalError {
 }
 
 extension HTTPResponse {
+  /// A JSON object that must not be cached.
+  static func json(_ object: JSONObject, status: Int = 200) -> HTTPResponse {
+    json(status) { $0.members(object) }
+  }
+
   /// A JSON object that must not be cached, whose members `write` writes.
   static func json<Failure: Error>(
     _ status: Int = 200, _ write: (inout JSONWriter) throws(Failure) -> Void
@@ -141,12 +140,12 @@ extension JSONWriter {
   /// - Returns: how many were written.
   @discardableResult
   mutating func list<Elements: Sequence, Failure: Error>(
-    _ key: String, of elements: Elements, _ body: (inout JSONWriter, Elements.Element) throws(Failure) -> Void
+    _ key: String, of elements: Elements, _ json: (Elements.Element) throws(Failure) -> JSONObject
   ) throws(Failure) -> Int {
     var count = 0
     try array(key) { writer throws(Failure) in
       for element in elements where writer.hasRoom {
-        try body(&writer, element)
+        writer.value(try json(element))
         count += 1
       }
     }

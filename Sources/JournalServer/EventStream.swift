@@ -42,15 +42,12 @@ extension Entry {
   /// Writes the entry as `log --json` prints it, with the first of its events, the number of its events, and the number
   /// for each operation. Events that begin beyond the limit of a list are left out.
   func writeOutline(to writer: inout JSONWriter, eventLimit: Int) {
+    let counts = [JournalEvent.Operation.add, .update, .delete].map { operation in
+      (operation.name, events.count { $0.operation == operation })
+    }
     writer.object { writer in
-      writeHead(to: &writer)
-      writer.object("counts") { writer in
-        for operation in [JournalEvent.Operation.add, .update, .delete] {
-          writer.member(operation.name, events.count { $0.operation == operation })
-        }
-      }
-      writer.member("eventCount", events.count)
-      writer.list("events", of: events.prefix(eventLimit)) { Catalog.write($1, to: &$0) }
+      writer.members([.members: jsonHead, "counts": JSONObject(counts), "eventCount": events.count])
+      writer.list("events", of: events.prefix(eventLimit)) { Catalog.json(of: $0) }
     }
   }
 }

@@ -63,7 +63,7 @@ final class Gate: Sendable {
       throw APIError(
         401, "unauthorized", "the token is invalid or was used already; restart the server for another one")
     }
-    var response = HTTPResponse.json(201) { $0.member("token", session) }
+    var response = HTTPResponse.json(["token": session], status: 201)
     response.headers.append(access.cookie(session))
     return response
   }

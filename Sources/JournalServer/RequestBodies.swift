@@ -51,10 +51,7 @@ final class ImageUpload: HTTPBodyReader {
       Result {
         if let failure { throw failure }
         let blob = try writer.finish()
-        return HTTPResponse.json(201) { writer in
-          writer.member("sha256", blob.digest.hex)
-          writer.member("byteCount", blob.byteCount)
-        }
+        return .json(["sha256": blob.digest.hex, "byteCount": blob.byteCount], status: 201)
       })
   }
 }

@@ -47,7 +47,7 @@ struct CatalogHistory {
   var newestEvents: [String] {
     (entries.last ?? []).map { event in
       var writer = JSONWriter()
-      Catalog.write(event, to: &writer)
+      writer.value(Catalog.json(of: event))
       return writer.text
     }
   }

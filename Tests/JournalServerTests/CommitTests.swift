@@ -27,7 +27,7 @@ import Testing
       #expect(answer.status == 201, "\(answer.text)")
       let entry = try served.journal.entry(at: 4)
       var writer = JSONWriter()
-      entry.write(to: &writer)
+      writer.value(entry.json)
       writer.newline()
       #expect(answer.body == writer.bytes)
       #expect(entry.author == "eve" && entry.metadata == ["device": "curl"])

@@ -6,41 +6,30 @@ package struct StateText {
 
   private let catalog: Catalog
   private var writer = JSONWriter()
-  /// The lists that are not yet written, each with what writes its next element, and returns false at the end.
-  private var lists: [(key: String, writeNext: (inout JSONWriter) -> Bool)]
+  /// The lists that are not yet written.
+  private var lists: [(key: String, elements: AnyIterator<JSONObject>)]
 
   /// The state of a version as `replay --json` prints it, with a line feed.
   package init(_ version: Version<Catalog>) {
-    self.init(version.state) { writer in
-      writer.member("revision", version.revision)
-      writer.member("date", version.date.precise)
-      writer.member("digest", version.digest.hex)
-    }
+    self.init(
+      version.state,
+      head: [
+        "revision": version.revision, "date": version.date.precise, "digest": version.digest.hex,
+      ])
   }
 
   /// An object with the members `categories`, `items` and `images`, each in the order of numbers.
-  /// - Parameter head: writes members before these.
-  package init(_ catalog: Catalog, head: (inout JSONWriter) -> Void = { _ in }) {
+  /// - Parameter head: the members before these.
+  package init(_ catalog: Catalog, head: JSONObject = [:]) {
     self.catalog = catalog
     lists = [
-      ("categories", Self.list(of: catalog.categories) { $0.write(to: &$1) }),
-      ("items", Self.list(of: catalog.items) { $0.write(to: &$1, in: catalog) }),
-      ("images", Self.list(of: catalog.images) { $0.write(to: &$1) }),
+      ("categories", AnyIterator(catalog.categories.lazy.map(\.json).makeIterator())),
+      ("items", AnyIterator(catalog.items.lazy.map { $0.json(in: catalog) }.makeIterator())),
+      ("images", AnyIterator(catalog.images.lazy.map(\.json).makeIterator())),
     ]
     writer.beginObject()
-    head(&writer)
+    writer.members(head)
     beginList()
-  }
-
-  private static func list<Elements: Sequence>(
-    of elements: Elements, _ write: @escaping (Elements.Element, inout JSONWriter) -> Void
-  ) -> (inout JSONWriter) -> Bool {
-    var iterator = elements.makeIterator()
-    return { writer in
-      guard let element = iterator.next() else { return false }
-      write(element, &writer)
-      return true
-    }
   }
 
   private mutating func beginList() {
@@ -58,7 +47,10 @@ package struct StateText {
   ///   whole.
   package mutating func next() throws(JournalError) -> [UInt8]? {
     while let list = lists.first, writer.bytes.count < Self.pieceByteCount {
-      if list.writeNext(&writer) { continue }
+      if let element = list.elements.next() {
+        writer.value(element)
+        continue
+      }
       writer.endArray()
       lists.removeFirst()
       beginList()

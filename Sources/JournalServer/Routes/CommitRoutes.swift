@@ -163,17 +163,8 @@ extension JournalAPI {
         expecting: expectations
       ) { try document.apply(to: &$0) }
     }
-    if commit.isEmpty {
-      return .json { writer in
-        writer.member("revision", commit.revision)
-        writer.member("empty", true)
-      }
-    }
-    let entry = try journal.entry(at: commit.revision)
-    return .json(201) { writer in
-      entry.writeHead(to: &writer)
-      writer.array("events", of: entry.events) { Catalog.write($1, to: &$0) }
-    }
+    if commit.isEmpty { return .json(["revision": commit.revision, "empty": true]) }
+    return .json(try journal.entry(at: commit.revision).json, status: 201)
   }
 
   /// Commits for any route, if all expectations hold, and notes why the journal takes no more commits.
@@ -203,7 +194,7 @@ extension JournalAPI {
       try journal.history(of: entity, asOf: .head(), limit: 100, byteLimit: JSONWriter.listByteLimit)
         .prefix { $0.revision > revision }
     }.flatMap { $0 }.sorted { $0.revision > $1.revision }
-    error.details = { writer in writer.list("since", of: since) { $1.write(to: &$0) } }
+    error.details = { writer in writer.list("since", of: since, \.json) }
     return error
   }
 
@@ -271,17 +262,12 @@ extension JournalAPI {
     let expected = try Expectations(request.headers["if-match"])
     let isDryRun = try body.flag("dryRun")
     let digest = plan.digest
-    func response(_ status: Int, _ revision: Revision?, _ details: (inout JSONWriter) -> Void = { _ in })
-      -> HTTPResponse
-    {
-      .json(status) { writer in
-        plan.writeMembers(to: &writer, revision: revision, isDryRun: isDryRun)
-        writer.member("note", plan.note)
-        writer.member("basis", plan.basis)
-        writer.member("plan", digest)
-        writeLabels(of: plan.changes, to: &writer)
-        details(&writer)
-      }
+    func response(_ status: Int, _ revision: Revision?, _ error: APIError? = nil) -> HTTPResponse {
+      .json(
+        [
+          .members: plan.json(revision: revision, isDryRun: isDryRun), "note": plan.note, "basis": plan.basis,
+          "plan": digest, "labels": labels(of: plan.changes), "error": ifAny(error?.json),
+        ], status: status)
     }
     if isDryRun { return response(200, nil) }
     try checkIsEditable()
@@ -292,12 +278,7 @@ extension JournalAPI {
       refusal =
         "later edits changed the same fields; later: keep keeps them and does the rest, later: override undoes them too"
     }
-    if let refusal {
-      return response(409, nil) { writer in
-        writer.key("error")
-        APIError(409, "conflict", refusal).write(to: &writer)
-      }
-    }
+    if let refusal { return response(409, nil, APIError(409, "conflict", refusal)) }
     if plan.isEmpty, expected.all.isEmpty { return response(200, nil) }
     let commit = try committing(expected) { expectations in
       try journal.commit(
@@ -312,9 +293,7 @@ extension RestorePlan {
   /// The identity of a plan: the digest of its changes.
   fileprivate var digest: String {
     var writer = JSONWriter()
-    writer.array { writer in
-      for change in changes { Catalog.write(change, to: &writer) }
-    }
+    writer.value(changes.map { Catalog.json(of: $0) })
     return SHA256Hash.digest(writer.bytes).hex
   }
 }

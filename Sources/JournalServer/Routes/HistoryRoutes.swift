@@ -165,7 +165,7 @@ extension JournalAPI {
         }
       }
       writer.member("next", rest.map { isNewestFirst ? $0.upperBound : $0.lowerBound })
-      if !unreadable.isEmpty { writer.array("unreadable", of: unreadable) { $1.write(to: &$0) } }
+      if !unreadable.isEmpty { writer.member("unreadable", unreadable.map(\.json)) }
     }
   }
 
@@ -180,10 +180,9 @@ extension JournalAPI {
     return try .json { writer in
       var shownCount = 0
       try writer.object("entry") { writer in
-        entry.writeHead(to: &writer)
-        writer.member("eventCount", entry.events.count)
-        shownCount = try writer.list("events", of: events) { writer, event in
-          Catalog.write(event, changing: try journal.parts(changedBy: event), to: &writer)
+        writer.members([.members: entry.jsonHead, "eventCount": entry.events.count])
+        shownCount = try writer.list("events", of: events) { event in
+          Catalog.json(of: event, changing: try journal.parts(changedBy: event))
         }
       }
       writer.member("offset", offset)
@@ -208,7 +207,7 @@ extension JournalAPI {
     guard !changes.isEmpty else { throw try journal.absence(of: entity, at: revision, namingErasure: false) }
     let hasDigests = try parameters.flag("digests")
     return try .json { writer in
-      let written = writer.list("history", of: changes) { $1.write(to: &$0) }
+      let written = writer.list("history", of: changes, \.json)
       let next = changes[written - 1].previous
       writer.member("next", next > 0 ? next : nil)
       guard hasDigests else { return }
@@ -227,7 +226,7 @@ extension JournalAPI {
       let blame = try journal.blame(entity, asOf: .revision(revision), findsOrigin: parameters.flag("origin"))
     else { throw try journal.absence(of: entity, at: revision, namingErasure: false) }
     let lines = blame.filter { !$0.key.isByteCount(of: entity.kind) }
-    return .json { $0.array("blame", of: lines) { $1.write(to: &$0, of: entity.kind) } }
+    return .json(["blame": lines.map { $0.json(of: entity.kind) }])
   }
 
   fileprivate func diff(_ parameters: Parameters) throws -> HTTPResponse {
@@ -237,12 +236,9 @@ extension JournalAPI {
     let entity = try parameters.text("entity").map { try Catalog.entity(named: $0) }
     let (total, page) = try differences(from: from, to: to, of: entity, offset, limit)
     return .json { writer in
-      writer.member("from", from)
-      writer.member("to", to)
-      writer.member("total", total)
-      writer.member("offset", offset)
-      let shown = writer.list("differences", of: page) { Catalog.write($1, to: &$0) }
-      writeLabels(of: page.prefix(shown), to: &writer)
+      writer.members(["from": from, "to": to, "total": total, "offset": offset])
+      let shown = writer.list("differences", of: page) { Catalog.json(of: $0) }
+      writer.member("labels", labels(of: page.prefix(shown)))
     }
   }
 
@@ -269,15 +265,14 @@ extension JournalAPI {
     return (found.count, Array(found.dropFirst(offset).prefix(limit)))
   }
 
-  /// Writes short names of the entities, for people.
-  func writeLabels(of differences: some Sequence<EntityDifference>, to writer: inout JSONWriter) {
-    writer.object("labels") { writer in
-      for difference in differences {
-        writer.member(
-          Catalog.name(of: difference.entity),
-          (difference.new ?? difference.old).flatMap { Catalog.label(of: $0, of: difference.entity.kind) })
-      }
-    }
+  /// Short names of the entities, for people.
+  func labels(of differences: some Sequence<EntityDifference>) -> JSONObject {
+    JSONObject(
+      differences.map { difference in
+        let record = difference.new ?? difference.old
+        let label = record.flatMap { Catalog.label(of: $0, of: difference.entity.kind) }
+        return (Catalog.name(of: difference.entity), label)
+      })
   }
 
   fileprivate func timeline(_ parameters: Parameters) throws -> HTTPResponse {
@@ -292,24 +287,18 @@ extension JournalAPI {
     timeline.catchUp()
     let histogram = timeline.histogram(
       from: try moment("from"), to: try moment("to"), bucketCount: bucketCount, authorCount: 7)
-    return .json { writer in
-      writer.member("newest", journal.head.revision)
-      writer.member("through", histogram?.through ?? 0)
-      writer.member("from", histogram.map { Timestamp(microseconds: $0.from).description })
-      writer.member("to", histogram.map { Timestamp(microseconds: $0.to).description })
-      writer.member("bucketCount", bucketCount)
-      writer.array("authors", of: histogram?.authors ?? []) { $0.value($1.map { .string($0) } ?? .null) }
-      writer.member("others", histogram?.hasOthers ?? false)
-      writer.array("buckets", of: histogram?.buckets ?? []) { writer, bucket in
-        writer.object { writer in
-          writer.member("bucket", bucket.place)
-          writer.member("first", bucket.first)
-          writer.member("last", bucket.last)
-          writer.array("counts", of: bucket.counts) { $0.integer($1) }
-          if bucket.unreadableCount > 0 { writer.member("unreadable", bucket.unreadableCount) }
-        }
-      }
+    let buckets = (histogram?.buckets ?? []).map { bucket -> JSONObject in
+      [
+        "bucket": bucket.place, "first": bucket.first, "last": bucket.last, "counts": bucket.counts,
+        "unreadable": ifAny(bucket.unreadableCount > 0 ? bucket.unreadableCount : nil),
+      ]
     }
+    return .json([
+      "newest": journal.head.revision, "through": histogram?.through ?? 0,
+      "from": histogram.map { Timestamp(microseconds: $0.from).description },
+      "to": histogram.map { Timestamp(microseconds: $0.to).description }, "bucketCount": bucketCount,
+      "authors": histogram?.authors ?? [], "others": histogram?.hasOthers ?? false, "buckets": buckets,
+    ])
   }
 
   fileprivate func events(_ parameters: Parameters) throws -> HTTPResponse {

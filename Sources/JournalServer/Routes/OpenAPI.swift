@@ -41,13 +41,13 @@ extension Route {
           origins are refused, and no response contains a path on the disk.
           """)
       }
-      json.member("servers", [["url": "http://127.0.0.1:8080"]])
-      json.member("security", [["token": []]])
+      json.member("servers", [["url": "http://127.0.0.1:8080"]] as FieldValue)
+      json.member("security", [["token": []]] as FieldValue)
       json.object("paths") { json in
         for route in all where !route.summary.isEmpty { route.write(to: &json) }
       }
       json.object("components") { json in
-        json.member("securitySchemes", ["token": ["type": "http", "scheme": "bearer"]])
+        json.member("securitySchemes", ["token": ["type": "http", "scheme": "bearer"]] as FieldValue)
         json.object("responses") { json in
           json.object("Error") { json in
             json.member(
@@ -73,7 +73,7 @@ extension Route {
       json.object(method.lowercased()) { json in
         json.member("summary", summary)
         if let details { json.member("description", details) }
-        json.array("parameters", of: parameters) { $1.write(to: &$0) }
+        json.member("parameters", parameters.map(\.json))
         if let body {
           json.object("requestBody") { json in
             json.member("required", true)
@@ -87,7 +87,7 @@ extension Route {
               answer.content?.write(to: &json)
             }
           }
-          json.member("default", ["$ref": "#/components/responses/Error"])
+          json.member("default", ["$ref": "#/components/responses/Error"] as FieldValue)
         }
       }
     }
@@ -98,7 +98,7 @@ extension Route.Content {
   fileprivate func write(to json: inout JSONWriter) {
     json.object("content") { json in
       json.object(mediaType) { json in
-        if let type { json.member("schema", ["type": .string(type)]) }
+        if let type { json.member("schema", ["type": type] as JSONObject) }
         if let example {
           json.key("example")
           json.json(example)
@@ -109,26 +109,23 @@ extension Route.Content {
 }
 
 extension Parameter {
-  fileprivate func write(to json: inout JSONWriter) {
-    json.object { json in
-      json.member("name", name)
-      json.member("in", place.rawValue)
-      json.member("description", description)
-      json.member("required", isRequired)
-      let schema: FieldValue =
-        switch form {
-        case .text: ["type": "string"]
-        case .texts: ["type": "array", "items": ["type": "string"]]
-        case .integer: ["type": "integer"]
-        case .count(let range, _) where range.upperBound == Int(Int32.max):
-          ["type": "integer", "minimum": .integer(Int64(range.lowerBound))]
-        case .count(let range, _):
-          [
-            "type": "integer", "minimum": .integer(Int64(range.lowerBound)),
-            "maximum": .integer(Int64(range.upperBound)),
-          ]
-        }
-      json.member("schema", schema)
-    }
+  fileprivate var json: JSONObject {
+    let schema: FieldValue =
+      switch form {
+      case .text: ["type": "string"]
+      case .texts: ["type": "array", "items": ["type": "string"]]
+      case .integer: ["type": "integer"]
+      case .count(let range, _) where range.upperBound == Int(Int32.max):
+        ["type": "integer", "minimum": .integer(Int64(range.lowerBound))]
+      case .count(let range, _):
+        [
+          "type": "integer", "minimum": .integer(Int64(range.lowerBound)),
+          "maximum": .integer(Int64(range.upperBound)),
+        ]
+      }
+    return [
+      "name": name, "in": place.rawValue, "description": description, "required": isRequired,
+      "schema": schema,
+    ]
   }
 }

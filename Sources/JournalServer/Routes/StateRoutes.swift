@@ -111,29 +111,22 @@ extension JournalAPI {
     let catalog = version.state
     let health = journal.health
     let refusal = refusal.withLock { $0 }
-    return try .json { writer in
-      writer.member("name", journal.url.lastPathComponent)
-      try journal.writeCounts(of: version, to: &writer)
-      writer.member("editable", options.isEditable && refusal == nil)
-      writer.member("author", options.author)
-      try writer.array("tags", of: catalog.tags.suffix(1000)) { writer, tag in
-        tag.write(to: &writer, made: try journal.readableEntry(at: tag.created))
-      }
-      writer.object("health") { writer in
-        writer.member("checkedRevision", health.checkedRevision)
-        writer.member("lastRevision", health.lastRevision)
-        writer.member("endsAtDamage", journal.endsAtDamage)
-        writer.key("problem")
-        let problem =
-          options.problem ?? health.damage ?? health.problems.first { $0.severity == .note }?.error
-          ?? followingProblem ?? catalog.failure ?? refusal
-        if let problem {
-          APIError(problem, hiding: journal.url.path).write(to: &writer)
-        } else {
-          writer.null()
-        }
-      }
+    let problem =
+      options.problem ?? health.damage ?? health.problems.first { $0.severity == .note }?.error
+      ?? followingProblem ?? catalog.failure ?? refusal
+    let healthJSON: JSONObject = [
+      "checkedRevision": health.checkedRevision, "lastRevision": health.lastRevision,
+      "endsAtDamage": journal.endsAtDamage,
+      "problem": problem.map { APIError($0, hiding: journal.url.path).json },
+    ]
+    let tags = try catalog.tags.suffix(1000).map { tag in
+      tag.json(made: try journal.readableEntry(at: tag.created))
     }
+    return .json([
+      "name": journal.url.lastPathComponent, .members: try journal.counts(of: version),
+      "editable": options.isEditable && refusal == nil, "author": options.author, "tags": tags,
+      "health": healthJSON,
+    ])
   }
 
   /// Why entries of another process are no longer seen; nil if they are.
@@ -189,45 +182,32 @@ extension JournalAPI {
     }
     let page = found.page(offset: offset, limit: limit)
     return .json { writer in
-      writer.member("revision", version.revision)
-      writer.member("date", version.date.precise)
-      writer.member("total", page.total)
-      writer.member("complete", page.isComplete)
-      writer.member("offset", offset)
+      writer.members([
+        "revision": version.revision, "date": version.date.precise, "total": page.total,
+        "complete": page.isComplete, "offset": offset,
+      ])
       let items = page.items.lazy.compactMap { catalog.item($0) }
-      let shown = writer.list("items", of: items) { $1.write(to: &$0, in: catalog) }
-      writer.object("labels") { writer in
-        for item in items.prefix(shown) {
-          writer.member("item:\(item.id)", Catalog.label(of: item.record, of: .item))
-        }
-      }
-      writeGroups(of: catalog, to: &writer)
+      let shown = writer.list("items", of: items) { $0.json(in: catalog) }
+      let labels = items.prefix(shown).map { ("item:\($0.id)", Catalog.label(of: $0.record, of: .item)) }
+      writer.members(["labels": JSONObject(labels), .members: groups(of: catalog)])
     }
   }
 
-  /// Writes the kinds and categories of items, with counts if counting is fast.
-  private func writeGroups(of catalog: Catalog, to writer: inout JSONWriter) {
+  /// The kinds and categories of items, with counts if counting is fast.
+  private func groups(of catalog: Catalog) -> JSONObject {
     let isCounted = catalog.itemCount <= 20_000
-    let kinds = catalog.kinds
-    writer.member("itemCount", catalog.itemCount)
-    writer.array("kinds", of: kinds.prefix(200)) { writer, kind in
-      writer.object { writer in
-        writer.member("kind", kind)
-        if kinds.count == 1 {
-          writer.member("count", catalog.itemCount)
-        } else if isCounted {
-          writer.member("count", catalog.items(ofKind: kind).count)
-        }
-      }
+    let kinds = catalog.kinds.prefix(200).map { kind -> JSONObject in
+      let isOnly = catalog.kinds.count == 1
+      let count = isCounted && !isOnly ? catalog.items(ofKind: kind).count : nil
+      return ["kind": kind, "count": ifAny(isOnly ? catalog.itemCount : count)]
     }
-    writer.array("categories", of: catalog.categories.prefix(200)) { writer, category in
-      writer.object { writer in
-        writer.member("id", category.id.number)
-        writer.member("name", category.name)
-        writer.member("color", category.color?.hex)
-        if isCounted { writer.member("count", catalog.items(in: category.id).count) }
-      }
+    let categories = catalog.categories.prefix(200).map { category -> JSONObject in
+      [
+        "id": category.id.number, "name": category.name, "color": category.color?.hex,
+        "count": ifAny(isCounted ? catalog.items(in: category.id).count : nil),
+      ]
     }
+    return ["itemCount": catalog.itemCount, "kinds": kinds, "categories": categories]
   }
 
   fileprivate func find(_ parameters: Parameters) throws -> HTTPResponse {
@@ -243,7 +223,7 @@ extension JournalAPI {
     }
     return .json { writer in
       writer.member("revision", revision)
-      let shown = writer.list("found", of: found.prefix(limit)) { $1.write(to: &$0) }
+      let shown = writer.list("found", of: found.prefix(limit), \.json)
       writer.member("more", found.count > shown)
     }
   }
@@ -256,27 +236,17 @@ extension JournalAPI {
     guard let record = catalog.record(of: entity) else {
       throw try journal.absence(of: entity, at: version.revision, namingErasure: false)
     }
-    var response = HTTPResponse.json { writer in
-      writer.member("revision", version.revision)
-      writer.member("date", version.date.precise)
-      writer.member("label", Catalog.label(of: record, of: entity.kind))
-      writer.key("entity")
-      catalog.write(entity, to: &writer)
-      guard entity.kind == .item, let item = catalog.item(EntityID(entity.number)) else { return }
-      if let category = item.category {
-        writer.key("category")
-        if let found = catalog.category(category) {
-          found.write(to: &writer)
-        } else {
-          // An item stays in a category that was erased.
-          writer.object { writer in
-            writer.member("id", category.number)
-            writer.member("erased", true)
-          }
-        }
-      }
-      writer.array("images", of: catalog.images(of: item.id).prefix(500)) { $1.write(to: &$0) }
+    let item = entity.kind == .item ? catalog.item(EntityID(entity.number)) : nil
+    let category = item?.category.map { category -> JSONObject in
+      // An item stays in a category that was erased.
+      catalog.category(category)?.json ?? ["id": category.number, "erased": true]
     }
+    var response = HTTPResponse.json([
+      "revision": version.revision, "date": version.date.precise,
+      "label": Catalog.label(of: record, of: entity.kind), "entity": catalog.json(of: entity),
+      "category": ifAny(category),
+      "images": ifAny(item.map { catalog.images(of: $0.id).prefix(500).map(\.json) }),
+    ])
     response.headers.append(("ETag", "\"\(name)@\(catalog.revision(of: entity))\""))
     return response
   }

@@ -28,9 +28,7 @@ extension Arguments {
       terminal.output.noteDone(entry: entry)
       revision = entry
     }
-    try terminal.answer { json in
-      plan.writeMembers(to: &json, revision: revision, isDryRun: isDryRun)
-    } text: {
+    try terminal.answer(plan.json(revision: revision, isDryRun: isDryRun)) {
       try RestoreReport(
         plan: plan, journal: journal, isDryRun: isDryRun, isFull: has("--full"), isWhole: isWhole,
         terminal: terminal

@@ -48,14 +48,10 @@ enum GitSource {
           + "\((arguments.value("--branch") ?? "HEAD").printable) | git -C NEW fast-import")
     }
     let seconds = (clock.now - start) / .seconds(1)
-    try terminal.answer { json in
-      json.member("commits", report.commits)
-      json.member("entries", report.entries)
-      json.member("events", report.events)
-      json.member("images", report.images)
-      json.member("reported", report.notes)
-      json.member("seconds", .double((seconds * 1000).rounded() / 1000))
-    } text: {
+    try terminal.answer([
+      "commits": report.commits, "entries": report.entries, "events": report.events, "images": report.images,
+      "reported": report.notes, "seconds": FieldValue.double((seconds * 1000).rounded() / 1000),
+    ]) {
       try terminal.line(
         "imported \(report.commits.counted("commit")) of \(path.printable): "
           + "\(report.entries.counted("entry", "entries")), \(report.events.counted("event")), "

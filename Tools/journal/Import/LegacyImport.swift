@@ -60,18 +60,12 @@ enum LegacyImport {
     terminal.progress.clear()
     printProblems(report.problems, terminal)
     let seconds = seconds()
-    try terminal.answer { json in
-      json.member("source", store.source.rawValue)
-      json.array("entries", report.revisions)
-      json.member("added", report.added)
-      json.member("updated", report.updated)
-      json.member("deleted", report.deleted)
-      json.member("unchanged", report.unchanged)
-      json.member("categories", report.categories)
-      json.member("images", report.images)
-      json.problems(report.problems)
-      json.member("seconds", .double((seconds * 1000).rounded() / 1000))
-    } text: {
+    try terminal.answer([
+      "source": store.source.rawValue, "entries": report.revisions, "added": report.added,
+      "updated": report.updated, "deleted": report.deleted, "unchanged": report.unchanged,
+      "categories": report.categories, "images": report.images, "problems": report.problems.map(\.json),
+      "seconds": FieldValue.double((seconds * 1000).rounded() / 1000),
+    ]) {
       try printSummary(report, of: store, seconds, terminal)
     }
     try journal.close()
@@ -114,13 +108,7 @@ enum LegacyImport {
   }
 }
 
-extension JSONWriter {
-  /// Writes the member `problems`: what was not read or written, and other remarks.
-  mutating func problems(_ problems: [LegacyProblem]) {
-    objects("problems", problems) { json, problem in
-      json.member("place", problem.place)
-      json.member("reason", problem.reason)
-      json.member("lost", .bool(problem.isLoss))
-    }
-  }
+extension LegacyProblem {
+  /// What was not read or written, or another remark.
+  var json: JSONObject { ["place": place, "reason": reason, "lost": isLoss] }
 }

@@ -6,28 +6,17 @@ import LegacyStores
 enum LegacyInspection {
   static func print(_ store: LegacyStore, _ terminal: Terminal) throws {
     let summary = store.summary
-    try terminal.answer { json in
-      json.member("source", store.source.rawValue)
-      json.array("files", summary.files)
-      json.key("items")
-      json.beginObject()
-      for (kind, count) in summary.items { json.member(kind, count) }
-      json.endObject()
-      json.member("categories", summary.categories)
-      json.member("images", summary.images)
-      json.objects("classes", summary.classes) { json, found in
-        json.member("name", found.name)
-        json.member("count", found.count)
-        json.member("kind", found.kind)
-        json.objects("fields", found.fields) { json, field in
-          json.member("key", field.key)
-          json.member("count", field.count)
-          json.member("holds", field.holds)
-          json.member("attribute", field.attribute)
-        }
+    let classes = summary.classes.map { found -> JSONObject in
+      let fields = found.fields.map { field -> JSONObject in
+        ["key": field.key, "count": field.count, "holds": field.holds, "attribute": field.attribute]
       }
-      json.problems(store.problems)
-    } text: {
+      return ["name": found.name, "count": found.count, "kind": found.kind, "fields": fields]
+    }
+    try terminal.answer([
+      "source": store.source.rawValue, "files": summary.files,
+      "items": JSONObject(summary.items.map { ($0.kind, $0.count) }), "categories": summary.categories,
+      "images": summary.images, "classes": classes, "problems": store.problems.map(\.json),
+    ]) {
       try printTables(summary, terminal)
     }
   }

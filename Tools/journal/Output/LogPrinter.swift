@@ -60,13 +60,9 @@ final class LogPrinter {
   }
 
   private func printJSON(_ entry: Entry, _ events: [JournalEvent]) throws {
-    guard isPatch else { return try terminal.printJSON { entry.write(to: &$0) } }
-    let changed = try events.map { (event: $0, parts: try labels.journal().parts(changedBy: $0)) }
-    try terminal.printJSON { json in
-      entry.write(to: &json) { json in
-        for (event, parts) in changed { Catalog.write(event, changing: parts, to: &json) }
-      }
-    }
+    guard isPatch else { return try terminal.printJSON(entry.json) }
+    let changed = try events.map { Catalog.json(of: $0, changing: try labels.journal().parts(changedBy: $0)) }
+    try terminal.printJSON([.members: entry.jsonHead, "events": changed] as JSONObject)
   }
 }
 

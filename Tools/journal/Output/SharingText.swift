@@ -17,15 +17,10 @@ extension SharingStatus {
     return lines
   }
 
-  /// Writes the member `shared` of an object.
-  func write(to writer: inout JSONWriter) {
-    writer.object("shared") { writer in
-      writer.member("address", address)
-      if let newestRevision { writer.member("revision", newestRevision) }
-      if let missingCount { writer.member("behind", missingCount) }
-      writer.member("flushed", summary)
-      writer.member("warning", warning)
-      writer.member("problem", problem.map { "\($0)" })
-    }
+  var json: JSONObject {
+    [
+      "address": address, "revision": ifAny(newestRevision), "behind": ifAny(missingCount),
+      "flushed": summary, "warning": warning, "problem": problem.map { "\($0)" },
+    ]
   }
 }

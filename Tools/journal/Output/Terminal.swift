@@ -98,18 +98,17 @@ final class Terminal {
   }
 
   /// Prints a value as a line of JSON.
-  func printJSON(_ write: (inout JSONWriter) throws -> Void) throws {
-    try write(&json)
+  func printJSON(_ value: some JSONWritable) throws {
+    json.value(value)
     json.newline()
     progress.clear()
     try output.write(json.bytes)
     json.removeAll()
   }
 
-  /// Prints an answer: an object with these members as a line of JSON, or a text for people.
-  func answer(_ members: (inout JSONWriter) throws -> Void, text: () throws -> Void) throws {
-    guard isJSON else { return try text() }
-    try printJSON { json in try json.object(nil, members) }
+  /// Prints an answer: an object as a line of JSON, or a text for people.
+  func answer(_ object: @autoclosure () throws -> JSONObject, text: () throws -> Void) throws {
+    if isJSON { try printJSON(object()) } else { try text() }
   }
 
   /// Prints a list of names and texts, each in a line.
@@ -168,18 +167,5 @@ enum StandardError {
   static func write(_ text: String) {
     // A failure of standard error itself can't be reported.
     try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
-  }
-}
-
-extension JSONWriter {
-  mutating func array(_ key: String, _ texts: [String]) { array(key, of: texts) { $0.string($1) } }
-
-  mutating func array(_ key: String, _ numbers: [Int]) { array(key, of: numbers) { $0.integer($1) } }
-
-  /// Writes a key and an array of objects, of which `members` writes the members.
-  mutating func objects<Element>(
-    _ key: String, _ elements: some Sequence<Element>, _ members: (inout JSONWriter, Element) -> Void
-  ) {
-    array(key, of: elements) { json, element in json.object { members(&$0, element) } }
   }
 }

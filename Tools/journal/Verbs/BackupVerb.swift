@@ -58,20 +58,14 @@ enum BackupVerb: Verb {
         "history up to revision \(base) was pruned in the journal, and the backup keeps it; a new backup under "
           + "another name will not have it")
     }
-    try terminal.answer { json in
-      json.member("journal", report.receipt.journal.description)
-      json.member("revision", report.receipt.revision)
-      json.member("digest", report.receipt.digest.hex)
-      json.member("date", report.receipt.date.precise)
-      json.member("entries", report.entryCount)
-      json.member("entryByteCount", report.entryByteCount)
-      json.member("copiedImages", report.copiedImageCount)
-      json.member("copiedImageByteCount", report.copiedImageByteCount)
-      json.member("sharedImages", report.sharedImageCount)
-      if report.restoredImageCount > 0 { json.member("restoredImages", report.restoredImageCount) }
-      if report.isRebuilt { json.member("rebuilt", true) }
-      if let base = report.keepsPruned { json.member("keepsPruned", base) }
-    } text: {
+    try terminal.answer([
+      "journal": report.receipt.journal.description, "revision": report.receipt.revision,
+      "digest": report.receipt.digest.hex, "date": report.receipt.date.precise, "entries": report.entryCount,
+      "entryByteCount": report.entryByteCount, "copiedImages": report.copiedImageCount,
+      "copiedImageByteCount": report.copiedImageByteCount, "sharedImages": report.sharedImageCount,
+      "restoredImages": ifAny(report.restoredImageCount > 0 ? report.restoredImageCount : nil),
+      "rebuilt": ifAny(report.isRebuilt ? true : nil), "keepsPruned": ifAny(report.keepsPruned),
+    ]) {
       let images = report.copiedImageCount + report.sharedImageCount
       try terminal.line(
         "\(destination.printable) has revision \(report.receipt.revision): "

@@ -67,11 +67,9 @@ enum Bisect: Verb {
     }
     let isStart = revision == (try journal.revision(at: .start))
     let entry = isStart ? nil : try journal.entry(at: revision)
-    try terminal.answer { json in
-      json.member("revision", revision)
-      json.attribution(of: entry)
-      json.member("states", found.looks.count)
-    } text: {
+    try terminal.answer([
+      "revision": revision, .members: JSONObject.attribution(of: entry), "states": found.looks.count,
+    ]) {
       for look in found.looks { try terminal.line("revision \(look.revision): \(look.holds ? "yes" : "no")") }
       guard let entry else { return try terminal.line("It has held from the beginning.") }
       try terminal.line(

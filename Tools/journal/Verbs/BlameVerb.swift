@@ -29,7 +29,7 @@ enum BlameVerb: Verb {
     else { throw try journal.absence(of: entity, at: revision) }
     if terminal.isJSON {
       for line in blame where !line.key.isByteCount(of: entity.kind) {
-        try terminal.printJSON { line.write(to: &$0, of: entity.kind) }
+        try terminal.printJSON(line.json(of: entity.kind))
       }
       return
     }

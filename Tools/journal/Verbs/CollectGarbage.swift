@@ -22,11 +22,9 @@ enum CollectGarbage: Verb {
     let report = try CatalogJournal.collectGarbage(
       at: arguments.url("JOURNAL"), isDryRun: isDryRun, options: arguments.journalOptions()
     ) { terminal.showProgress("reading", $0.done, of: $0.all) }
-    try terminal.answer { json in
-      json.member("dryRun", isDryRun)
-      json.member("images", report.imageCount)
-      json.member("imageByteCount", report.byteCount)
-    } text: {
+    try terminal.answer([
+      "dryRun": isDryRun, "images": report.imageCount, "imageByteCount": report.byteCount,
+    ]) {
       try terminal.line(
         "\(isDryRun ? "would remove" : "removed") \(report.imageCount.counted("image")) of "
           + report.byteCount.counted("byte"))

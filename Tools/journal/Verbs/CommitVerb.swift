@@ -106,13 +106,11 @@ enum CommitVerb: Verb {
   /// - Parameter entry: nil if nothing changed.
   private static func print(_ entry: Entry?, _ terminal: Terminal) throws {
     guard let entry else {
-      return try terminal.answer { json in
-        json.member("revision", nil as Int?)
-      } text: {
+      return try terminal.answer(["revision": nil as Revision?]) {
         try terminal.line("nothing to do: everything is as requested already")
       }
     }
-    if terminal.isJSON { return try terminal.printJSON { entry.write(to: &$0) } }
+    if terminal.isJSON { return try terminal.printJSON(entry.json) }
     try terminal.line(
       terminal.styled(
         .bold, "entry \(entry.revision): \(entry.events.count.counted("entity", "entities")) changed"))

@@ -50,7 +50,7 @@ enum Diff: Verb {
       differences.removeAll { !query.matches($0.entity, $0.new ?? $0.old ?? EntityRecord()) }
     }
     if terminal.isJSON {
-      for difference in differences { try terminal.printJSON { Catalog.write(difference, to: &$0) } }
+      for difference in differences { try terminal.printJSON(Catalog.json(of: difference)) }
     } else if arguments.has("--stat") {
       try printStat(differences, terminal)
     } else {

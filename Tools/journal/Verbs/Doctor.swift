@@ -23,23 +23,18 @@ enum Doctor: Verb {
     let diagnosis = try CatalogJournal.diagnose(
       arguments.url("JOURNAL"), options: arguments.journalOptions()
     ) { terminal.showProgress("reading", $0, of: $1) }
-    try terminal.answer { json in
-      json.member("sound", !diagnosis.isDamaged)
-      json.member("opens", diagnosis.opens)
-      json.member("provenRevision", diagnosis.checkedRevision)
-      json.member("lastRevision", diagnosis.lastRevision)
-      if let sharing = diagnosis.sharing {
-        sharing.write(to: &json)
-        json.member("unfetchedBlobs", diagnosis.unfetchedBlobCount)
-      }
-      json.objects("findings", diagnosis.problems) { json, finding in
-        json.member("damage", finding.isDamage)
-        json.member("message", finding.message)
-        json.member("advice", finding.advice)
-        json.member("revision", finding.revision)
-        json.member("path", finding.path)
-      }
-    } text: {
+    let findings = diagnosis.problems.map { finding -> JSONObject in
+      [
+        "damage": finding.isDamage, "message": finding.message, "advice": finding.advice,
+        "revision": finding.revision, "path": finding.path,
+      ]
+    }
+    try terminal.answer([
+      "sound": !diagnosis.isDamaged, "opens": diagnosis.opens, "provenRevision": diagnosis.checkedRevision,
+      "lastRevision": diagnosis.lastRevision, "shared": ifAny(diagnosis.sharing?.json),
+      "unfetchedBlobs": ifAny(diagnosis.sharing.map { _ in diagnosis.unfetchedBlobCount }),
+      "findings": findings,
+    ]) {
       try print(diagnosis, terminal)
     }
     if diagnosis.isDamaged { terminal.code = .no }

@@ -46,15 +46,12 @@ enum Erase: Verb {
           + memories.joined(separator: ", "))
     }
     let names = report.entities.map { Catalog.name(of: $0) }
-    try terminal.answer { json in
-      json.array("entities", names)
-      json.member("events", report.eventCount)
-      json.member("images", report.imageCount)
-      json.member("annotations", report.annotations.count)
-      if !report.mentions.isEmpty { json.array("mentions", report.mentions) }
-      json.member("revision", report.head.revision)
-      json.member("digest", report.head.digest.hex)
-    } text: {
+    try terminal.answer([
+      "entities": names, "events": report.eventCount, "images": report.imageCount,
+      "annotations": report.annotations.count,
+      "mentions": ifAny(report.mentions.isEmpty ? nil : report.mentions), "revision": report.head.revision,
+      "digest": report.head.digest.hex,
+    ]) {
       let list = names.joined(separator: ", ")
       if report.isEmpty { return try terminal.line("nothing to erase: no content of \(list) is left") }
       let annotations = report.annotations.count.counted("entry", "entries")

@@ -45,14 +45,11 @@ enum Export: Verb {
     for problem in report.problems {
       terminal.warn("\(problem.isLoss ? "not written" : "note"): \(problem.description.printable)")
     }
-    try terminal.answer { json in
-      json.member("source", source.rawValue)
-      json.member("revision", report.revision)
-      json.member("items", report.items)
-      json.member("written", report.written)
-      json.member("unchanged", report.unchanged)
-      json.problems(report.problems)
-    } text: {
+    try terminal.answer([
+      "source": source.rawValue, "revision": report.revision, "items": report.items,
+      "written": report.written,
+      "unchanged": report.unchanged, "problems": report.problems.map(\.json),
+    ]) {
       try terminal.line(
         "exported \(source.rawValue) as of revision \(report.revision.grouped): \(report.items.counted("item")), "
           + "\(report.written.counted("file")) written, \(report.unchanged.grouped) as before")

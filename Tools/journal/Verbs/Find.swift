@@ -46,7 +46,7 @@ enum Find: Verb {
       count += 1
       if count > limit { return false }
       if terminal.isJSON {
-        try terminal.printJSON { found.write(to: &$0) }
+        try terminal.printJSON(found.json)
       } else {
         try table.add([
           Catalog.name(of: found.entity), found.kind.printable.cut(toColumns: 20),

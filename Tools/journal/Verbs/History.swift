@@ -32,7 +32,7 @@ enum History: Verb {
       [.revision, .date(terminal), .flexible("AUTHOR"), .flexible("CHANGE"), .text("NOTE")],
       sampleCount: firstPartCount, terminal)
     func print(_ change: EntityChange) throws {
-      if terminal.isJSON { return try terminal.printJSON { change.write(to: &$0) } }
+      if terminal.isJSON { return try terminal.printJSON(change.json) }
       guard arguments.has("--stat") else {
         return try Self.print(change, labels, isFull: arguments.has("--full"), terminal)
       }

@@ -24,10 +24,7 @@ enum Init: Verb {
     guard let file = arguments.value("--from-backup") else {
       let journal = try CatalogJournal.create(
         at: url, options: arguments.journalOptions(layers: .automatic))
-      try terminal.answer { json in
-        json.member("path", name)
-        json.member("journal", journal.id.description)
-      } text: {
+      try terminal.answer(["path": name, "journal": journal.id.description]) {
         try terminal.line("created the empty journal \(name.printable)")
       }
       try journal.close()
@@ -41,12 +38,10 @@ enum Init: Verb {
       }
       : try CatalogJournal.create(
         at: url, fromBackup: URL(fileURLWithPath: file), options: options, progress: terminal.showCopying)
-    try terminal.answer { json in
-      json.member("path", name)
-      json.member("journal", receipt.journal.description)
-      json.member("revision", receipt.revision)
-      json.member("digest", receipt.digest.hex)
-    } text: {
+    try terminal.answer([
+      "path": name, "journal": receipt.journal.description, "revision": receipt.revision,
+      "digest": receipt.digest.hex,
+    ]) {
       try terminal.line("created \(name.printable) with revision \(receipt.revision)")
       try terminal.line("digest \(receipt.digest.hex)")
     }

@@ -32,17 +32,11 @@ enum Prune: Verb {
       options: arguments.journalOptions(), progress: terminal.showCopying)
     let (base, head, count) = (report.base, report.head, report.entryCount)
     if !isDryRun, count > 0 { terminal.output.noteDone(entry: head.revision) }
-    try terminal.answer { json in
-      json.member("dryRun", isDryRun)
-      json.member("base", base.revision)
-      json.member("baseDigest", base.digest.hex)
-      json.member("entries", count)
-      json.member("entryByteCount", report.entryByteCount)
-      json.member("images", report.imageCount)
-      json.member("imageByteCount", report.imageByteCount)
-      json.member("revision", head.revision)
-      json.member("digest", head.digest.hex)
-    } text: {
+    try terminal.answer([
+      "dryRun": isDryRun, "base": base.revision, "baseDigest": base.digest.hex, "entries": count,
+      "entryByteCount": report.entryByteCount, "images": report.imageCount,
+      "imageByteCount": report.imageByteCount, "revision": head.revision, "digest": head.digest.hex,
+    ]) {
       guard count > 0 else {
         return try terminal.line("nothing to prune: there is no entry up to revision \(base.revision)")
       }

@@ -63,10 +63,7 @@ enum ReplayVerb: Verb {
     } else {
       try journal.copy(to: url, through: .revision(revision), progress: terminal.showCopying)
     }
-    try terminal.answer { json in
-      json.member("path", directory)
-      json.member("revision", isState ? 1 : revision)
-    } text: {
+    try terminal.answer(["path": directory, "revision": isState ? 1 : revision]) {
       try terminal.line(
         isState
           ? "created \(directory.printable) with the state of revision \(revision), as its entry 1"

@@ -28,19 +28,15 @@ enum SalvageVerb: Verb {
     let report = try CatalogJournal.salvage(
       arguments.operandValues("JOURNAL").map { URL(fileURLWithPath: $0) }, to: URL(fileURLWithPath: target),
       options: arguments.journalOptions(), progress: terminal.showCopying)
-    try terminal.answer { json in
-      json.member("whole", report.isWhole)
-      json.member("revision", report.head.revision)
-      json.member("digest", report.head.digest.hex)
-      json.member("acknowledgedRevision", report.acknowledgedRevision)
-      json.member("end", report.end.map { "\($0)" })
-      if let base = report.base {
-        json.member("base", base.revision)
-        json.member("baseProven", report.isBaseProven)
-      }
-      json.array("missingImages", report.missingImages.map(\.digest.hex))
-      json.problems((report.divergences + report.problems).map { ($0.message, $0.revision, $0.path) })
-    } text: {
+    try terminal.answer([
+      "whole": report.isWhole, "revision": report.head.revision, "digest": report.head.digest.hex,
+      "acknowledgedRevision": report.acknowledgedRevision, "end": report.end.map { "\($0)" },
+      "base": ifAny(report.base?.revision), "baseProven": ifAny(report.base.map { _ in report.isBaseProven }),
+      "missingImages": report.missingImages.map(\.digest.hex),
+      "problems": (report.divergences + report.problems).map {
+        problemJSON($0.message, $0.revision, $0.path)
+      },
+    ]) {
       try terminal.line("\(target.printable) has \(countText(report))")
       if let base = report.base, !report.isBaseProven {
         try terminal.line(

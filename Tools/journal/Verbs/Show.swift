@@ -31,7 +31,7 @@ enum Show: Verb {
     }
     let entry = try journal.entry(at: revision)
     if terminal.isJSON {
-      try terminal.printJSON { entry.write(to: &$0) }
+      try terminal.printJSON(entry.json)
     } else {
       try terminal.printHead(of: entry, tags: journal.state.tagNames[revision] ?? [])
       let text = ChangeText(terminal: terminal, isFull: arguments.has("--full"))
@@ -48,7 +48,7 @@ enum Show: Verb {
     guard let record = state.record(of: entity) else {
       throw try journal.absence(of: entity, at: version.revision)
     }
-    if terminal.isJSON { return try terminal.printJSON { state.write(entity, to: &$0) } }
+    if terminal.isJSON { return try terminal.printJSON(state.json(of: entity)) }
     let head =
       "\(Catalog.name(of: entity)) at revision \(version.revision), \(terminal.text(of: version.date, withZone: true))"
     try terminal.line(terminal.styled(.bold, head))

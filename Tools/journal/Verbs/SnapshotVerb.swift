@@ -51,9 +51,7 @@ enum SnapshotVerb: Verb {
     let revision = try journal.revision(at: try arguments.selector(of: "--at", else: .head()))
     terminal.progress.show { "writing the snapshot of revision \(revision.grouped)" }
     let snapshot = try journal.takeSnapshot(asOf: .revision(revision))
-    try terminal.answer { json in
-      write(snapshot, problem: nil, to: &json)
-    } text: {
+    try terminal.answer(json(of: snapshot)) {
       try terminal.line(
         "took the snapshot of revision \(snapshot.revision): \(snapshot.entityCount.counted("entity", "entities")), "
           + snapshot.byteCount.counted("byte"))
@@ -74,9 +72,7 @@ enum SnapshotVerb: Verb {
       terminal.progress.show { "reading the snapshot of revision \(snapshot.revision.grouped)" }
       let problem = journal.check(snapshot)
       if problem != nil { problemCount += 1 }
-      try terminal.answer { json in
-        write(snapshot, problem: problem, to: &json)
-      } text: {
+      try terminal.answer(json(of: snapshot, problem)) {
         let base = journal.base.flatMap { $0.revision == snapshot.revision ? $0.date : nil }
         let date = try base ?? journal.readableEntry(at: snapshot.revision)?.date
         try table.add([
@@ -103,22 +99,17 @@ enum SnapshotVerb: Verb {
     }
     let journal = try arguments.openJournal(terminal, mode: .readWrite)
     try journal.dropSnapshot(at: revision)
-    try terminal.answer { json in
-      json.member("revision", revision)
-      json.member("dropped", true)
-    } text: {
+    try terminal.answer(["revision": revision, "dropped": true]) {
       try terminal.line("dropped the snapshot of revision \(revision)")
     }
     try journal.close()
   }
 
-  private static func write(_ snapshot: Snapshot, problem: JournalError?, to json: inout JSONWriter) {
-    json.member("revision", snapshot.revision)
-    json.member("entities", snapshot.entityCount)
-    json.member("byteCount", snapshot.byteCount)
-    json.member("schema", snapshot.schema)
-    json.member("stateDigest", snapshot.stateDigest.hex)
-    json.member("path", snapshot.url.path)
-    json.member("problem", problem.map { "\($0)" })
+  private static func json(of snapshot: Snapshot, _ problem: JournalError? = nil) -> JSONObject {
+    [
+      "revision": snapshot.revision, "entities": snapshot.entityCount, "byteCount": snapshot.byteCount,
+      "schema": snapshot.schema, "stateDigest": snapshot.stateDigest.hex, "path": snapshot.url.path,
+      "problem": problem.map { "\($0)" },
+    ]
   }
 }

@@ -24,21 +24,15 @@ enum Stat: Verb {
     let version = journal.version
     let snapshots = try journal.snapshots()
     let snapshotByteCount = snapshots.reduce(0) { $0 + $1.byteCount }
-    try terminal.answer { json in
-      try journal.writeCounts(of: version, to: &json)
-      json.member("logByteCount", statistics.logByteCount)
-      json.member("blobCount", statistics.blobCount)
-      json.member("blobByteCount", statistics.blobByteCount)
-      json.member("snapshotCount", snapshots.count)
-      json.member("snapshotByteCount", snapshotByteCount)
-      json.member("newestSnapshot", snapshots.last?.revision)
-      json.member("layerCount", statistics.layerCount)
-      json.member("layerByteCount", statistics.layerByteCount)
-      json.member("newestCheckpoint", statistics.newestCheckpoint)
-      json.member("writeAmplification", .double(statistics.writeAmplification))
-      json.member("replayedEventCount", statistics.replayedEventCount)
-      sharing?.write(to: &json)
-    } text: {
+    try terminal.answer([
+      .members: try journal.counts(of: version), "logByteCount": statistics.logByteCount,
+      "blobCount": statistics.blobCount, "blobByteCount": statistics.blobByteCount,
+      "snapshotCount": snapshots.count, "snapshotByteCount": snapshotByteCount,
+      "newestSnapshot": snapshots.last?.revision, "layerCount": statistics.layerCount,
+      "layerByteCount": statistics.layerByteCount, "newestCheckpoint": statistics.newestCheckpoint,
+      "writeAmplification": FieldValue.double(statistics.writeAmplification),
+      "replayedEventCount": statistics.replayedEventCount, "shared": ifAny(sharing?.json),
+    ]) {
       func text(of date: Date) -> String { terminal.text(of: date, withZone: true) }
       func bytes(_ count: Int, in files: Int) -> String {
         "\(count.counted("byte")) in \(files.counted("file"))"

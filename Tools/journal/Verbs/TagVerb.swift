@@ -38,10 +38,7 @@ enum TagVerb: Verb {
       let note = arguments.value("--note") ?? "deleted the tag \(name)"
       let commit = try journal.commit(by: arguments.author, note: note) { try $0.deleteTag(name) }
       terminal.output.noteDone(entry: commit.revision)
-      try terminal.answer { json in
-        json.member("name", name)
-        json.member("deleted", commit.revision)
-      } text: {
+      try terminal.answer(["name": name, "deleted": commit.revision]) {
         try terminal.line("deleted the tag \(name.printable)")
       }
     } else {
@@ -50,10 +47,7 @@ enum TagVerb: Verb {
         name, at: point, by: arguments.author,
         note: arguments.value("--note") ?? "")
       terminal.output.noteDone(entry: tag.created)
-      if terminal.isJSON {
-        let entry = try journal.entry(at: tag.created)
-        try terminal.printJSON { tag.write(to: &$0, made: entry) }
-      } else {
+      try terminal.answer(tag.json(made: journal.entry(at: tag.created))) {
         try terminal.line("tagged revision \(tag.revision) as \(name.printable)")
       }
     }
@@ -70,7 +64,7 @@ enum TagVerb: Verb {
     for tag in tags {
       let entry = try journal.readableEntry(at: tag.created)
       if terminal.isJSON {
-        try terminal.printJSON { tag.write(to: &$0, made: entry) }
+        try terminal.printJSON(tag.json(made: entry))
         continue
       }
       let isPruned = tag.created <= journal.base?.revision ?? 0

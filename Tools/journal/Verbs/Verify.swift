@@ -25,24 +25,16 @@ enum Verify: Verb {
     let result = try journal.verify(arguments.has("--deep") ? .deep : .everything) {
       terminal.showProgress("verifying", $0, of: $1)
     }
-    try terminal.answer { json in
-      json.member("sound", result.isSound)
-      json.member("entries", result.entryCount)
-      json.member("events", result.eventCount)
-      json.member("blobs", result.blobCount)
-      if result.unfetchedBlobCount > 0 { json.member("unfetchedBlobs", result.unfetchedBlobCount) }
-      json.member("layers", result.layerCount)
-      json.member("snapshots", result.snapshotCount)
-      json.member("checkpoints", result.checkpointCount)
-      json.member("erasedEvents", result.erasedEventCount)
-      if let base = result.base {
-        json.member("base", base.revision)
-        json.member("baseProven", result.isBaseProven)
-      }
-      json.member("revision", result.head?.revision)
-      json.member("digest", result.head?.digest.hex)
-      json.problems(result.problems.map { ($0.message, $0.revision, $0.path) })
-    } text: {
+    try terminal.answer([
+      "sound": result.isSound, "entries": result.entryCount, "events": result.eventCount,
+      "blobs": result.blobCount,
+      "unfetchedBlobs": ifAny(result.unfetchedBlobCount > 0 ? result.unfetchedBlobCount : nil),
+      "layers": result.layerCount, "snapshots": result.snapshotCount, "checkpoints": result.checkpointCount,
+      "erasedEvents": result.erasedEventCount, "base": ifAny(result.base?.revision),
+      "baseProven": ifAny(result.base.map { _ in result.isBaseProven }), "revision": result.head?.revision,
+      "digest": result.head?.digest.hex,
+      "problems": result.problems.map { problemJSON($0.message, $0.revision, $0.path) },
+    ]) {
       try print(result, terminal)
     }
     if result.isSound { return }
@@ -90,13 +82,7 @@ enum Verify: Verb {
   }
 }
 
-extension JSONWriter {
-  /// Writes the problems of a journal into the open object.
-  mutating func problems(_ problems: [(message: String, revision: Revision?, path: String?)]) {
-    objects("problems", problems) { json, problem in
-      json.member("message", problem.message)
-      json.member("revision", problem.revision)
-      json.member("path", problem.path)
-    }
-  }
+/// A problem of a journal.
+func problemJSON(_ message: String, _ revision: Revision?, _ path: String?) -> JSONObject {
+  ["message": message, "revision": revision, "path": path]
 }
