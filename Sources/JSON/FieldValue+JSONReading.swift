@@ -21,9 +21,17 @@ extension FieldValue {
   package init(
     json bytes: some ContiguousBytes, decodingWrappers: Bool = false, exactly: Bool = false
   ) throws(JSONError) {
-    let builder = ValueBuilder(decodingWrappers: decodingWrappers, isExact: exactly)
-    let result = unsafe bytes.withUnsafeBytes { unsafe Self.read(JSONCursor($0), builder) }
-    self = try result.get()
+    self = try unsafe bytes.withUnsafeBytes { bytes in
+      let cursor = unsafe JSONCursor(bytes)
+      return Result { () throws(JSONError) -> FieldValue in
+        var checked = cursor
+        let start = try checked.check(depthLimit: ValueReader.depthLimit).start
+        var reader = ValueReader(cursor, at: start, decodesWrappers: decodingWrappers, isExact: exactly)
+        let value = try reader.value()
+        if let loss = reader.loss { throw loss }
+        return value
+      }
+    }.get()
   }
 
   /// The same for a string.
@@ -32,147 +40,120 @@ extension FieldValue {
   ) throws(JSONError) {
     try self.init(json: Array(text.utf8), decodingWrappers: decodingWrappers, exactly: exactly)
   }
-
-  /// Reads a text whose grammar is known to be right, and notes what of it can't be kept: with `inexactValue` if
-  /// something is lost, and with another code if a part is beyond a limit, or one of two equivalent keys is missing.
-  static func read(checked bytes: ArraySlice<UInt8>, noting loss: inout JSONError?) -> Value {
-    let builder = ValueBuilder(decodingWrappers: false, isExact: true, isLenient: true)
-    return unsafe bytes.withUnsafeBytes { buffer in
-      var parser = unsafe JSONParser(JSONCursor(buffer), handler: builder)
-      do throws(JSONError) {
-        try parser.parse()
-      } catch {
-        preconditionFailure("the text was valid before: \(error)")
-      }
-      loss = parser.handler.loss
-      return parser.handler.result
-    }
-  }
-
-  private static func read(_ cursor: JSONCursor, _ builder: ValueBuilder) -> Result<Value, JSONError> {
-    var parser = JSONParser(cursor, handler: builder)
-    do throws(JSONError) {
-      try parser.parse()
-      if let loss = parser.handler.loss { throw loss }
-      return .success(parser.handler.result)
-    } catch {
-      return .failure(error)
-    }
-  }
 }
 
-/// Builds a value from the bottom up: finished values wait in one list until their container ends.
-private struct ValueBuilder: JSONHandler {
-  /// An array or object that has not ended.
-  private struct Opening {
-    /// Its start in the text.
-    let offset: Int
-    /// The number of waiting values when it began; all later ones belong to it.
-    let waiting: Int
-  }
+/// Makes the value of a text whose grammar was checked.
+struct ValueReader {
+  /// How deeply arrays and objects may be nested.
+  static let depthLimit = 512
 
-  private let decodingWrappers: Bool
+  private var cursor: JSONCursor
+  private let decodesWrappers: Bool
   private let isExact: Bool
-  /// Whether reading continues after a loss, and only records it.
-  private let isLenient: Bool
-  /// The first part that could not be kept exactly, if ``isExact``; or the first one that could not be kept at all.
+  /// The first part that a value can't have, which is null instead; if there is none and ``isExact``, the first one that
+  /// could not be kept exactly.
   private(set) var loss: JSONError?
-  private var values: [FieldValue] = []
-  private var keys: [String] = []
-  private var openings: [Opening] = []
 
-  init(decodingWrappers: Bool, isExact: Bool, isLenient: Bool = false) {
-    self.decodingWrappers = decodingWrappers
-    self.isExact = isExact
-    self.isLenient = isLenient
+  init(_ cursor: JSONCursor, at start: Int = 0, decodesWrappers: Bool = false, isExact: Bool) {
+    (self.cursor, self.decodesWrappers, self.isExact) = (cursor, decodesWrappers, isExact)
+    self.cursor.position = start
   }
 
-  /// Notes a loss, or throws it.
-  private mutating func lose(_ error: JSONError) throws(JSONError) {
-    guard isLenient else { throw error }
-    if loss.map({ $0.code == .inexactValue && error.code != .inexactValue }) ?? true { loss = error }
-  }
-
-  mutating func exceedsLimit(
-    _ code: JSONError.Code, at offset: Int, in cursor: JSONCursor
-  ) throws(JSONError) {
-    // Finding the line of an error takes time.
-    if let loss, loss.code != .inexactValue { return }
-    try lose(cursor.error(code, at: offset, JSONLimits.explanation(of: code)))
-  }
-
-  var result: FieldValue { values[0] }
-
-  mutating func null() { values.append(.null) }
-
-  mutating func bool(_ value: Bool) { values.append(.bool(value)) }
-
-  mutating func string(_ token: StringToken, in cursor: JSONCursor) {
-    checkPairs(token, in: cursor)
-    values.append(.string(cursor.text(of: token)))
-  }
-
-  private mutating func checkPairs(_ token: StringToken, in cursor: JSONCursor) {
-    guard isExact, loss == nil, let place = cursor.halfOfPair(in: token) else { return }
-    loss = cursor.error(.inexactValue, at: place, "half of a surrogate pair, which is no character")
-  }
-
-  mutating func number(_ token: NumberToken, in cursor: JSONCursor) {
-    if let integer = cursor.integer(of: token) {
-      values.append(integer)
-      return
+  /// Reads the value at the position.
+  mutating func value(depth: Int = 0) throws(JSONError) -> FieldValue {
+    let start = cursor.position
+    switch cursor.byte {
+    case UInt8(ascii: "\""): return .string(string(try cursor.readString()))
+    case UInt8(ascii: "t"):
+      try cursor.readLiteral("true")
+      return .bool(true)
+    case UInt8(ascii: "f"):
+      try cursor.readLiteral("false")
+      return .bool(false)
+    case UInt8(ascii: "n"):
+      try cursor.readLiteral("null")
+      return .null
+    case UInt8(ascii: "["), UInt8(ascii: "{"):
+      if depth < Self.depthLimit { return try container(depth) }
+      note(.tooDeep, at: start, "more than \(Self.depthLimit) nested arrays and objects")
+      _ = try cursor.checkValue()
+      return .null
+    default: return try number()
     }
+  }
+
+  private mutating func container(_ depth: Int) throws(JSONError) -> FieldValue {
+    let start = cursor.position
+    let isArray = cursor.byte == UInt8(ascii: "[")
+    var values: [FieldValue] = []
+    var keys: [String] = []
+    let closing = cursor.byte + 2
+    cursor.enter()
+    while cursor.byte != closing {
+      if !isArray { keys.append(string(try cursor.readKey(orElse: "a key"))) }
+      values.append(try value(depth: depth + 1))
+      cursor.skipWhitespace()
+      if cursor.byte != closing { cursor.enter() }
+    }
+    cursor.position += 1
+    return isArray ? .array(values) : try object(keys, values, at: start)
+  }
+
+  private mutating func object(
+    _ keys: [String], _ values: [FieldValue], at start: Int
+  ) throws(JSONError) -> FieldValue {
+    let dictionary = Dictionary(zip(keys, values)) { $1 }
+    if dictionary.count < keys.count { checkKeys(keys, at: start) }
+    guard decodesWrappers, dictionary.count == 1, let (key, content) = dictionary.first,
+      let wrapper = JSONWrapper(key: key)
+    else { return .dictionary(dictionary) }
+    guard let value = wrapper.unwrap(content) else {
+      throw cursor.error(
+        .invalidWrapper, at: start, "an object with the key \"\(key)\" must have \(wrapper.content)")
+    }
+    return value
+  }
+
+  /// Notes that two keys of an object are equal as strings, because a dictionary loses one of their values.
+  private mutating func checkKeys(_ keys: [String], at start: Int) {
+    var spellings: [String: String] = [:]
+    for key in keys {
+      guard let other = spellings.updateValue(key, forKey: key) else { continue }
+      if other.utf8.elementsEqual(key.utf8) {
+        note(.inexactValue, at: start, "an object that has the key \"\(key)\" twice")
+      } else {
+        note(
+          .equivalentKeys, at: start,
+          "an object with two spellings of the key \"\(key)\", which differ only in their bytes")
+      }
+    }
+  }
+
+  private mutating func string(_ token: StringToken) -> String {
+    let (text, half) = cursor.text(of: token)
+    if let half { note(.inexactValue, at: half, "half of a surrogate pair, which is no character") }
+    return text
+  }
+
+  private mutating func number() throws(JSONError) -> FieldValue {
+    let token = try cursor.readNumber()
+    if let integer = cursor.integer(of: token) { return integer }
     let double = cursor.double(of: token)
+    guard double.isFinite else {
+      note(.numberOutOfRange, at: token.range.lowerBound, "a number beyond the largest Double, about 1.8e308")
+      return .null
+    }
     if isExact, loss == nil, cursor.losesDigits(token, as: double) {
-      loss = cursor.error(
+      note(
         .inexactValue, at: token.range.lowerBound,
         "a number with more digits than can be kept; a string keeps them")
     }
-    values.append(.double(double))
+    return .double(double)
   }
 
-  mutating func key(_ token: StringToken, in cursor: JSONCursor) {
-    checkPairs(token, in: cursor)
-    keys.append(cursor.text(of: token))
-  }
-
-  mutating func beginContainer(at offset: Int) {
-    openings.append(Opening(offset: offset, waiting: values.count))
-  }
-
-  mutating func endArray(in cursor: JSONCursor) {
-    let start = openings.removeLast().waiting
-    let array = Array(values[start...])
-    values.removeSubrange(start...)
-    values.append(.array(array))
-  }
-
-  mutating func endObject(in cursor: JSONCursor) throws(JSONError) {
-    let opening = openings.removeLast()
-    let count = values.count - opening.waiting
-    var dictionary = [String: FieldValue](minimumCapacity: count)
-    for index in 0..<count {
-      dictionary[keys[keys.count - count + index]] = values[opening.waiting + index]
-    }
-    if dictionary.count < count {
-      do throws(JSONError) {
-        try cursor.checkKeys(keys.suffix(count), at: opening.offset, mayRepeat: !isExact)
-      } catch {
-        try lose(error)
-      }
-    }
-    keys.removeLast(count)
-    values.removeLast(count)
-    guard decodingWrappers, dictionary.count == 1, let (key, content) = dictionary.first,
-      let wrapper = JSONWrapper(key: key)
-    else {
-      values.append(.dictionary(dictionary))
-      return
-    }
-    guard let value = wrapper.unwrap(content) else {
-      throw cursor.error(
-        .invalidWrapper, at: opening.offset, "an object with the key \"\(key)\" must have \(wrapper.content)")
-    }
-    values.append(value)
+  private mutating func note(_ code: JSONError.Code, at offset: Int, _ message: @autoclosure () -> String) {
+    // Finding the line of an error takes time.
+    let isWanted = code == .inexactValue ? isExact && loss == nil : loss == nil || loss?.code == .inexactValue
+    if isWanted { loss = cursor.error(code, at: offset, message()) }
   }
 }

@@ -14,29 +14,33 @@ package struct JSONArray: Sendable {
   /// - Throws: ``JSONError``; `notAnArray` if the text is valid but has another value.
   /// - Complexity: O(*n*) time in the number of bytes, and 16 bytes of memory for each element.
   package init(_ text: [UInt8]) throws(JSONError) {
-    let result = unsafe text.withUnsafeBytes { unsafe Self.split(JSONCursor($0)) }
-    ranges = try result.get()
-    self.text = text
-  }
-
-  private static func split(_ cursor: JSONCursor) -> Result<[Range<Int>], JSONError> {
-    var parser = JSONParser(cursor, handler: ElementFinder())
-    do throws(JSONError) {
-      try parser.parse()
-      let start = parser.handler.start
-      guard cursor[start] == UInt8(ascii: "[") else {
-        throw cursor.error(.notAnArray, at: start, "a value that is not an array where '[' should be")
+    ranges = try unsafe text.withUnsafeBytes { bytes in
+      var cursor = unsafe JSONCursor(bytes)
+      return Result { () throws(JSONError) in
+        let (start, elements) = try cursor.check()
+        guard cursor[start] == UInt8(ascii: "[") else {
+          throw cursor.error(.notAnArray, at: start, "a value that is not an array where '[' should be")
+        }
+        return elements
       }
-      return .success(parser.handler.ranges)
-    } catch {
-      return .failure(error)
-    }
+    }.get()
+    self.text = text
   }
 
   /// Reads one element, and notes what of it can't be kept: with `inexactValue` if something is lost, and with another
   /// code if the element has what a value can't have.
   package func value(at index: Int, noting loss: inout JSONError?) -> FieldValue {
-    FieldValue.read(checked: self[index], noting: &loss)
+    unsafe self[index].withUnsafeBytes { bytes in
+      var reader = unsafe ValueReader(JSONCursor(bytes), isExact: true)
+      do throws(JSONError) {
+        let value = try reader.value()
+        loss = reader.loss
+        return value
+      } catch {
+        loss = error
+        return .null
+      }
+    }
   }
 
   /// Reads one element.
@@ -52,24 +56,4 @@ extension JSONArray: RandomAccessCollection {
 
   /// The bytes of an element, without surrounding white space. Their indices are offsets in the text.
   package subscript(index: Int) -> ArraySlice<UInt8> { text[ranges[index]] }
-}
-
-/// Records where the elements of the outermost array begin and end.
-private struct ElementFinder: JSONHandler {
-  /// Where the outermost value begins.
-  private(set) var start = 0
-  private(set) var ranges: [Range<Int>] = []
-  private var elementStart = 0
-
-  mutating func willRead(at offset: Int, depth: Int) {
-    switch depth {
-    case 0: start = offset
-    case 1: elementStart = offset
-    default: break
-    }
-  }
-
-  mutating func didRead(upTo offset: Int, depth: Int) {
-    if depth == 1 { ranges.append(elementStart..<offset) }
-  }
 }

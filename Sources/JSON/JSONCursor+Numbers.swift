@@ -6,8 +6,6 @@ struct NumberToken {
   let range: Range<Int>
   /// Whether it has neither a point nor an exponent.
   let isInteger: Bool
-  /// Whether it is finite as a `Double`.
-  var isFinite = true
 }
 
 extension JSONCursor {
@@ -26,17 +24,13 @@ extension JSONCursor {
       position += 1
       _ = try skipDigits(after: "the point")
     }
-    // The largest double has 309 digits.
-    var mayBeInfinite = integerCount > 308
     if byte | 0x20 == UInt8(ascii: "e") {
-      (isInteger, mayBeInfinite) = (false, true)
+      isInteger = false
       position += 1
       if byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+") { position += 1 }
       _ = try skipDigits(after: "the exponent's sign or 'e'")
     }
-    var token = NumberToken(range: start..<position, isInteger: isInteger)
-    if mayBeInfinite { token.isFinite = double(of: token).isFinite }
-    return token
+    return NumberToken(range: start..<position, isInteger: isInteger)
   }
 
   /// Skips digits, of which there must be one, and returns how many there are.

@@ -118,9 +118,10 @@ extension JSONCursor {
     position += scalar.count
   }
 
-  /// The text that a token stands for. Half of a surrogate pair becomes U+FFFD.
-  func text(of token: StringToken) -> String {
-    guard token.hasEscapes else { return text(in: token.range) }
+  /// The text that a token stands for, and where it first has half of a surrogate pair, which becomes U+FFFD.
+  func text(of token: StringToken) -> (text: String, half: Int?) {
+    guard token.hasEscapes else { return (text(in: token.range), nil) }
+    var half: Int?
     var result: [UInt8] = []
     result.reserveCapacity(token.range.count)
     var place = token.range.lowerBound
@@ -131,15 +132,15 @@ extension JSONCursor {
         continue
       }
       append(runStart..<place, to: &result)
-      place = appendEscape(at: place, to: &result)
+      place = appendEscape(at: place, to: &result, &half)
       runStart = place
     }
     append(runStart..<place, to: &result)
-    return String(decoding: result, as: UTF8.self)
+    return (String(decoding: result, as: UTF8.self), half)
   }
 
   /// Appends the character of the escape at `place`, and returns the position after it.
-  private func appendEscape(at place: Int, to result: inout [UInt8]) -> Int {
+  private func appendEscape(at place: Int, to result: inout [UInt8], _ half: inout Int?) -> Int {
     switch self[place + 1] {
     case UInt8(ascii: "b"): result.append(0x08)
     case UInt8(ascii: "f"): result.append(0x0C)
@@ -148,6 +149,7 @@ extension JSONCursor {
     case UInt8(ascii: "t"): result.append(0x09)
     case UInt8(ascii: "u"):
       let (scalar, end) = escapedScalar(at: place)
+      if scalar == nil { half = half ?? place }
       result.append(contentsOf: UTF8.encode(scalar ?? "\u{FFFD}")!)
       return end
     case let byte: result.append(byte)
@@ -166,40 +168,5 @@ extension JSONCursor {
       return (scalar, place + 12)
     }
     return (Unicode.Scalar(unit), place + 6)
-  }
-
-  /// Where a string has half of a surrogate pair; nil if it has none.
-  func halfOfPair(in token: StringToken) -> Int? {
-    guard token.hasEscapes else { return nil }
-    var place = token.range.lowerBound
-    while place < token.range.upperBound {
-      switch (self[place], self[place + 1]) {
-      case (UInt8(ascii: "\\"), UInt8(ascii: "u")):
-        let (scalar, end) = escapedScalar(at: place)
-        if scalar == nil { return place }
-        place = end
-      case (UInt8(ascii: "\\"), _): place += 2
-      default: place += 1
-      }
-    }
-    return nil
-  }
-
-  /// Fails if two keys of the object at `offset` are equal as strings, because a dictionary would lose one of their
-  /// values.
-  /// - Parameter mayRepeat: whether only those fail that differ in their bytes.
-  func checkKeys(
-    _ keys: some Sequence<String>, at offset: Int, mayRepeat: Bool = true
-  ) throws(JSONError) {
-    var spellings: [String: String] = [:]
-    for key in keys {
-      guard let other = spellings.updateValue(key, forKey: key) else { continue }
-      guard other.utf8.elementsEqual(key.utf8) else {
-        throw error(
-          .equivalentKeys, at: offset,
-          "an object with two spellings of the key \"\(key)\", which differ only in their bytes")
-      }
-      if !mayRepeat { throw error(.inexactValue, at: offset, "an object that has the key \"\(key)\" twice") }
-    }
   }
 }
