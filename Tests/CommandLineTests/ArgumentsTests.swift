@@ -43,7 +43,7 @@ import Testing
     #expect(other.summary == "JOURNAL FILE… --to DIR [--where A=B] [--full] [--json]")
     func parse(_ words: String...) throws -> Arguments { try Arguments(words, of: "verb", syntax: other) }
     let arguments = try parse("J", "a", "--where", "x=1", "b", "--where=y=2", "--to", "d")
-    #expect(arguments.operandValues("FILE") == ["a", "b"] && arguments.values("--where") == ["x=1", "y=2"])
+    #expect(arguments.values("FILE") == ["a", "b"] && arguments.values("--where") == ["x=1", "y=2"])
     #expect(throws: Failure(.wrongUse, "--to DIR is missing (a folder); see journal help verb")) {
       try parse("J", "a")
     }
@@ -53,7 +53,7 @@ import Testing
   @Test func operandsMayComeBetweenOptions() throws {
     let arguments = try parse("a", "--all", "b", "--at", "c")
     #expect(arguments.operand("ONE") == "a")
-    #expect(arguments.optionalOperand("TWO") == "b")
+    #expect(arguments.value("TWO") == "b")
     #expect(arguments.has("--all"))
     #expect(!arguments.has("-n"))
   }

@@ -3,8 +3,7 @@ import Foundation
 /// A verb's arguments, by their names in its syntax.
 struct Arguments {
   private let verb: String
-  private var operands: [String: [String]] = [:]
-  private var options: [String: [String]] = [:]
+  private var given: [String: [String]] = [:]
 
   /// Parses the command line after the verb.
   ///
@@ -30,7 +29,7 @@ struct Arguments {
         let known = syntax.allOptions.map(\.name)
         throw misuse("unknown option \(name)\(Suggestion.text(for: name, among: known))")
       }
-      guard options[name] == nil || option.isRepeated else {
+      guard given[name] == nil || option.isRepeated else {
         throw misuse("\(name) is given twice")
       }
       if let placeholder = option.value {
@@ -40,23 +39,22 @@ struct Arguments {
         if value.isEmpty, let advice = option.insteadOfEmpty {
           throw misuse("\(name) is empty: \(advice)")
         }
-        options[name, default: []].append(value)
+        given[name, default: []].append(value)
       } else {
         guard attached == nil else { throw misuse("\(name) takes no value") }
-        options[name] = [""]
+        given[name] = [""]
       }
     }
-    if options["--help"] == nil { try assign(values, syntax) }
+    if !has("--help") { try assign(values, syntax) }
   }
 
   private mutating func assign(_ values: [String], _ syntax: Syntax) throws(Failure) {
     for (index, operand) in syntax.operands.enumerated() {
       if index < values.count {
-        let given = operand.isRepeated ? Array(values[index...]) : [values[index]]
-        if given.contains(""), let advice = operand.insteadOfEmpty {
+        given[operand.name] = operand.isRepeated ? Array(values[index...]) : [values[index]]
+        if self.values(operand.name).contains(""), let advice = operand.insteadOfEmpty {
           throw misuse("\(operand.name) is empty; \(advice)")
         }
-        operands[operand.name] = given
       } else if !operand.isOptional {
         throw misuse("\(operand.name) is missing (\(operand.help))")
       }
@@ -87,22 +85,16 @@ struct Arguments {
   func url(_ name: String) -> URL { URL(fileURLWithPath: operand(name)) }
 
   /// The value of a required operand.
-  func operand(_ name: String) -> String { operands[name]?.first ?? "" }
+  func operand(_ name: String) -> String { value(name) ?? "" }
 
-  /// The value of an optional operand.
-  func optionalOperand(_ name: String) -> String? { operands[name]?.first }
+  /// The value of an operand or an option, nil if it was not given.
+  func value(_ name: String) -> String? { given[name]?.first }
 
-  /// All values of an operand that may be repeated.
-  func operandValues(_ name: String) -> [String] { operands[name] ?? [] }
+  /// All values of an operand or an option that may be given several times.
+  func values(_ name: String) -> [String] { given[name] ?? [] }
 
-  /// An option's value, nil if it was not given.
-  func value(_ name: String) -> String? { options[name]?.first }
-
-  /// All values of an option that may be given several times.
-  func values(_ name: String) -> [String] { options[name] ?? [] }
-
-  /// Whether an option was given.
-  func has(_ name: String) -> Bool { options[name] != nil }
+  /// Whether an operand or an option was given.
+  func has(_ name: String) -> Bool { given[name] != nil }
 
   /// An option's value as a nonnegative integer, nil if it was not given.
   /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` for any other value.

@@ -34,7 +34,7 @@ enum LegacyImport {
       for text in arguments.values("--map") { try mapping.add(text) }
       mapping.kind = arguments.value("--kind")
       // Read first, so that no journal is created for unreadable files.
-      let files = arguments.operandValues("PATH").map { URL(fileURLWithPath: $0) }
+      let files = arguments.values("PATH").map { URL(fileURLWithPath: $0) }
       var store = try read(files, mapping, arguments)
       store.name = arguments.value("--store") ?? ""
       if arguments.has("--inspect") {

@@ -23,10 +23,11 @@ enum LegacyInspection {
 
   private static func printTables(_ summary: LegacySummary, _ terminal: Terminal) throws {
     let items = summary.items.map { "\($0.count.grouped) of kind \"\($0.kind.printable)\"" }
-    try terminal.line("files       \(summary.files.map(\.printable).joined(separator: ", "))")
-    try terminal.line("items       \(items.isEmpty ? "none" : items.joined(separator: ", "))")
-    try terminal.line("categories  \(summary.categories.grouped)")
-    try terminal.line("images      \(summary.images.grouped)")
+    try terminal.printList([
+      ("files", summary.files.map(\.printable).joined(separator: ", ")),
+      ("items", items.isEmpty ? "none" : items.joined(separator: ", ")),
+      ("categories", summary.categories.grouped), ("images", summary.images.grouped),
+    ])
     for found in summary.classes {
       let kind = found.kind.map { $0 == "category" ? "categories" : "items of kind \"\($0.printable)\"" }
       try terminal.line()

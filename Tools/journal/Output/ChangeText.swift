@@ -106,9 +106,9 @@ struct ChangeText {
       }
       return
     }
-    let whole = (old.map(json) ?? "(none)", new.map(json) ?? "(none)")
-    let (oldText, newText) = isFull ? whole : CutText.pair(whole.0, whole.1, limit: 80)
-    try printPair(name, oldText.printable, newText.printable, old, new)
+    let whole = [old, new].map { $0.map { terminal.text(of: $0, isFull: true) } ?? "(none)" }
+    let (oldText, newText) = isFull ? (whole[0], whole[1]) : CutText.pair(whole[0], whole[1], limit: 80)
+    try printPair(name, oldText, newText, old, new)
   }
 
   /// Prints two values that differ. If they look the same, such as data of one size or two spellings of a text, the
@@ -125,22 +125,10 @@ struct ChangeText {
     try line(name, oldText + digests[0] + " → " + newText + digests[1])
   }
 
-  private func json(_ value: FieldValue) -> String {
-    switch value {
-    case .data(let data): data.count.counted("byte")
-    case .date(let date): terminal.text(ofValue: date)
-    default: value.json
-    }
-  }
-
   private func text(
     _ value: FieldValue, _ key: FieldKey, _ kind: EntityKind, _ reference: (EntityKey) throws -> String
   ) throws -> String {
-    if case .attribute = key {
-      let text = json(value).printable
-      return isFull ? text : text.shortened(to: 120)
-    }
-    return try terminal.text(of: value, key, of: kind, reference: reference)
+    try terminal.text(of: value, key, of: kind, isFull: isFull, reference: reference)
   }
 
   private func line(_ name: String, _ text: String) throws {

@@ -112,9 +112,12 @@ final class Terminal {
   }
 
   /// Prints a list of names and texts, each in a line.
-  func printList(_ lines: [(name: String, text: String)]) throws {
+  /// - Parameter width: that of the names; by default that of the widest one.
+  func printList(_ lines: [(name: String, text: String)], width: Int? = nil, indent: String = "") throws {
+    let width = width ?? lines.map(\.name.columns).max() ?? 0
     for (name, text) in lines {
-      try line("\(styled(.bold, name))\(String(repeating: " ", count: 12 - name.count))  \(text)")
+      let gap = String(repeating: " ", count: width - name.columns)
+      try line("\(indent)\(styled(.bold, name))\(gap)  \(text)")
     }
   }
 

@@ -1,5 +1,33 @@
 import CatalogModel
+import Foundation
 import JSON
+
+extension Date {
+  /// `2026-08-01 10:00:00`, in UTC.
+  var printable: String { String(printableWithFraction.prefix { $0 != "." }) }
+
+  /// The same with the fraction of a second, to the microsecond, if there is one: `2026-08-01 10:00:00.25`.
+  var printableWithFraction: String {
+    guard let timestamp = Timestamp(self) else { return "?" }
+    var text = timestamp.description.replacingOccurrences(of: "T", with: " ")
+    // The fraction has six digits.
+    text.removeLast()
+    while text.last == "0" { text.removeLast() }
+    if text.last == "." { text.removeLast() }
+    return text
+  }
+}
+
+extension FieldKey {
+  /// The name of a part. An attribute that is named as a field of the catalog is in quotation marks.
+  func name(of kind: EntityKind) -> String {
+    let names = Catalog.fieldNames(of: kind)
+    switch self {
+    case .field(let number): return Int(number) < names.count ? names[Int(number)] : "field \(number)"
+    case .attribute(let name): return names.contains(name) ? "\"\(name)\"" : name
+    }
+  }
+}
 
 extension Terminal {
   /// A value on one line for people, shortened unless it is to be full.
@@ -8,6 +36,20 @@ extension Terminal {
     case .data(let data): data.count.counted("byte")
     case .date(let date): text(ofValue: date)
     default: (isFull ? value.json : value.json.shortened(to: 120)).printable
+    }
+  }
+  /// A part of an entity as text.
+  /// - Parameter reference: the text of an entity to which the part refers.
+  func text(
+    of value: FieldValue, _ key: FieldKey, of kind: EntityKind, isFull: Bool = false,
+    reference: (EntityKey) throws -> String
+  ) rethrows -> String {
+    guard case .field(let number) = key else { return text(of: value, isFull: isFull) }
+    switch (kind, number, Catalog.shown(value, key, of: kind)) {
+    case (.item, ItemField.category, .integer(let id)): return try reference(.category(Int(id)))
+    case (.image, 0, .integer(let id)): return try reference(.item(Int(id)))
+    case (_, _, .string(let text)): return text.printable
+    case (_, _, let value): return text(of: value)
     }
   }
 }

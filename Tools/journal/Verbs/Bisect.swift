@@ -30,7 +30,7 @@ enum Bisect: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
     let last = try arguments.selector(of: "--to", else: .head())
-    let query = try arguments.query(journal, text: arguments.optionalOperand("TEXT"), asOf: last)
+    let query = try arguments.query(journal, text: arguments.value("TEXT"), asOf: last)
     let command = arguments.value("--run")
     guard command?.allSatisfy(\.isWhitespace) != true else {
       throw arguments.misuse("--run needs a command")

@@ -36,7 +36,7 @@ enum CommitVerb: Verb {
     """
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
-    let bytes = try read(arguments.optionalOperand("FILE"), terminal)
+    let bytes = try read(arguments.value("FILE"), terminal)
     var value: FieldValue
     do throws(JSONError) {
       value = try FieldValue(json: bytes, decodingWrappers: true, exactly: true)

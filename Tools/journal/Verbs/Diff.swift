@@ -27,9 +27,9 @@ enum Diff: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
-    var entities = arguments.operandValues("ENTITY")
+    var entities = arguments.values("ENTITY")
     var second = RevisionSelector.head()
-    if let text = arguments.optionalOperand("B") {
+    if let text = arguments.value("B") {
       // In `diff JOURNAL A item:42`, the last argument is an entity.
       if text.wholeMatch(of: /[a-z]+:[0-9]+/) != nil {
         entities.insert(text, at: 0)
@@ -60,7 +60,7 @@ enum Diff: Verb {
     }
     if differences.isEmpty { terminal.warn("there are no differences") }
     let first = arguments.operand("A")
-    if arguments.optionalOperand("B") == nil, first.wholeMatch(of: /[a-z]+:[0-9]+/) != nil {
+    if arguments.value("B") == nil, first.wholeMatch(of: /[a-z]+:[0-9]+/) != nil {
       terminal.warn(
         "\(first) is the point of its newest change; history \(first) shows its changes, diff A B \(first) "
           + "compares them")

@@ -44,7 +44,7 @@ enum Doctor: Verb {
     if let sharing = diagnosis.sharing {
       let count = diagnosis.unfetchedBlobCount
       let images = count == 0 ? [] : [("images", "\(count.grouped) not fetched yet, and not read")]
-      try terminal.printList(sharing.lines + images)
+      try terminal.printList(sharing.lines + images, width: 12)
     }
     for finding in diagnosis.problems {
       let mark = finding.isDamage ? terminal.styled(.red, "damage") : terminal.styled(.yellow, "note")

@@ -30,7 +30,7 @@ enum Erase: Verb {
     """
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
-    let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
+    let entities = try arguments.values("ENTITY").map { try Catalog.entity($0) }
     let url = arguments.url("JOURNAL")
     let options = try arguments.journalOptions()
     let report = try CatalogJournal.erase(

@@ -31,7 +31,7 @@ enum Find: Verb {
     let journal = try arguments.openJournal(terminal)
     let point = try arguments.selector(of: "--at", else: .head())
     let limit = try arguments.count("-n") ?? Int.max
-    let query = try arguments.query(journal, text: arguments.optionalOperand("TEXT"), asOf: point)
+    let query = try arguments.query(journal, text: arguments.value("TEXT"), asOf: point)
     let isDeleted = arguments.has("--deleted")
     let table = TextTable(
       [

@@ -12,7 +12,7 @@ enum Help: Verb {
     """
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
-    guard let verb = arguments.optionalOperand("VERB") else { return try printOverview(terminal) }
+    guard let verb = arguments.value("VERB") else { return try printOverview(terminal) }
     return try printHelp(of: Verbs.named(verb), terminal)
   }
 
@@ -21,8 +21,9 @@ enum Help: Verb {
     try terminal.line("usage: journal VERB JOURNAL [arguments]\n")
     for (title, verbs) in Verbs.groups {
       try terminal.line("\(title):")
-      try printList(
-        verbs.map { ($0.name, $0.manual.summary) }, width: Verbs.all.map { $0.name.count }.max(), terminal)
+      try terminal.printList(
+        verbs.map { ($0.name, $0.manual.summary) }, width: Verbs.all.map { $0.name.count }.max(), indent: "  "
+      )
       try terminal.line()
     }
     try terminal.line("How to:")
@@ -83,24 +84,14 @@ enum Help: Verb {
     try terminal.line("usage: journal \(verb.name)\(arguments.isEmpty ? "" : " \(arguments)")")
     try terminal.line("\n\(manual.explanation)\n")
     if !manual.syntax.operands.isEmpty {
-      try printList(manual.syntax.operands.map { ($0.name, $0.help) }, terminal)
+      try terminal.printList(manual.syntax.operands.map { ($0.name, $0.help) }, indent: "  ")
       try terminal.line()
     }
-    try printList(manual.syntax.allOptions.map { ($0.usage, $0.help) }, terminal)
+    try terminal.printList(manual.syntax.allOptions.map { ($0.usage, $0.help) }, indent: "  ")
     try terminal.line("\nExamples:")
     for example in manual.examples {
       try terminal.line("  \(terminal.styled(.bold, example.command))")
       try terminal.line("      \(example.does)")
-    }
-  }
-
-  private static func printList(
-    _ lines: [(String, String)], width: Int? = nil, _ terminal: Terminal
-  ) throws {
-    let width = width ?? lines.map(\.0.count).max() ?? 0
-    for (name, text) in lines {
-      let gap = String(repeating: " ", count: width - name.count)
-      try terminal.line("  \(terminal.styled(.bold, name))\(gap)  \(text)")
     }
   }
 }

@@ -84,7 +84,7 @@ enum Import: Verb {
     for option in sourceOptions.sorted() where arguments.has(option) && !source.options.contains(option) {
       throw arguments.misuse("\(option) is not for \(name)")
     }
-    let paths = arguments.operandValues("PATH")
+    let paths = arguments.values("PATH")
     guard paths.count == 1 || source.takesSeveral else {
       throw arguments.misuse("there is one argument too many: \(paths[1].printable)")
     }

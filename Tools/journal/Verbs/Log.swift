@@ -41,7 +41,7 @@ enum Log: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     if arguments.has("--follow") { return try follow(arguments, terminal) }
-    let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
+    let entities = try arguments.values("ENTITY").map { try Catalog.entity($0) }
     let since = try arguments.selector(of: "--since", else: .start)
     // Resolving a tag or an entity needs a state; listing the newest entries does not.
     let isOfNewest = entities.isEmpty && !arguments.has("--until") && !arguments.has("--reverse")
@@ -130,7 +130,7 @@ enum Log: Verb {
     for option in ["--reverse", "--until"] where arguments.has(option) {
       throw arguments.misuse("\(option) and --follow exclude each other")
     }
-    let entities = try arguments.operandValues("ENTITY").map { try Catalog.entity($0) }
+    let entities = try arguments.values("ENTITY").map { try Catalog.entity($0) }
     let journal = try arguments.openJournal(terminal, mode: .follow)
     let newest = journal.head.revision
     let first = max(newest - (try arguments.count("-n") ?? 0), journal.base?.revision ?? 0)

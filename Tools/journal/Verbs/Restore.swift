@@ -39,7 +39,7 @@ enum Restore: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let scopes = ["--all", "--category", "--kind"].filter { arguments.has($0) }
-    let names = try arguments.operandValues("ENTITY").map { try arguments.entityAndPoint($0) }
+    let names = try arguments.values("ENTITY").map { try arguments.entityAndPoint($0) }
     guard scopes.count + (names.isEmpty ? 0 : 1) < 2 else {
       throw Failure(.wrongUse, "entities, --category, --kind and --all exclude each other")
     }

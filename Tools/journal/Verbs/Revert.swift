@@ -26,7 +26,7 @@ enum Revert: Verb {
   static let isPaged = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
-    let names = arguments.operandValues("REVISION")
+    let names = arguments.values("REVISION")
     let isChosen = arguments.has("--author") || arguments.has("--since") || arguments.has("--until")
     guard names.isEmpty == isChosen else {
       throw Failure(

@@ -26,7 +26,7 @@ enum SalvageVerb: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let target = arguments.value("--to") ?? ""
     let report = try CatalogJournal.salvage(
-      arguments.operandValues("JOURNAL").map { URL(fileURLWithPath: $0) }, to: URL(fileURLWithPath: target),
+      arguments.values("JOURNAL").map { URL(fileURLWithPath: $0) }, to: URL(fileURLWithPath: target),
       options: arguments.journalOptions(), progress: terminal.showCopying)
     try terminal.answer([
       "whole": report.isWhole, "revision": report.head.revision, "digest": report.head.digest.hex,

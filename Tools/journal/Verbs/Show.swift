@@ -57,7 +57,7 @@ enum Show: Verb {
       let text = terminal.text(of: value, key, of: entity.kind, isFull: arguments.has("--full")) {
         state.reference(to: $0)
       }
-      lines.append((key.name(of: entity.kind), text))
+      lines.append((key.name(of: entity.kind).printable, text))
     }
     if entity.kind == .item {
       lines += state.images(of: EntityID(entity.number)).map { image in
@@ -68,10 +68,6 @@ enum Show: Verb {
       }
     }
     lines.append(("last changed", "revision \(state.revision(of: entity))"))
-    let width = lines.map(\.name.printable.columns).max() ?? 0
-    for (name, text) in lines {
-      let gap = String(repeating: " ", count: width - name.printable.columns)
-      try terminal.line("  \(name.printable)\(gap)  \(text)")
-    }
+    try terminal.printList(lines, indent: "  ")
   }
 }

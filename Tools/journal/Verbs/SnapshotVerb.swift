@@ -28,8 +28,8 @@ enum SnapshotVerb: Verb {
     """
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
-    let action = arguments.optionalOperand("ACTION") ?? "list"
-    let revision = arguments.optionalOperand("REVISION")
+    let action = arguments.value("ACTION") ?? "list"
+    let revision = arguments.value("REVISION")
     if let revision, action != "drop" {
       throw arguments.misuse("\(action.printable) takes no \(revision.printable)")
     }

@@ -67,7 +67,7 @@ enum Stat: Verb {
         + " up to revision \(statistics.newestCheckpoint.grouped), \(written)"
       lines.append(("layers", statistics.layerCount == 0 ? "none" : layers))
       lines.append(("replayed", "\(statistics.replayedEventCount.counted("event")) at opening"))
-      try terminal.printList(lines)
+      try terminal.printList(lines, width: 12)
     }
   }
 }

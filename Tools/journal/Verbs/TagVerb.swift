@@ -23,14 +23,14 @@ enum TagVerb: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let isDeletion = arguments.has("--delete")
-    guard let name = arguments.optionalOperand("NAME") else {
+    guard let name = arguments.value("NAME") else {
       guard !isDeletion else { throw arguments.misuse("--delete needs the NAME of a tag") }
       return try list(arguments, terminal)
     }
     guard !arguments.has("--list") else {
       throw arguments.misuse("--list takes no NAME: it lists all tags")
     }
-    if isDeletion, let point = arguments.optionalOperand("SELECTOR") {
+    if isDeletion, let point = arguments.value("SELECTOR") {
       throw arguments.misuse("--delete takes no SELECTOR: \(point.printable)")
     }
     let journal = try arguments.openForCommit(terminal)
@@ -42,7 +42,7 @@ enum TagVerb: Verb {
         try terminal.line("deleted the tag \(name.printable)")
       }
     } else {
-      let point = try arguments.optionalOperand("SELECTOR").map { try arguments.selector($0) } ?? .head()
+      let point = try arguments.value("SELECTOR").map { try arguments.selector($0) } ?? .head()
       let tag = try journal.tag(
         name, at: point, by: arguments.author,
         note: arguments.value("--note") ?? "")
