@@ -22,27 +22,36 @@ extension FieldValue {
 extension [UInt8] {
   /// Appends a value as JSON.
   ///
-  /// This keeps the open containers in a list instead of calling itself, because a program can make a value that is
-  /// nested too deeply for the stack.
+  /// The values that are still to be written are in a list instead of on the stack, because a program can make a value
+  /// that is nested too deeply for the stack.
   mutating func append(json value: FieldValue) {
     if append(jsonScalar: value) { return }
-    var open = [OpenContainer(value)]
-    append(open[0].delimiters.opening)
-    while let last = open.indices.last {
-      guard let (key, element, isFirst) = open[last].next() else {
-        append(open.removeLast().delimiters.closing)
-        continue
-      }
-      if !isFirst { append(UInt8(ascii: ",")) }
-      if let key {
+    // The last one is the next one.
+    var rest: [JSONPiece] = [.value(value)]
+    while let piece = rest.popLast() {
+      switch piece {
+      case .byte(let byte): append(byte)
+      case .member(let key, let value):
         appendQuoted(key)
         append(UInt8(ascii: ":"))
+        if !append(jsonScalar: value) { rest.append(.value(value)) }
+      case .value(.array(let elements)):
+        append(UInt8(ascii: "["))
+        rest.append(elements.lazy.map { .value($0) }, closing: "]")
+      case .value(.dictionary(let members)):
+        append(UInt8(ascii: "{"))
+        rest.append(Self.ordered(members).lazy.map { .member($0.key, $0.value) }, closing: "}")
+      case .value(let scalar): _ = append(jsonScalar: scalar)
       }
-      if append(jsonScalar: element) { continue }
-      let container = OpenContainer(element)
-      append(container.delimiters.opening)
-      open.append(container)
     }
+  }
+
+  private static func ordered(_ members: [String: FieldValue]) -> [(key: String, value: FieldValue)] {
+    if members.count == 1, let (key, value) = members.first, JSONWrapper.isReserved(key) {
+      return [("$" + key, value)]
+    }
+    // Bytes are compared because strings compare by normalized characters, which depend on the version of Unicode.
+    return members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
   }
 
   /// Appends a value that is not a container.
@@ -105,50 +114,21 @@ extension [UInt8] {
   }
 }
 
-/// An array or dictionary that is partly written.
-private struct OpenContainer {
-  private enum Content {
-    case array([FieldValue])
-    /// In the order of the keys' bytes.
-    case dictionary([(key: String, value: FieldValue)])
-  }
+private enum JSONPiece {
+  case value(FieldValue)
+  case member(String, FieldValue)
+  case byte(UInt8)
+}
 
-  private let content: Content
-  private var position = 0
-
-  init(_ value: FieldValue) {
-    switch value {
-    case .array(let elements): content = .array(elements)
-    case .dictionary(let members): content = .dictionary(Self.ordered(members))
-    default: preconditionFailure("only arrays and dictionaries contain values")
-    }
-  }
-
-  private static func ordered(_ members: [String: FieldValue]) -> [(key: String, value: FieldValue)] {
-    if members.count == 1, let (key, value) = members.first, JSONWrapper.isReserved(key) {
-      return [("$" + key, value)]
-    }
-    // Bytes are compared because strings compare by normalized characters, which depend on the version of Unicode.
-    return members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-  }
-
-  var delimiters: (opening: UInt8, closing: UInt8) {
-    switch content {
-    case .array: (UInt8(ascii: "["), UInt8(ascii: "]"))
-    case .dictionary: (UInt8(ascii: "{"), UInt8(ascii: "}"))
-    }
-  }
-
-  /// The next element, with its key in a dictionary.
-  mutating func next() -> (key: String?, value: FieldValue, isFirst: Bool)? {
-    defer { position += 1 }
-    switch content {
-    case .array(let elements):
-      guard position < elements.count else { return nil }
-      return (nil, elements[position], position == 0)
-    case .dictionary(let members):
-      guard position < members.count else { return nil }
-      return (members[position].key, members[position].value, position == 0)
+extension [JSONPiece] {
+  /// Appends the pieces of a container in reverse, with commas between them.
+  fileprivate mutating func append(
+    _ pieces: some RandomAccessCollection<JSONPiece>, closing: Unicode.Scalar
+  ) {
+    append(.byte(UInt8(ascii: closing)))
+    for (index, piece) in pieces.reversed().enumerated() {
+      if index > 0 { append(.byte(UInt8(ascii: ","))) }
+      append(piece)
     }
   }
 }
