@@ -32,11 +32,6 @@ extension JSONCursor {
     position += 1
     var hasEscapes = false
     while true {
-      if let word {
-        let skipped = plainBytes(in: word)
-        position += skipped
-        if skipped == 8 { continue }
-      }
       switch byte {
       case UInt8(ascii: "\""):
         position += 1
@@ -56,21 +51,6 @@ extension JSONCursor {
         position += 1
       }
     }
-  }
-
-  /// How many of a word's first bytes are plain ASCII: no control character, quotation mark or backslash.
-  @inline(__always) private func plainBytes(in word: UInt64) -> Int {
-    let ones: UInt64 = 0x0101_0101_0101_0101
-    let highs: UInt64 = 0x8080_8080_8080_8080
-    // Each term sets the high bit of the bytes that it searches for. A borrow can set more high bits, but only above
-    // the first correct one, and only the lowest counts.
-    let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
-    let backslashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
-    let found =
-      (word | ((word &- ones &* 0x20) & ~word)
-        | ((quotes &- ones) & ~quotes)
-        | ((backslashes &- ones) & ~backslashes)) & highs
-    return found.trailingZeroBitCount / 8
   }
 
   private mutating func skipEscape() throws(JSONError) {

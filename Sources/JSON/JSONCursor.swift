@@ -23,13 +23,6 @@
     UInt(bitPattern: offset) < UInt(bitPattern: count) ? unsafe bytes[offset] : 0
   }
 
-  /// The next eight bytes, with the first one as the lowest. Nil if fewer are left.
-  @inline(__always) var word: UInt64? {
-    guard position >= 0, position <= count &- 8 else { return nil }
-    return UInt64(
-      littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-  }
-
   /// The text of a range whose bytes are known to be UTF-8.
   func text(in range: Range<Int>) -> String {
     unsafe String(decoding: slice(range), as: UTF8.self)
