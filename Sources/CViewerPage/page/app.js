@@ -182,7 +182,7 @@ function follow() {
 function showKeys() {
   const keys = [
     ["← →", "previous entry, next entry"], ["⇧← ⇧→", "ten entries back, ten forward"], ["Home End", "first entry, now"],
-    ["Space", "play or pause, on the timeline"], ["/", "search"], ["n", "back to now"], ["e", "what changed here"],
+    ["/", "search"], ["n", "back to now"], ["e", "what changed here"],
     ["g i, g e, g c, g p", "items, entries, compare, proof"], ["?", "this list"],
   ];
   openDialog("Keys", h("dl", { class: "keys" }, keys.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])));
@@ -212,14 +212,6 @@ function handleKey(event) {
 function begin() {
   const url = new URL(location.href);
   if (url.searchParams.has("token")) { url.searchParams.delete("token"); history.replaceState(null, "", url); }
-  const theme = localStorage.getItem("theme");
-  if (theme) document.documentElement.dataset.theme = theme;
-  document.getElementById("theme").addEventListener("click", () => {
-    const isDark = document.documentElement.dataset.theme
-      ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    document.documentElement.dataset.theme = isDark ? "light" : "dark";
-    localStorage.setItem("theme", document.documentElement.dataset.theme);
-  });
   document.getElementById("help").addEventListener("click", showKeys);
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[href]");

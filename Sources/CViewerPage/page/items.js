@@ -16,7 +16,7 @@ export class ItemsView extends View {
   get query() {
     const parameters = this.app.parameters();
     const value = (name) => parameters.get(name) ?? "";
-    return { text: value("text"), kind: value("kind"), category: value("category"), sort: value("sort"), where: parameters.getAll("where"), layout: value("layout") || "rows", deleted: value("deleted") };
+    return { text: value("text"), kind: value("kind"), category: value("category"), sort: value("sort"), where: parameters.getAll("where"), deleted: value("deleted") };
   }
 
   enter(root) {
@@ -26,7 +26,6 @@ export class ItemsView extends View {
     this.category = h("select", { "aria-label": "Category", onchange: set("category") });
     this.sort = h("select", { "aria-label": "Sort", onchange: set("sort") });
     this.filter = h("input", { type: "text", class: "filter", id: "filter", placeholder: "stars>=4", "aria-label": "Filter: field, sign, value", title: "FIELD=VALUE, also != < <= > >= and ^= (begins with); FIELD=null if it is missing", onchange: () => this.set("where", this.filter.value) });
-    this.layout = h("button", { type: "button", onclick: () => this.set("layout", this.query.layout === "cards" ? "rows" : "cards") });
     this.deleted = h("input", { type: "checkbox", id: "deleted", onchange: () => this.set("deleted", this.deleted.checked ? "1" : "") });
     this.select = h("button", { type: "button", id: "select", hidden: !this.app.isEditable, onclick: () => this.setSelection(this.selection ? null : []) });
     this.chosen = h("div", { class: "bar selection", role: "group", "aria-label": "Selection" });
@@ -37,7 +36,7 @@ export class ItemsView extends View {
     this.observer = new ResizeObserver(() => this.draw());
     this.observer.observe(this.scroller);
     replace(root,
-      h("div", { class: "toolbar" }, this.search, this.kind, this.category, this.sort, this.filter, this.layout, this.select,
+      h("div", { class: "toolbar" }, this.search, this.kind, this.category, this.sort, this.filter, this.select,
         h("label", { class: "check" }, this.deleted, "deleted"), h("span", { class: "grow" }), this.count), this.chosen,
       this.message = h("p", { class: "note", hidden: true }), this.scroller);
     this.scroller.addEventListener("keydown", (event) => this.moveFocus(event));
@@ -87,9 +86,8 @@ export class ItemsView extends View {
     this.showSelection();
     if (document.activeElement !== this.search) this.search.value = query.text;
     if (document.activeElement !== this.filter) this.filter.value = query.where.join(" ");
-    this.layout.textContent = query.layout === "cards" ? "Rows" : "Cards";
     this.deleted.checked = query.deleted === "1";
-    const filters = JSON.stringify({ ...query, layout: "" });
+    const filters = JSON.stringify(query);
     if (filters !== this.filters) { this.filters = filters; this.scroller.scrollTop = 0; }
     // The old rows stay until the new ones have arrived.
     this.generation = (this.generation ?? 0) + 1;
@@ -97,7 +95,7 @@ export class ItemsView extends View {
     this.begin();
     const isDeleted = query.deleted === "1";
     // Deleted entities can be searched only by text and kind.
-    for (const control of [this.category, this.sort, this.filter, this.layout]) control.hidden = isDeleted;
+    for (const control of [this.category, this.sort, this.filter]) control.hidden = isDeleted;
     this.select.hidden = isDeleted || !this.app.isEditable;
     if (isDeleted) { this.kind.hidden = this.kind.options.length < 2; this.showDeleted(); return; }
     this.load(this.firstShown ? Math.floor(this.firstShown / pageCount) : 0, true);
@@ -211,12 +209,9 @@ export class ItemsView extends View {
   /** Makes the visible rows. */
   draw() {
     if (this.query.deleted === "1") return;
-    const isCards = this.query.layout === "cards";
-    const perRow = isCards ? Math.max(1, Math.floor(this.scroller.clientWidth / 172)) : 1;
-    const rowHeight = isCards ? 196 : this.scroller.clientWidth < 600 ? 60 : 44;
-    const rows = Math.ceil(this.total / perRow);
+    const rowHeight = this.scroller.clientWidth < 600 ? 60 : 44;
     const room = this.scroller.clientHeight;
-    const full = rows * rowHeight;
+    const full = this.total * rowHeight;
     const tall = Math.min(full, tallest);
     this.space.style.height = `${tall}px`;
     const top = this.scroller.scrollTop;
@@ -224,32 +219,27 @@ export class ItemsView extends View {
     let first = Math.floor(top / rowHeight);
     let shift = first * rowHeight;
     if (full > tall) {
-      first = Math.round((top / (tall - room)) * Math.max(0, rows - seen + 1));
+      first = Math.round((top / (tall - room)) * Math.max(0, this.total - seen + 1));
       shift = top;
     }
-    first = Math.max(0, Math.min(first, rows - 1));
-    this.firstShown = first * perRow;
+    first = Math.max(0, Math.min(first, this.total - 1));
+    this.firstShown = first;
     const elements = [];
-    for (let row = first; row < Math.min(rows, first + seen); row += 1) {
-      for (let column = 0; column < perRow; column += 1) {
-        const index = row * perRow + column;
-        if (index >= this.total) break;
-        const page = this.pages.get(Math.floor(index / pageCount));
-        const item = page?.items[index % pageCount];
-        if (!item) this.load(Math.floor(index / pageCount));
-        const place = { top: `${shift + (row - first) * rowHeight}px` };
-        if (isCards) Object.assign(place, { left: `${(column / perRow) * 100}%`, width: `calc(${100 / perRow}% - 10px)` });
-        elements.push(item ? (isCards ? this.card(item, page, place) : this.row(item, page, place)) : h("div", { class: isCards ? "card" : "row", style: place }));
-      }
+    for (let index = first; index < Math.min(this.total, first + seen); index += 1) {
+      const page = this.pages.get(Math.floor(index / pageCount));
+      const item = page?.items[index % pageCount];
+      if (!item) this.load(Math.floor(index / pageCount));
+      const place = { top: `${shift + (index - first) * rowHeight}px` };
+      elements.push(item ? this.row(item, page, place) : h("div", { class: "row", style: place }));
     }
     const focused = document.activeElement?.dataset?.item;
     replace(this.space, elements);
     if (focused) this.space.querySelector(`[data-item="${focused}"]`)?.focus({ preventScroll: true });
   }
 
-  thumbnail(item, size) {
-    if (!item.images.length) return h("span", { class: `thumb ${size}`, "aria-hidden": "true" });
-    return h("img", { class: `thumb ${size}`, src: imageURL(item.images[0], `${this.app.revision}`), alt: "", loading: "lazy", onerror: (event) => event.target.replaceWith(h("span", { class: `thumb ${size}` })) });
+  thumbnail(item) {
+    if (!item.images.length) return h("span", { class: "thumb", "aria-hidden": "true" });
+    return h("img", { class: "thumb", src: imageURL(item.images[0], `${this.app.revision}`), alt: "", loading: "lazy", onerror: (event) => event.target.replaceWith(h("span", { class: "thumb" })) });
   }
 
   chip(item) {
@@ -263,26 +253,20 @@ export class ItemsView extends View {
     const label = page.labels[name] ?? name;
     const rest = Object.entries(item.attributes).filter(([, value]) => value !== label).slice(0, 4)
       .map(([key, value]) => `${key}: ${brief(value).slice(0, 60)}`).join(" · ");
-    return this.place("row", item, place,
-      this.thumbnail(item, "small"), h("span", { class: "label" }, label), h("span", { class: "rest" }, rest),
+    return this.place(item, place,
+      this.thumbnail(item), h("span", { class: "label" }, label), h("span", { class: "rest" }, rest),
       this.chip(item), h("span", { class: "kind" }, item.kind));
   }
 
-  card(item, page, place) {
-    const name = `item:${item.id}`;
-    return this.place("card", item, place,
-      this.thumbnail(item, "large"), h("span", { class: "label" }, page.labels[name] ?? name), h("span", { class: "line" }, h("span", { class: "kind" }, item.kind), this.chip(item)));
-  }
-
   /** The row of an item: a link to it or, while items are being selected, a checkbox. */
-  place(name, item, style, ...content) {
+  place(item, style, ...content) {
     const { selection } = this;
-    if (!selection) return h("a", { class: name, href: `/items/${item.id}`, style, "data-item": item.id }, content);
+    if (!selection) return h("a", { class: "row", href: `/items/${item.id}`, style, "data-item": item.id }, content);
     const box = h("input", { type: "checkbox", "data-item": item.id, checked: selection.has(item.id), onchange: () => {
       if (box.checked) selection.add(item.id); else selection.delete(item.id);
       this.showSelection();
     } });
-    return h("label", { class: name, style }, box, content);
+    return h("label", { class: "row", style }, box, content);
   }
 
   moveFocus(event) {

@@ -8,7 +8,7 @@ const height = 64;
 
 export class Timeline {
   constructor(root, app) {
-    Object.assign(this, { root, app, range: null, whole: null, shown: null, revision: 0, timer: 0, pending: null });
+    Object.assign(this, { root, app, range: null, whole: null, shown: null, revision: 0, pending: null });
     root.hidden = false;
     this.chart = h("svg:svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" });
     this.head = h("div", { class: "playhead" });
@@ -21,12 +21,11 @@ export class Timeline {
     this.brush = h("div", { class: "brush", title: "Drag to zoom" }, this.overview, this.window);
     this.text = h("span", { class: "where", id: "where" });
     this.live = h("span", { class: "live", id: "live-mark", title: "New entries are shown as they are committed" }, "live");
-    this.play = h("button", { type: "button", id: "play", "aria-label": "Play", onclick: () => this.togglePlay() }, "▶");
     this.zoomOut = h("button", { type: "button", id: "zoom-out", onclick: () => this.zoom(null), hidden: true }, "Whole history");
     this.legend = h("div", { class: "legend" });
     const step = (count, label, text) => h("button", { type: "button", "aria-label": label, title: label, onclick: () => this.step(count) }, text);
     replace(root,
-      h("div", { class: "controls" }, step(-1, "Previous entry", "‹"), this.play, step(1, "Next entry", "›"), this.text, h("span", { class: "grow" }), this.zoomOut, this.live),
+      h("div", { class: "controls" }, step(-1, "Previous entry", "‹"), step(1, "Next entry", "›"), this.text, h("span", { class: "grow" }), this.zoomOut, this.live),
       h("div", { class: "plot" }, this.flags, this.slider), this.brush,
       h("div", { class: "axis" }, this.from = h("span"), this.legend, this.to = h("span")));
     this.listen();
@@ -41,7 +40,6 @@ export class Timeline {
     };
     this.slider.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
-      this.pause();
       this.slider.setPointerCapture(event.pointerId);
       this.isDragging = true;
       this.app.setPoint(this.revisionAt(at(event, this.slider)));
@@ -195,7 +193,7 @@ export class Timeline {
     this.live.textContent = isLive ? "live" : "not connected";
   }
 
-  step(count) { this.pause(); this.app.setPoint(this.app.revision + count); }
+  step(count) { this.app.setPoint(this.app.revision + count); }
 
   handleKey(event) {
     const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: -100, PageDown: 100 };
@@ -206,33 +204,6 @@ export class Timeline {
     }
     if (event.key === "Home" && (isHere || document.activeElement === document.body)) { this.app.setPoint((this.app.facts.base ?? 0) + 1); return true; }
     if (event.key === "End" && (isHere || document.activeElement === document.body)) { this.app.setPoint(null); return true; }
-    if (event.key === " " && isHere) { this.togglePlay(); return true; }
     return false;
   }
-
-  togglePlay() { if (this.timer) this.pause(); else this.start(); }
-
-  start() {
-    const buckets = this.shown?.buckets ?? [];
-    if (!buckets.length) return;
-    const last = buckets[buckets.length - 1].last;
-    const first = buckets[0].first;
-    if (this.app.revision >= last) this.app.setPoint(first);
-    // Plays the visible range in half a minute, or entry by entry.
-    const count = Math.max(1, Math.round((last - first) / 60));
-    this.play.textContent = "❚❚";
-    this.play.setAttribute("aria-label", "Pause");
-    this.timer = setInterval(() => {
-      if (this.app.revision + count >= last) { this.app.setPoint(last, { replaces: true }); this.pause(); return; }
-      this.app.setPoint(this.app.revision + count, { replaces: true });
-    }, 500);
-  }
-
-  pause() {
-    clearInterval(this.timer);
-    this.timer = 0;
-    this.play.textContent = "▶";
-    this.play.setAttribute("aria-label", "Play");
-  }
 }
-
