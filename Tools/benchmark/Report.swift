@@ -2,7 +2,8 @@ import Foundation
 
 /// The results of a run.
 struct Report: Encodable {
-  let environment: Environment
+  /// Where it was made, in lines.
+  let environment: [String]
   var lines: [Line] = []
   /// What was left out or failed.
   var remarks: [String] = []
@@ -34,7 +35,7 @@ struct Report: Encodable {
     }
     let missed = lines.filter(\.isMissed).map(\.row)
     let verdict = missed.isEmpty ? "All goals are reached." : "Missed: \(missed.joined(separator: ", "))."
-    return (environment.lines + [""] + table + [""] + remarks + [verdict]).joined(separator: "\n")
+    return (environment + [""] + table + [""] + remarks + [verdict]).joined(separator: "\n")
   }
 }
 

@@ -41,8 +41,10 @@ final class Workbench: Sendable {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     handle = try Folder(folder.path, followsLinks: true, hook: nil)
     flushTime = try Self.flushTime(in: handle)
-    let environment = Environment(folder: folder, flushSeconds: flushTime, rounds: rounds, seed: seed)
-    state = Lock(State(report: Report(environment: environment)))
+    state = Lock(
+      State(
+        report: Report(
+          environment: environment(of: folder, flushSeconds: flushTime, rounds: rounds, seed: seed))))
   }
 
   // MARK: The report
