@@ -96,10 +96,6 @@ import Testing
     #expect(promises[0].count == 5)
   }
 
-  @Test func theDrawingOfTheModulesIsUpToDate() throws {
-    _ = try Self.run(root.appending(path: "Tools/architecture").path, ["--check"])
-  }
-
   private static func run(_ program: String, _ arguments: [String]) throws -> String {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
