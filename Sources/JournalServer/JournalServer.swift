@@ -27,8 +27,6 @@ public final class JournalServer: Sendable {
     public var connectionLimit = 256
     /// The maximum bytes of an uploaded image.
     public var imageByteLimit = 256 << 20
-    /// Why the journal was opened only up to its damage.
-    package var problem: JournalError?
     /// The time limit for the head of a request, in seconds.
     package var headSeconds = 20.0
 
@@ -37,43 +35,17 @@ public final class JournalServer: Sendable {
   }
 
   private let server: HTTPServer
-  private let access: AccessControl
-  /// Nil if the journal can't be opened.
-  private let api: JournalAPI?
+  private let api: JournalAPI
 
   /// Starts serving a journal.
   /// - Throws: `JournalError` with code `io` if the port can't be used; `readOnly` if clients may commit but the
   ///   journal is not open for writing; `wrongUse` if a token is shorter than 16 characters or has a blank, a name
   ///   is not that of a host, or the limit of connections is below 1.
-  public convenience init(_ journal: CatalogJournal, options: Options = Options()) throws {
+  public init(_ journal: CatalogJournal, options: Options = Options()) throws {
     if options.isEditable, !journal.isOpenForWriting {
       throw JournalError(
         .readOnly, "the journal was opened for reading only, so nothing can be committed through it")
     }
-    let api = try JournalAPI(journal, options)
-    do {
-      try self.init(api, api.gate, options, api)
-    } catch {
-      api.end()
-      api.wait()
-      throw error
-    }
-  }
-
-  /// Starts serving a page that says why a journal can't be opened. The response to each request of the API is the
-  /// error.
-  package convenience init(
-    showing error: JournalError, of url: URL, options: Options = Options()
-  ) throws(JournalError) {
-    let unopened = try UnopenedJournal(error, at: url, options)
-    try self.init(unopened, unopened.gate, options, nil)
-  }
-
-  private init(
-    _ handler: any HTTPHandler, _ gate: Gate, _ options: Options, _ api: JournalAPI?
-  ) throws(JournalError) {
-    self.api = api
-    access = gate.access
     guard let connectionLimit = UInt32(exactly: options.connectionLimit), connectionLimit > 0 else {
       throw JournalError(
         .wrongUse,
@@ -82,12 +54,15 @@ public final class JournalServer: Sendable {
     var limits = HTTPServer.Limits()
     limits.connections = connectionLimit
     limits.headSeconds = options.headSeconds
+    api = try JournalAPI(journal, options)
     do throws(HTTPServer.Failure) {
-      server = try HTTPServer(port: options.port, limits: limits, handler: handler)
+      server = try HTTPServer(port: options.port, limits: limits, handler: api)
     } catch {
+      api.end()
+      api.wait()
       throw JournalError(.io, error.description)
     }
-    access.begin(port: server.port)
+    api.gate.access.begin(port: server.port)
   }
 
   deinit { stop() }
@@ -98,7 +73,7 @@ public final class JournalServer: Sendable {
   /// The address of the page, with a token that works once. The browser that opens it has a session until the server is
   /// stopped.
   public func invitation() -> URL {
-    guard let url = URL(string: "http://127.0.0.1:\(port)/?token=\(access.invite())") else {
+    guard let url = URL(string: "http://127.0.0.1:\(port)/?token=\(api.gate.access.invite())") else {
       preconditionFailure("a token has letters and digits only")
     }
     return url
@@ -107,8 +82,8 @@ public final class JournalServer: Sendable {
   /// Ends all connections and waits for them. Afterwards no thread of the server uses the journal. Stopping twice is
   /// allowed.
   public func stop() {
-    api?.end()
+    api.end()
     server.stop()
-    api?.wait()
+    api.wait()
   }
 }

@@ -197,14 +197,9 @@ import Testing
     try withTemporaryFolder { folder in
       let path = folder.path("Bank.journal")
       try Journal<Bank>.create(at: URL(filePath: path)).close()
-      let outcome = try serving(folder.url, ["view", path, "--no-browser"]) { (line) throws in
-        let jar = folder.path("cookies")
-        #expect(try curl("-c", jar, line).contains("<title>Journal</title>"))
-        let facts = try curl("-b", jar, String(line.prefix { $0 != "?" }) + "api/journal")
-        #expect(facts.contains("otherModel") && facts.contains("bank/3"))
-      }
-      #expect(outcome.code == 3)
-      #expect(outcome.error.contains("catalog/1"))
+      let outcome = try journal("view", path, "--no-browser")
+      #expect(outcome.code == 3 && outcome.output.isEmpty)
+      #expect(outcome.error.contains("bank/3") && outcome.error.contains("catalog/1"), "\(outcome.error)")
     }
   }
 

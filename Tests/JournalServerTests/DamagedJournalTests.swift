@@ -117,41 +117,6 @@ import Testing
       try journal.close()
     }
   }
-
-  @Test func aJournalThatCanNotBeOpenedIsExplained() throws {
-    try withForeignJournal { url, error in
-      let server = try JournalServer(showing: error, of: url)
-      let base = "http://127.0.0.1:\(server.port)/"
-      let token = try #require(server.invitation().query?.dropFirst("token=".count)).description
-      func ask(_ path: String, _ header: String) throws -> Answer {
-        let client = try Client(port: server.port)
-        client.send(
-          Array(
-            "GET /\(path) HTTP/1.1\r\nHost: \(base.dropFirst(7).dropLast())\r\n\(header)Connection: close\r\n\r\n"
-              .utf8))
-        return try Answer(client.receiveAll())
-      }
-      #expect(try ask("api/journal", "").status == 401)
-      let page = try ask("?token=\(token)", "")
-      #expect(page.status == 200)
-      let session = try #require(page.headers["set-cookie"]?.prefix { $0 != ";" })
-      for path in ["api/journal", "api/items", "api/nothing"] {
-        let answer = try ask(path, "Cookie: \(session)\r\n")
-        #expect(answer.status == 503 && answer.code == "otherModel")
-        #expect(answer.text.contains("bank/3") && !answer.text.contains(url.path))
-      }
-      server.stop()
-    }
-  }
-}
-
-/// A model that the server does not know.
-struct Bank: EventSourced {
-  static let schema = "bank/3"
-  static let kindNames = ["account"]
-  func record(of entity: EntityKey) -> EntityRecord? { nil }
-  func revision(of entity: EntityKey) -> Revision { 0 }
-  mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError) {}
 }
 
 /// Calls `body` with a journal of 100 large entries.
@@ -202,17 +167,6 @@ private func withDamagedJournal(
   }
 }
 
-/// Calls `body` with a journal of a model that the server does not know, and with the error of opening it.
-private func withForeignJournal(_ body: (_ url: URL, _ error: JournalError) throws -> Void) throws {
-  try withTemporaryFolder { folder in
-    let url = folder.url.appending(path: "Bank.journal")
-    try Journal<Bank>.create(at: url).close()
-    let error = try #require(
-      #expect(throws: JournalError.self) { try CatalogJournal.open(at: url, mode: .follow) })
-    try body(url, error)
-  }
-}
-
 extension PageTests {
   @Test func aDamagedJournalShowsTheReadableEntriesAndSaysWhatToDo() throws {
     for removesSnapshots in [true, false] {
@@ -247,19 +201,6 @@ extension PageTests {
         served.server.stop()
         try journal.close()
       }
-    }
-  }
-
-  @Test func thePageExplainsAJournalOfAnotherModel() throws {
-    try withForeignJournal { url, error in
-      let server = try JournalServer(showing: error, of: url)
-      let browser = try Browser()
-      try browser.open(server.invitation().absoluteString)
-      try browser.wait("document.querySelector('main').innerText.includes('bank/3')")
-      let shown = try browser.text("return document.body.innerText")
-      #expect(shown.contains("This journal can’t be shown") && shown.contains("open it with its own app"))
-      try browser.photograph("another-model")
-      server.stop()
     }
   }
 }

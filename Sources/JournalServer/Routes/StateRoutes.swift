@@ -112,7 +112,7 @@ extension JournalAPI {
     let health = journal.health
     let refusal = refusal.withLock { $0 }
     let problem =
-      options.problem ?? health.damage ?? health.problems.first { $0.severity == .note }?.error
+      health.damage ?? health.problems.first { $0.severity == .note }?.error
       ?? followingProblem ?? catalog.failure ?? refusal
     let healthJSON: JSONObject = [
       "checkedRevision": health.checkedRevision, "lastRevision": health.lastRevision,

@@ -28,7 +28,19 @@ enum View: Verb {
     """
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
-    let (server, journal, problem) = try serve(arguments, terminal)
+    var options = try Serve.options(arguments)
+    let journal: CatalogJournal
+    do { journal = try Serve.openJournal(arguments, terminal) } catch let error as JournalError {
+      // What is before the damage is shown.
+      guard error.code == .damaged,
+        let readable = try? arguments.openJournal(terminal, mode: .upToDamage)
+      else { throw error }
+      terminal.warn("\(error)")
+      options.isEditable = false
+      terminal.code = .unreadable
+      journal = readable
+    }
+    let server = try JournalServer(journal, options: options)
     let url = server.invitation()
     let page = RedirectingPage(to: url)
     defer { page.remove() }
@@ -37,31 +49,8 @@ enum View: Verb {
     try terminal.output.flush()
     try Serve.waitForInterruption(terminal)
     server.stop()
-    try journal?.close()
-    if problem != nil { terminal.code = .unreadable }
+    try journal.close()
   }
-
-  /// Serves the journal. If it does not open, serves what can be read of it, or a page that says why nothing can.
-  private static func serve(
-    _ arguments: Arguments, _ terminal: Terminal
-  ) throws -> (server: JournalServer, journal: CatalogJournal?, problem: JournalError?) {
-    var options = try Serve.options(arguments)
-    do {
-      let journal = try Serve.openJournal(arguments, terminal)
-      return (try JournalServer(journal, options: options), journal, nil)
-    } catch let error as JournalError where explained.contains(error.code) {
-      terminal.warn("\(error)")
-      options.isEditable = false
-      options.problem = error
-      if error.code == .damaged, let journal = try? arguments.openJournal(terminal, mode: .upToDamage) {
-        return (try JournalServer(journal, options: options), journal, error)
-      }
-      return (try JournalServer(showing: error, of: arguments.url("JOURNAL"), options: options), nil, error)
-    }
-  }
-
-  /// The problems of a journal that the page explains.
-  private static let explained: Set<JournalError.Code> = [.damaged, .otherModel, .newerFormat, .olderFormat]
 
   /// Opens a page in the browser, or says that this is impossible. It does not wait, because some systems run the
   /// browser until it is closed.
