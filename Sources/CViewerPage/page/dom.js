@@ -131,12 +131,6 @@ export function brief(value) {
   return parts.join(", ");
 }
 
-/** The nearest number that JavaScript has if the value is a number, otherwise null. */
-export function numberOf(value) {
-  const text = numberText(value);
-  return text === null ? null : Number(text);
-}
-
 /** `item:42` as a link to its view. Other entities are text. */
 export function entityLink(name, label, at) {
   const [kind, number] = name.split(":");

@@ -2,7 +2,7 @@
 
 import { get, imageURL } from "./api.js";
 import { changeBlock, fieldName, signs } from "./changes.js";
-import { View, author, authorText, counted, distinctValue, h, looksSame, numberOf, openDialog, replace, sentence, subject, time, valueText, when } from "./dom.js";
+import { View, author, authorText, counted, distinctValue, h, looksSame, openDialog, replace, sentence, subject, time, valueText, when } from "./dom.js";
 import { restoreEntity, restoreField } from "./edit.js";
 
 const shownChanges = 500;
@@ -105,33 +105,16 @@ export class ItemView extends View {
   showValues(field) {
     const values = this.history.history.filter((change) => field in change.changes)
       .map((change) => ({ ...change, value: change.changes[field].new }));
-    const numbers = values.filter((step) => numberOf(step.value) !== null).reverse();
     const shownLength = 400;
     const shown = (step, index) => {
       const twin = [values[index + 1], values[index - 1]].find((near) => near?.value !== undefined && looksSame(near.value, step.value, shownLength));
       return distinctValue(step.value, twin?.value, shownLength);
     };
-    const dialog = openDialog(`${fieldName(field)} over time`, numbers.length > 1 ? plot(numbers) : null,
+    const dialog = openDialog(`${fieldName(field)} over time`,
       h("table", { class: "over-time" }, h("tbody", {}, values.map((step, index) => h("tr", {},
         h("td", {}, h("button", { type: "button", class: "link", onclick: () => { dialog.close(); this.app.setPoint(step.revision); } }, `r${step.revision}`)),
         h("td", {}, when(step)), h("td", {}, author(step.author)), h("td", {}, step.value === undefined ? h("span", { class: "faint" }, "(none)") : shown(step, index)), h("td", { class: "faint" }, subject(step.note ?? "")))))));
   }
-}
-
-/** A line plot of numbers over time. Each number is drawn until the next one. */
-function plot(steps) {
-  const [wide, tall] = [480, 120];
-  const times = steps.map((step) => Date.parse(step.date));
-  const numbers = steps.map((step) => numberOf(step.value));
-  const text = (number) => valueText(steps[numbers.indexOf(number)].value);
-  const [first, last] = [times[0], Math.max(times[times.length - 1], times[0] + 1)];
-  const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
-  const x = (time) => 8 + ((time - first) / (last - first)) * (wide - 16);
-  const y = (number) => tall - 10 - ((number - low) / (high - low || 1)) * (tall - 20);
-  const path = steps.map((step, index) => (index ? `H${x(times[index])}V${y(numbers[index])}` : `M${x(times[0])},${y(numbers[index])}`)).join("");
-  return h("svg:svg", { class: "value-plot", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `from ${valueText(steps[0].value)} to ${valueText(steps[steps.length - 1].value)}, between ${text(low)} and ${text(high)}` },
-    h("svg:path", { d: path }), steps.map((step, index) => h("svg:circle", { cx: x(times[index]), cy: y(numbers[index]), r: 3 }, h("svg:title", {}, valueText(step.value)))),
-    h("svg:text", { x: 8, y: 10 }, text(high)), h("svg:text", { x: 8, y: tall - 1 }, text(low)));
 }
 
 /** All changes of an entity with their digests, or the newest 10,000. */
