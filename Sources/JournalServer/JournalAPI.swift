@@ -11,7 +11,7 @@ import Locks
 final class JournalAPI: HTTPHandler {
   let journal: CatalogJournal
   let options: JournalServer.Options
-  let gate: Gate
+  let access: AccessControl
   /// The states that were asked for last. Several requests of a page are for the same one.
   let states = RecentValues<Revision, Version<Catalog>>(atMost: 8)
   /// Held during a replay, because the next request is often for the same state.
@@ -32,7 +32,7 @@ final class JournalAPI: HTTPHandler {
   init(_ journal: CatalogJournal, _ options: JournalServer.Options) throws(JournalError) {
     self.journal = journal
     self.options = options
-    gate = try Gate(options, hiding: journal.url)
+    access = try AccessControl(options)
     images = ImageCheck(journal.blobs)
     timeline = Timeline(journal, threads)
     timeline.catchUp()
@@ -51,38 +51,19 @@ final class JournalAPI: HTTPHandler {
   /// Waits for its threads, after ``end()`` and the last request.
   func wait() { threads.wait() }
 
-  func receive(_ request: HTTPRequest) -> HTTPReception {
-    gate.receive(request) { request in
-      request.method == "POST"
-        ? .read(try body(request)) : .answer(gate.secured(try inTurn { try wholeAnswer(request) }))
-    }
-  }
-
-  var answerToInvalidText: HTTPResponse { gate.answerToInvalidText }
-
-  /// Handles a request when not too many others are in progress.
-  private func inTurn(_ body: () throws -> HTTPResponse) throws -> HTTPResponse {
+  /// Answers a request that reads, when not too many others are in progress.
+  /// - Throws: also if the answer lacks something that could be read neither from a layer nor from the log.
+  func answer(_ request: HTTPRequest) throws -> HTTPResponse {
     guard turns.wait(timeout: .now() + 20) == .success else {
       var error = APIError(503, "busy", "the server is busy; try again")
       error.headers.append(("Retry-After", "2"))
       throw error
     }
     defer { turns.signal() }
-    return try body()
-  }
-
-  // MARK: Reading
-
-  /// The answer. Throws if the answer lacks something that could be read neither from a layer nor from the log.
-  private func wholeAnswer(_ request: HTTPRequest) throws -> HTTPResponse {
-    let response = try answer(request)
-    if let failure = journal.state.failure { throw failure }
-    return response
-  }
-
-  private func answer(_ request: HTTPRequest) throws -> HTTPResponse {
     let (route, path) = try Route.of(request)
     guard case .read(let handle) = route.work else { preconditionFailure("a GET route reads") }
-    return try handle(self, Parameters(request, of: route, path: path))
+    let response = try handle(self, Parameters(request, of: route, path: path))
+    if let failure = journal.state.failure { throw failure }
+    return response
   }
 }

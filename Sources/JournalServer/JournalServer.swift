@@ -62,7 +62,7 @@ public final class JournalServer: Sendable {
       api.wait()
       throw JournalError(.io, error.description)
     }
-    api.gate.access.begin(port: server.port)
+    api.access.begin(port: server.port)
   }
 
   deinit { stop() }
@@ -73,7 +73,7 @@ public final class JournalServer: Sendable {
   /// The address of the page, with a token that works once. The browser that opens it has a session until the server is
   /// stopped.
   public func invitation() -> URL {
-    guard let url = URL(string: "http://127.0.0.1:\(port)/?token=\(api.gate.access.invite())") else {
+    guard let url = URL(string: "http://127.0.0.1:\(port)/?token=\(api.access.invite())") else {
       preconditionFailure("a token has letters and digits only")
     }
     return url

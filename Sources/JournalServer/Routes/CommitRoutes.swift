@@ -139,8 +139,8 @@ extension JournalAPI {
 
   private func finished(_ result: Result<HTTPResponse, any Error>, _ request: HTTPRequest) -> HTTPResponse {
     switch result {
-    case .success(let response): gate.secured(response)
-    case .failure(let error): gate.refused(error, request)
+    case .success(let response): secured(response)
+    case .failure(let error): refused(error, request)
     }
   }
 

@@ -14,7 +14,7 @@ struct Route: Sendable {
       always: Bool, @Sendable (JournalAPI, FieldValue, HTTPRequest) throws -> HTTPResponse)
     /// Stores the body as an image.
     case upload
-    /// ``Gate`` opens a session, before a client has one.
+    /// A session is opened before a route is looked up.
     case session
   }
 

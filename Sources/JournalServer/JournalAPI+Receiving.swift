@@ -3,22 +3,9 @@ import Foundation
 import HTTPServer
 import JSON
 
-/// The parts of the server that do not depend on the journal: access control, sessions, the page's files and errors.
-///
-/// Safe to use from any thread.
-final class Gate: Sendable {
-  let access: AccessControl
-  /// The journal's path on the disk, which no response contains.
-  private let path: String
-
-  init(_ options: JournalServer.Options, hiding url: URL) throws(JournalError) {
-    access = try AccessControl(options)
-    path = url.path
-  }
-
-  /// Handles a request up to the point at which the journal is needed. From there, `answer` handles the request of a
-  /// client that has access.
-  func receive(_ request: HTTPRequest, _ answer: (HTTPRequest) throws -> HTTPReception) -> HTTPReception {
+// What does not depend on the journal: access control, sessions, the page's files and errors.
+extension JournalAPI {
+  func receive(_ request: HTTPRequest) -> HTTPReception {
     do {
       if let refusal = access.refusal(of: request) { throw refusal }
       guard ["GET", "HEAD", "POST"].contains(request.method) else {
@@ -33,7 +20,7 @@ final class Gate: Sendable {
         return .answer(secured(try openSession(request)))
       }
       if let refusal = access.refusalWithoutSession(request) { throw refusal }
-      return try answer(request)
+      return request.method == "POST" ? .read(try body(request)) : .answer(secured(try answer(request)))
     } catch {
       return .answer(refused(error, request))
     }
@@ -41,7 +28,7 @@ final class Gate: Sendable {
 
   /// The response for an error, as a page or as JSON.
   func refused(_ error: any Error, _ request: HTTPRequest) -> HTTPResponse {
-    let error = APIError(error, hiding: path)
+    let error = APIError(error, hiding: journal.url.path)
     let wantsPage =
       !request.path.hasPrefix("/api/") && request.headers["accept"]?.contains("text/html") == true
     return wantsPage
