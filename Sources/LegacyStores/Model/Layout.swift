@@ -29,32 +29,18 @@ enum Layout {
   static let form = "$form"
   /// A collection in which each item of a list has a separate archive.
   static let each = "$each"
-  /// The fields of an object that contains lists. If several values refer to it, it has a number, ``Reference/id``.
-  static let object = "$object"
 
   static func list(
-    _ name: String, className: String?, number: Int? = nil,
+    _ name: String, className: String?,
     skipped elements: [(element: FieldValue, place: Int)] = []
   ) -> FieldValue {
     var members: [String: FieldValue] = [list: .string(name)]
-    if let number { members[Reference.id] = .integer(Int64(number)) }
     if !elements.isEmpty {
       members[skipped] = .array(elements.map(\.element))
       members[places] = .array(elements.map { .integer(Int64($0.place)) })
     }
     if let className { members[Reference.objectClass] = .string(className) }
     return .dictionary(members)
-  }
-
-  /// The layout without the numbers of objects that nothing else refers to.
-  static func tidied(_ layout: FieldValue, keeping numbers: Set<Int>) -> FieldValue {
-    guard var members = layout.dictionary else { return layout }
-    if members[object] != nil || members[list] != nil, let number = members[Reference.id]?.integer,
-      !numbers.contains(number)
-    {
-      members[Reference.id] = nil
-    }
-    return .dictionary(members.mapValues { tidied($0, keeping: numbers) })
   }
 
   /// - Parameter form: how the item is encoded, if it is stored at the top itself.
@@ -165,10 +151,14 @@ enum Layout {
   private static func isLike(_ old: FieldValue, _ new: FieldValue) -> Bool {
     gap(old) == nil && gap(new) == nil && !new.isReference
       // The class of an object that contains lists may have another name now.
-      && (old.objectClass == new.objectClass || old[object] != nil && new[object] != nil)
+      && (old.objectClass == new.objectClass || isAppObject(old) && isAppObject(new))
       && (old[archive] == nil) == (new[archive] == nil)
       // The values of a dictionary in the explicit form are found by their positions.
       && old["NS.keys"].isIdentical(to: new["NS.keys"])
+  }
+
+  private static func isAppObject(_ value: FieldValue) -> Bool {
+    value.objectClass.map { !ClassSurvey.isSystem($0) } ?? false
   }
 }
 

@@ -7,8 +7,8 @@ struct LegacyClass: Sendable, Codable {
   private enum CodingKeys: CodingKey { case chain, hints, fields, order, optional, mapping, kind }
 
   /// The class and its superclasses. Empty if the archive does not list them.
-  var chain: [String] = []
-  var hints: [String] = []
+  var chain: [String]
+  var hints: [String]
   /// How each field is encoded; see ``Form``.
   var fields: [String: String] = [:]
   /// The fields in the order of first occurrence.
@@ -57,7 +57,7 @@ struct LegacyClass: Sendable, Codable {
     }
   }
 
-  init() {}
+  init(chain: [String] = [], hints: [String] = []) { (self.chain, self.hints) = (chain, hints) }
 
   /// Records how a field of one object is encoded. A later form replaces nil.
   mutating func note(_ key: String, _ form: String) {

@@ -32,10 +32,6 @@ final class ArchiveReader {
   private var listCategories: [Int: Int?] = [:]
   /// Whether an object has collections of items, by its UID.
   private var haveItems: [Int: Bool] = [:]
-  /// The number of each container, and of each list, by its UID. Numbers are below zero, because literal values have others.
-  private var containers: [Int: Int] = [:]
-  /// The numbers of containers that several values refer to.
-  private var sharedContainers: Set<Int> = []
   private let archive: KeyedArchive
   private var objects: ObjectReader
   private var contents: SharedContents
@@ -57,8 +53,6 @@ final class ArchiveReader {
   var isIncomplete: Bool { problems.contains(where: \.isLoss) }
   /// For each of `pendingItems`, its index in `items`, or nil if it could not be converted.
   private(set) var indexes: [Int?] = []
-  /// For each item with fields that are nil: these, and the attribute of each.
-  private var nilFields: [(item: Int, names: [(field: String, attribute: String)])] = []
   /// What the classes become, and the keys of dictionaries.
   private var found: [String: LegacyClass] = [:]
 
@@ -72,7 +66,7 @@ final class ArchiveReader {
     listNames: UniqueNames = UniqueNames(), plainKind: String
   ) throws {
     self.archive = archive
-    objects = ObjectReader(archive)
+    objects = ObjectReader(archive, survey)
     contents = SharedContents(archive)
     stepsLeft = 4 * archive.propertyList.bytes.count + 1 << 12
     self.survey = survey
@@ -83,25 +77,6 @@ final class ArchiveReader {
     objects.role = { [unowned self] in try role(of: $0) }
     try find(name)
     try convert()
-    let classes = classes
-    layout = layout.withoutUsualNils(classes)
-    for index in items.indices {
-      items[index].attributes = items[index].attributes.mapValues { $0.withoutUsualNils(classes) }
-    }
-    for index in categories.indices {
-      let (name, fields) = (categories[index].className, categories[index].fields)
-      categories[index].fields = fields.filter {
-        $0.value != .null || classes[name]?.isOptional($0.key) ?? false
-      }
-      .mapValues { $0.withoutUsualNils(classes) }
-    }
-    for (index, names) in nilFields {
-      guard let optional = classes[items[index].className] else { continue }
-      for (field, attribute) in names
-      where optional.isOptional(field) && items[index].attributes[attribute] == nil {
-        items[index].attributes[attribute] = .null
-      }
-    }
   }
 
   /// The classes found, each with the meaning of its fields.
@@ -117,18 +92,26 @@ final class ArchiveReader {
     let fields = try archive.allTopFields().sorted { $0.name < $1.name }
     let isSingle = fields.count == 1
     var top: [String: FieldValue] = [:]
+    objects.begin()
+    objects.layout = { [unowned self] in try part(of: $0, list: $1, depth: $2) }
+    objects.noteLoss = { [unowned self] in noteLoss(of: listNames.unused($0), at: $0, $1) }
     for field in fields {
       let list = isSingle ? name : "\(name):\(field.name)"
       do {
         let value = try field.value(&contents)
         let form = value.form(isReference: try field.isReference)
-        top[field.name] = try layout(ofTop: value, list: list).marked(form)
+        top[field.name] = try objects.part(list, value).marked(form)
+        if case .object(let object) = value, object.className == "NSNull" {
+          // At the top, it differs from nil.
+          top[field.name] = [Reference.objectClass: "NSNull"]
+        }
         if isSingle, lists.isEmpty, !value.isNull {
           // Nothing in it looks like an item, so the whole archive is one.
           let name = listNames.unused(name)
           lists.insert(name)
           pendingItems.append(Pending(value: value, list: name))
           top[field.name] = Layout.element(name, form: form)
+          objects.begin()
         }
       } catch {
         // If this is the only value, the archive is unreadable.
@@ -136,8 +119,10 @@ final class ArchiveReader {
         noteLoss(of: listNames.unused(list), at: list, error)
       }
     }
-    layout = Layout.archive(
-      top.mapValues { Layout.tidied($0, keeping: sharedContainers) }, archiver: archive.archiver)
+    layout = Layout.archive(objects.finished(top), archiver: archive.archiver)
+    images = objects.images
+    problems += objects.problems.map { LegacyProblem($0.path, $0.reason) }
+    objects.layout = nil
   }
 
   /// - Parameter list: the name of the list that is incomplete: for an unreadable value, the name that its list would
@@ -147,60 +132,45 @@ final class ArchiveReader {
     incompleteLists.insert(list)
   }
 
-  /// The layout of a value at the top, where nil and `NSNull` differ, unlike in a collection.
-  private func layout(ofTop value: ArchivedValue, list: String) throws -> FieldValue {
-    if case .object(let object) = value, object.className == "NSNull" {
-      return [Reference.objectClass: "NSNull"]
-    }
-    return try layout(of: value, list: list, isTop: true, depth: 0)
-  }
-
   // MARK: Around the items
 
-  private func layout(of value: ArchivedValue, list: String, isTop: Bool, depth: Int) throws -> FieldValue {
-    guard depth < 8, !containsItself(value) else { return try literal(value, list) }
+  /// What a value around the items is. Its items are registered.
+  /// - Parameters:
+  ///   - list: the name of the list that it may be.
+  ///   - depth: 0 for a value at the top.
+  private func part(of value: ArchivedValue, list: String, depth: Int) throws -> LayoutPart {
+    guard depth < 8, !containsItself(value) else { return .literal }
     if let object = appObject(value) {
-      if !isCategory(object), try isContainer(object) {
-        // Each is entered once. Otherwise one with many references to itself would be entered for each path.
-        if let number = containers[object.uid] {
-          sharedContainers.insert(number)
-          return Reference.make(Reference.ref, number)
-        }
-        return try layout(ofContainer: object, list, depth)
-      }
+      if !isCategory(object), try isContainer(object) { return .container }
       let name = listNames.unused(list)
       lists.insert(name)
       register(object, list: name)
-      return Layout.element(name)
+      return .item(Layout.element(name))
     }
-    let className: String? = if case .object(let object) = value { object.className } else { nil }
-    // A list can't represent the counts of a counted set.
-    if className == nil || ClassSurvey.isSystem(className ?? "") && className != "NSCountedSet" {
-      if let members = try value.array ?? value.set {
-        return try layout(ofMembers: members, value, className, list, isTop)
+    var className: String?
+    if case .object(let object) = value {
+      // A list can't represent the counts of a counted set.
+      guard ClassSurvey.isSystem(object.className), object.className != "NSCountedSet" else {
+        return .literal
       }
-      if let dictionary = try value.dictionary {
-        var members: [String: ArchivedValue] = [:]
-        for (key, member) in try dictionary.pairs() {
-          guard let key = try key.string, key.utf8.first != UInt8(ascii: "$"), members[key] == nil else {
-            return try literal(value, list)
-          }
-          members[key] = member
-        }
-        var layouts: [String: FieldValue] = [:]
-        for (key, member) in members.sorted(by: { $0.key < $1.key }) {
-          layouts[key] = try layout(of: member, list: "\(list):\(key)", isTop: false, depth: depth + 1)
-        }
-        return .dictionary(layouts)
+      className = object.className
+    }
+    if let members = try value.array ?? value.set {
+      return try part(ofMembers: members, className, list, isTop: depth == 0)
+    }
+    guard let pairs = try value.dictionary?.pairs() else { return .literal }
+    var keys: Set<String> = []
+    for (key, _) in pairs {
+      guard let key = try key.string, key.utf8.first != UInt8(ascii: "$"), keys.insert(key).inserted else {
+        return .literal
       }
     }
-    return try literal(value, list)
+    return .container
   }
 
-  private func layout(
-    ofMembers members: ArchivedArray, _ value: ArchivedValue, _ className: String?, _ path: String,
-    _ isTop: Bool
-  ) throws -> FieldValue {
+  private func part(
+    ofMembers members: ArchivedArray, _ className: String?, _ path: String, isTop: Bool
+  ) throws -> LayoutPart {
     // If an element is unreadable, the others are still read.
     let elements = (0..<members.count).map { index in
       Result { () throws(ArchiveError) in try members.value(at: index, &contents) }
@@ -209,16 +179,7 @@ final class ArchiveReader {
     let hasAppObjects = readable.contains { appObject($0) != nil }
     let isOfDictionaries =
       !readable.isEmpty && readable.allSatisfy { appObject($0) == nil && (try? $0.dictionary) != nil }
-    guard hasAppObjects || isOfDictionaries || isTop else { return try literal(value, path) }
-    var number: Int?
-    if let uid = members.uid {
-      if let known = containers[uid] {
-        sharedContainers.insert(known)
-        return Reference.make(Reference.ref, known)
-      }
-      number = -1 - containers.count
-      containers[uid] = number
-    }
+    guard hasAppObjects || isOfDictionaries || isTop else { return .literal }
     let list = listNames.unused(path)
     lists.insert(list)
     for (index, element) in elements.enumerated() {
@@ -235,7 +196,7 @@ final class ArchiveReader {
         }
       }
     }
-    return Layout.list(list, className: className, number: number)
+    return .list(Layout.list(list, className: className))
   }
 
   /// An app's object that contains collections of items, such as a singleton that archives itself.
@@ -285,40 +246,6 @@ final class ArchiveReader {
     if case .object(let object) = value, !ClassSurvey.isSystem(object.className) { return nil }
     if let dictionary = try? value.dictionary { return dictionary.allValues }
     return try? value.array ?? value.set
-  }
-
-  private func layout(ofContainer object: ArchivedObject, _ list: String, _ depth: Int) throws -> FieldValue {
-    try objects.note(object)
-    let found = try object.allFields().sorted { $0.name < $1.name }
-    // From here on nothing fails, so the layout has each container that another part of it may refer to.
-    let number = -1 - containers.count
-    containers[object.uid] = number
-    var fields: [String: FieldValue] = [:]
-    for field in found {
-      let place = "\(list):\(field.name)"
-      do {
-        let value = try field.value(&contents)
-        let form = value.form(isReference: try field.isReference)
-        let known = objects.classes[object.className]?.fields[field.name]
-        fields[field.name] =
-          try value.isNull
-          ? .null : layout(of: value, list: place, isTop: false, depth: depth + 1).marked(form, for: known)
-      } catch {
-        noteLoss(of: listNames.unused(place), at: place, error)
-      }
-    }
-    return [
-      Layout.object: .dictionary(fields), Reference.objectClass: .string(object.className),
-      Reference.id: .integer(Int64(number)),
-    ]
-  }
-
-  private func literal(_ value: ArchivedValue, _ path: String) throws -> FieldValue {
-    objects.begin(countsOn: true)
-    let value = try objects.attribute(path, value)
-    images += objects.images
-    problems += objects.problems.map { LegacyProblem($0.path, $0.reason) }
-    return value
   }
 
   // MARK: Items and categories
@@ -530,7 +457,9 @@ final class ArchiveReader {
     noteProblems(of: &item, pending, plan)
     found.note(item, mapping)
     if let key = plan.categoryKey { found[name]?.mapping[key] = "$category" }
-    if !nils.isEmpty { nilFields.append((items.count, nils.map { ($0, mapping[$0] ?? $0) })) }
+    for key in nils where item.attributes[mapping[key] ?? key] == nil {
+      item.attributes[mapping[key] ?? key] = .null
+    }
     return item
   }
 

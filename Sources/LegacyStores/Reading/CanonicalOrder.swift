@@ -13,31 +13,27 @@ struct CanonicalOrder {
   /// What tells the objects apart, without their numbers.
   private var colors: [Int: Data] = [:]
   private var numbers: [Int: Int] = [:]
-  private var nextNumber: Int
+  private var nextNumber = 1
   private var imageNames = UniqueNames()
   /// The new names of pictures.
   private var renamed: [String: String] = [:]
 
-  private init(firstNumber: Int, digest: @escaping (String) -> Data) {
-    (nextNumber, self.digest) = (firstNumber, digest)
-  }
+  private init(digest: @escaping (String) -> Data) { self.digest = digest }
 
-  /// - Parameters:
-  ///   - firstNumber: the lowest number of an object.
-  ///   - digest: the digest of a picture.
+  /// - Parameter digest: the digest of a picture.
   /// - Returns: the attributes, and the new names of pictures. Nil if there is nothing to sort.
   static func apply(
-    to attributes: [String: FieldValue], firstNumber: Int, digest: @escaping (String) -> Data
+    to attributes: [String: FieldValue], digest: @escaping (String) -> Data
   ) -> (attributes: [String: FieldValue], names: [String: String])? {
     guard attributes.values.contains(where: \.hasUnorderedMembers) else { return nil }
-    var order = CanonicalOrder(firstNumber: firstNumber, digest: digest)
+    var order = CanonicalOrder(digest: digest)
     order.findObjects(attributes)
     for value in attributes.values { order.reserveNames(value) }
     var result: [String: FieldValue] = [:]
     if let root = attributes[Reference.id]?.integer {
-      order.numbers[root] = firstNumber
-      order.nextNumber += 1
-      result[Reference.id] = .integer(Int64(firstNumber))
+      order.numbers[root] = 1
+      order.nextNumber = 2
+      result[Reference.id] = 1
     }
     for (key, value) in attributes.sorted(by: { $0.key < $1.key }) where key != Reference.id {
       result[key] = order.rewritten(value, key, isFree: false)

@@ -4,6 +4,10 @@ import KeyedArchiving
 struct ClassSurvey {
   /// For each class, the kinds of values under each key.
   private(set) var classes: [String: [String: Set<String>]] = [:]
+  /// How many objects each class has.
+  private var objectCounts: [String: Int] = [:]
+  /// For each class, how many of its objects have each key.
+  private var keyCounts: [String: [String: Int]] = [:]
   /// The classes of categories.
   private(set) var categories: Set<String> = []
 
@@ -11,7 +15,9 @@ struct ClassSurvey {
     for found in inspections.flatMap(\.classes) {
       let name = found.description.name
       if classes[name] == nil { classes[name] = [:] }
+      objectCounts[name, default: 0] += found.count
       for field in found.fields {
+        keyCounts[name, default: [:]][field.name, default: 0] += field.count
         classes[name]?[field.name, default: []].formUnion(field.kinds.map(\.kind))
       }
     }
@@ -35,6 +41,11 @@ struct ClassSurvey {
 
   /// Whether a class belongs to an app: it is in the archives and not in Apple's frameworks.
   func isCustom(_ name: String) -> Bool { classes[name] != nil && !Self.isSystem(name) }
+
+  /// Whether some objects of a class lack a key that others have.
+  func isOptional(_ key: String, in name: String) -> Bool {
+    keyCounts[name]?[key].map { $0 < objectCounts[name, default: 0] } ?? false
+  }
 
   /// Whether a class of this name belongs to one of Apple's frameworks.
   static func isSystem(_ name: String) -> Bool {

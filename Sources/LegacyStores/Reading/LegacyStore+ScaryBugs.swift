@@ -122,10 +122,9 @@ struct ScaryBugReader {
       .bug, name: KnownKind.bug.name, categoryKey: nil, mapping: FieldMapping(),
       find: { survey.key($0, in: object.className) })
     let className = ClassSurvey.shortName(object.className)
-    var objects = ObjectReader(archive)
+    var objects = ObjectReader(archive, survey)
     let fields = try objects.attributes(of: object).filter { $0.value != .null }
-    let (attributes, mapping, sources) = plan.attributes(
-      fields.mapValues { [classes = objects.classes] in $0.withoutUsualNils(classes) }, className: className)
+    let (attributes, mapping, sources) = plan.attributes(fields, className: className)
     var item = LegacyItem(
       list: Self.list, kind: plan.kind, className: object.className, attributes: attributes)
     item.sources = sources

@@ -8,6 +8,18 @@ enum ObjectRole {
   case category(Int)
 }
 
+/// What a value around the items of an archive is.
+enum LayoutPart {
+  /// A gap in the layout for an item.
+  case item(FieldValue)
+  /// A gap for a list of items.
+  case list(FieldValue)
+  /// A value whose parts may be gaps.
+  case container
+  /// Any other value.
+  case literal
+}
+
 /// Converts values of an archive to attributes, whatever their classes are. Only unreadable parts are omitted, and
 /// recorded as problems.
 ///
@@ -37,6 +49,11 @@ struct ObjectReader {
   /// The role of another object in the store, or nil if the object is a part of the current item.
   var role: (ArchivedObject) throws -> ObjectRole? = { _ in nil }
 
+  /// What a value is, by the path to it and its depth. Nil except around the items.
+  var layout: ((ArchivedValue, _ path: String, _ depth: Int) throws -> LayoutPart)?
+  /// Records that a value around the items can't be read.
+  var noteLoss: (_ path: String, any Error) -> Void = { _, _ in }
+
   /// The classes found, and how they encode their fields.
   private(set) var classes: [String: LegacyClass] = [:]
   /// The pictures and large data of the item, to which its attributes refer with `$image`.
@@ -46,6 +63,7 @@ struct ObjectReader {
   /// The fields of the item with unreadable parts.
   private(set) var unreadable: Set<String> = []
 
+  private let survey: ClassSurvey
   private var contents: SharedContents
   /// The places of the data of images, which are stored once, however many items have them.
   private var pictures: Set<UInt> = []
@@ -53,7 +71,6 @@ struct ObjectReader {
   private var valuesLeft: Int
   private var bytesLeft: Int
   private var imageNames = UniqueNames()
-  private var firstNumber = 1
   /// The number of each object in this item, by its UID.
   private var numbers: [Int: Int] = [:]
   private var isReferredTo: Set<Int> = []
@@ -63,20 +80,23 @@ struct ObjectReader {
   private var openCollections: Set<Int> = []
   /// The mutable collections of the item.
   private var mutableCollections: Set<Int> = []
+  /// The collections in place of which the layout has gaps.
+  private var gaps: Set<Int> = []
 
-  init(_ archive: KeyedArchive) {
+  init(_ archive: KeyedArchive, _ survey: ClassSurvey) {
+    self.survey = survey
     contents = SharedContents(archive)
     let byteCount = archive.propertyList.bytes.count
     valuesLeft = Self.valuesInAll.perByte * byteCount + Self.valuesInAll.beyond
     bytesLeft = Self.byteLimit(fileByteCount: byteCount)
   }
 
-  /// Begins another item, or another value of a layout, whose values have no numbers in common.
-  mutating func begin(countsOn: Bool = false) {
-    firstNumber = countsOn ? firstNumber + numbers.count : 1
+  /// Begins another item.
+  mutating func begin() {
     (images, imageNames) = ([], UniqueNames())
     (problems, unreadable) = ([], [])
-    (valueCount, numbers, isReferredTo, openCollections, mutableCollections) = (0, [:], [], [], [])
+    (valueCount, numbers, isReferredTo) = (0, [:], [])
+    (openCollections, mutableCollections, gaps) = ([], [], [])
   }
 
   /// The fields of an object, as attributes with the same names.
@@ -88,19 +108,28 @@ struct ObjectReader {
     let number = number(of: object.uid)
     var attributes = try fields(of: object, skipping: skipped, path: "", depth: 0)
     if isReferredTo.contains(number) { attributes[Reference.id] = .integer(Int64(number)) }
-    return ordered(attributes.mapValues(tidied))
+    return finished(attributes)
   }
 
   /// Converts a value that is not a separate item.
   mutating func attribute(_ name: String, _ value: ArchivedValue) throws -> FieldValue {
-    let converted = try convert(value, path: name, depth: 0, isField: false)
-    return ordered([name: tidied(converted)])[name] ?? .null
+    finished([name: try part(name, value)])[name] ?? .null
+  }
+
+  /// Converts one of several values that may have objects in common; see ``finished(_:)``.
+  mutating func part(_ name: String, _ value: ArchivedValue) throws -> FieldValue {
+    try convert(value, path: name, depth: 0, isField: false)
+  }
+
+  /// The converted values of an item or a layout, in a form that does not depend on the order of sets in the file.
+  mutating func finished(_ values: [String: FieldValue]) -> [String: FieldValue] {
+    ordered(values.mapValues(tidied))
   }
 
   /// The attributes of the item in an order that does not depend on that of sets in the file.
   private mutating func ordered(_ attributes: [String: FieldValue]) -> [String: FieldValue] {
     let pictures = Dictionary(images.map { ($0.name, $0) }) { first, _ in first }
-    let ordered = CanonicalOrder.apply(to: attributes, firstNumber: firstNumber) { name in
+    let ordered = CanonicalOrder.apply(to: attributes) { name in
       guard case .data(let data)? = pictures[name]?.content else { return Data() }
       return ["": .data(data)].fingerprint
     }
@@ -113,44 +142,26 @@ struct ObjectReader {
 
   private mutating func number(of uid: Int) -> Int {
     if let number = numbers[uid] { return number }
-    let number = firstNumber + numbers.count
+    let number = 1 + numbers.count
     numbers[uid] = number
     return number
-  }
-
-  /// Records the class of an object, and how its fields are encoded.
-  mutating func note(_ object: ArchivedObject) throws {
-    note(classOf: object)
-    for field in try object.allFields().sorted(by: { $0.name < $1.name }) {
-      guard let value = try? field.value(&contents), let isReference = try? field.isReference else {
-        continue
-      }
-      classes[object.className]?.note(field.name, value.form(isReference: isReference))
-    }
-  }
-
-  private mutating func note(classOf object: ArchivedObject) {
-    if classes[object.className] == nil {
-      var noted = LegacyClass()
-      noted.chain = object.classChain
-      noted.hints = object.classHints
-      classes[object.className] = noted
-    }
-    classes[object.className]?.count += 1
   }
 
   private mutating func fields(
     of object: ArchivedObject, skipping skipped: Set<String> = [], path: String, depth: Int
   ) throws -> [String: FieldValue] {
     let name = object.className
-    note(classOf: object)
+    if classes[name] == nil {
+      classes[name] = LegacyClass(chain: object.classChain, hints: object.classHints)
+    }
+    classes[name]?.count += 1
     var fields: [String: FieldValue] = [:]
     var forms: [String: FieldValue] = [:]
     // Fields are sorted, so that the numbers of shared objects do not depend on the order in the file.
     for field in try object.allFields().sorted(by: { $0.name < $1.name }) {
       let key = Self.isReserved(field.name) ? "$" + field.name : field.name
       try charge(bytes: key.utf8.count)
-      let path = path.isEmpty ? key : "\(path).\(key)"
+      let path = step(key, from: path)
       let converted = try readable(path) { reader -> FieldValue? in
         let value = try field.value(&reader.contents)
         let form = value.form(isReference: try field.isReference)
@@ -168,6 +179,8 @@ struct ObjectReader {
         return converted
       }
       guard let value = converted ?? nil else { continue }
+      // An export knows by the class that an object has the key.
+      if value == .null, !survey.isOptional(field.name, in: name) { continue }
       guard fields[key] == nil else {
         throw LegacyError(.unreadable, "an object of the class \(name) has two fields with the name \(key)")
       }
@@ -181,11 +194,19 @@ struct ObjectReader {
   private mutating func readable<T>(
     _ path: String, _ body: (inout ObjectReader) throws -> T
   ) throws -> T? {
-    do { return try body(&self) } catch let error as ArchiveError {
+    do { return try body(&self) } catch  where layout != nil {
+      noteLoss(path, error)
+      return nil
+    } catch let error as ArchiveError {
       problems.append((path.usableName, "\(error)"))
       unreadable.insert(String(path.prefix { $0 != "." && $0 != "[" }))
       return nil
     }
+  }
+
+  /// The path to a part. The names of lists have other separators.
+  private func step(_ key: String, from path: String) -> String {
+    path.isEmpty ? key : path + (layout == nil ? "." : ":") + key
   }
 
   private mutating func charge(bytes: Int) throws(LegacyError) {
@@ -215,6 +236,7 @@ struct ObjectReader {
     guard depth <= Self.depthLimit else {
       throw LegacyError(.unreadable, "its objects are nested more than \(Self.depthLimit) deep")
     }
+    if let gap = try gap(for: value, path, depth) { return gap }
     switch value {
     case .null: return .null
     case .bool(let flag): return .bool(flag)
@@ -233,6 +255,36 @@ struct ObjectReader {
       case .category(let index): return Reference.make(Reference.category, index)
       case nil: return try convert(object, path: path, depth: depth, isField: isField)
       }
+    }
+  }
+
+  /// The gap of the layout in place of a value. For a value without gaps in it, the value itself.
+  private mutating func gap(
+    for value: ArchivedValue, _ path: String, _ depth: Int
+  ) throws -> FieldValue? {
+    guard let layout else { return nil }
+    let uid: Int? =
+      switch value {
+      case .object(let object): object.uid
+      case .array(let array): array.uid
+      default: nil
+      }
+    if let uid, gaps.contains(uid) || numbers[uid] != nil {
+      isReferredTo.insert(number(of: uid))
+      return Reference.make(Reference.ref, number(of: uid))
+    }
+    switch try layout(value, path, depth) {
+    case .container: return nil
+    case .item(let gap): return gap
+    case .list(let gap):
+      guard let uid, var members = gap.dictionary else { return gap }
+      gaps.insert(uid)
+      members[Reference.id] = .integer(Int64(number(of: uid)))
+      return .dictionary(members)
+    case .literal:
+      self.layout = nil
+      defer { self.layout = layout }
+      return try convert(value, path: path, depth: depth, isField: false)
     }
   }
 
@@ -398,8 +450,7 @@ struct ObjectReader {
       let pair = try readable("\(path)[\(index)]") { reader in
         let key = try dictionary.key(at: index, &reader.contents)
         text = try key.string
-        let step = text ?? "\(index)"
-        let stepPath = path.isEmpty ? step : "\(path).\(step)"
+        let stepPath = reader.step(text ?? "\(index)", from: path)
         let value = try reader.readable(stepPath) { reader in
           let value = try dictionary.value(at: index, &reader.contents)
           return try reader.convert(value, path: stepPath, depth: depth + 1, isField: false)
@@ -460,8 +511,8 @@ struct ObjectReader {
         guard let number = numbers[uid], isReferredTo.contains(number) else { return contents }
         return explicit(contents, className, .integer(Int64(number)))
       }
-      if let number = members[Reference.id]?.integer, value.objectClass != nil, !isReferredTo.contains(number)
-      {
+      let isNumbered = value.objectClass != nil || members[Layout.list] != nil
+      if isNumbered, let number = members[Reference.id]?.integer, !isReferredTo.contains(number) {
         members[Reference.id] = nil
       }
       return .dictionary(members.mapValues(tidied))
@@ -497,26 +548,6 @@ extension FieldValue {
   func marked(_ form: String, for known: String? = nil) -> FieldValue {
     guard !isObject, LegacyClass.Form.isUnusual(form, for: known) else { return self }
     return [Reference.objectClass: .string(form), Reference.value: self]
-  }
-
-  /// The value without the fields of objects that are nil in each object that has them. An export knows those by the
-  /// class.
-  func withoutUsualNils(_ classes: [String: LegacyClass]) -> FieldValue {
-    switch self {
-    case .array(let elements): return .array(elements.map { $0.withoutUsualNils(classes) })
-    case .dictionary(var members):
-      let found = objectClass.flatMap { classes[$0] }
-      func cleaned(_ fields: [String: FieldValue]) -> [String: FieldValue] {
-        fields.filter { $0.value != .null || found?.isOptional($0.key) ?? true }
-          .mapValues { $0.withoutUsualNils(classes) }
-      }
-      if let fields = members[Layout.object]?.dictionary {
-        members[Layout.object] = .dictionary(cleaned(fields))
-        return .dictionary(members)
-      }
-      return .dictionary(cleaned(members))
-    default: return self
-    }
   }
 
   /// A date. If Foundation can't represent it, it stays a number.

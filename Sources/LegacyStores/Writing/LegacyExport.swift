@@ -54,7 +54,9 @@ struct LegacyExport {
     problems += contents.problems
   }
 
-  private func writer() -> ObjectWriter { ObjectWriter(store, contents) }
+  private func writer(only item: Catalog.Item.ID? = nil) -> ObjectWriter {
+    ObjectWriter(store, contents, only: item)
+  }
 
   /// Reports the items that are in no file, because no layout has their list.
   private mutating func noteOtherItems() {
@@ -137,7 +139,7 @@ struct LegacyExport {
     if let list = layout[Layout.each]?.string, let key = layout["key"]?.string {
       var values: [FieldValue] = []
       for item in store.lists[list] ?? [] {
-        values.append(.data(Data(try writer().archive([key: Layout.element(list)], only: item))))
+        values.append(.data(Data(try writer(only: item).archive([key: Layout.element(list)]))))
       }
       return .array(values)
     }
@@ -195,7 +197,7 @@ struct LegacyExport {
     top.merge(item["$top"]?.dictionary ?? [:]) { first, _ in first }
     files.append(
       ExportedFile(
-        folder: folder, name: ScaryBugReader.dataFile, content: .bytes(try writer().archive(top, only: id))))
+        folder: folder, name: ScaryBugReader.dataFile, content: .bytes(try writer(only: id).archive(top))))
     var names: Set<String> = [ScaryBugReader.dataFile]
     let inside = imagesInside(id)
     let outside = store.catalog.images(of: id).filter { !inside.contains($0.id) }.map { image in

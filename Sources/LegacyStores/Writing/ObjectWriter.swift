@@ -7,6 +7,7 @@ import KeyedArchiving
 final class ObjectWriter {
   private let store: ExportedItems
   private let contents: ExportContents
+  private let only: Catalog.Item.ID?
   private var itemNodes: [Catalog.Item.ID: ArchiveNode] = [:]
   private var plainValues: [Catalog.Item.ID: ArchiveNode.Value] = [:]
   private var categoryNodes: [CategoryID: ArchiveNode] = [:]
@@ -25,36 +26,36 @@ final class ObjectWriter {
   private struct Context {
     /// The item whose images the value refers to.
     var item: Catalog.Item.ID?
+    /// Whether it is the layout of a file.
+    var isLayout = false
     /// The objects of the item made so far, by number.
     var objects: [Int: ArchiveNode] = [:]
     /// The definitions of numbered objects, because a reference may come before its definition.
     var definitions: [Int: FieldValue] = [:]
 
-    init(item: Catalog.Item.ID?, of values: some Sequence<FieldValue> = []) {
-      self.item = item
+    init(item: Catalog.Item.ID?, of values: some Sequence<FieldValue> = [], isLayout: Bool = false) {
+      (self.item, self.isLayout) = (item, isLayout)
       for value in values {
         value.forEachValue { if let number = $0[Reference.id]?.integer { definitions[number] = $0 } }
       }
     }
   }
 
-  init(_ store: ExportedItems, _ contents: ExportContents) {
-    self.store = store
-    self.contents = contents
+  /// - Parameter only: the item, if each item has a separate archive.
+  init(_ store: ExportedItems, _ contents: ExportContents, only: Catalog.Item.ID?) {
+    (self.store, self.contents, self.only) = (store, contents, only)
   }
 
   /// An archive with the top values of a layout.
-  /// - Parameter only: the item, if each item has a separate archive.
   func archive(
-    _ top: [String: FieldValue], archiver: String = KeyedArchiveWriter.standardArchiver,
-    only: Catalog.Item.ID? = nil
+    _ top: [String: FieldValue], archiver: String = KeyedArchiveWriter.standardArchiver
   ) throws(ArchiveError) -> [UInt8] {
     var members: [(key: String, value: ArchiveNode.Value)] = []
-    var context = Context(item: store.memory.firstPart, of: top.values)
+    var context = Context(item: store.memory.firstPart, of: top.values, isLayout: true)
     var numbered: [Int: ArchiveNode.Value] = [:]
     for (key, value) in top.sorted(by: { $0.key < $1.key }) {
       // A null at the top was nil; an `NSNull` there is marked as such.
-      let node: ArchiveNode.Value = value == .null ? .null : content(value, &context, only: only)
+      let node: ArchiveNode.Value = value == .null ? .null : self.value(value, nil, &context)
       if let position = Self.position(key) { numbered[position] = node } else { members.append((key, node)) }
     }
     let unkeyed = Self.unkeyed(numbered)
@@ -75,52 +76,21 @@ final class ObjectWriter {
 
   // MARK: Layouts
 
-  /// - Parameter form: how the field is encoded, if this is one of an object.
-  private func content(
-    _ layout: FieldValue, _ context: inout Context, only: Catalog.Item.ID?, form: String? = nil
-  ) -> ArchiveNode.Value {
-    if let target = layout.target(Reference.ref), let container = context.definitions[target],
-      container[Layout.object] != nil || container[Layout.list] != nil
-    {
-      return content(container, &context, only: only, form: form)
-    }
-    guard let members = layout.dictionary, !layout.isReference else { return value(layout, form, &context) }
-    let className = layout.objectClass
-    if let list = layout[Layout.element]?.string {
+  /// The items or categories in a gap of a layout. Nil for any other value.
+  private func gap(_ members: [String: FieldValue], _ context: inout Context) -> ArchiveNode.Value? {
+    if let list = members[Layout.element]?.string {
       if let item = only ?? store.lists[list]?.first {
-        return element(item, form: layout[Layout.form]?.string)
+        return element(item, form: members[Layout.form]?.string)
       }
       return store.categoryLists[list]?.first.map { .node(node(ofCategory: $0)) } ?? .null
     }
-    let number = layout[Reference.id]?.integer
-    if let number, let node = context.objects[number] { return .node(node) }
-    if let list = layout[Layout.list]?.string {
-      let items = (store.lists[list] ?? []).map { element($0) }
-      let categories = (store.categoryLists[list] ?? []).map { ArchiveNode.Value.node(node(ofCategory: $0)) }
-      let elements = collection(categories + items, className ?? "NSMutableArray")
-      if let number { context.objects[number] = elements }
-      return .node(elements)
-    }
-    if let fields = layout[Layout.object]?.dictionary, let className {
-      let node = ArchiveNode(archivedClass(className))
-      if let number { context.objects[number] = node }
-      for key in order(of: className, fields) {
-        if let field = fields[key] {
-          let form = store.classes[className]?.fields[key]
-          node.set(key, content(field, &context, only: only, form: form))
-        } else if hasNil(key, of: className) {
-          node.set(key, .null)
-        }
-      }
-      made.append(node)
-      return .node(node)
-    }
-    if className != nil { return value(layout, form, &context) }
-    var pairs: [(key: ArchiveNode.Value, value: ArchiveNode.Value)] = []
-    for (key, member) in members.sorted(by: { $0.key < $1.key }) {
-      pairs.append((.string(key), content(member, &context, only: only)))
-    }
-    return .node(.dictionary(pairs, as: form == "NSDictionary" ? .dictionary : .mutableDictionary))
+    guard let list = members[Layout.list]?.string else { return nil }
+    let items = (store.lists[list] ?? []).map { element($0) }
+    let categories = (store.categoryLists[list] ?? []).map { ArchiveNode.Value.node(node(ofCategory: $0)) }
+    let className = members[Reference.objectClass]?.string
+    let elements = collection(categories + items, className ?? "NSMutableArray")
+    if let number = members[Reference.id]?.integer { context.objects[number] = elements }
+    return .node(elements)
   }
 
   /// An item as an element of a list.
@@ -434,6 +404,7 @@ final class ObjectWriter {
     }
     let number = members[Reference.id]?.integer
     if let number, let node = context.objects[number] { return .node(node) }
+    if context.isLayout, let gap = gap(members, &context) { return gap }
     if let name = value.imageName {
       guard let blob = contents.blob(name, of: context.item) else { return .null }
       let isShared = form != LegacyClass.Form.bytes && form != "NSMutableData"
