@@ -3,17 +3,22 @@ import Foundation
 
 /// Merges several archives, with each object and category once.
 ///
-/// A reader refers to items and categories by their indexes in its archive. Here these references become indexes into
-/// the store. The indexes of derived items are known only when all archives were read; until then, -1 refers to the
-/// first of them, -2 to the second, and so on.
+/// A reader refers to items and categories by their indexes in its archive. The items of all archives are numbered one
+/// after the other here, and these numbers become indexes into the store at the end.
 struct ArchiveMerge {
+  private struct Found {
+    /// Nil if it could not be converted.
+    var item: LegacyItem?
+    let file: Int
+    /// Whether the file reaches it only through its category, so that it may be an item of another file.
+    let isDerived: Bool
+  }
+
   var store: LegacyStore
   /// Gives the store's own images their names.
   var imageNames = UniqueNames()
-  /// Objects that a file reaches only through their categories, to be matched at the end.
-  private var derived: [(item: LegacyItem, file: Int)] = []
+  private var items: [Found] = []
   private var fileCount = 0
-  private var fileOfItem: [Int] = []
 
   init(store: LegacyStore) { self.store = store }
 
@@ -28,36 +33,21 @@ struct ArchiveMerge {
     store.incompleteLists.formUnion(reader.incompleteLists)
     store.classes.merge(reader.classes)
     let (categories, isNew) = mergeCategories(reader.categories)
-    var numbers: [Int: Int] = [:]
-    var (keptCount, derivedCount) = (store.items.count, derived.count)
-    func isDerived(_ item: LegacyItem) -> Bool { item.list.isEmpty && isOneOfSeveral }
-    for (pending, index) in reader.indexes.enumerated() {
-      guard let index else { continue }
-      if isDerived(reader.items[index]) {
-        derivedCount += 1
-        numbers[pending] = -derivedCount
-      } else {
-        numbers[pending] = keptCount
-        keptCount += 1
-      }
-    }
+    let first = items.count
     func resolved(_ value: FieldValue) -> FieldValue {
       value.resolvingReferences { key, target in
-        if key == Reference.category { return Reference.make(key, categories[target]) }
-        return numbers[target].map { Reference.make(key, $0) } ?? .null
+        Reference.make(key, key == Reference.category ? categories[target] : first + target)
       }
     }
-    for index in reader.indexes.compactMap(\.self) {
-      var item = reader.items[index]
-      let isDerived = isDerived(item)
-      item.category = item.category.map { categories[$0] }
-      item.attributes = item.attributes.mapValues(resolved)
-      if isDerived {
-        derived.append((item, fileCount))
-      } else {
-        store.items.append(item)
-        fileOfItem.append(fileCount)
+    for item in reader.items {
+      let item = item.map { item in
+        var item = item
+        item.category = item.category.map { categories[$0] }
+        item.attributes = item.attributes.mapValues(resolved)
+        return item
       }
+      let isDerived = isOneOfSeveral && item?.list.isEmpty ?? false
+      items.append(Found(item: item, file: fileCount, isDerived: isDerived))
     }
     for (category, index) in zip(reader.categories, categories) where isNew.contains(index) {
       store.categories[index] = category
@@ -102,8 +92,7 @@ struct ArchiveMerge {
     let named = item.attributes.mapValues { value in
       value.resolvingReferences { key, target in
         if key == Reference.category { return .integer(Int64(target)) }
-        let item = target < 0 ? derived[-target - 1].item : store.items[target]
-        return .string(item.label ?? item.kind)
+        return items[target].item.map { .string($0.label ?? $0.kind) } ?? .null
       }.sortingSets
     }
     return [item.kind: .dictionary(named)].fingerprint
@@ -111,35 +100,11 @@ struct ArchiveMerge {
 
   mutating func finish() -> LegacyStore {
     for index in store.categories.indices { moveImages(ofCategoryAt: index) }
-    guard !derived.isEmpty else { return store }
-    var taken: Set<Int> = []
-    var prints: [Data: [Int]] = [:]
-    var names: [String: [Int]] = [:]
-    for (index, item) in store.items.enumerated() {
-      prints[fingerprint(of: item), default: []].append(index)
-      if let label = item.label { names["\(item.kind)\n\(label)", default: []].append(index) }
-    }
-    func match(_ candidates: [Int]?, _ file: Int) -> Int? {
-      let index = candidates?.first { !taken.contains($0) && fileOfItem[$0] != file }
-      if let index { taken.insert(index) }
-      return index
-    }
-    var places = derived.map { match(prints[fingerprint(of: $0.item)], $0.file) }
-    for (number, found) in derived.enumerated() {
-      let place =
-        places[number]
-        ?? found.item.label.flatMap { match(names["\(found.item.kind)\n\($0)"], found.file) }
-      if let place {
-        // The file with the item may not have its category.
-        if store.items[place].category == nil { store.items[place].category = found.item.category }
-      } else {
-        store.items.append(found.item)
-      }
-      places[number] = place ?? store.items.count - 1
-    }
+    let places = placeItems()
     func settled(_ value: FieldValue) -> FieldValue {
       value.resolvingReferences { key, target in
-        Reference.make(key, target < 0 ? places[-target - 1] ?? 0 : target)
+        if key == Reference.category { return Reference.make(key, target) }
+        return places[target].map { Reference.make(key, $0) } ?? .null
       }
     }
     for index in store.items.indices {
@@ -150,5 +115,40 @@ struct ArchiveMerge {
     }
     store.files = store.files.mapValues(settled)
     return store
+  }
+
+  /// Puts each item into the store once.
+  /// - Returns: the index in the store of each item.
+  private mutating func placeItems() -> [Int?] {
+    var places = [Int?](repeating: nil, count: items.count)
+    func isHere(_ number: Int) -> Bool { items[number].item != nil && !items[number].isDerived }
+    let originals = items.indices.filter(isHere)
+    for (place, number) in originals.enumerated() { places[number] = place }
+    store.items = originals.compactMap { items[$0].item }
+    let derived = items.indices.filter { items[$0].isDerived }
+    if derived.isEmpty { return places }
+    func name(_ item: LegacyItem) -> Data? { item.label.map { Data("\(item.kind)\n\($0)".utf8) } }
+    // First by equal contents, then by the name.
+    for key in [fingerprint(of:), name] as [(LegacyItem) -> Data?] {
+      var waiting: [Data: [Int]] = [:]
+      let taken = Set(derived.compactMap { places[$0] })
+      for (place, number) in originals.enumerated() where !taken.contains(place) {
+        if let key = items[number].item.flatMap(key) { waiting[key, default: []].append(number) }
+      }
+      for number in derived where places[number] == nil {
+        guard let found = items[number].item, let key = key(found),
+          let match = waiting[key]?.firstIndex(where: { items[$0].file != items[number].file }),
+          let original = waiting[key]?.remove(at: match), let place = places[original]
+        else { continue }
+        places[number] = place
+        // The file with the item may not have its category.
+        if store.items[place].category == nil { store.items[place].category = found.category }
+      }
+    }
+    for number in derived where places[number] == nil {
+      places[number] = store.items.count
+      store.items += [items[number].item].compactMap(\.self)
+    }
+    return places
   }
 }

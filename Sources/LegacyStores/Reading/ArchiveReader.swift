@@ -40,7 +40,8 @@ final class ArchiveReader {
 
   /// The layout of the archive.
   private(set) var layout = FieldValue.null
-  private(set) var items: [LegacyItem] = []
+  /// The items; nil for one that could not be converted.
+  private(set) var items: [LegacyItem?] = []
   private(set) var categories: [LegacyCategory] = []
   private(set) var lists: Set<String> = []
   /// The names of lists that are taken. Different keys can lead to one name, because a key may contain the separator.
@@ -51,8 +52,6 @@ final class ArchiveReader {
   private(set) var problems: [LegacyProblem] = []
   /// Whether the layout and the items lack anything that the archive has.
   var isIncomplete: Bool { problems.contains(where: \.isLoss) }
-  /// For each of `pendingItems`, its index in `items`, or nil if it could not be converted.
-  private(set) var indexes: [Int?] = []
   /// What the classes become, and the keys of dictionaries.
   private var found: [String: LegacyClass] = [:]
 
@@ -303,12 +302,12 @@ final class ArchiveReader {
       }
     }
     // Items and categories may refer to further ones.
-    while indexes.count < pendingItems.count || categories.count < pendingCategories.count {
+    while items.count < pendingItems.count || categories.count < pendingCategories.count {
       try LegacyStore.checkItemCount(pendingItems.count)
       if categories.count < pendingCategories.count {
         categories.append(try category(categories.count))
       } else {
-        convertItem(pendingItems[indexes.count])
+        convertItem(pendingItems[items.count])
       }
     }
   }
@@ -410,17 +409,15 @@ final class ArchiveReader {
 
   private func convertItem(_ pending: Pending) {
     do {
-      let item = try item(pending)
-      indexes.append(items.count)
-      items.append(item)
+      items.append(try item(pending))
     } catch {
       noteLoss(of: pending.list, at: place(of: pending), error)
-      indexes.append(nil)
+      items.append(nil)
     }
   }
 
   private func place(of pending: Pending) -> String {
-    pending.list.isEmpty ? plainKind : "\(pending.list)[\(indexes.count)]"
+    pending.list.isEmpty ? plainKind : "\(pending.list)[\(items.count)]"
   }
 
   /// Records the unreadable parts of an item.

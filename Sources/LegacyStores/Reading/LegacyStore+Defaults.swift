@@ -47,6 +47,7 @@ extension LegacyStore {
         "the preferences have no key \"\(key)\"; they have " + names.prefix(40).joined(separator: ", "),
         path: file.lastPathComponent)
     }
+    reader.merge.store.files[file.lastPathComponent] = Layout.file(layout, isXML: list.format == .xml)
     var store = reader.merge.finish()
     if let key, store.lists.isEmpty {
       let why = store.problems.first.map { ": \($0.reason)" } ?? ""
@@ -55,7 +56,6 @@ extension LegacyStore {
         "under the key \"\(key)\" there is no archive with objects of the app's own classes\(why)")
     }
     try mapping.check(against: store)
-    store.files[file.lastPathComponent] = Layout.file(layout, isXML: list.format == .xml)
     if reader.isIncomplete { store.incompleteFiles.insert(file.lastPathComponent) }
     return store
   }
