@@ -198,25 +198,12 @@ extension FieldValue {
   /// The first eight bytes of the SHA-256 of the value, and one more if it refers to an item or a category. The names of
   /// classes and the types of numbers do not count.
   var digest: Data {
-    let digest = ["": comparable].fingerprint
-    return refersToOthers ? digest + [1] : digest
-  }
-
-  private var comparable: FieldValue {
-    switch self {
-    case .integer(let integer): return Double(exactly: integer).map { .double($0) } ?? self
-    case .array(let elements): return .array(elements.map(\.comparable))
-    case .dictionary(var members):
-      members[Reference.objectClass] = nil
-      return .dictionary(members.mapValues(\.comparable))
-    default: return self
+    let comparable = mapped { value in
+      guard case .integer(let integer) = value else { return value.setting(Reference.objectClass, nil) }
+      return Double(exactly: integer).map { .double($0) } ?? value
     }
-  }
-
-  private var refersToOthers: Bool {
-    var found = false
-    forEachValue { if $0.target(Reference.item) ?? $0.target(Reference.category) != nil { found = true } }
-    return found
+    let refersToOthers = contains { $0.target(Reference.item) ?? $0.target(Reference.category) != nil }
+    return ["": comparable].fingerprint + (refersToOthers ? [1] : [])
   }
 
   /// The digests of values that say nothing: nil, an empty text or list, zero, a boolean.

@@ -529,18 +529,10 @@ extension FieldValue {
   fileprivate func namingClasses(like wanted: FieldValue?, _ names: [String: Set<String>]) -> FieldValue? {
     guard array != nil || dictionary != nil, !isIdentical(to: wanted) else { return nil }
     if let wanted, withoutClasses.isIdentical(to: wanted.withoutClasses) { return wanted }
-    let renamed = replacingClasses { name in names[name].flatMap { $0.count == 1 ? $0.first : nil } }
-    return renamed.isIdentical(to: self) ? nil : renamed
-  }
-
-  private func replacingClasses(_ newName: (String) -> String?) -> FieldValue {
-    switch self {
-    case .array(let elements): return .array(elements.map { $0.replacingClasses(newName) })
-    case .dictionary(let members):
-      var renamed = members.mapValues { $0.replacingClasses(newName) }
-      if let name = objectClass.flatMap(newName) { renamed[Reference.objectClass] = .string(name) }
-      return .dictionary(renamed)
-    default: return self
+    let renamed = mapped { value in
+      guard let new = value.objectClass.flatMap({ names[$0] }), new.count == 1 else { return value }
+      return value.setting(Reference.objectClass, new.first.map { .string($0) })
     }
+    return renamed.isIdentical(to: self) ? nil : renamed
   }
 }

@@ -170,20 +170,13 @@ extension FieldValue {
     var numbers: Set<Int> = []
     forEachValue { if let number = $0[Reference.id]?.integer { numbers.insert(number) } }
     let digest = FieldValue.string(list).digest.prefix(4).reduce(1) { $0 << 8 | Int($1) } << 24
-    return renumbered { number in
-      numbers.contains(number) ? number < -1 << 24 ? number : number - digest : nil
+    func new(_ number: Int) -> Int { number < -1 << 24 ? number : number - digest }
+    return mapped { value in
+      if let target = value.target(Reference.ref) {
+        return numbers.contains(target) ? Reference.make(Reference.ref, new(target)) : .null
+      }
+      guard let number = value[Reference.id]?.integer else { return value }
+      return value.setting(Reference.id, .integer(Int64(new(number))))
     }
-  }
-
-  private func renumbered(_ newNumber: (Int) -> Int?) -> FieldValue {
-    if let target = target(Reference.ref) {
-      return newNumber(target).map { Reference.make(Reference.ref, $0) } ?? .null
-    }
-    if let array { return .array(array.map { $0.renumbered(newNumber) }) }
-    guard var members = dictionary?.mapValues({ $0.renumbered(newNumber) }) else { return self }
-    if let number = self[Reference.id]?.integer.flatMap(newNumber) {
-      members[Reference.id] = .integer(Int64(number))
-    }
-    return .dictionary(members)
   }
 }

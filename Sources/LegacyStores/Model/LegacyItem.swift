@@ -131,12 +131,21 @@ extension FieldValue {
   var objectClass: String? { self[Reference.objectClass]?.string }
 
   /// The value without the classes of its objects.
-  var withoutClasses: FieldValue {
+  var withoutClasses: FieldValue { mapped { $0.setting(Reference.objectClass, nil) } }
+
+  /// A dictionary with another value under a key. Other values stay the same.
+  func setting(_ key: String, _ value: FieldValue?) -> FieldValue {
+    guard case .dictionary(var members) = self else { return self }
+    members[key] = value
+    return .dictionary(members)
+  }
+
+  /// The value after `change` was applied to each value inside it, and then to itself.
+  func mapped(_ change: (FieldValue) -> FieldValue) -> FieldValue {
     switch self {
-    case .array(let elements): .array(elements.map(\.withoutClasses))
-    case .dictionary(let members):
-      .dictionary(members.filter { $0.key != Reference.objectClass }.mapValues(\.withoutClasses))
-    default: self
+    case .array(let elements): change(.array(elements.map { $0.mapped(change) }))
+    case .dictionary(let members): change(.dictionary(members.mapValues { $0.mapped(change) }))
+    default: change(self)
     }
   }
 
@@ -148,6 +157,13 @@ extension FieldValue {
     case .dictionary(let members): .dictionary(members.mapValues { $0.replacing(replacement) })
     default: self
     }
+  }
+
+  /// Whether this value, or any value inside it, is one that is wanted.
+  func contains(where isWanted: (FieldValue) -> Bool) -> Bool {
+    isWanted(self)
+      || array?.contains { $0.contains(where: isWanted) }
+        ?? dictionary?.values.contains { $0.contains(where: isWanted) } ?? false
   }
 
   /// Calls `body` with this value and each value inside it.
@@ -168,11 +184,7 @@ extension FieldValue {
   }
 
   /// Whether this value contains a reference to another item.
-  var refersToItems: Bool {
-    if target(Reference.item) != nil { return true }
-    return array?.contains(where: \.refersToItems) ?? dictionary?.values.contains(where: \.refersToItems)
-      ?? false
-  }
+  var refersToItems: Bool { contains { $0.target(Reference.item) != nil } }
 }
 
 extension Catalog {

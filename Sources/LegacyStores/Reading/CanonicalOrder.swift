@@ -177,24 +177,12 @@ extension FieldValue {
     return .dictionary(members)
   }
 
-  fileprivate var hasUnorderedMembers: Bool {
-    if unorderedMembers != nil { return true }
-    return array?.contains(where: \.hasUnorderedMembers)
-      ?? dictionary?.values.contains(where: \.hasUnorderedMembers) ?? false
-  }
+  fileprivate var hasUnorderedMembers: Bool { contains { $0.unorderedMembers != nil } }
 
   fileprivate func sortingMembers() -> FieldValue {
     unorderedMembers.map { withUnorderedMembers($0.sorted { .array($0) }) } ?? self
   }
 
   /// The value with the members of sets sorted again, after references in them got other numbers or names.
-  var sortingSets: FieldValue {
-    guard hasUnorderedMembers else { return self }
-    switch self {
-    case .array(let elements): return .array(elements.map(\.sortingSets))
-    case .dictionary(let members):
-      return FieldValue.dictionary(members.mapValues(\.sortingSets)).sortingMembers()
-    default: return self
-    }
-  }
+  var sortingSets: FieldValue { hasUnorderedMembers ? mapped { $0.sortingMembers() } : self }
 }
