@@ -4,31 +4,20 @@ import Foundation
 /// Gives an item the same attributes in whatever order a file has the members of sets and dictionaries.
 ///
 /// Members of sets, and pairs of dictionaries whose keys are not texts, are sorted by their contents. Then shared objects
-/// are numbered, and pictures in these collections are named, in that order.
+/// are numbered in that order. Pictures in these collections have names that depend on their contents.
 struct CanonicalOrder {
-  /// The digest of each picture, by name.
-  private let digest: (String) -> Data
   /// The objects with numbers.
   private var objects: [Int: FieldValue] = [:]
   /// What tells the objects apart, without their numbers.
   private var colors: [Int: Data] = [:]
   private var numbers: [Int: Int] = [:]
   private var nextNumber = 1
-  private var imageNames = UniqueNames()
-  /// The new names of pictures.
-  private var renamed: [String: String] = [:]
 
-  private init(digest: @escaping (String) -> Data) { self.digest = digest }
-
-  /// - Parameter digest: the digest of a picture.
-  /// - Returns: the attributes, and the new names of pictures. Nil if there is nothing to sort.
-  static func apply(
-    to attributes: [String: FieldValue], digest: @escaping (String) -> Data
-  ) -> (attributes: [String: FieldValue], names: [String: String])? {
-    guard attributes.values.contains(where: \.hasUnorderedMembers) else { return nil }
-    var order = CanonicalOrder(digest: digest)
+  /// The attributes in that order.
+  static func apply(to attributes: [String: FieldValue]) -> [String: FieldValue] {
+    guard attributes.values.contains(where: \.hasUnorderedMembers) else { return attributes }
+    var order = CanonicalOrder()
     order.findObjects(attributes)
-    for value in attributes.values { order.reserveNames(value) }
     var result: [String: FieldValue] = [:]
     if let root = attributes[Reference.id]?.integer {
       order.numbers[root] = 1
@@ -36,9 +25,9 @@ struct CanonicalOrder {
       result[Reference.id] = 1
     }
     for (key, value) in attributes.sorted(by: { $0.key < $1.key }) where key != Reference.id {
-      result[key] = order.rewritten(value, key, isFree: false)
+      result[key] = order.rewritten(value)
     }
-    return (result, order.renamed)
+    return result
   }
 
   private mutating func findObjects(_ attributes: [String: FieldValue]) {
@@ -59,19 +48,11 @@ struct CanonicalOrder {
     }
   }
 
-  private mutating func reserveNames(_ value: FieldValue) {
-    if let name = value.imageName { _ = imageNames.unused(name) }
-    if value.unorderedMembers != nil { return }
-    for element in value.array ?? [] { reserveNames(element) }
-    for member in (value.dictionary ?? [:]).values { reserveNames(member) }
-  }
-
   /// The value without anything that depends on the order in the file.
   private func masked(_ value: FieldValue) -> FieldValue {
     if let number = value.target(Reference.ref) ?? value[Reference.id]?.integer {
       return [Reference.ref: .data(colors[number] ?? Data())]
     }
-    if let name = value.imageName { return [Reference.image: .data(digest(name))] }
     for key in [Reference.item, Reference.category] where value.target(key) != nil {
       return Reference.make(key, 0)
     }
@@ -82,12 +63,7 @@ struct CanonicalOrder {
     }
   }
 
-  /// - Parameter isFree: whether pictures in the value may get other names.
-  private mutating func rewritten(_ value: FieldValue, _ path: String, isFree: Bool) -> FieldValue {
-    if let name = value.imageName, isFree {
-      renamed[name] = imageNames.unused(path.usableName)
-      return [Reference.image: .string(renamed[name] ?? name)]
-    }
+  private mutating func rewritten(_ value: FieldValue) -> FieldValue {
     var value = value
     if let number = value.target(Reference.ref) ?? value[Reference.id]?.integer {
       if let known = numbers[number] { return Reference.make(Reference.ref, known) }
@@ -97,29 +73,15 @@ struct CanonicalOrder {
       nextNumber += 1
       value = .dictionary(members)
     }
-    if let elements = value.array {
-      var new: [FieldValue] = []
-      for (index, element) in elements.enumerated() {
-        new.append(rewritten(element, "\(path)[\(index)]", isFree: isFree))
-      }
-      return .array(new)
-    }
+    if let elements = value.array { return .array(elements.map { rewritten($0) }) }
     guard var members = value.dictionary else { return value }
     if let groups = value.unorderedMembers {
-      var new: [[FieldValue]] = []
-      for (index, group) in groups.sorted(by: { .array($0.map(masked)) }).enumerated() {
-        var values: [FieldValue] = []
-        for (part, member) in group.enumerated() {
-          let step = part == 1 ? group[0].string.map { "\(path).\($0)" } : nil
-          values.append(rewritten(member, step ?? "\(path)[\(index)]", isFree: true))
-        }
-        new.append(values)
-      }
-      return FieldValue.dictionary(members).withUnorderedMembers(new)
+      let sorted = groups.sorted { .array($0.map(masked)) }
+      return value.withUnorderedMembers(sorted.map { $0.map { rewritten($0) } })
     }
     for (key, member) in members.sorted(by: { $0.key < $1.key })
     where key != Reference.id && key != Reference.objectClass {
-      members[key] = rewritten(member, "\(path).\(key)", isFree: isFree)
+      members[key] = rewritten(member)
     }
     return .dictionary(members)
   }

@@ -78,6 +78,10 @@ struct ObjectReader {
   private var decimalObject: FieldValue?
   /// The collections on the path from the item to the current value.
   private var openCollections: Set<Int> = []
+  /// The path to the outermost collection around the current value whose order in the file has no meaning.
+  private var unorderedPath: String?
+  /// The names of the images in such collections.
+  private var unorderedImages: Set<String> = []
   /// The mutable collections of the item.
   private var mutableCollections: Set<Int> = []
   /// The collections in place of which the layout has gaps.
@@ -96,7 +100,7 @@ struct ObjectReader {
     (images, imageNames) = ([], UniqueNames())
     (problems, unreadable) = ([], [])
     (valueCount, numbers, isReferredTo) = (0, [:], [])
-    (openCollections, mutableCollections, gaps) = ([], [], [])
+    (openCollections, mutableCollections, gaps, unorderedImages) = ([], [], [], [])
   }
 
   /// The fields of an object, as attributes with the same names.
@@ -113,7 +117,8 @@ struct ObjectReader {
 
   /// Converts a value that is not a separate item.
   mutating func attribute(_ name: String, _ value: ArchivedValue) throws -> FieldValue {
-    finished([name: try part(name, value)])[name] ?? .null
+    let converted = try part(name, value)
+    return finished([name: converted])[name] ?? .null
   }
 
   /// Converts one of several values that may have objects in common; see ``finished(_:)``.
@@ -122,22 +127,8 @@ struct ObjectReader {
   }
 
   /// The converted values of an item or a layout, in a form that does not depend on the order of sets in the file.
-  mutating func finished(_ values: [String: FieldValue]) -> [String: FieldValue] {
-    ordered(values.mapValues(tidied))
-  }
-
-  /// The attributes of the item in an order that does not depend on that of sets in the file.
-  private mutating func ordered(_ attributes: [String: FieldValue]) -> [String: FieldValue] {
-    let pictures = Dictionary(images.map { ($0.name, $0) }) { first, _ in first }
-    let ordered = CanonicalOrder.apply(to: attributes) { name in
-      guard case .data(let data)? = pictures[name]?.content else { return Data() }
-      return ["": .data(data)].fingerprint
-    }
-    guard let ordered else { return attributes }
-    for index in images.indices {
-      if let name = ordered.names[images[index].name] { images[index].name = name }
-    }
-    return ordered.attributes
+  func finished(_ values: [String: FieldValue]) -> [String: FieldValue] {
+    CanonicalOrder.apply(to: values.mapValues(tidied))
   }
 
   private mutating func number(of uid: Int) -> Int {
@@ -292,6 +283,9 @@ struct ObjectReader {
     _ object: ArchivedObject, path: String, depth: Int, isField: Bool
   ) throws -> FieldValue {
     let value = ArchivedValue.object(object)
+    let outer = unorderedPath
+    if ["NSSet", "NSMutableSet", "NSCountedSet"].contains(object.className) { unorderedPath = outer ?? path }
+    defer { unorderedPath = outer }
     // An object of one of these classes that has other fields, as in archives of other systems, is kept as an object.
     switch object.className {
     case "NSString", "NSMutableString":
@@ -445,7 +439,11 @@ struct ObjectReader {
     var members: [String: FieldValue] = [:]
     var keys: [FieldValue] = []
     var values: [FieldValue] = []
-    for index in try sortedIndexes(of: dictionary) {
+    let (indexes, areNames) = sortedIndexes(of: dictionary)
+    let outer = unorderedPath
+    if !areNames { unorderedPath = outer ?? path }
+    defer { unorderedPath = outer }
+    for index in indexes {
       var text: String?
       let pair = try readable("\(path)[\(index)]") { reader in
         let key = try dictionary.key(at: index, &reader.contents)
@@ -467,17 +465,18 @@ struct ObjectReader {
 
   /// The positions of a dictionary's pairs in the order of their keys, because that in the file has no meaning. Pairs
   /// whose key is not a text come last.
-  private mutating func sortedIndexes(of dictionary: ArchivedDictionary) throws -> [Int] {
-    var keys: [(text: String?, index: Int)] = []
-    for index in 0..<dictionary.count {
-      keys.append(((try? dictionary.key(at: index, &contents))?.textOrNil, index))
+  /// - Returns: also whether the keys are different texts.
+  private mutating func sortedIndexes(of dictionary: ArchivedDictionary) -> (indexes: [Int], areNames: Bool) {
+    let keys = (0..<dictionary.count).map { index in
+      (text: (try? dictionary.key(at: index, &contents))?.textOrNil, index: index)
     }
-    return keys.sorted { left, right in
+    let sorted = keys.sorted { left, right in
       guard let first = left.text, let second = right.text, first != second else {
         return (left.text == nil ? 1 : 0, left.index) < (right.text == nil ? 1 : 0, right.index)
       }
       return first < second
-    }.map(\.index)
+    }
+    return (sorted.map(\.index), Set(keys.compactMap(\.text)).count == keys.count)
   }
 
   private mutating func keep(_ text: String) throws(LegacyError) -> FieldValue {
@@ -486,10 +485,16 @@ struct ObjectReader {
   }
 
   private mutating func keep(_ data: Data, path: String) throws(LegacyError) -> FieldValue {
-    guard let image = imageNames.image(of: data, at: path) else {
+    guard UniqueNames.isImage(data) else {
       try charge(bytes: data.count)
       return .data(data)
     }
+    let name = unorderedPath.map { path in
+      let print = ["": FieldValue.data(data)].fingerprint.map { String($0, radix: 16) }.joined()
+      return "\(path).\(print)".usableName
+    }
+    if let name, !unorderedImages.insert(name).inserted { return [Reference.image: .string(name)] }
+    guard let image = imageNames.image(of: data, at: name ?? path) else { return .data(data) }
     if data.place.map({ pictures.insert($0).inserted }) ?? true { try charge(bytes: data.count) }
     images.append(image)
     return [Reference.image: .string(image.name)]
