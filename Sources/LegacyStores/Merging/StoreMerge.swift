@@ -68,12 +68,19 @@ struct StoreMerge {
     reportReplacement(matching, before)
     findRenamedClasses(matching)
     try mergeCategories(&draft)
-    var rows: [ImportMemory.Element?] = matching.rows.map { $0.map { memory.rows[$0] } }
-    numbers = rows.indices.map { rows[$0]?.item ?? matching.exported[$0] }
+    numbers = store.items.indices.map { index in
+      matching.rows[index].map { memory.rows[$0].item } ?? matching.exported[index]
+    }
+    var rows: [ImportMemory.Element?] = store.items.indices.map { index in
+      if let item = matching.exported[index].flatMap({ before.item($0) }) {
+        return adopted(item, as: index, before)
+      }
+      return matching.rows[index].map { memory.rows[$0] }
+    }
     var isComplete = true
     // New items and those that come back are first, so that all others can refer to them.
     let isNew = rows.indices.map { index in
-      guard let row = rows[index] else { return numbers[index] == nil }
+      guard let row = rows[index] else { return true }
       return before.item(row.item) == nil && hasChanged(index, row, digests(index, wanted(index)))
     }
     for index in rows.indices where isNew[index] {
@@ -90,17 +97,14 @@ struct StoreMerge {
       rows[index] = try add(index, &draft) ?? rows[index]
     }
     for index in rows.indices {
-      if let item = matching.exported[index] {
-        rows[index] = try adopt(item, as: index, &draft)
-      } else if let old = rows[index] {
-        let wanted = wanted(index)
-        if isNew[index] {
-          if store.items[index].refersToItems { rows[index] = try change(index, old, wanted, &draft) }
-        } else if budget.isSpent, hasChanged(index, old, digests(index, wanted)) {
-          isComplete = false
-        } else {
-          rows[index] = try merge(index, old, wanted, &draft)
-        }
+      guard let old = rows[index] else { continue }
+      let wanted = wanted(index)
+      if isNew[index] {
+        if store.items[index].refersToItems { rows[index] = try change(index, old, wanted, &draft) }
+      } else if budget.isSpent, hasChanged(index, old, digests(index, wanted)) {
+        isComplete = false
+      } else {
+        rows[index] = try merge(index, old, wanted, &draft)
       }
     }
     try order(&rows, matching, &draft)
@@ -115,26 +119,24 @@ struct StoreMerge {
     _ new: [ImportMemory.Element?], _ matching: Matching, _ draft: inout Draft<Catalog>,
     _ isComplete: inout Bool
   ) throws {
+    let new = new.compactMap(\.self)
+    let byItem = Dictionary(new.map { ($0.item, $0) }) { first, _ in first }
     // Elements of lists that were not read keep their positions.
-    var rows = memory.rows.indices.filter { !matching.areCovered[$0] }.map { memory.rows[$0] }
-    let untouched = Dictionary(rows.enumerated().map { ($1.item, $0) }) { first, _ in first }
-    for row in new.compactMap(\.self) {
-      if let place = untouched[row.item] { rows[place] = row } else { rows.append(row) }
-    }
-    for row in matching.gone.map({ memory.rows[$0] }) {
-      if budget.isSpent {
+    var rows = zip(memory.rows, matching.areCovered).filter { !$1 }.map { row, _ in byItem[row.item] ?? row }
+    let placed = Set(rows.map(\.item))
+    rows += new.filter { !placed.contains($0.item) }
+    let gone = Set(matching.gone)
+    for (index, row) in memory.rows.enumerated() where byItem[row.item] == nil && matching.areCovered[index] {
+      if !gone.contains(index) {
+        // Unreadable elements are kept.
+        if store.isUnreadable(row) { rows.append(row) }
+      } else if budget.isSpent {
         rows.append(row)
         isComplete = false
       } else if try delete(row, &draft) {
         budget.spend(on: nil)
       }
     }
-    // Unreadable elements are kept.
-    let (present, gone) = (Set(rows.map(\.item)), Set(matching.gone))
-    rows += memory.rows.indices.filter { index in
-      let row = memory.rows[index]
-      return !present.contains(row.item) && !gone.contains(index) && store.isUnreadable(row)
-    }.map { memory.rows[$0] }
     // Sorted by list, so that the same state always has the same memory.
     memory.rows = rows.enumerated().sorted { ($0.element.list, $0.offset) < ($1.element.list, $1.offset) }
       .map(\.element)
@@ -253,34 +255,21 @@ struct StoreMerge {
     return row
   }
 
-  /// Records that an element is an item that was added in the journal. If the app has moved it to another list or
-  /// category, the item follows; nothing else of it changes.
-  private mutating func adopt(
-    _ number: Catalog.Item.ID, as index: Int, _ draft: inout Draft<Catalog>
-  ) throws -> ImportMemory.Element {
-    let before = draft.state.item(number)
-    if let present = categoryNumber(of: store.items[index]).flatMap({ draft.state.category($0)?.id }) {
-      try draft.setCategory(ofItem: number, to: present)
-    }
-    if let isDone = store.items[index].isDone, isDone != before?.isDone {
-      try draft.updateItem(number, set: ["done": .bool(isDone)])
-    }
-    var row = element(index, number, wanted(index))
+  /// The element of an item that was added in the journal and exported. The app may have moved it to another list or
+  /// category since; nothing else of it has changed.
+  private func adopted(_ item: Catalog.Item, as index: Int, _ catalog: Catalog) -> ImportMemory.Element {
+    var row = element(index, item.id, wanted(index))
     row.wasExported = true
-    if store.items[index].isDone != nil { row.digests["order"] = before?["order"]?.digest }
+    if row.category != nil { row.category = item.category }
+    if store.items[index].isDone != nil {
+      for name in KnownKind.toDo.others { row.digests[name] = item[name]?.digest }
+    }
     // In the file its images may have other names.
-    let images = Dictionary(draft.state.images(of: number).map { ($0.blob, $0.id) }) { first, _ in first }
+    let images = Dictionary(catalog.images(of: item.id).map { ($0.blob, $0.id) }) { first, _ in first }
     for (image, blob) in zip(store.items[index].images, blobs[index]) {
       if let blob, let there = images[blob] { row.images[image.name] = ImportMemory.Picture(there, blob) }
     }
-    countChange(from: before, to: draft.state.item(number))
     return row
-  }
-
-  private mutating func countChange(
-    from before: Catalog.Item?, to after: Catalog.Item?, _ isImageNew: Bool = false
-  ) {
-    if before?.record == after?.record, !isImageNew { report.unchanged += 1 } else { report.updated += 1 }
   }
 
   private mutating func merge(
@@ -299,8 +288,12 @@ struct StoreMerge {
     var row = try change(index, old, wanted, &draft)
     try mergeImages(index, &row, &draft)
     let after = draft.state.item(old.item)
-    if after?.record != current.record || report.images != imageChanges { budget.spend(on: after) }
-    countChange(from: current, to: after, report.images != imageChanges)
+    if after?.record != current.record || report.images != imageChanges {
+      budget.spend(on: after)
+      report.updated += 1
+    } else {
+      report.unchanged += 1
+    }
     return row
   }
 
