@@ -95,21 +95,21 @@ final class ArchiveReader {
     objects.layout = { [unowned self] in try part(of: $0, list: $1, depth: $2) }
     objects.noteLoss = { [unowned self] in noteLoss(of: listNames.unused($0), at: $0, $1) }
     for field in fields {
-      let list = isSingle ? name : "\(name):\(field.name)"
+      let (key, list) = (ObjectReader.key(of: field.name), isSingle ? name : "\(name):\(field.name)")
       do {
         let value = try field.value(&contents)
         let form = value.form(isReference: try field.isReference)
-        top[field.name] = try objects.part(list, value).marked(form)
+        top[key] = try objects.part(list, value).marked(form)
         if case .object(let object) = value, object.className == "NSNull" {
           // At the top, it differs from nil.
-          top[field.name] = [Reference.objectClass: "NSNull"]
+          top[key] = [Reference.objectClass: "NSNull"]
         }
         if isSingle, lists.isEmpty, !value.isNull {
           // Nothing in it looks like an item, so the whole archive is one.
           let name = listNames.unused(name)
           lists.insert(name)
           pendingItems.append(Pending(value: value, list: name))
-          top[field.name] = Layout.element(name, form: form)
+          top[key] = Layout.element(name, form: form)
           objects.begin()
         }
       } catch {

@@ -138,7 +138,7 @@ struct ScaryBugReader {
       do {
         let value = try other.value(&contents)
         let form = value.form(isReference: try other.isReference)
-        top[other.name] = try objects.attribute(other.name, value).marked(form)
+        top[ObjectReader.key(of: other.name)] = try objects.attribute(other.name, value).marked(form)
       } catch let error as ArchiveError {
         store.problems.append(LegacyProblem("\(name)/\(Self.dataFile): \(other.name)", "\(error)"))
         item.unreadable.insert("$top")
@@ -156,7 +156,7 @@ struct ScaryBugReader {
     store.classes.note(item, mapping)
     if store.files[Self.dataFile] == nil {
       store.files[Self.dataFile] = Layout.file(
-        Layout.archive([key: Layout.element(Self.list)]), isXML: false)
+        Layout.archive([ObjectReader.key(of: key): Layout.element(Self.list)]), isXML: false)
     }
     return item
   }

@@ -150,7 +150,7 @@ struct ObjectReader {
     var forms: [String: FieldValue] = [:]
     // Fields are sorted, so that the numbers of shared objects do not depend on the order in the file.
     for field in try object.allFields().sorted(by: { $0.name < $1.name }) {
-      let key = Self.isReserved(field.name) ? "$" + field.name : field.name
+      let key = Self.key(of: field.name)
       try charge(bytes: key.utf8.count)
       let path = step(key, from: path)
       let converted = try readable(path) { reader -> FieldValue? in
@@ -208,9 +208,10 @@ struct ObjectReader {
     }
   }
 
-  /// Whether a name looks like a reserved one. Values without keys have the names `$0`, `$1` and so on, which are not.
-  private static func isReserved(_ key: String) -> Bool {
-    key.utf8.first == UInt8(ascii: "$") && !key.dropFirst().allSatisfy(\.isNumber)
+  /// The key for a field, with another `$` if it looks like a reserved one. Values without keys have the names `$0`, `$1`
+  /// and so on, which do not.
+  static func key(of name: String) -> String {
+    name.utf8.first == UInt8(ascii: "$") && !name.dropFirst().allSatisfy(\.isNumber) ? "$" + name : name
   }
 
   private mutating func convert(

@@ -50,16 +50,12 @@ final class ObjectWriter {
   func archive(
     _ top: [String: FieldValue], archiver: String = KeyedArchiveWriter.standardArchiver
   ) throws(ArchiveError) -> [UInt8] {
-    var members: [(key: String, value: ArchiveNode.Value)] = []
     var context = Context(item: store.memory.firstPart, of: top.values, isLayout: true)
-    var numbered: [Int: ArchiveNode.Value] = [:]
-    for (key, value) in top.sorted(by: { $0.key < $1.key }) {
+    let values = top.sorted { $0.key < $1.key }.map { key, value in
       // A null at the top was nil; an `NSNull` there is marked as such.
-      let node: ArchiveNode.Value = value == .null ? .null : self.value(value, nil, &context)
-      if let position = Self.position(key) { numbered[position] = node } else { members.append((key, node)) }
+      (key: key, value: value == .null ? .null : self.value(value, nil, &context))
     }
-    let unkeyed = Self.unkeyed(numbered)
-    if unkeyed == nil { members += Self.named(numbered) }
+    let (keyed, unkeyed) = Self.separated(values)
     while let next = waiting.popLast() { next() }
     defer {
       for node in made { node.replaceFields([]) }
@@ -71,7 +67,7 @@ final class ObjectWriter {
       textNodes = [:]
       wrapperNodes = [:]
     }
-    return try ArchiveNode.archive(members, unkeyed: unkeyed ?? [], archiver: archiver)
+    return try ArchiveNode.archive(keyed, unkeyed: unkeyed, archiver: archiver)
   }
 
   // MARK: Layouts
@@ -219,7 +215,7 @@ final class ObjectWriter {
     let known = store.classes[className]
     let forms = fields[Reference.forms]?.dictionary ?? [:]
     var seen: Set<String> = []
-    var numbered: [Int: ArchiveNode.Value] = [:]
+    var values: [(key: String, value: ArchiveNode.Value)] = []
     for key in order(of: className, fields) + extra where seen.insert(key).inserted {
       let form = forms[key]?.string ?? forms[key]?.objectClass ?? known?.fields[key]
       let content: ArchiveNode.Value
@@ -241,39 +237,32 @@ final class ObjectWriter {
       } else {
         continue
       }
-      if let position = Self.position(key) {
-        numbered[position] = content
-      } else {
-        // A leading `$` was doubled when the name was read.
-        node.set(key.hasPrefix("$$") ? String(key.dropFirst()) : key, content)
-      }
+      values.append((key, content))
     }
-    if let unkeyed = Self.unkeyed(numbered) {
-      node.set(unkeyed: unkeyed)
-    } else {
-      for (key, value) in Self.named(numbered) { node.set(key, value) }
-    }
+    let (keyed, unkeyed) = Self.separated(values)
+    node.replaceFields(keyed)
+    node.set(unkeyed: unkeyed)
     made.append(node)
   }
 
-  /// Values without keys, in order, to be encoded without keys again. Nil if there is a gap.
-  private static func unkeyed(_ numbered: [Int: ArchiveNode.Value]) -> [ArchiveNode.Value]? {
-    let values = (0..<numbered.count).compactMap { numbered[$0] }
-    return values.count == numbered.count ? values : nil
-  }
-
-  /// Values that can't be encoded without keys because there is a gap, under their positions as keys. An archiver
-  /// writes a key that begins with `$` with another `$` in front.
-  private static func named(
-    _ numbered: [Int: ArchiveNode.Value]
-  ) -> [(key: String, value: ArchiveNode.Value)] {
-    numbered.sorted { $0.key < $1.key }.map { (key: "$\($0.key)", value: $0.value) }
-  }
-
-  /// The index of a value without a key, from the key that it was read under.
-  private static func position(_ key: String) -> Int? {
-    guard key.hasPrefix("$"), let position = Int(key.dropFirst()), position >= 0 else { return nil }
-    return key == "$\(position)" ? position : nil
+  /// The values that are encoded with a key, and those without one in their order. If there is a gap in this order, all
+  /// have keys; an archiver writes a key that begins with `$` with another `$` in front.
+  private static func separated(
+    _ values: [(key: String, value: ArchiveNode.Value)]
+  ) -> (keyed: [(key: String, value: ArchiveNode.Value)], unkeyed: [ArchiveNode.Value]) {
+    var keyed: [(key: String, value: ArchiveNode.Value)] = []
+    var numbered: [Int: ArchiveNode.Value] = [:]
+    for (key, value) in values {
+      if let position = Int(key.dropFirst()), position >= 0, key == "$\(position)" {
+        numbered[position] = value
+      } else {
+        // A leading `$` was doubled when the name was read.
+        keyed.append((key.hasPrefix("$$") ? String(key.dropFirst()) : key, value))
+      }
+    }
+    let unkeyed = (0..<numbered.count).compactMap { numbered[$0] }
+    if unkeyed.count == numbered.count { return (keyed, unkeyed) }
+    return (keyed + numbered.sorted { $0.key < $1.key }.map { ("$\($0.key)", $0.value) }, [])
   }
 
   /// Whether objects of a class encode nil under a key without a value. An app's decoder may require the keys that all
