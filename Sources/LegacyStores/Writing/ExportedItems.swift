@@ -115,28 +115,22 @@ struct ExportedItems {
     of list: String, _ layout: FieldValue, item: (Catalog.Item.ID) -> FieldValue
   ) -> [FieldValue] {
     let items = lists[list] ?? []
-    guard let skipped = layout[Layout.skipped]?.array else { return items.map(item) }
-    let places = layout[Layout.places]?.array ?? []
-    // For each number of imported items, the last one of them that is still in the list.
+    var skipped: [Int: [FieldValue]] = [:]
+    for (element, place) in zip(layout[Layout.skipped]?.array ?? [], layout[Layout.places]?.array ?? []) {
+      skipped[place.integer ?? 0, default: []].append(element)
+    }
+    if skipped.isEmpty { return items.map(item) }
+    // What followed an item that is not in the list any more follows the one before.
     let present = Set(items)
     var last: Catalog.Item.ID?
-    var lasts = [last]
-    for row in memory.rows where row.list == list {
+    var after = [last: skipped.removeValue(forKey: 0) ?? []]
+    for (index, row) in memory.rows.filter({ $0.list == list }).enumerated() {
       if present.contains(row.item) { last = row.item }
-      lasts.append(last)
+      after[last, default: []] += skipped.removeValue(forKey: index + 1) ?? []
     }
-    var atStart: [FieldValue] = []
-    var after: [Catalog.Item.ID: [FieldValue]] = [:]
-    var atEnd: [FieldValue] = []
-    for (index, element) in skipped.enumerated() {
-      guard let place = index < places.count ? places[index].integer : nil, lasts.indices.contains(place)
-      else {
-        atEnd.append(element)
-        continue
-      }
-      if let item = lasts[place] { after[item, default: []].append(element) } else { atStart.append(element) }
-    }
-    return atStart + items.flatMap { [item($0)] + (after[$0] ?? []) } + atEnd
+    // The catalog's rules may have rejected the items before the rest.
+    let rest = skipped.sorted { $0.key < $1.key }.flatMap(\.value)
+    return after[nil, default: []] + items.flatMap { [item($0)] + after[$0, default: []] } + rest
   }
 
   /// The image that a field of an item refers to. An imported image may have another name in the journal.
@@ -258,30 +252,20 @@ enum DefaultLayouts {
   }
 
   static func files(of source: LegacyStore.Source) -> [String: FieldValue] {
-    func archived(_ list: String) -> FieldValue {
+    func archive(_ list: String) -> FieldValue {
       Layout.archive(["root": Layout.list(list, className: "NSMutableArray")])
     }
-    switch source {
-    case .archive:
-      return [
-        "annotations": Layout.file(archived("annotations"), isXML: false),
-        "categories": Layout.file(archived("categories"), isXML: false),
-      ]
-    case .defaults:
-      return [
-        "Preferences.plist": Layout.file(["personsArray": archived("personsArray")], isXML: false)
-      ]
-    case .plist:
-      return Dictionary(
-        uniqueKeysWithValues: LegacyStore.toDoFiles.map {
-          ($0, Layout.file(Layout.list($0, className: nil), isXML: true))
-        })
-    case .scarybugs:
-      return [
-        ScaryBugReader.dataFile: Layout.file(
-          Layout.archive(["Data": Layout.element(ScaryBugReader.list)]), isXML: false)
-      ]
-    }
+    let contents: [String: FieldValue] =
+      switch source {
+      case .archive: ["annotations": archive("annotations"), "categories": archive("categories")]
+      case .defaults: ["Preferences.plist": ["personsArray": archive("personsArray")]]
+      case .plist:
+        Dictionary(
+          uniqueKeysWithValues: LegacyStore.toDoFiles.map { ($0, Layout.list($0, className: nil)) })
+      case .scarybugs:
+        [ScaryBugReader.dataFile: Layout.archive(["Data": Layout.element(ScaryBugReader.list)])]
+      }
+    return contents.mapValues { Layout.file($0, isXML: source == .plist) }
   }
 
   static func classes(of source: LegacyStore.Source) -> [String: LegacyClass] {
