@@ -3,8 +3,8 @@ import Foundation
 import KeyedArchiving
 
 /// Writes property lists: as XML, as the apps do, or in binary form if XML can't express the values.
-struct PropertyListText {
-  private(set) var text = """
+enum PropertyListText {
+  private static let head = """
     <?xml version="1.0" encoding="UTF-8"?>
     <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
     <plist version="1.0">
@@ -12,50 +12,40 @@ struct PropertyListText {
     """
 
   /// XML can't express a value: it has control characters, fractions of a second, or keys that are not texts.
-  struct Unwritable: Error {}
+  private struct Unwritable: Error {}
 
   /// The bytes of a property list.
   static func bytes(of value: FieldValue, asXML: Bool) throws(ArchiveError) -> [UInt8] {
-    if asXML {
-      var writer = PropertyListText()
-      do {
-        try writer.write(value, indent: "")
-        return Array((writer.text + "</plist>\n").utf8)
-      } catch {
-        // Every reader accepts both forms.
-      }
-    }
+    // Every reader accepts both forms.
+    if asXML, let text = try? element(value, indent: "") { return Array((head + text + "</plist>\n").utf8) }
     return try BinaryPropertyListWriter.bytes { (writer) throws(ArchiveError) in try writer.write(value) }
   }
 
-  private mutating func write(_ value: FieldValue, indent: String) throws {
-    switch value {
-    case .null: throw Unwritable()
-    case .bool(let flag): text += "\(indent)<\(flag)/>\n"
-    case .integer(let integer): text += "\(indent)<integer>\(integer)</integer>\n"
-    case .unsigned(let integer): text += "\(indent)<integer>\(integer)</integer>\n"
-    case .double(let real): text += "\(indent)<real>\(Self.text(of: real))</real>\n"
-    case .string(let string): text += "\(indent)<string>\(try Self.escaped(string))</string>\n"
-    case .data(let data): text += "\(indent)<data>\(data.base64EncodedString())</data>\n"
-    case .date(let date): text += "\(indent)<date>\(try Self.text(of: date))</date>\n"
-    case .array(let elements) where elements.isEmpty: text += "\(indent)<array/>\n"
-    case .array(let elements):
-      text += "\(indent)<array>\n"
-      for element in elements { try write(element, indent: indent + "\t") }
-      text += "\(indent)</array>\n"
-    case .dictionary(let members):
-      let pairs = try Self.pairs(members)
-      if pairs.isEmpty {
-        text += "\(indent)<dict/>\n"
-        return
+  private static func element(_ value: FieldValue, indent: String) throws -> String {
+    let inner = indent + "\t"
+    let text =
+      switch value {
+      case .null: throw Unwritable()
+      case .bool(let flag): "<\(flag)/>"
+      case .integer(let integer): "<integer>\(integer)</integer>"
+      case .unsigned(let integer): "<integer>\(integer)</integer>"
+      case .double(let real): "<real>\(Self.text(of: real))</real>"
+      case .string(let string): "<string>\(try escaped(string))</string>"
+      case .data(let data): "<data>\(data.base64EncodedString())</data>"
+      case .date(let date): "<date>\(try Self.text(of: date))</date>"
+      case .array(let elements): list("array", try elements.map { try element($0, indent: inner) }, indent)
+      case .dictionary(let members):
+        list(
+          "dict",
+          try pairs(members).map { key, value in
+            "\(inner)<key>\(try escaped(key))</key>\n" + (try element(value, indent: inner))
+          }, indent)
       }
-      text += "\(indent)<dict>\n"
-      for (key, member) in pairs {
-        text += "\(indent)\t<key>\(try Self.escaped(key))</key>\n"
-        try write(member, indent: indent + "\t")
-      }
-      text += "\(indent)</dict>\n"
-    }
+    return "\(indent)\(text)\n"
+  }
+
+  private static func list(_ tag: String, _ parts: [String], _ indent: String) -> String {
+    parts.isEmpty ? "<\(tag)/>" : "<\(tag)>\n\(parts.joined())\(indent)</\(tag)>"
   }
 
   /// The pairs of a dictionary, which may have the explicit form.
