@@ -11,12 +11,10 @@ final class ObjectWriter {
   private var itemNodes: [Catalog.Item.ID: ArchiveNode] = [:]
   private var plainValues: [Catalog.Item.ID: ArchiveNode.Value] = [:]
   private var categoryNodes: [CategoryID: ArchiveNode] = [:]
-  /// The `NSData` of each image and the `NSString` of each long text. They can't be changed, so all items share them.
-  private var pictureNodes: [Blob: ArchiveNode] = [:]
+  /// Objects that can't be changed, so that all items share them: by the bytes of a long text, the digest of an image, or
+  /// the fingerprint of one of Apple's objects around a picture, such as a `UIImage`.
+  private var shared: [Data: ArchiveNode] = [:]
   private var pictures: [Blob: [UInt8]] = [:]
-  private var textNodes: [[UInt8]: ArchiveNode] = [:]
-  /// Apple's objects around a picture, such as a `UIImage`, by their contents. They can't be changed either.
-  private var wrapperNodes: [Data: ArchiveNode] = [:]
   /// Closures that fill the nodes that have no fields yet.
   private var waiting: [() -> Void] = []
   /// All nodes with fields, whose cycles are broken at the end so that they are freed.
@@ -57,16 +55,7 @@ final class ObjectWriter {
     }
     let (keyed, unkeyed) = Self.separated(values)
     while let next = waiting.popLast() { next() }
-    defer {
-      for node in made { node.replaceFields([]) }
-      made = []
-      itemNodes = [:]
-      plainValues = [:]
-      categoryNodes = [:]
-      (pictureNodes, pictures) = ([:], [:])
-      textNodes = [:]
-      wrapperNodes = [:]
-    }
+    defer { for node in made { node.replaceFields([]) } }
     return try ArchiveNode.archive(keyed, unkeyed: unkeyed, archiver: archiver)
   }
 
@@ -337,11 +326,15 @@ final class ObjectWriter {
 
   private func text(_ text: String) -> ArchiveNode.Value {
     guard text.utf8.count > 64 else { return .string(text) }
-    let bytes = Array(text.utf8)
-    if let node = textNodes[bytes] { return .node(node) }
-    let node = ArchiveNode.string(text)
-    textNodes[bytes] = node
-    return .node(node)
+    return .node(shared(Data(text.utf8), .string(text)))
+  }
+
+  /// The first node that was made of these contents.
+  private func shared(_ key: Data, _ node: @autoclosure () -> ArchiveNode) -> ArchiveNode {
+    if let known = shared[key] { return known }
+    let node = node()
+    shared[key] = node
+    return node
   }
 
   private func data(_ data: Data, _ form: String?) -> ArchiveNode.Value {
@@ -397,16 +390,15 @@ final class ObjectWriter {
     if let name = value.imageName {
       guard let blob = contents.blob(name, of: context.item) else { return .null }
       let isShared = form != LegacyClass.Form.bytes && form != "NSMutableData"
-      if isShared, let node = pictureNodes[blob] { return .node(node) }
+      let key = Data(blob.digest.bytes)
+      if isShared, let node = shared[key] { return .node(node) }
       if pictures[blob] == nil { pictures[blob] = contents.data(of: blob).map { [UInt8]($0) } }
       guard let bytes = pictures[blob] else { return .null }
       switch form {
       case LegacyClass.Form.bytes?: return .bytes(bytes)
       case "NSMutableData"?: return .node(ArchiveNode(.mutableData, ["NS.data": .bytes(bytes)]))
       default:
-        let node = ArchiveNode.data(bytes)
-        pictureNodes[blob] = node
-        return .node(node)
+        return .node(shared(key, .data(bytes)))
       }
     }
     if let plain = members[Reference.value], let className = value.objectClass {
@@ -443,10 +435,10 @@ final class ObjectWriter {
       }
     }
     let wrapper = number == nil ? wrapperContents(value, className, context.item) : nil
-    if let wrapper, let node = wrapperNodes[wrapper] { return .node(node) }
+    if let wrapper, let node = shared[wrapper] { return .node(node) }
     let node = ArchiveNode(archivedClass(className))
     if let number { context.objects[number] = node }
-    if let wrapper { wrapperNodes[wrapper] = node }
+    if let wrapper { shared[wrapper] = node }
     fill(node, className, members, &context)
     return .node(node)
   }
