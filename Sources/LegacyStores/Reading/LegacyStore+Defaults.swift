@@ -56,7 +56,7 @@ extension LegacyStore {
         "under the key \"\(key)\" there is no archive with objects of the app's own classes\(why)")
     }
     try mapping.check(against: store)
-    if reader.isIncomplete { store.incompleteFiles.insert(file.lastPathComponent) }
+    if store.problems.contains(where: \.isLoss) { store.incompleteFiles.insert(file.lastPathComponent) }
     return store
   }
 }
@@ -66,9 +66,6 @@ struct DefaultsReader {
   private static let depthLimit = 64
   let mapping: FieldMapping
   var merge = ArchiveMerge(store: LegacyStore(.defaults))
-  /// Whether an archive is incomplete or can't be read at all. The latter is preserved as data, unless the journal has
-  /// items of an earlier import from it: an export then writes these instead.
-  private(set) var isIncomplete = false
   /// Different keys can lead to one name of a list, because a key may contain the separators.
   private var listNames = UniqueNames()
 
@@ -121,11 +118,10 @@ struct DefaultsReader {
       let reader = try ArchiveReader(
         archive, survey, mapping, name: path, listNames: listNames, plainKind: path)
       listNames = reader.listNames
-      if reader.isIncomplete { isIncomplete = true }
       return merge.add(reader, isOneOfSeveral: false)
     } catch {
+      // It is preserved as data, unless the journal has items of an earlier import from it: an export then writes these.
       merge.store.problems.append(LegacyProblem(path, "\(error)"))
-      isIncomplete = true
       return nil
     }
   }
@@ -147,7 +143,6 @@ struct DefaultsReader {
       readers.append(reader)
     }
     guard let key = readers.first?.layout[Layout.archive]?.dictionary?.keys.first else { return nil }
-    if readers.contains(where: \.isIncomplete) { isIncomplete = true }
     for reader in readers { merge.add(reader, isOneOfSeveral: false) }
     listNames = names
     return [Layout.each: .string(list), "key": .string(key)]

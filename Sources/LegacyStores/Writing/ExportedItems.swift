@@ -22,7 +22,6 @@ struct ExportedItems {
   private(set) var classes: [String: LegacyClass]
   /// All items, list by list.
   private(set) var items: [Catalog.Item.ID] = []
-  private let images = ImagesByName()
 
   init(_ catalog: Catalog, _ memory: ImportMemory) {
     self.catalog = catalog
@@ -133,14 +132,6 @@ struct ExportedItems {
     return after[nil, default: []] + items.flatMap { [item($0)] + after[$0, default: []] } + rest
   }
 
-  /// The image that a field of an item refers to. An imported image may have another name in the journal.
-  func image(_ name: String, of item: Catalog.Item.ID) -> Catalog.Image? {
-    if let picture = rows[item]?.images[name], let image = catalog.image(picture.image), image.item == item {
-      return image
-    }
-    return images.image(name, of: item, in: catalog)
-  }
-
   /// The class of an item's object. Empty for a dictionary or a plain value.
   func className(of item: Catalog.Item) -> String {
     if let row = rows[item.id] { return row.className }
@@ -224,18 +215,6 @@ struct ExportedItems {
       rest[key] = value
     }
     return rest
-  }
-}
-
-/// Finds images by name. An item may have thousands of images, so they are looked up only once for each item.
-private final class ImagesByName {
-  private var latest: (item: Catalog.Item.ID, images: [String: Catalog.Image])?
-
-  func image(_ name: String, of item: Catalog.Item.ID, in catalog: Catalog) -> Catalog.Image? {
-    if latest?.item != item {
-      latest = (item, Dictionary(catalog.images(of: item).map { ($0.name, $0) }) { first, _ in first })
-    }
-    return latest?.images[name]
   }
 }
 

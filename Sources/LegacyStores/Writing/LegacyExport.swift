@@ -89,7 +89,7 @@ struct LegacyExport {
     var inside: Set<ImageID> = []
     for value in (store.catalog.item(id)?.attributes ?? [:]).values {
       value.forEachValue { value in
-        if let image = value.imageName.flatMap({ store.image($0, of: id) }) { inside.insert(image.id) }
+        if let image = value.imageName.flatMap({ contents.find($0, of: id) }) { inside.insert(image.id) }
       }
     }
     return inside
@@ -235,8 +235,21 @@ final class ExportContents {
   /// The image that was read last. Neighbouring items often have the same one.
   private var latest: (blob: Blob, data: Data)?
   private var missing: [Catalog.Item.ID: Set<String>] = [:]
+  /// The images of an item by name. An item may have thousands of them, so they are looked up only once.
+  private var named: (item: Catalog.Item.ID, images: [String: Catalog.Image])?
 
   init(_ store: ExportedItems, _ blobs: BlobStore) { (self.store, self.blobs) = (store, blobs) }
+
+  /// The image that a field of an item refers to. An imported image may have another name in the journal.
+  func find(_ name: String, of item: Catalog.Item.ID) -> Catalog.Image? {
+    let known = store.rows[item]?.images[name].flatMap { store.catalog.image($0.image) }
+    if let known, known.item == item { return known }
+    if named?.item != item {
+      let images = store.catalog.images(of: item).map { ($0.name, $0) }
+      named = (item, Dictionary(images) { first, _ in first })
+    }
+    return named?.images[name]
+  }
 
   /// The bytes of an image that a field refers to. Nil, and a problem, if there is no such image or its blob can't be
   /// read.
@@ -246,7 +259,7 @@ final class ExportContents {
   /// The blob of an image that a field refers to. Nil, and a problem, if there is no such image.
   func blob(_ name: String, of item: Catalog.Item.ID?) -> Blob? {
     guard let item else { return nil }
-    if let blob = store.image(name, of: item)?.blob { return blob }
+    if let blob = find(name, of: item)?.blob { return blob }
     missing[item, default: []].insert(name)
     return nil
   }
