@@ -346,7 +346,7 @@ import Testing
       let file = try folder.write("persons", try ArchiveNode.array(persons).archived())
       let store = try LegacyStore.archives([file])
       // Each item would have its own copy, 400 MB in all from a file of 0.2 MB.
-      #expect(!store.items.isEmpty && store.items.count < 200)
+      #expect(!store.items.isEmpty && store.items.count < 800)
       #expect(store.problems.count == 4_000 - store.items.count)
       #expect(store.problems[0].reason.contains("shared so often"))
     }

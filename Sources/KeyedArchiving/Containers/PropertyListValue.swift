@@ -66,7 +66,14 @@ extension PropertyList {
   /// - Throws: `cyclic` if a collection contains itself; `limitExceeded` if the tree is deeper or larger than the
   ///   limits allow; `malformed`, `danglingReference`, `io` or `damaged` as `object(_:)`.
   public func value(_ number: Int? = nil) throws(ArchiveError) -> PropertyListValue {
-    var builder = TreeBuilder(self)
+    try value(number, sharing: 1 << 16)
+  }
+
+  /// The same with another limit for a small input.
+  ///
+  /// - Parameter extra: how many values it may have in addition to two for each byte, because values are shared.
+  package func value(_ number: Int? = nil, sharing extra: Int) throws(ArchiveError) -> PropertyListValue {
+    var builder = TreeBuilder(self, sharing: extra)
     return try builder.tree(number ?? top)
   }
 }

@@ -28,10 +28,10 @@ struct TreeBuilder {
   private var known: [Int: Known] = [:]
   private var stack: [Frame] = []
 
-  init(_ list: PropertyList) {
+  init(_ list: PropertyList, sharing extra: Int) {
     self.list = list
     // Each value of a sound list takes at least one byte. Shared values count each time.
-    valueLimit = min(list.limits.valueCount, 2 * list.bytes.count + 1 << 16)
+    valueLimit = min(list.limits.valueCount, 2 * list.bytes.count + extra)
     valuesLeft = valueLimit
     // Twice the file, because a few overlaps are legal and occur.
     bytesLeft = 2 * list.bytes.count + 1 << 16

@@ -166,13 +166,12 @@ extension PropertyListValue {
 extension FieldValue {
   /// Converts the contents of a property list.
   init(contentsOf list: PropertyList) throws {
-    let tree = try list.value()
+    let tree = try list.value(sharing: ObjectReader.sharedValueLimit)
     // Items that share a text in the file each get a separate copy of it.
     var images: Set<UInt> = []
-    guard tree.byteCount(&images) <= ObjectReader.byteLimit(fileByteCount: list.bytes.count) else {
-      throw LegacyError(
-        .unreadable, "its texts and data are shared so often that they would grow too large",
-        path: list.bytes.path)
+    let limit = ObjectReader.byteLimit(fileByteCount: list.bytes.count)
+    guard tree.byteCount(&images) <= limit else {
+      throw ObjectReader.sharedTooOften("\(limit) bytes", path: list.bytes.path)
     }
     self.init(tree)
   }

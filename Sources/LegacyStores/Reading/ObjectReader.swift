@@ -32,13 +32,22 @@ struct ObjectReader {
   /// The maximum depth of attributes. The catalog's own limit is slightly larger.
   private static let depthLimit = 100
   /// The maximum number of values in one item. A small file can share parts so often that one item would have billions.
-  private static let valueLimit = 200_000
-  /// The maximum number of values in all items of an archive: some for each byte of the archive, and a constant. Each
-  /// value of an archive takes at least one byte, but each item has its own copy of shared values.
-  private static let valuesInAll = (perByte: 2, beyond: 65_536)
+  private static let itemValueLimit = 200_000
+  /// The maximum number of values in all items of a file: two for each byte of the file, and a constant. Each value of a
+  /// file takes at least one byte, but each item has its own copy of shared values.
+  static let sharedValueLimit = 2_000_000
   /// The maximum bytes of text and data in all items of a file. Each item has its own copy of shared values, except
   /// images.
-  static func byteLimit(fileByteCount count: Int) -> Int { min(32 * count, 4 * count + 64 << 20) + 4 << 20 }
+  static func byteLimit(fileByteCount count: Int) -> Int { 4 * count + 68 << 20 }
+
+  /// The error for items that share too much.
+  /// - Parameter limit: the number of bytes or values that is exceeded, with its unit.
+  static func sharedTooOften(_ limit: String, path: String? = nil) -> LegacyError {
+    LegacyError(
+      .unreadable,
+      "texts, data and other values are shared so often that the items would have more than \(limit); split the file "
+        + "into several", path: path)
+  }
   /// Foundation's collections, which have contents instead of fields.
   static let collections: [String: ArchivedClass] = Dictionary(
     uniqueKeysWithValues: [
@@ -68,6 +77,7 @@ struct ObjectReader {
   /// The places of the data of images, which are stored once, however many items have them.
   private var pictures: Set<UInt> = []
   private var valueCount = 0
+  private let (valueLimit, byteLimit): (Int, Int)
   private var valuesLeft: Int
   private var bytesLeft: Int
   private var imageNames = UniqueNames()
@@ -91,8 +101,9 @@ struct ObjectReader {
     self.survey = survey
     contents = SharedContents(archive)
     let byteCount = archive.propertyList.bytes.count
-    valuesLeft = Self.valuesInAll.perByte * byteCount + Self.valuesInAll.beyond
-    bytesLeft = Self.byteLimit(fileByteCount: byteCount)
+    valueLimit = 2 * byteCount + Self.sharedValueLimit
+    byteLimit = Self.byteLimit(fileByteCount: byteCount)
+    (valuesLeft, bytesLeft) = (valueLimit, byteLimit)
   }
 
   /// Begins another item.
@@ -202,10 +213,7 @@ struct ObjectReader {
 
   private mutating func charge(bytes: Int) throws(LegacyError) {
     bytesLeft -= bytes
-    guard bytesLeft >= 0 else {
-      throw LegacyError(
-        .unreadable, "the archive's texts and data are shared so often that they would grow too large")
-    }
+    guard bytesLeft >= 0 else { throw Self.sharedTooOften("\(byteLimit) bytes") }
   }
 
   /// The key for a field, with another `$` if it looks like a reserved one. Values without keys have the names `$0`, `$1`
@@ -219,12 +227,10 @@ struct ObjectReader {
   ) throws -> FieldValue {
     valueCount += 1
     valuesLeft -= 1
-    guard valueCount <= Self.valueLimit else {
-      throw LegacyError(.unreadable, "with its shared parts it has more than \(Self.valueLimit) values")
+    guard valueCount <= Self.itemValueLimit else {
+      throw LegacyError(.unreadable, "with its shared parts it has more than \(Self.itemValueLimit) values")
     }
-    guard valuesLeft >= 0 else {
-      throw LegacyError(.unreadable, "the items share parts so often that they would grow too large")
-    }
+    guard valuesLeft >= 0 else { throw Self.sharedTooOften("\(valueLimit) values") }
     guard depth <= Self.depthLimit else {
       throw LegacyError(.unreadable, "its objects are nested more than \(Self.depthLimit) deep")
     }

@@ -1,0 +1,67 @@
+import CatalogModel
+import Foundation
+import KeyedArchiving
+import TestSupport
+import Testing
+
+@testable import LegacyStores
+
+/// Values that several elements of a file have in common. The file has them once; each item has its own copy.
+@Suite struct SharedValuesTests {
+  private func archive(_ count: Int, sharing value: ArchiveNode.Value) throws -> [UInt8] {
+    let things = (0..<count).map { number in
+      ArchiveNode.Value.node(
+        ArchiveNode(ArchivedClass("Thing"), ["name": .string("\(number)"), "shared": value]))
+    }
+    return try ArchiveNode.archive([("root", .array(things))])
+  }
+
+  /// A small file with many of them used to lose items.
+  @Test func itemsOfASmallArchiveThatShareATextOrAListAreAllImported() throws {
+    try withTemporaryFolder { folder in
+      let text = ArchiveNode.Value.string(String(repeating: "text", count: 50_000))
+      let list = ArchiveNode.Value.array((0..<400).map { .integer($0) })
+      for (count, value) in [(80, text), (250, list)] {
+        let file = try folder.write("things", archive(count, sharing: value))
+        let store = try LegacyStore.archives([file])
+        #expect(store.problems.isEmpty && store.items.count == count, "\(store.problems.first as Any)")
+      }
+    }
+  }
+
+  @Test func elementsOfASmallPropertyListThatShareATextOrAListAreAllImported() throws {
+    try withTemporaryFolder { folder in
+      func list(
+        _ count: Int, sharing value: (inout BinaryPropertyListWriter) throws(ArchiveError) -> Int
+      ) throws -> [UInt8] {
+        try BinaryPropertyListWriter.bytes { (writer) throws(ArchiveError) in
+          let key = try writer.string("shared")
+          let number = try value(&writer)
+          let element = try writer.dictionary(keys: [key], values: [number])
+          return try writer.array(Array(repeating: element, count: count))
+        }
+      }
+      let text = try list(80) { (writer) throws(ArchiveError) in
+        try writer.string(String(repeating: "text", count: 50_000))
+      }
+      let numbers = try list(250) { (writer) throws(ArchiveError) in
+        let number = try writer.integer(1)
+        return try writer.array(Array(repeating: number, count: 400))
+      }
+      for (count, bytes) in [(80, text), (250, numbers)] {
+        let file = try folder.write("things.plist", bytes)
+        #expect(try LegacyStore.propertyLists([file]).items.count == count)
+      }
+    }
+  }
+
+  @Test func aFileWhoseItemsWouldGrowTooLargeIsToBeSplit() throws {
+    try withTemporaryFolder { folder in
+      let text = ArchiveNode.Value.string(String(repeating: "text", count: 1 << 20))
+      let file = try folder.write("things", archive(40, sharing: text))
+      let problem = try #require(try LegacyStore.archives([file]).problems.first)
+      let limit = try ObjectReader.byteLimit(fileByteCount: Data(contentsOf: file).count)
+      #expect(problem.reason.contains("\(limit) bytes") && problem.reason.contains("split"), "\(problem)")
+    }
+  }
+}
