@@ -64,4 +64,33 @@ import Testing
       #expect(problem.reason.contains("\(limit) bytes") && problem.reason.contains("split"), "\(problem)")
     }
   }
+
+  /// An export wrote them for each element, and each key as well.
+  @Test func anExportOfABinaryPropertyListHasSharedValuesOnce() throws {
+    try withTemporaryFolder { folder in
+      let text = String(repeating: "text", count: 2_500)
+      let photo = Made.jpeg + Data(repeating: 7, count: 20_000)
+      let elements: [[String: Any]] = (0..<40).map { number in
+        // The two spellings of é are equal in Swift only.
+        let accent = number % 2 == 0 ? "\u{E9}" : "e\u{301}"
+        return [
+          "name": "\(number)", "text": text, "photo": photo, "accent": accent, "one": 1, "half": 0.5,
+          "flag": true,
+        ]
+      }
+      let bytes = try PropertyListSerialization.data(
+        fromPropertyList: elements, format: .binary, options: 0)
+      let journal = try folder.journal()
+      try journal.importStore(.propertyLists([folder.write("things.plist", bytes)]))
+      let out = folder.url.appending(path: "out")
+      try journal.exportStore(.plist, to: out)
+      let file = out.appending(path: "things.plist")
+      #expect(try Data(contentsOf: file).count < 2 * bytes.count)
+      #expect(try Made.read(file) == elements as NSArray)
+      let accents = try (Made.readValue(file) as? [[String: Any]])?.map {
+        ($0["accent"] as? String)?.utf8.count
+      }
+      #expect(accents?.prefix(2) == [2, 3])
+    }
+  }
 }

@@ -1,6 +1,7 @@
 import CatalogModel
 import Foundation
 import KeyedArchiving
+import SHA256
 
 /// Writes property lists: as XML, as the apps do, or in binary form if XML can't express the values.
 enum PropertyListText {
@@ -16,9 +17,19 @@ enum PropertyListText {
 
   /// The bytes of a property list.
   static func bytes(of value: FieldValue, asXML: Bool) throws(ArchiveError) -> [UInt8] {
-    // Every reader accepts both forms.
-    if asXML, let text = try? element(value, indent: "") { return Array((head + text + "</plist>\n").utf8) }
-    return try BinaryPropertyListWriter.bytes { (writer) throws(ArchiveError) in try writer.write(value) }
+    if asXML {
+      var writer = PropertyListText()
+      do {
+        try writer.write(value, indent: "")
+        return Array((writer.text + "</plist>\n").utf8)
+      } catch {
+        // Every reader accepts both forms.
+      }
+    }
+    var written: [Scalar: Int] = [:]
+    return try BinaryPropertyListWriter.bytes { (writer) throws(ArchiveError) in
+      try writer.write(value, &written)
+    }
   }
 
   private static func element(_ value: FieldValue, indent: String) throws -> String {
@@ -93,39 +104,85 @@ enum PropertyListText {
   }
 }
 
-extension BinaryPropertyListWriter {
-  /// Writes a value and its contents.
-  fileprivate mutating func write(_ value: FieldValue) throws(ArchiveError) -> Int {
+/// A value that is no collection, up to what a file tells apart. Equal texts can have different bytes.
+private enum Scalar: Hashable {
+  case flag(Bool)
+  case integer(Int64)
+  case unsigned(UInt64)
+  case real(UInt64)
+  case date(UInt64)
+  case text([UInt8])
+  case data(ContentDigest)
+
+  /// Nil for a collection.
+  init?(_ value: FieldValue) {
     switch value {
     // Property lists have no null; an empty text is the closest value.
-    case .null: return try string("")
-    case .bool(let flag): return try bool(flag)
-    case .integer(let integer): return try self.integer(integer)
-    case .unsigned(let integer): return try unsigned(integer)
-    case .double(let real): return try self.real(real)
-    case .string(let text): return try string(text)
-    case .data(let data): return try self.data(data)
-    case .date(let date): return try self.date(date.timeIntervalSinceReferenceDate)
-    case .array(let elements): return try array(write(elements))
-    case .dictionary(let members):
-      if value.objectClass == "NSDate", let seconds = members["NS.time"]?.double { return try date(seconds) }
-      if value.objectClass == "UID", let number = members["value"]?.integer {
-        return try uid(UInt32(truncatingIfNeeded: number))
-      }
-      // Without a class these are keys of the app.
-      if value.objectClass != nil, let keys = members["NS.keys"]?.array,
-        let values = members["NS.objects"]?.array
-      {
-        return try dictionary(keys: write(keys), values: write(values))
-      }
-      let sorted = members.sorted { $0.key < $1.key }
-      return try dictionary(keys: write(sorted.map { .string($0.key) }), values: write(sorted.map(\.value)))
+    case .null: self = .text([])
+    case .bool(let flag): self = .flag(flag)
+    case .integer(let integer): self = .integer(integer)
+    case .unsigned(let integer): self = .unsigned(integer)
+    case .double(let real): self = .real(real.bitPattern)
+    case .string(let text): self = .text(Array(text.utf8))
+    case .data(let data): self = .data(unsafe data.withUnsafeBytes { unsafe SHA256Hash.digest($0) })
+    case .date(let date): self = .date(date.timeIntervalSinceReferenceDate.bitPattern)
+    case .array, .dictionary: return nil
+    }
+  }
+}
+
+extension BinaryPropertyListWriter {
+  /// Writes a value and its contents.
+  /// - Parameter written: the numbers of the values that are no collections. Each of them is written once, as the apps
+  ///   do it.
+  fileprivate mutating func write(
+    _ value: FieldValue, _ written: inout [Scalar: Int]
+  ) throws(ArchiveError) -> Int {
+    guard let scalar = Scalar(value) else { return try write(collection: value, &written) }
+    if let number = written[scalar] { return number }
+    let number = try write(scalar: value)
+    written[scalar] = number
+    return number
+  }
+
+  private mutating func write(scalar value: FieldValue) throws(ArchiveError) -> Int {
+    switch value {
+    case .null, .array, .dictionary: try string("")
+    case .bool(let flag): try bool(flag)
+    case .integer(let integer): try self.integer(integer)
+    case .unsigned(let integer): try unsigned(integer)
+    case .double(let real): try self.real(real)
+    case .string(let text): try string(text)
+    case .data(let data): try self.data(data)
+    case .date(let date): try self.date(date.timeIntervalSinceReferenceDate)
     }
   }
 
-  private mutating func write(_ values: [FieldValue]) throws(ArchiveError) -> [Int] {
+  private mutating func write(
+    collection value: FieldValue, _ written: inout [Scalar: Int]
+  ) throws(ArchiveError) -> Int {
+    if let elements = value.array { return try array(write(elements, &written)) }
+    let members = value.dictionary ?? [:]
+    if value.objectClass == "NSDate", let seconds = members["NS.time"]?.double { return try date(seconds) }
+    if value.objectClass == "UID", let number = members["value"]?.integer {
+      return try uid(UInt32(truncatingIfNeeded: number))
+    }
+    // Without a class these are keys of the app.
+    if value.objectClass != nil, let keys = members["NS.keys"]?.array,
+      let values = members["NS.objects"]?.array
+    {
+      return try dictionary(keys: write(keys, &written), values: write(values, &written))
+    }
+    let sorted = members.sorted { $0.key < $1.key }
+    return try dictionary(
+      keys: write(sorted.map { .string($0.key) }, &written), values: write(sorted.map(\.value), &written))
+  }
+
+  private mutating func write(
+    _ values: [FieldValue], _ written: inout [Scalar: Int]
+  ) throws(ArchiveError) -> [Int] {
     var numbers: [Int] = []
-    for value in values { numbers.append(try write(value)) }
+    for value in values { numbers.append(try write(value, &written)) }
     return numbers
   }
 }
