@@ -352,6 +352,24 @@ import Testing
     }
   }
 
+  /// Converters of libplist write references as dictionaries. One with another number was an item `CF$UID`.
+  @Test func aReferenceAtTheTopThatIsNoIntegerIsRefused() throws {
+    try withTemporaryFolder { folder in
+      for reference: Any in [1.5, "1", ["CF$UID": "1"]] {
+        let top: Any = reference is [String: Any] ? reference : ["root": ["CF$UID": reference]]
+        let archive: [String: Any] = [
+          "$version": 100_000, "$archiver": "NSKeyedArchiver", "$top": top, "$objects": ["$null", "text"],
+        ]
+        for format in [PropertyListSerialization.PropertyListFormat.binary, .xml] {
+          let bytes = try PropertyListSerialization.data(
+            fromPropertyList: archive, format: format, options: 0)
+          let file = try folder.write("things", bytes)
+          #expect(throws: LegacyError.self) { try LegacyStore.archives([file]) }
+        }
+      }
+    }
+  }
+
   /// The other list counted as incomplete, so an item that was removed from it stayed.
   @Test func anUnreadableListDoesNotMakeAnotherOfItsNameIncomplete() throws {
     try withTemporaryFolder { folder in

@@ -45,14 +45,22 @@ final class ArchiveGraph: Sendable {
     self.archiver = archiver
     self.objects = objects
     self.topHeader = topHeader
-    hasUIDDictionaries =
-      list.format == .xml
-      || (0..<topHeader.count).contains { index in
-        guard let value = try? list.header(list.reference(topHeader, topHeader.count + index)) else {
-          return false
-        }
-        return (try? Self.dictionaryUID(value, in: list)) ?? nil != nil
+    if let target = try Self.dictionaryTarget(topHeader, in: list), !target.kind.isCollection,
+      target.kind != .uid
+    {
+      throw refusal("its $top is itself a reference, a dictionary with the key CF$UID")
+    }
+    var hasUIDDictionaries = list.format == .xml
+    for index in 0..<topHeader.count {
+      guard let value = try? list.header(list.reference(topHeader, topHeader.count + index)),
+        let target = try? Self.dictionaryTarget(value, in: list)
+      else { continue }
+      guard target.kind == .integer else {
+        throw refusal("a reference in its $top, a dictionary with the key CF$UID, has no integer")
       }
+      hasUIDDictionaries = true
+    }
+    self.hasUIDDictionaries = hasUIDDictionaries
     classes = ClassTable(list)
   }
 
@@ -132,13 +140,19 @@ final class ArchiveGraph: Sendable {
   private static func dictionaryUID(_ header: ObjectHeader, in list: PropertyList) throws(ArchiveError)
     -> UInt64?
   {
+    guard let value = try dictionaryTarget(header, in: list), value.kind == .integer else { return nil }
+    // A UID has 32 bits, so a negative or a larger integer can't name an entry.
+    return UInt64(exactly: try list.integer(value)) ?? .max
+  }
+
+  /// The value in a dictionary whose only entry is `CF$UID`.
+  private static func dictionaryTarget(_ header: ObjectHeader, in list: PropertyList) throws(ArchiveError)
+    -> ObjectHeader?
+  {
     guard header.kind == .dictionary, header.count == 1,
       try list.isString(list.header(list.reference(header, 0)), "CF$UID")
     else { return nil }
-    let value = try list.header(list.reference(header, 1))
-    guard value.kind == .integer else { return nil }
-    // A UID has 32 bits, so a negative or a larger integer can't name an entry.
-    return UInt64(exactly: try list.integer(value)) ?? .max
+    return try list.header(list.reference(header, 1))
   }
 
   /// The class of an object, and the number of its description in the property list. Nil if the value is not an object.
