@@ -328,6 +328,33 @@ import Testing
     }
   }
 
+  /// Only the number of an item was reported, which another one got then.
+  @Test func anElementThatTheRulesForbidIsNamedByItsPosition() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      var store = store([("Al", "1"), ("Ben", "2"), ("Cem", "3")])
+      store.items[1].attributes = ["data": .data(Data(count: EntityRecord.byteLimit + 1))]
+      let report = try journal.importStore(store)
+      let problem = try #require(report.problems.first)
+      #expect(report.added == 2 && problem.place == "persons[1]")
+      #expect(problem.reason.hasPrefix("it would take"), "\(problem)")
+    }
+  }
+
+  @Test func theOrderOfASetAtTheTopDoesNotCount() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      func files(_ names: [String]) throws -> LegacyStore {
+        let persons = names.map { ArchiveNode.Value.node(Made.person($0, "1")) }
+        return try .archives([folder.write("persons", ArchiveNode.set(persons).archived())])
+      }
+      try journal.importStore(files(["Al", "Ben", "Cem"]))
+      #expect(try journal.importStore(files(["Cem", "Al", "Ben"])).revisions.isEmpty)
+      #expect(try journal.importStore(files(["Dan", "Cem", "Al", "Ben"])).added == 1)
+      #expect(try journal.importStore(files(["Ben", "Al", "Cem", "Dan"])).revisions.isEmpty)
+    }
+  }
+
   /// Whatever came before, the state after a series of imports equals that of the last one alone.
   @Test func namesThatTheRulesForbidAreReplacedAndEverythingIsImported() throws {
     try withTemporaryFolder { folder in

@@ -79,6 +79,8 @@ struct ImportMemory {
   let name: String
   /// Its items, in the order of its parts.
   private(set) var parts: [Catalog.Item.ID] = []
+  /// The index of the first row in each part, as of the latest ``write(to:unchanged:)``.
+  private var starts: [Int] = []
   var rows: [Element] = []
   var groups: [Group] = []
   var files: [String: FieldValue] = [:]
@@ -141,38 +143,62 @@ struct ImportMemory {
   }
 
   /// Updates the items of the memory. Unchanged items get no event.
-  mutating func write(to draft: inout Draft<Catalog>) throws {
+  /// - Parameter unchanged: how many of the first rows are those of the latest call.
+  mutating func write(to draft: inout Draft<Catalog>, unchanged: Int = 0) throws {
+    // A part ends because the row after it has no room. So a part is as it was if that row is unchanged, too.
+    let known = starts.prefix { $0 < unchanged }
+    starts = []
+    var next = 0
+    repeat {
+      let part = starts.count
+      starts.append(next)
+      if part + 1 < known.count {
+        next = known[part + 1]
+        // The first part has more than rows.
+        if part == 0 { try write(draft.state.item(parts[0])?["rows"]?.array ?? [], 0, to: &draft) }
+      } else {
+        next = try write(part, from: next, to: &draft)
+      }
+    } while next < rows.count
+    while parts.count > starts.count { try draft.deleteItem(parts.removeLast()) }
+  }
+
+  /// Writes a part.
+  /// - Returns: the first row of the next part.
+  private mutating func write(_ part: Int, from first: Int, to draft: inout Draft<Catalog>) throws -> Int {
     let encoder = ValueEncoder()
-    var chunks: [[FieldValue]] = [[]]
+    // Encoded, an element takes a kilobyte of memory, so only those of one part are.
+    var chunk: [FieldValue] = []
     var bytes = 0
-    for row in rows {
+    for row in rows[first...] {
       let value = try encoder.encode(row)
       let count = EntityRecord(["": value]).bytes.count
-      let isFull =
-        chunks[chunks.count - 1].count == Self.partLimit.count || bytes + count > Self.partLimit.bytes
-      if isFull, bytes > 0 {
-        chunks.append([])
-        bytes = 0
-      }
-      chunks[chunks.count - 1].append(value)
+      if bytes > 0, chunk.count == Self.partLimit.count || bytes + count > Self.partLimit.bytes { break }
+      chunk.append(value)
       bytes += count
     }
-    for (part, chunk) in chunks.enumerated() {
-      var attributes: [String: FieldValue] = [
-        "source": .string(source.rawValue), "part": .integer(Int64(part)), "rows": .array(chunk),
-      ]
-      if !name.isEmpty { attributes["name"] = .string(name) }
-      if part == 0 {
-        attributes["categories"] = try encoder.encode(groups)
-        attributes["files"] = .dictionary(files)
-        if !incomplete.isEmpty { attributes["incomplete"] = try encoder.encode(incomplete.sorted()) }
-        attributes["classes"] = try encoder.encode(classes.mapValues(\.settled))
-      }
-      if part < parts.count {
-        try draft.replaceAttributes(ofItem: parts[part], with: attributes)
-      } else {
-        parts.append(try draft.addItem(kind: Self.kind, attributes: attributes))
-      }
+    try write(chunk, part, to: &draft)
+    return first + chunk.count
+  }
+
+  private mutating func write(
+    _ elements: [FieldValue], _ part: Int, to draft: inout Draft<Catalog>
+  ) throws {
+    let encoder = ValueEncoder()
+    var attributes: [String: FieldValue] = [
+      "source": .string(source.rawValue), "part": .integer(Int64(part)), "rows": .array(elements),
+    ]
+    if !name.isEmpty { attributes["name"] = .string(name) }
+    if part == 0 {
+      attributes["categories"] = try encoder.encode(groups)
+      attributes["files"] = .dictionary(files)
+      if !incomplete.isEmpty { attributes["incomplete"] = try encoder.encode(incomplete.sorted()) }
+      attributes["classes"] = try encoder.encode(classes.mapValues(\.settled))
+    }
+    if part < parts.count {
+      try draft.replaceAttributes(ofItem: parts[part], with: attributes)
+    } else {
+      parts.append(try draft.addItem(kind: Self.kind, attributes: attributes))
     }
     while parts.count > chunks.count { try draft.deleteItem(parts.removeLast()) }
   }

@@ -31,9 +31,7 @@ extension Journal where State == Catalog {
     var report = LegacyImportReport()
     report.problems = store.problems
     let images = store.items.flatMap(\.images) + store.images
-    let memory = ImportMemory(state, store.source, name: store.name)
-    try memory.checkForm()
-    let intake = BlobIntake(self, memory)
+    let intake = try BlobIntake(self, readableMemory(of: store))
     // The paths of pictures that could not be read.
     var unread: Set<String> = []
     let stored = zip(images, try intake.take(images) { progress($0, images.count) }).map { image, result in
@@ -54,21 +52,36 @@ extension Journal where State == Catalog {
     let note = note ?? "import of \(store.source.rawValue)\(store.name.isEmpty ? "" : " \(store.name)")"
     let limit = StoreMerge.Budget(itemCount: max(1, entrySize), byteCount: 16 << 20)
     var isComplete = false
+    // What the latest entry found out. It holds for the next entry if no other one came between.
+    var latest: (revision: Revision, merge: StoreMerge)?
     while !isComplete {
       let commit = try commit(by: author, note: note, metadata: metadata) { draft in
-        let memory = ImportMemory(draft.state, store.source, name: store.name)
-        var merge = StoreMerge(
-          store, digests: digests, blobs: blobs, ownBlobs: Array(rest), memory, limit: limit)
-        merge.store.incompleteFiles.formUnion(unread)
-        return (try merge.run(&draft), merge.report)
+        var merge: StoreMerge
+        if let latest, draft.revision == latest.revision + 1 {
+          merge = latest.merge
+        } else {
+          let memory = ImportMemory(draft.state, store.source, name: store.name)
+          merge = StoreMerge(
+            store, digests: digests, blobs: blobs, ownBlobs: Array(rest), memory, limit: limit)
+          merge.store.incompleteFiles.formUnion(unread)
+        }
+        return (try merge.run(&draft), merge)
       }
       isComplete = commit.value.0
-      report.add(commit.value.1, isLast: isComplete)
+      latest = (commit.revision, commit.value.1)
+      report.add(commit.value.1.report, isLast: isComplete)
       if !commit.isEmpty { report.revisions.append(commit.revision) }
       // If nothing was done, nothing is left to do.
       if commit.isEmpty { break }
     }
     return report
+  }
+
+  /// What an import of this store remembers. It has digests of all items, so it is not kept while they are merged.
+  private func readableMemory(of store: LegacyStore) throws -> ImportMemory {
+    let memory = ImportMemory(state, store.source, name: store.name)
+    try memory.checkForm()
+    return memory
   }
 }
 

@@ -43,11 +43,7 @@ struct Matching {
     self.memory = memory
     rows = Array(repeating: nil, count: store.items.count)
     taken = Array(repeating: false, count: memory.rows.count)
-    // The list and the place of a to-do are attributes of its item only, and references change with their targets.
-    old = memory.rows.map { row in
-      row.digests.filter { !$0.value.isOfReference && !KnownKind.toDo.others.contains($0.key) }
-    }
-    new = digests.map { $0.filter { !$0.value.isOfReference && !KnownKind.toDo.others.contains($0.key) } }
+    (old, new) = (memory.rows.map { Self.ownDigests($0.digests) }, digests.map(Self.ownDigests))
     oldClasses = Set(memory.rows.map(\.className))
     newClasses = Set(store.items.map(\.className))
     matchKeys()
@@ -64,6 +60,33 @@ struct Matching {
       }
       matchPlaces()
     }
+    findGone()
+  }
+
+  /// The matching for the next entry of an import, after all rows were matched for the first one.
+  /// - Parameter items: the item of each element that has a row.
+  init(_ store: LegacyStore, _ memory: ImportMemory, items: [Catalog.Item.ID?]) {
+    self.store = store
+    self.memory = memory
+    (old, new, oldClasses, newClasses) = ([], [], [], [])
+    let places = Dictionary(memory.rows.indices.map { (memory.rows[$0].item, $0) }) { first, _ in first }
+    rows = items.map { item in item.flatMap { places[$0] } }
+    taken = Array(repeating: false, count: memory.rows.count)
+    for case let row? in rows { taken[row] = true }
+    findGone()
+  }
+
+  /// The digests without those of references, which change with their targets, and those of the list and the place of a
+  /// to-do, which are attributes of its item only.
+  private static func ownDigests(_ digests: [String: Data]) -> [String: Data] {
+    func isOther(_ digest: (key: String, value: Data)) -> Bool {
+      digest.value.isOfReference || KnownKind.toDo.others.contains(digest.key)
+    }
+    // Nearly always there are none, and a filter would copy the digests.
+    return digests.contains(where: isOther) ? digests.filter { !isOther($0) } : digests
+  }
+
+  private mutating func findGone() {
     let hasDerivedItems = store.items.contains { $0.list.isEmpty }
     let lists = Dictionary(memory.groups.map { ($0.category, $0.list) }) { first, _ in first }
     areCovered = memory.rows.map { row in
@@ -113,20 +136,38 @@ struct Matching {
 
   private mutating func matchContents() {
     for (inOwnList, inOwnClass) in [(true, true), (false, true), (true, false), (false, false)] {
-      var waiting: [[String: Data]: [Int]] = [:]
-      for row in memory.rows.indices.reversed() where isOpen(row: row) {
-        waiting[old[row], default: []].append(row)
+      func key(_ digests: [String: Data], _ list: String, isInAnyList: Bool, _ className: String) -> Likeness
+      {
+        Likeness(
+          digests: digests, list: inOwnList ? list : "", isInAnyList: inOwnList || isInAnyList,
+          className: inOwnClass ? className : "")
+      }
+      // The first row is last.
+      var waiting: [Likeness: [Int]] = [:]
+      for index in memory.rows.indices.reversed() where isOpen(row: index) {
+        let row = memory.rows[index]
+        let isInAnyList = store.lists.contains(row.list) || row.list.isEmpty
+        waiting[key(old[index], row.list, isInAnyList: isInAnyList, row.className), default: []].append(index)
       }
       if waiting.isEmpty { return }
       for index in store.items.indices where isOpen(index) {
         let item = store.items[index]
-        let place = waiting[new[index]]?.lastIndex { row in
-          (inOwnList ? memory.rows[row].list == item.list : mayBe(index, row))
-            && (!inOwnClass || memory.rows[row].className == item.className)
-        }
-        if let place, let row = waiting[new[index]]?.remove(at: place) { match(index, row) }
+        let keys = [true, false].map { key(new[index], item.list, isInAnyList: $0, item.className) }
+        // See `mayBe`.
+        let found = (item.list.isEmpty ? keys : [keys[0]]).filter { waiting[$0]?.isEmpty == false }
+        let first = found.min { waiting[$0]?.last ?? 0 < waiting[$1]?.last ?? 0 }
+        if let first, let row = waiting[first]?.popLast() { match(index, row) }
       }
     }
+  }
+
+  /// What a row and an element with equal contents have in common.
+  private struct Likeness: Hashable {
+    let digests: [String: Data]
+    let list: String
+    /// Whether the element can be in any list: the list of the row was read, or it has none.
+    let isInAnyList: Bool
+    let className: String
   }
 
   /// - Parameter keys: the attributes that name an element; the first one that says something counts.

@@ -32,7 +32,8 @@ struct StoreMerge {
   /// The same for the images of the store itself.
   let ownBlobs: [Blob?]
   var memory: ImportMemory
-  var budget: Budget
+  private let limit: Budget
+  var budget = Budget()
   var report = LegacyImportReport()
   /// The paths of files with elements that the catalog's rules reject.
   var rejected: Set<String> = []
@@ -42,6 +43,22 @@ struct StoreMerge {
   var groupIndexes: [Int] = []
   /// The number of each item. One of an item that is yet to be added is nil.
   private var numbers: [Catalog.Item.ID?] = []
+  /// Whether each item is merged. Empty before the first entry.
+  private var isDone: [Bool] = []
+  /// The rows of the memory that this entry may have changed.
+  private var changedRows: Set<Catalog.Item.ID> = []
+  /// How many rows the memory begins with that this entry has not changed.
+  private var unchangedRowCount = 0
+  /// Whether items refer to each other, so that no state may have only some of them.
+  private let hasReferences: Bool
+  /// The position of each item in its list, for reports.
+  private lazy var positions: [Int] = {
+    var counts: [String: Int] = [:]
+    return store.items.map { item in
+      defer { counts[item.list, default: 0] += 1 }
+      return counts[item.list, default: 0]
+    }
+  }()
   /// The classes that have another name now, each with its names.
   private var newClasses: [String: Set<String>] = [:]
 
@@ -50,23 +67,16 @@ struct StoreMerge {
     _ memory: ImportMemory, limit: Budget
   ) {
     (self.store, self.memory, self.digests) = (store, memory, digests)
-    (self.blobs, self.ownBlobs, budget) = (blobs, ownBlobs, limit)
+    (self.blobs, self.ownBlobs, self.limit) = (blobs, ownBlobs, limit)
+    hasReferences = store.items.contains(where: \.refersToItems)
   }
 
-  /// Changes items up to the limit.
+  /// Changes items up to the limit. The next call, on the state that this one leaves, changes further ones.
   /// - Returns: whether everything is merged.
   mutating func run(_ draft: inout Draft<Catalog>) throws -> Bool {
-    // In a file that was not read completely, a list may be empty because its elements are unreadable.
-    for (name, file) in store.files where !store.incompleteFiles.contains(name) {
-      guard let old = memory.files[name] else { continue }
-      store.files[name] = Layout.findingEmptyLists(old, in: file, &store.lists)
-    }
-    // Items that refer to each other are added in one entry, so that no state has only some of them.
-    if store.items.contains(where: \.refersToItems) { budget = Budget() }
+    (report, budget, changedRows) = (LegacyImportReport(), hasReferences ? Budget() : limit, [])
     let before = draft.state
-    let matching = Matching(store, digests, memory, blobs, before)
-    reportReplacement(matching, before)
-    findRenamedClasses(matching)
+    let matching = isDone.isEmpty ? start(before) : Matching(store, memory, items: numbers)
     try mergeCategories(&draft)
     numbers = store.items.indices.map { index in
       matching.rows[index].map { memory.rows[$0].item } ?? matching.exported[index]
@@ -77,9 +87,37 @@ struct StoreMerge {
       }
       return matching.rows[index].map { memory.rows[$0] }
     }
+    var isComplete = try mergeItems(&rows, before, &draft)
+    try order(&rows, matching, &draft)
+    try updateRows(rows, matching, &draft, &isComplete)
+    reportRenamedClasses()
+    try finish(&draft, isComplete: isComplete)
+    return isComplete
+  }
+
+  /// Prepares the first entry.
+  private mutating func start(_ catalog: Catalog) -> Matching {
+    // In a file that was not read completely, a list may be empty because its elements are unreadable.
+    for (name, file) in store.files where !store.incompleteFiles.contains(name) {
+      guard let old = memory.files[name] else { continue }
+      store.files[name] = Layout.findingEmptyLists(old, in: file, &store.lists)
+    }
+    isDone = Array(repeating: false, count: store.items.count)
+    let matching = Matching(store, digests, memory, blobs, catalog)
+    reportReplacement(matching, catalog)
+    findRenamedClasses(matching)
+    return matching
+  }
+
+  /// Adds and changes items up to the limit.
+  /// - Returns: whether all are merged.
+  private mutating func mergeItems(
+    _ rows: inout [ImportMemory.Element?], _ before: Catalog, _ draft: inout Draft<Catalog>
+  ) throws -> Bool {
     var isComplete = true
     // New items and those that come back are first, so that all others can refer to them.
     let isNew = rows.indices.map { index in
+      if isDone[index] { return false }
       guard let row = rows[index] else { return true }
       return before.item(row.item) == nil && hasChanged(index, row, digests(index, wanted(index)))
     }
@@ -90,27 +128,34 @@ struct StoreMerge {
       }
       if let old = rows[index] {
         report.note(
-          place(of: store.items[index]),
+          place(of: index),
           "item:\(old.item) was deleted in the journal but has changed in the file since, so it is added again"
         )
       }
       rows[index] = try add(index, &draft) ?? rows[index]
+      isDone[index] = true
     }
     for index in rows.indices {
       guard let old = rows[index] else { continue }
-      let wanted = wanted(index)
       if isNew[index] {
-        if store.items[index].refersToItems { rows[index] = try change(index, old, wanted, &draft) }
-      } else if budget.isSpent, hasChanged(index, old, digests(index, wanted)) {
-        isComplete = false
+        if hasReferences, store.items[index].refersToItems {
+          rows[index] = try change(index, old, wanted(index), &draft)
+        }
+      } else if isDone[index] {
+        // An earlier entry has it.
+        report.unchanged += 1
+        continue
       } else {
+        let wanted = wanted(index)
+        if budget.isSpent, hasChanged(index, old, digests(index, wanted)) {
+          isComplete = false
+          continue
+        }
         rows[index] = try merge(index, old, wanted, &draft)
+        isDone[index] = true
       }
+      if let item = rows[index]?.item { changedRows.insert(item) }
     }
-    try order(&rows, matching, &draft)
-    try updateRows(rows, matching, &draft, &isComplete)
-    reportRenamedClasses()
-    try finish(&draft, isComplete: isComplete)
     return isComplete
   }
 
@@ -137,9 +182,16 @@ struct StoreMerge {
         budget.spend(on: nil)
       }
     }
-    // Sorted by list, so that the same state always has the same memory.
-    memory.rows = rows.enumerated().sorted { ($0.element.list, $0.offset) < ($1.element.list, $1.offset) }
-      .map(\.element)
+    // Sorted by list, so that the same state always has the same memory. The order of a set has no meaning.
+    let sets = Layout.unorderedLists(in: store.files)
+    func place(_ offset: Int, _ row: ImportMemory.Element) -> Int {
+      sets.contains(row.list) ? row.item.number : offset
+    }
+    rows = rows.enumerated().map { (row: $1, place: place($0, $1)) }
+      .sorted { ($0.row.list, $0.place) < ($1.row.list, $1.place) }.map(\.row)
+    unchangedRowCount =
+      zip(memory.rows, rows).prefix { $0.item == $1.item && !changedRows.contains($1.item) }.count
+    memory.rows = rows
   }
 
   private mutating func finish(_ draft: inout Draft<Catalog>, isComplete: Bool) throws {
@@ -162,7 +214,7 @@ struct StoreMerge {
     memory.incomplete = store.source == .scarybugs ? [] : memory.incomplete.subtracting(store.files.keys)
     memory.incomplete.formUnion(store.incompleteFiles.union(rejected))
     guard !(memory.rows.isEmpty && memory.groups.isEmpty && memory.files.isEmpty) else { return }
-    try memory.write(to: &draft)
+    try memory.write(to: &draft, unchanged: unchangedRowCount)
     guard let own = memory.firstPart else { return }
     let known = Dictionary(draft.state.images(of: own).map { ($0.name, $0) }) { first, _ in first }
     for (image, blob) in zip(store.images, ownBlobs) {
@@ -244,7 +296,8 @@ struct StoreMerge {
       number = try draft.addItem(kind: item.kind, category: category, attributes: wanted)
     } catch {
       guard error.code == .rejected else { throw error }
-      reportRejection(of: item, error)
+      // The next item gets the number that this one would have had.
+      reportRejection(of: index, "\(error)".replacing(/item:[0-9]+/, with: "it"))
       return nil
     }
     numbers[index] = number
@@ -335,7 +388,7 @@ struct StoreMerge {
       }
     } catch {
       guard error.code == .rejected else { throw error }
-      reportRejection(of: item, error)
+      reportRejection(of: index, "\(error)")
       return old
     }
     for part in conflicts.sorted() { reportConflict(part, index, old.item) }
@@ -353,7 +406,7 @@ struct StoreMerge {
       if let there = known.flatMap({ draft.state.image($0.image) }) ?? byName[image.name] {
         if there.blob != known?.blob, there.blob != blob {
           report.note(
-            place(of: item),
+            place(of: index),
             "\(image.name) was changed both in the journal and in the file; the file's image is used, and the "
               + "history of image:\(there.id) has the other one")
         }
@@ -362,7 +415,7 @@ struct StoreMerge {
       } else {
         if known != nil {
           report.note(
-            place(of: item),
+            place(of: index),
             "\(image.name) of item:\(row.item) was deleted in the journal but has changed in the file since, so it is added again"
           )
         }
@@ -383,7 +436,7 @@ struct StoreMerge {
         report.images += 1
       } else {
         report.note(
-          place(of: item),
+          place(of: index),
           "the file no longer has \(name) of item:\(row.item), but it was changed in the journal since, so it stays"
         )
       }
@@ -440,6 +493,7 @@ struct StoreMerge {
         if let old = rows[index]?.digests["order"], old != draft.state.item(item)?["order"]?.digest {
           reportConflict("its position", index, item)
         }
+        changedRows.insert(item)
         try draft.updateItem(item, set: ["order": .integer(order)])
         rows[index]?.digests["order"] = FieldValue.integer(order).digest
       }
@@ -449,21 +503,23 @@ struct StoreMerge {
 
 // What the report says.
 extension StoreMerge {
-  func place(of item: LegacyItem) -> String {
+  private mutating func place(of index: Int) -> String {
+    let item = store.items[index]
     if let key = item.key { return key }
-    let label = item.label.map { " \"\($0.prefix(60))\"" } ?? ""
+    let label = item.label.map { " \"\($0.prefix(60))\"" } ?? "[\(positions[index])]"
     return "\(item.list.isEmpty ? item.kind : item.list)\(label)"
   }
 
   private mutating func reportConflict(_ part: String, _ index: Int, _ item: Catalog.Item.ID) {
     report.note(
-      place(of: store.items[index]),
+      place(of: index),
       "\(part) was changed both in the journal and in the file; the file's value is used, and the history of "
         + "item:\(item) has the other one")
   }
 
-  private mutating func reportRejection(of item: LegacyItem, _ error: JournalError) {
-    report.note(place(of: item), "\(error)", isLoss: true)
+  private mutating func reportRejection(of index: Int, _ reason: String) {
+    let item = store.items[index]
+    report.note(place(of: index), reason, isLoss: true)
     if let key = item.key {
       rejected.insert("\(key)/\(ScaryBugReader.dataFile)")
     } else {

@@ -76,6 +76,18 @@ enum Layout {
     return gap(value).map { [$0] } ?? lists(in: value.dictionary ?? [:])
   }
 
+  /// The names of lists whose order in the files has no meaning.
+  static func unorderedLists(in files: [String: FieldValue]) -> Set<String> {
+    var names: Set<String> = []
+    for file in files.values {
+      file.forEachValue { value in
+        guard let name = value[list]?.string, value.objectClass?.hasSuffix("Set") ?? false else { return }
+        if value.objectClass?.hasSuffix("OrderedSet") == false { names.insert(name) }
+      }
+    }
+    return names
+  }
+
   /// The list whose gap the value is.
   private static func gap(_ value: FieldValue) -> String? {
     [list, element, each].lazy.compactMap { value[$0]?.string }.first
