@@ -152,6 +152,23 @@ import Testing
     }
   }
 
+  /// All numbers of a field became reals if one was, and 2⁵³ + 1 was rounded.
+  @Test func integersAndNilKeepTheirFormWhereOtherObjectsHaveReals() throws {
+    let values: [ArchiveNode.Value] = [
+      .real(1.5), .integer(9_007_199_254_740_993), .integer(3), .null, .bool(true),
+    ]
+    for values in [values, values.reversed()] {
+      let things = values.map { thing(["v": $0]) }
+      try roundTrip([("root", .array(things))]) { (archive, _) throws in
+        let found = try Made.objects(of: archive)
+        let before = try Made.objects(
+          of: KeyedArchive(ArchiveBytes(ArchiveNode.archive([("root", .array(things))]))))
+        #expect(try found.map { try $0["v"]?.kind } == before.map { try $0["v"]?.kind })
+        #expect(try found.map { try $0["v"]?.integer } == before.map { try $0["v"]?.integer })
+      }
+    }
+  }
+
   // MARK: Decimal numbers
 
   /// As Apple archives it: under the name of a private class.
@@ -188,6 +205,45 @@ import Testing
       #expect(try found.map { try plain($0["price"]) } == before)
       #expect(try found.map { try plain($0["prices"]?.array?[0]) } == before)
       #expect(try found.map { try $0["price"]?.decimal } == (texts + ["3.5"]).map { Decimal(string: $0) })
+    }
+  }
+
+  /// They became items with the bytes of their objects.
+  @Test func numbersAndIdentifiersInAListAreValuesOfItems() throws {
+    let uuid = UUID(uuidString: "00010203-0405-0607-0809-0A0B0C0D0E0F") ?? UUID()
+    let number = ArchiveNode(
+      ArchivedClass("NSNumber", superclasses: ["NSValue", "NSObject"]), ["NS.intval": .integer(8)])
+    let list: [ArchiveNode] = [
+      decimal("19.99"), decimal("7"), decimal("3.5", isCompact: false), number, .uuid(uuid),
+    ]
+    try roundTrip([("root", .array(list.map { .node($0) }))]) { catalog in
+      #expect(catalog.things.map { $0["value"] } == [19.99, 7, 3.5, 8, .string(uuid.uuidString)])
+    } _: { (archive, _) throws in
+      let found = try Made.objects(of: archive)
+      #expect(
+        found.map(\.className) == Array(repeating: "NSDecimalNumberPlaceholder", count: 3) + [
+          "NSNumber", "NSUUID",
+        ])
+      let before = try Made.objects(
+        of: KeyedArchive(ArchiveBytes(ArchiveNode.archive([("root", .array(list.map { .node($0) }))]))))
+      #expect(try found.map { try plain(.object($0)) } == before.map { try plain(.object($0)) })
+    }
+  }
+
+  @Test func anExportReportsATextWhereTheAppReadsADecimalNumberOrAnIdentifier() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      let things = [thing(["price": .node(decimal("3.5")), "key": .uuid(UUID())])]
+      try journal.importStore(
+        .archives([folder.write("things", ArchiveNode.archive([("root", .array(things))]))]))
+      for (price, count) in [(FieldValue.string("abc"), 2), (.double(1e300), 2), (.double(2.5), 1)] {
+        try journal.commit { draft in
+          try draft.updateItem(1, set: ["price": price, "key": "none"])
+        }
+        let report = try journal.exportStore(.archive, to: folder.url.appending(path: "out"), replacing: true)
+        #expect(report.problems.count == count && report.problems.allSatisfy { $0.place == "item:1" })
+        #expect(!report.isComplete)
+      }
     }
   }
 

@@ -12,6 +12,8 @@ public struct ArchiveInspection: Sendable {
     /// How often it holds each kind of value, the most frequent first. A kind is `string`, `integer`, `null`, the name
     /// of a class, and so on.
     public let kinds: [(kind: String, count: Int)]
+    /// Whether some objects have a number, a text or data in the field itself, and no reference to it.
+    package let isInline: Bool
   }
 
   /// A class and its objects.

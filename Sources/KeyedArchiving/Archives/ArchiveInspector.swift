@@ -22,6 +22,8 @@ struct ArchiveInspector {
 
   private enum Kind: Hashable {
     case plain(ObjectKind)
+    /// A value in a field itself.
+    case inline(ObjectKind)
     case unreadable
     case object(Int)
   }
@@ -96,7 +98,7 @@ struct ArchiveInspector {
         .limitExceeded, "the archive has more references than bytes: its collections overlap",
         path: graph.list.bytes.path)
     }
-    var kind: Kind
+    let kind: Kind
     do throws(ArchiveError) {
       kind = try visit(graph.place(of: reference(), holder: holder), holder: holder)
     } catch {
@@ -105,14 +107,15 @@ struct ArchiveInspector {
       if problems.count < 100 { problems.append(error) }
       kind = .unreadable
     }
-    if case .plain(.utf16String) = kind { kind = .plain(.asciiString) }
     kinds[kind, default: 0] += 1
     return kind
   }
 
   private mutating func visit(_ place: ArchiveGraph.Place?, holder: Int?) throws(ArchiveError) -> Kind {
     guard let place else { return .plain(.null) }
-    guard place.header.kind.isCollection else { return .plain(place.header.kind) }
+    guard place.header.kind.isCollection else {
+      return place.uid == nil ? .inline(place.header.kind) : .plain(place.header.kind)
+    }
     if visited.contains(place.number) {
       if onStack.contains(place.number) { isCyclic = true }
       let known = place.uid == nil ? nil : classesOfCollections[place.number]
@@ -159,7 +162,9 @@ struct ArchiveInspector {
       ArchiveInspection.Class(
         description: description, count: entry.count,
         fields: entry.fields.map { name, kinds in
-          ArchiveInspection.Field(name: name, count: kinds.values.reduce(0, +), kinds: counted(kinds))
+          let isInline = kinds.keys.contains { if case .inline = $0 { true } else { false } }
+          return ArchiveInspection.Field(
+            name: name, count: kinds.values.reduce(0, +), kinds: counted(kinds), isInline: isInline)
         }.sorted { $0.name < $1.name })
     }.sorted { ($1.count, $0.description.name) < ($0.count, $1.description.name) }
     return ArchiveInspection(
@@ -185,18 +190,24 @@ struct ArchiveInspector {
 
   private func word(_ kind: Kind) -> String {
     switch kind {
-    case .plain(.null): "null"
-    case .plain(.bool): "bool"
-    case .plain(.integer): "integer"
-    case .plain(.real): "real"
-    case .plain(.date): "date"
-    case .plain(.data): "data"
-    case .plain(.asciiString), .plain(.utf16String): "string"
-    case .plain(.uid): "reference"
-    case .plain(.array), .plain(.set): "array"
-    case .plain(.dictionary): "dictionary"
+    case .plain(let kind), .inline(let kind): Self.word(kind)
     case .unreadable: "unreadable"
     case .object(let index): classes[index].description.name
+    }
+  }
+
+  private static func word(_ kind: ObjectKind) -> String {
+    switch kind {
+    case .null: "null"
+    case .bool: "bool"
+    case .integer: "integer"
+    case .real: "real"
+    case .date: "date"
+    case .data: "data"
+    case .asciiString, .utf16String: "string"
+    case .uid: "reference"
+    case .array, .set: "array"
+    case .dictionary: "dictionary"
     }
   }
 }

@@ -469,19 +469,21 @@ final class ArchiveReader {
   }
 
   private func isPlain(_ object: ArchivedObject) -> Bool {
-    ["NSArray", "NSDictionary", "NSSet", "NSString", "NSData", "NSDate", "NSNull"].contains {
-      object.className == $0 || object.className == $0.replacing("NS", with: "NSMutable")
-    }
+    ObjectReader.isScalar(object.className)
+      || ["NSArray", "NSDictionary", "NSSet", "NSString", "NSData", "NSDate", "NSNull"].contains {
+        object.className == $0 || object.className == $0.replacing("NS", with: "NSMutable")
+      }
   }
 
   /// An item that is not an object: a dictionary, a text, a number.
   private func plainItem(_ pending: Pending) throws -> LegacyItem {
     objects.begin()
-    let value = try objects.attribute("value", pending.value)
+    let (value, form) = try objects.element("value", pending.value)
     let items = PlainItems([value], list: pending.list, kind: plainKind, mapping: mapping)
     guard var item = items.item(value, noting: &found) else {
       throw LegacyError(.unreadable, "it has no title, so it is not an item")
     }
+    if let form { item.attributes[Reference.forms] = ["value": form] }
     item.images = objects.images
     noteProblems(of: &item, pending, nil)
     return item

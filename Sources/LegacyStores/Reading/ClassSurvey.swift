@@ -8,6 +8,8 @@ struct ClassSurvey {
   private var objectCounts: [String: Int] = [:]
   /// For each class, how many of its objects have each key.
   private var keyCounts: [String: [String: Int]] = [:]
+  /// For each class, the keys with a number, a text or data in the field itself in some objects.
+  private var inlineKeys: [String: Set<String>] = [:]
   /// The classes of categories.
   private(set) var categories: Set<String> = []
 
@@ -18,6 +20,7 @@ struct ClassSurvey {
       objectCounts[name, default: 0] += found.count
       for field in found.fields {
         keyCounts[name, default: [:]][field.name, default: 0] += field.count
+        if field.isInline { inlineKeys[name, default: []].insert(field.name) }
         classes[name]?[field.name, default: []].formUnion(field.kinds.map(\.kind))
       }
     }
@@ -46,6 +49,9 @@ struct ClassSurvey {
   func isOptional(_ key: String, in name: String) -> Bool {
     keyCounts[name]?[key].map { $0 < objectCounts[name, default: 0] } ?? false
   }
+
+  /// Whether some objects of a class have a number, a text or data in a field itself.
+  func isInline(_ key: String, in name: String) -> Bool { inlineKeys[name]?.contains(key) ?? false }
 
   /// Whether a class of this name belongs to one of Apple's frameworks.
   static func isSystem(_ name: String) -> Bool {

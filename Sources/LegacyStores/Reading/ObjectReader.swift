@@ -132,6 +132,26 @@ struct ObjectReader {
     return finished([name: converted])[name] ?? .null
   }
 
+  /// Whether objects of a class hold a number or an identifier, and are values and not items.
+  static func isScalar(_ name: String) -> Bool {
+    LegacyClass.Form.isDecimal(name) || name == "NSNumber" || name == "NSUUID"
+  }
+
+  /// Converts an element of a list that is an item without fields.
+  /// - Returns: also the form of a number or an identifier, as ``Reference/forms`` has it.
+  mutating func element(_ name: String, _ value: ArchivedValue) throws -> (
+    value: FieldValue, form: FieldValue?
+  ) {
+    guard case .object(let object) = value, Self.isScalar(object.className) else {
+      return (try attribute(name, value), nil)
+    }
+    let converted = try convert(value, path: name, depth: 0, isField: true)
+    let form = decimalObject ?? .string(object.className)
+    decimalObject = nil
+    if let number = converted.boxedNumber { return (number, finished([name: converted])[name]) }
+    return converted.isObject ? (finished([name: converted])[name] ?? .null, nil) : (converted, form)
+  }
+
   /// Converts one of several values that may have objects in common; see ``finished(_:)``.
   mutating func part(_ name: String, _ value: ArchivedValue) throws -> FieldValue {
     try convert(value, path: name, depth: 0, isField: false)
@@ -181,8 +201,11 @@ struct ObjectReader {
         return converted
       }
       guard let value = converted ?? nil else { continue }
-      // An export knows by the class that an object has the key.
-      if value == .null, !survey.isOptional(field.name, in: name) { continue }
+      // An export knows by the class that an object has the key, unless other objects have a number there.
+      if value == .null, !survey.isOptional(field.name, in: name) {
+        if survey.isInline(field.name, in: name) { forms[key] = .string(LegacyClass.Form.null) }
+        continue
+      }
       guard fields[key] == nil else {
         throw LegacyError(.unreadable, "an object of the class \(name) has two fields with the name \(key)")
       }
@@ -555,6 +578,18 @@ extension ArchivedValue {
 extension FieldValue {
   /// Whether the value is an object or a collection, and no text, number, date or data.
   var isObject: Bool { imageName == nil && (array != nil || dictionary != nil) }
+
+  /// The number in an object of the class `NSNumber` that has nothing else.
+  var boxedNumber: FieldValue? {
+    guard objectClass == "NSNumber" else { return nil }
+    let fields = (dictionary ?? [:]).filter { ![Reference.objectClass, Reference.id].contains($0.key) }
+    guard fields.count == 1, let value = fields.first?.value, value.decimal != nil || value.isBool,
+      value.string == nil
+    else { return nil }
+    return value
+  }
+
+  private var isBool: Bool { self == .bool(true) || self == .bool(false) }
 
   /// The value with its form, where there is no field that has it.
   func marked(_ form: String, for known: String? = nil) -> FieldValue {

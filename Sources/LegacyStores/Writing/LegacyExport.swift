@@ -231,6 +231,8 @@ final class ExportContents {
   private let blobs: BlobStore
   /// The items that were written.
   var items: Set<Catalog.Item.ID> = []
+  /// Values that are not of the class that their field had in the files.
+  var others: [(item: Catalog.Item.ID?, value: FieldValue, className: String)] = []
   private var failures: [Blob: any Error] = [:]
   /// The image that was read last. Neighbouring items often have the same one.
   private var latest: (blob: Blob, data: Data)?
@@ -288,6 +290,12 @@ final class ExportContents {
           "a field refers to the image \"\($0.prefix(80))\", which it does not have, so the field is empty")
       }
     }
-    return unreadable.sorted { $0.place < $1.place } + absent
+    let others = others.map { item, value, className in
+      LegacyProblem(
+        item.map { "item:\($0)" } ?? "a category",
+        "\("\(value)".prefix(80)) is not a value of the class \(className), which the app reads there; it was written as "
+          + "a text or a number")
+    }
+    return unreadable.sorted { $0.place < $1.place } + absent + others
   }
 }

@@ -89,7 +89,8 @@ final class ObjectWriter {
       // A value that refers to its own item has nil there, because a file can't express that.
       plainValues[id] = .null
       var context = Context(item: id, of: [plain])
-      let value = value(plain, form, &context)
+      let own = item[Reference.forms]?["value"]
+      let value = encoded(plain, as: own, form ?? own?.string ?? own?.objectClass, &context)
       plainValues[id] = form == nil ? value.boxed : value
       return plainValues[id] ?? .null
     }
@@ -206,7 +207,9 @@ final class ObjectWriter {
     var seen: Set<String> = []
     var values: [(key: String, value: ArchiveNode.Value)] = []
     for key in order(of: className, fields) + extra where seen.insert(key).inserted {
-      let form = forms[key]?.string ?? forms[key]?.objectClass ?? known?.fields[key]
+      let wasNil = forms[key]?.string == LegacyClass.Form.null
+      let own = wasNil ? nil : forms[key]?.string ?? forms[key]?.objectClass
+      let form = own ?? known?.fields[key]
       let content: ArchiveNode.Value
       if let value = special(key, &context) {
         content = value
@@ -215,13 +218,10 @@ final class ObjectWriter {
         let isStandIn = form == LegacyClass.Form.null && field == ""
         if isStandIn {
           content = .null
-        } else if let object = forms[key]?.dictionary, Decimal(archivedFields: object) == field.decimal {
-          // The number is the same, so its encoding is, too.
-          content = value(.dictionary(object), form, &context)
         } else {
-          content = value(field, form, &context)
+          content = encoded(field, as: forms[key], form, &context)
         }
-      } else if hasNil(key, of: className) {
+      } else if wasNil || hasNil(key, of: className) {
         content = .null
       } else {
         continue
@@ -275,23 +275,36 @@ final class ObjectWriter {
 
   // MARK: Values
 
+  /// A value that may have been an object in the files. If the number is the same, its encoding is, too.
+  private func encoded(
+    _ value: FieldValue, as object: FieldValue?, _ form: String?, _ context: inout Context
+  ) -> ArchiveNode.Value {
+    if let object, let fields = object.dictionary,
+      object.boxedNumber.map({ $0 == value }) ?? (Decimal(archivedFields: fields) == value.decimal)
+    {
+      return self.value(object, form, &context)
+    }
+    return self.value(value, form, &context)
+  }
+
   private func value(_ value: FieldValue, _ form: String?, _ context: inout Context) -> ArchiveNode.Value {
     switch value {
     case .null: return form == nil ? .node(.null()) : .null
-    case .bool(let flag): return number(value, .bool(flag), form)
-    case .integer(let integer):
-      return form == LegacyClass.Form.real ? .real(Double(integer)) : number(value, .integer(integer), form)
-    case .unsigned(let integer): return number(value, .unsigned(integer), form)
+    case .bool(let flag): return number(value, .bool(flag), form, context)
+    // Decoders of reals accept integers, because archivers write equal numbers once.
+    case .integer(let integer): return number(value, .integer(integer), form, context)
+    case .unsigned(let integer): return number(value, .unsigned(integer), form, context)
     case .double(let real):
       // The attributes of the models are doubles, also for a class that encodes integers.
       if form == LegacyClass.Form.integer, let integer = Int64(exactly: real) { return .integer(integer) }
-      return number(value, .real(real), form)
+      return number(value, .real(real), form, context)
     case .string(let text):
       switch form {
       case let form? where LegacyClass.Form.isDecimal(form):
-        return value.decimal.map { .node(decimal($0, form)) } ?? .string(text)
+        return value.decimal.map { .node(decimal($0, form)) } ?? other(value, .string(text), form, context)
       case "NSURL"?: return .node(ArchiveNode(.url, ["NS.base": .null, "NS.relative": .string(text)]))
-      case "NSUUID"?: return UUID(uuidString: text).map { .uuid($0) } ?? .string(text)
+      case "NSUUID"?:
+        return UUID(uuidString: text).map { .uuid($0) } ?? other(value, .string(text), "NSUUID", context)
       case "NSMutableString"?: return .node(.mutableString(text))
       case LegacyClass.Form.text?: return .text(text)
       default: return self.text(text)
@@ -307,13 +320,20 @@ final class ObjectWriter {
   }
 
   /// A number, as an object if the values of its field are objects.
-  private func number(_ value: FieldValue, _ number: ArchiveNode.Value, _ form: String?) -> ArchiveNode.Value
-  {
+  private func number(
+    _ value: FieldValue, _ number: ArchiveNode.Value, _ form: String?, _ context: Context
+  ) -> ArchiveNode.Value {
     guard let form, !LegacyClass.Form.isInline(form) else { return number }
-    if LegacyClass.Form.isDecimal(form), let decimal = value.decimal {
-      return .node(self.decimal(decimal, form))
-    }
-    return number.boxed
+    guard LegacyClass.Form.isDecimal(form) else { return number.boxed }
+    return value.decimal.map { .node(decimal($0, form)) } ?? other(value, number.boxed, form, context)
+  }
+
+  /// A value that people have set in a field for objects of a class, and that is not one of them.
+  private func other(
+    _ value: FieldValue, _ written: ArchiveNode.Value, _ className: String, _ context: Context
+  ) -> ArchiveNode.Value {
+    contents.others.append((context.item, value, className))
+    return written
   }
 
   private func decimal(_ decimal: Decimal, _ className: String) -> ArchiveNode {
