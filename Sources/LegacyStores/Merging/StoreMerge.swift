@@ -314,8 +314,9 @@ struct StoreMerge {
     var row = element(index, item.id, wanted(index))
     row.wasExported = true
     if row.category != nil { row.category = item.category }
-    if store.items[index].isDone != nil {
-      for name in KnownKind.toDo.others { row.digests[name] = item[name]?.digest }
+    if let isDone = store.items[index].isDone {
+      if item.isDone != isDone { row.digests["done"] = item["done"]?.digest }
+      row.digests["order"] = item["order"]?.digest
     }
     // In the file its images may have other names.
     let images = Dictionary(catalog.images(of: item.id).map { ($0.blob, $0.id) }) { first, _ in first }
