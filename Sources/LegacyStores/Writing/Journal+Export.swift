@@ -99,6 +99,7 @@ struct ExportTarget {
       }
       for (bug, picture) in stale { try folder.folder(bug).removeFile(picture) }
     }
+    if pending.isEmpty { return }
     let batch = try ExportBatch(folder, fileCount: pending.count)
     // An error is reported, and the other files are still written.
     for file in pending {
