@@ -180,13 +180,28 @@ final class Layer: Sendable {
   /// How many bytes of its file's pages are in memory.
   var pageByteCount: Int { (contents as? LayerFile)?.pageByteCount ?? 0 }
 
-  /// Frees the memory of the pages, as soon as no read in progress uses them: the next reads use the same file, opened
+  /// Frees the memory of all pages, as soon as no read in progress uses them: the next reads use the same file, opened
   /// once more. If it can't be opened, nothing changes.
   func freePages() {
     guard let file = contents as? LayerFile, let reopened = try? file.reopened(), reopened !== file else {
       return
     }
-    replace { $0.contents === file ? reopened : nil }
+    use(reopened, insteadOf: file)
+  }
+
+  /// Frees the memory of pages that were not used since the last call.
+  /// - Parameter byteCount: the most bytes to free.
+  /// - Returns: how many bytes were freed. Nothing is freed while a read of before the last call is in progress.
+  func freeUnusedPages(atMost byteCount: Int) -> Int {
+    guard let file = contents as? LayerFile,
+      let (next, freed) = try? file.withoutUnusedPages(atMost: byteCount)
+    else { return 0 }
+    use(next, insteadOf: file)
+    return freed
+  }
+
+  private func use(_ next: LayerFile, insteadOf file: LayerFile) {
+    replace { $0.contents === file ? next : nil }
     file.retire()
   }
 

@@ -6,29 +6,34 @@ import PropertyLists
 extension LayerFile {
   /// - Parameters:
   ///   - memoryByteCount: the size up to which it is read whole.
-  ///   - didRead: called after pages were read, with the number of their bytes.
+  ///   - didUse: called after pages were read, or used for the first time since pages were freed, with the number of their
+  ///     bytes.
   /// - Throws: ``JournalError`` with code `damaged` if it is missing, of another size, or found to be altered.
   convenience init(
     _ name: LayerName, in folder: Folder?, footer: LayerFooter, shape: StateShape, memoryByteCount: Int,
-    didRead: @escaping @Sendable (Int) -> Void
+    didUse: @escaping @Sendable (Int) -> Void
   ) throws(JournalError) {
     let bytes = try Self.bytes(
-      of: name, in: folder, footer: footer, memoryByteCount: memoryByteCount, didRead: didRead)
+      of: name, in: folder, footer: footer, memoryByteCount: memoryByteCount, didUse: didUse)
     do throws(ArchiveError) { try self.init(bytes, revision: name.to, shape: shape) } catch {
       throw Self.failure(error, of: name, folder?.path(of: name.fileName) ?? name.fileName)
     }
   }
 
-  /// What a snapshot says about itself, for people. Fails unless it has the parts of the model.
+  /// What a snapshot says about itself, for people, and the declared indexes that it has. Fails unless it has the parts of
+  /// the model.
   static func about(
     _ name: LayerName, in folder: Folder?, footer: LayerFooter, shape: StateShape
-  ) throws(JournalError) -> String {
+  ) throws(JournalError) -> (text: String, indexes: [IndexDefinition]) {
     let bytes = try bytes(of: name, in: folder, footer: footer)
     do throws(ArchiveError) {
       let reader = try LayerReader(PropertyList(binary: bytes))
       let root = try reader.root()
       try shape.check(root, reader)
-      return try reader.string(root.header(LayerLayout.Root.about))
+      return (
+        try reader.string(root.header(LayerLayout.Root.about)),
+        try valueIndexes(root, reader, shape).map(\.0)
+      )
     } catch {
       throw failure(error, of: name, folder?.path(of: name.fileName) ?? name.fileName)
     }
@@ -36,7 +41,7 @@ extension LayerFile {
 
   private static func bytes(
     of name: LayerName, in folder: Folder?, footer: LayerFooter, memoryByteCount: Int = 0,
-    didRead: (@Sendable (Int) -> Void)? = nil
+    didUse: (@Sendable (Int) -> Void)? = nil
   ) throws(JournalError) -> ArchiveBytes {
     let file = try open(name, in: folder, footer: footer)
     let byteCount = footer.byteCount
@@ -53,7 +58,7 @@ extension LayerFile {
           descriptor: descriptor, byteCount: byteCount, pageSize: LayerFooter.pageByteCount, path: path,
           check: { page, bytes in unsafe page < checksums.count && CRC32C.checksum(bytes) == checksums[page]
           },
-          didRead: didRead)
+          didUse: didUse)
       }
       let bytes = ArchiveBytes(whole)
       for page in checksums.indices {

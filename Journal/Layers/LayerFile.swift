@@ -60,39 +60,40 @@ final class LayerFile: LayerContents {
     self.bytes = bytes
     self.revision = revision
     self.shape = shape
-    var valueIndexes: [(IndexDefinition, PackedValueLines)] = []
-    if let header = try root.optional(Root.valueIndexes) {
-      let elements = try reader.elements(of: header)
-      guard elements.count <= Self.valueIndexLimit else { throw LayerReader.foreign(at: elements.offset) }
-      for index in 0..<elements.count {
-        let header = try reader.resolve(try list.reference(elements, index))
-        valueIndexes.append(try Self.valueIndex(reader, header, tables, shape, revision))
-      }
+    valueIndexes = try Self.valueIndexes(root, reader, shape).map {
+      (definition, members) throws(ArchiveError) in
+      typealias Member = LayerLayout.ValueIndex
+      let lines = try PackedValueLines(
+        reader, lines: try members.header(Member.lines), rests: try members.header(Member.rests),
+        highest: tables[definition.scope.table].highest, revision: revision)
+      return (definition, lines)
     }
-    self.valueIndexes = valueIndexes
   }
 
   /// More indexes than any app declares.
   static let valueIndexLimit = 4096
 
-  private static func valueIndex(
-    _ reader: LayerReader, _ header: ObjectHeader, _ tables: [LayerEntities], _ shape: StateShape,
-    _ revision: Revision
-  ) throws(ArchiveError) -> (IndexDefinition, PackedValueLines) {
+  /// The declared indexes that a layer or snapshot has.
+  static func valueIndexes(
+    _ root: ArchivedMembers, _ reader: LayerReader, _ shape: StateShape
+  ) throws(ArchiveError) -> [(IndexDefinition, ArchivedMembers)] {
     typealias Member = LayerLayout.ValueIndex
-    let members = try reader.members(of: header)
-    let kind = try reader.string(members.header(Member.kind))
-    let path = try reader.texts(members.header(Member.path))
-    guard let table = shape.kinds.firstIndex(of: kind), !path.isEmpty else {
-      throw LayerReader.foreign(at: header.offset)
+    guard let header = try root.optional(LayerLayout.Root.valueIndexes) else { return [] }
+    let elements = try reader.elements(of: header)
+    guard elements.count <= Self.valueIndexLimit else { throw LayerReader.foreign(at: elements.offset) }
+    return try (0..<elements.count).map { (index) throws(ArchiveError) in
+      let header = try reader.resolve(try reader.list.reference(elements, index))
+      let members = try reader.members(of: header)
+      let kind = try reader.string(members.header(Member.kind))
+      let path = try reader.texts(members.header(Member.path))
+      guard let table = shape.kinds.firstIndex(of: kind), !path.isEmpty else {
+        throw LayerReader.foreign(at: header.offset)
+      }
+      let scope = IndexScope(
+        table: table, field: try reader.count(members.header(Member.field)),
+        text: try reader.string(members.header(Member.text)))
+      return (IndexDefinition(scope, AttributePath(path)), members)
     }
-    let scope = IndexScope(
-      table: table, field: try reader.count(members.header(Member.field)),
-      text: try reader.string(members.header(Member.text)))
-    let lines = try PackedValueLines(
-      reader, lines: try members.header(Member.lines), rests: try members.header(Member.rests),
-      highest: tables[table].highest, revision: revision)
-    return (IndexDefinition(scope, AttributePath(path)), lines)
   }
 
   /// The same file without its pages, which are read again. Itself if it is in memory, or if the system lacks the
@@ -102,6 +103,17 @@ final class LayerFile: LayerContents {
   func reopened(pageLimit: Int? = nil) throws(ArchiveError) -> LayerFile {
     guard let reopened = try? bytes.reopened(), reopened !== bytes else { return self }
     return try LayerFile(reopened, revision: revision, shape: shape, pageLimit: pageLimit)
+  }
+
+  /// Frees pages that were not used since the last call.
+  /// - Parameter byteCount: the most bytes to free.
+  /// - Returns: the same file, for all reads from now on, and how many bytes were freed; nil if some of this one are in
+  ///   use since before the last call.
+  func withoutUnusedPages(
+    atMost byteCount: Int
+  ) throws(ArchiveError) -> (file: LayerFile, freedByteCount: Int)? {
+    guard let (bytes, freed) = bytes.withoutUnusedPages(atMost: byteCount) else { return nil }
+    return (try LayerFile(bytes, revision: revision, shape: shape), freed)
   }
 
   /// Opens the file once more: the pages of this one are kept for readers.

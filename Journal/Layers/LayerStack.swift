@@ -317,6 +317,8 @@ private struct StackedRows {
         return (version.number, row)
       }
     }
+    // Otherwise these would keep pages in memory.
+    if !readers.isEmpty { (readers, merge) = ([], LayerMerge([])) }
     while position == part.count {
       (part, position) = ([], 0)
       guard let next = rest.map(entities.decoded) ?? ahead?.next() else { return nil }

@@ -15,7 +15,7 @@ final class PageBudget: Sendable {
   /// What the caller has set; nil for the usual limit.
   private let given: Int?
   private let limit: Atomic<Int>
-  /// How many bytes were read since the memory was last checked.
+  /// How many bytes were used since the memory was last checked.
   private let uncheckedByteCount = Atomic<Int>(0)
   private let isChecking = Atomic<Bool>(false)
   private let known = Lock<[Known]>([])
@@ -40,22 +40,21 @@ final class PageBudget: Sendable {
     }
   }
 
-  /// About as many bytes as the newest state takes in the layers, and 64 MiB for the past, but no more than 256 MiB.
+  /// About as many bytes as the newest state takes in the layers, and 16 MiB for the past, but no more than 256 MiB.
   ///
-  /// If the past had more, memory would grow with the history. Without its pages, a past state takes up to twice as
-  /// long if the system has them in its cache.
+  /// If the past had more, memory would grow with the history. The system has pages in its cache.
   static func usualLimit(byteCount: Int, entityCount: Int, eventCount: Int) -> Int {
     let share = Double(entityCount) / Double(max(entityCount, eventCount, 1))
-    return Int(min(Double(byteCount) * share + Double(64 << 20), Double(256 << 20)))
+    return Int(min(Double(byteCount) * share + Double(16 << 20), Double(256 << 20)))
   }
 
-  /// Notes that pages were read. If all of them exceed the limit, those of the layers that have most are freed, until the
-  /// rest is within it.
+  /// Notes that pages were read, or used for the first time since others were freed. If all of them exceed the limit,
+  /// those are freed that were not used since the last time; the next time comes when an eighth of the limit was used.
+  /// A read that takes long keeps the pages of a layer; beyond twice the limit, readers get others.
   func note(_ byteCount: Int) {
     let limit = limit.load(ordering: .relaxed)
     let count = uncheckedByteCount.add(byteCount, ordering: .relaxed).newValue
-    // Not after each page, because all layers are asked, and a file whose pages were freed reads some of them again at
-    // once. So the limit is exceeded by an eighth, or by 256 KiB.
+    // Not after each page, because all layers are asked. So the limit is exceeded by an eighth, or by 256 KiB.
     guard count > max(limit / 8, Self.leastByteCount), !isChecking.exchange(true, ordering: .acquiring) else {
       return
     }
@@ -66,9 +65,10 @@ final class PageBudget: Sendable {
     }
     layers.sort { $0.byteCount > $1.byteCount }
     var total = layers.reduce(0) { $0 + $1.byteCount }
-    for (layer, byteCount) in layers where total > limit {
+    for (layer, _) in layers where total > limit { total -= layer.freeUnusedPages(atMost: total - limit) }
+    for (layer, _) in layers where total > 2 * limit {
+      total -= layer.pageByteCount
       layer.freePages()
-      total -= byteCount
     }
   }
 }

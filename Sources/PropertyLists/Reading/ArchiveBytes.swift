@@ -3,9 +3,9 @@ import Synchronization
 
 /// The bytes of an archive: in memory, or in a file whose pages are read when they are first touched.
 ///
-/// 1. The bytes never change: each page is read and checked before it is used, and then kept. If a file is truncated or
-///    overwritten while it is open, pages not yet read give errors. There is never a signal, and never bytes other than
-///    those checked.
+/// 1. The bytes never change: each page is read and checked before it is used, and kept as long as this object exists. If
+///    a file is truncated or overwritten while it is open, pages not yet read give errors. There is never a signal, and
+///    never bytes other than those checked.
 /// 2. Each access is checked against ``count``.
 /// 3. Any number of threads may read at once. While a thread reads a page from the file, other threads that need it or a
 ///    page near it wait.
@@ -20,6 +20,7 @@ import Synchronization
 
   private let base: UnsafeMutableRawPointer
   private let file: PagedFile?
+  private let isReplaced = Atomic<Bool>(false)
   private let pageShift: Int
   /// The bits of the file's pages. They are kept here too, so that checking whether a page was read costs almost
   /// nothing.
@@ -68,18 +69,18 @@ import Synchronization
   ///   - pageSize: A power of two, at least 4,096.
   ///   - check: Returns whether the bytes of a page are valid. Pages are numbered from 0. The last page may be shorter
   ///     than the others.
-  ///   - didRead: Called after pages were read, with about the number of their bytes. No lock is held, but the caller
-  ///     is reading.
+  ///   - didUse: Called after pages were read, or used for the first time since ``withoutUnusedPages(atMost:)``, with the
+  ///     number of their bytes. No lock is held, but the caller is reading.
   /// - Throws: `io` if there is not enough address space.
   package convenience init(
     descriptor: Int32, byteCount: Int, pageSize: Int = PagedFile.defaultPageSize, path: String? = nil,
     check: @escaping @Sendable (_ page: Int, _ bytes: UnsafeRawBufferPointer) -> Bool,
-    didRead: (@Sendable (_ byteCount: Int) -> Void)? = nil
+    didUse: (@Sendable (_ byteCount: Int) -> Void)? = nil
   ) throws(ArchiveError) {
     unsafe self.init(
       try PagedFile(
         descriptor: descriptor, byteCount: byteCount, pageSize: pageSize, path: path, check: check,
-        didRead: didRead))
+        didUse: didUse))
   }
 
   private init(_ file: PagedFile) {
@@ -92,6 +93,7 @@ import Synchronization
   }
 
   deinit {
+    if isReplaced.load(ordering: .acquiring) { file?.oldReadersHaveEnded() }
     if file == nil { unsafe base.deallocate() }
   }
 
@@ -105,6 +107,17 @@ import Synchronization
   /// - Throws: `io` if the system lacks a descriptor or address space.
   package func reopened() throws(ArchiveError) -> ArchiveBytes {
     if let file { ArchiveBytes(try file.reopened()) } else { self }
+  }
+
+  /// Frees pages of a file that were not used since the last call.
+  ///
+  /// - Parameter byteCount: The most bytes to free.
+  /// - Returns: The same pages, for all reads that begin from now on, and how many bytes were freed. Nil if bytes from
+  ///   before the last call are in use somewhere, or if this is no file.
+  package func withoutUnusedPages(atMost byteCount: Int) -> (bytes: ArchiveBytes, freedByteCount: Int)? {
+    guard let file, let freed = file.freeUnusedPages(atMost: byteCount) else { return nil }
+    isReplaced.store(true, ordering: .releasing)
+    return (ArchiveBytes(file), freed)
   }
 
   /// Frees the memory of a file's pages. They are read again when they are needed.

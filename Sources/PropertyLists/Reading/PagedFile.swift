@@ -15,8 +15,11 @@ import Synchronization
 ///
 /// The file is not mapped: truncating a mapped file ends the process, and its bytes can change after they were checked.
 ///
-/// 1. A page's bit in `loaded` is set after the page was written and has passed its check. Only ``unload()`` clears it.
-/// 2. Pages are written only by the holder of the lock of their group, and only while their bit is not set.
+/// 1. A page's bit in `present` is set after the page was written and has passed its check. Readers look only at its bit in
+///    `loaded`, which is set whenever they need the page, and cleared for all pages from time to time: a page without it
+///    was not used since.
+/// 2. Pages are written and freed only by the holder of the lock of their group. They are written only if they are not
+///    present, and freed only if they are not loaded and nobody reads any more who began before their bits were cleared.
 @safe final class PagedFile {
   static let defaultPageSize = 1 << 14
   /// How many bytes a scan reads at once.
@@ -29,24 +32,31 @@ import Synchronization
   let loaded: UnsafeMutablePointer<Atomic<UInt64>>
   let pageShift: Int
 
+  private let present: UnsafeMutablePointer<Atomic<UInt64>>
+  private let presentCount = Atomic<Int>(0)
+  /// Whether readers may be left that began before the bits in `loaded` were cleared last.
+  private let hasOldReaders = Atomic<Bool>(false)
+  /// The offset after the page that was freed last. Changed only by the thread that has set `hasOldReaders`.
+  private var nextToFree = 0
+
   private let reservedByteCount: Int
   private let descriptor: Int32
   private let words: Int
   private let check: @Sendable (Int, UnsafeRawBufferPointer) -> Bool
-  private let didRead: (@Sendable (Int) -> Void)?
+  private let didUse: (@Sendable (Int) -> Void)?
   /// Threads that read different groups of pages do not wait for one another.
   private let locks = (0..<8).map { _ in NSLock() }
   private let groupShift: Int
-  private let loadedCount = Atomic<Int>(0)
 
   /// - Parameters:
   ///   - descriptor: The open file. This object closes it, even if this initializer throws.
   ///   - check: Returns whether the bytes of a page are valid.
-  ///   - didRead: Called after pages were read, with the number of their bytes.
+  ///   - didUse: Called after pages were read, or used for the first time since ``freeUnusedPages(atMost:)``, with the
+  ///     number of their bytes.
   init(
     descriptor: Int32, byteCount: Int, pageSize: Int, path: String?,
     check: @escaping @Sendable (Int, UnsafeRawBufferPointer) -> Bool,
-    didRead: (@Sendable (Int) -> Void)? = nil
+    didUse: (@Sendable (Int) -> Void)? = nil
   ) throws(ArchiveError) {
     precondition(pageSize >= 4096 && pageSize.nonzeroBitCount == 1, "a page size is a power of two")
     precondition(byteCount >= 0, "a file has no negative size")
@@ -57,7 +67,7 @@ import Synchronization
     reservedByteCount = byteCount > .max - unit ? byteCount : max((byteCount + unit - 1) / unit * unit, 1)
     self.path = path
     unsafe self.check = unsafe check
-    self.didRead = didRead
+    self.didUse = didUse
     pageShift = pageSize.trailingZeroBitCount
     groupShift = max(Self.groupByteCount.trailingZeroBitCount - pageShift, 0)
     // This reserves only addresses. A page gets memory when it is written.
@@ -74,10 +84,18 @@ import Synchronization
         .io, "there is not enough address space for a file of \(byteCount) bytes: \(reason(number))",
         path: path)
     }
+    #if !canImport(Darwin)
+      // Where Linux always uses huge pages, the first page that is read would take 2 MiB.
+      unsafe madvise(address, reservedByteCount, MADV_NOHUGEPAGE)
+    #endif
     unsafe base = address
     words = ((byteCount >> pageShift) >> 6) + 1
     unsafe loaded = .allocate(capacity: words)
-    for word in 0..<words { unsafe (loaded + word).initialize(to: Atomic(0)) }
+    unsafe present = .allocate(capacity: words)
+    for word in 0..<words {
+      unsafe (loaded + word).initialize(to: Atomic(0))
+      unsafe (present + word).initialize(to: Atomic(0))
+    }
   }
 
   convenience init(opening path: String, limits: ArchiveLimits) throws(ArchiveError) {
@@ -111,6 +129,8 @@ import Synchronization
     unsafe munmap(base, reservedByteCount)
     unsafe loaded.deinitialize(count: words)
     unsafe loaded.deallocate()
+    unsafe present.deinitialize(count: words)
+    unsafe present.deallocate()
   }
 
   /// The same file without its pages, which are read again.
@@ -122,53 +142,116 @@ import Synchronization
     }
     return unsafe try PagedFile(
       descriptor: duplicate, byteCount: byteCount, pageSize: 1 << pageShift, path: path, check: check,
-      didRead: didRead)
+      didUse: didUse)
   }
 
   /// Frees the memory of all pages. They are read again when they are needed.
   ///
   /// Unsafe unless no other thread reads, and no pointer to a page is in use.
   @unsafe func unload() {
-    for word in 0..<words { unsafe loaded[word].store(0, ordering: .relaxed) }
-    loadedCount.store(0, ordering: .relaxed)
-    // If this fails, the pages stay in memory, and are overwritten with the same bytes.
-    #if canImport(Darwin)
-      unsafe madvise(base, reservedByteCount, MADV_FREE)
-    #else
-      unsafe madvise(base, reservedByteCount, MADV_DONTNEED)
-      // Whatever is read next may be single pages.
+    for word in 0..<words {
+      unsafe loaded[word].store(0, ordering: .relaxed)
+      unsafe present[word].store(0, ordering: .relaxed)
+    }
+    presentCount.store(0, ordering: .relaxed)
+    unsafe free(0, byteCount: reservedByteCount)
+    forbidHugePages()
+  }
+
+  /// Otherwise Linux would fill the gaps of huge pages again, or give 2 MiB to a single page.
+  private func forbidHugePages() {
+    #if !canImport(Darwin)
       unsafe madvise(base, reservedByteCount, MADV_NOHUGEPAGE)
     #endif
   }
 
-  /// Reads those of the pages that were not read before.
+  /// Frees pages that were not used since the last call, and clears the bits in `loaded` for the next one.
+  ///
+  /// Whoever reads from now on must do so by an object that is made after this, and the caller calls
+  /// ``oldReadersHaveEnded()`` when nobody reads by an older one.
+  /// - Returns: how many bytes were freed; nil if readers are left from before the last call.
+  func freeUnusedPages(atMost byteCount: Int) -> Int? {
+    guard !hasOldReaders.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
+    // The system's pages may be larger.
+    let size = max(1 << pageShift, Int(sysconf(Int32(_SC_PAGESIZE))))
+    var freed = 0
+    for _ in 0..<(self.byteCount + size - 1) / size where freed < byteCount {
+      freed += freeUnusedPages(at: nextToFree, byteCount: size)
+      nextToFree = nextToFree + size < self.byteCount ? nextToFree + size : 0
+    }
+    if freed > 0 { forbidHugePages() }
+    for word in 0..<words { unsafe loaded[word].store(0, ordering: .relaxed) }
+    return freed
+  }
+
+  /// Frees a page of the system, unless a part of it is in use.
+  /// - Returns: how many bytes were freed.
+  private func freeUnusedPages(at offset: Int, byteCount: Int) -> Int {
+    let pages = offset >> pageShift..<(min(offset + byteCount, self.byteCount) - 1) >> pageShift + 1
+    guard pages.contains(where: isPresent), !pages.contains(where: isLoaded) else { return 0 }
+    let lock = lock(of: pages.lowerBound)
+    lock.lock()
+    defer { lock.unlock() }
+    // A reader may have come first.
+    guard !pages.contains(where: isLoaded) else { return 0 }
+    unsafe free(offset, byteCount: byteCount)
+    let freed = pages.filter(isPresent)
+    for page in freed { unsafe present[page >> 6].bitwiseAnd(~Self.bit(page), ordering: .relaxed) }
+    presentCount.subtract(freed.count, ordering: .relaxed)
+    return freed.count << pageShift
+  }
+
+  func oldReadersHaveEnded() { hasOldReaders.store(false, ordering: .releasing) }
+
+  /// Gives memory back to the system. If this fails, it stays, and is overwritten with the same bytes.
+  @unsafe private func free(_ offset: Int, byteCount: Int) {
+    #if canImport(Darwin)
+      unsafe madvise(base + offset, byteCount, MADV_FREE)
+    #else
+      unsafe madvise(base + offset, byteCount, MADV_DONTNEED)
+    #endif
+  }
+
+  /// Reads those of the pages that are not in memory.
   func load(_ pages: ClosedRange<Int>) throws(ArchiveError) {
-    let before = loadedByteCount
+    var count = 0
     for page in pages where !isLoaded(page) {
-      let lock = locks[(page >> groupShift) % locks.count]
+      let lock = lock(of: page)
       lock.lock()
       defer { lock.unlock() }
-      if isLoaded(page) { continue }
-      useHugePage(at: page)
-      try read(page..<end(of: page))
+      if isPresent(page) {
+        unsafe loaded[page >> 6].bitwiseOr(Self.bit(page), ordering: .releasing)
+        count += 1
+      } else {
+        useHugePage(at: page)
+        count += try read(page..<end(of: page))
+      }
     }
     // Without a lock, because the caller may open files.
-    didRead?(loadedByteCount - before)
+    if count > 0 { didUse?(count << pageShift) }
   }
 
-  /// The number of bytes of all pages that were read.
-  var loadedByteCount: Int { loadedCount.load(ordering: .relaxed) << pageShift }
+  /// The number of bytes of all pages in memory.
+  var loadedByteCount: Int { presentCount.load(ordering: .relaxed) << pageShift }
+
+  private static func bit(_ page: Int) -> UInt64 { 1 << UInt64(page & 63) }
 
   private func isLoaded(_ page: Int) -> Bool {
-    unsafe loaded[page >> 6].load(ordering: .acquiring) & (1 << UInt64(page & 63)) != 0
+    unsafe loaded[page >> 6].load(ordering: .acquiring) & Self.bit(page) != 0
   }
+
+  private func isPresent(_ page: Int) -> Bool {
+    unsafe present[page >> 6].load(ordering: .acquiring) & Self.bit(page) != 0
+  }
+
+  private func lock(of page: Int) -> NSLock { locks[(page >> groupShift) % locks.count] }
 
   /// The end of the pages to read with one that is needed. In a scan, this is the end of its 64 KiB.
   private func end(of page: Int) -> Int {
-    guard page > 1, isLoaded(page - 1), isLoaded(page - 2) else { return page + 1 }
+    guard page > 1, isPresent(page - 1), isPresent(page - 2) else { return page + 1 }
     let groupEnd = ((page >> groupShift) + 1) << groupShift
     let limit = min(groupEnd, ((byteCount - 1) >> pageShift) + 1)
-    return (page + 1..<limit).first(where: isLoaded) ?? limit
+    return (page + 1..<limit).first(where: isPresent) ?? limit
   }
 
   /// Lets Linux use one huge page for the 2 MiB that a page is in, if a scan comes to them: most of the megabyte before
@@ -183,21 +266,22 @@ import Synchronization
       // Their bits are whole words.
       guard count >= 64 else { return }
       let before = max(first - count / 2, 0) >> 6..<first >> 6
-      guard loadedCount(inWords: (first + 63) >> 6..<(first + count) >> 6) == 0,
-        2 * loadedCount(inWords: before) > 64 * before.count
+      guard presentCount(inWords: (first + 63) >> 6..<(first + count) >> 6) == 0,
+        2 * presentCount(inWords: before) > 64 * before.count
       else { return }
       // If this fails, pages are used as before.
       unsafe madvise(base + offset, size, MADV_HUGEPAGE)
     #endif
   }
 
-  /// How many pages are read whose bits are in some words.
-  private func loadedCount(inWords words: Range<Int>) -> Int {
-    words.reduce(0) { unsafe $0 + loaded[$1].load(ordering: .relaxed).nonzeroBitCount }
+  /// How many pages are in memory whose bits are in some words.
+  private func presentCount(inWords words: Range<Int>) -> Int {
+    words.reduce(0) { unsafe $0 + present[$1].load(ordering: .relaxed).nonzeroBitCount }
   }
 
   /// Reads pages, of which the first is needed. If another one fails, it is read again when it is needed.
-  private func read(_ pages: Range<Int>) throws(ArchiveError) {
+  /// - Returns: how many were read.
+  private func read(_ pages: Range<Int>) throws(ArchiveError) -> Int {
     let start = pages.lowerBound << pageShift
     let size = min(pages.upperBound << pageShift, byteCount) - start
     let count = unsafe cfiles_read(descriptor, base + start, size, UInt64(start))
@@ -210,20 +294,22 @@ import Synchronization
       let pageStart = page << pageShift
       let pageSize = min(1 << pageShift, byteCount - pageStart)
       guard start + Int(count) >= pageStart + pageSize else {
-        if page > pages.lowerBound { return }
+        if page > pages.lowerBound { return page - pages.lowerBound }
         throw ArchiveError(
           .damaged, "the file was truncated while it was open: it had \(byteCount) bytes",
           offset: start + Int(count), path: path)
       }
       guard unsafe check(page, UnsafeRawBufferPointer(start: base + pageStart, count: pageSize)) else {
-        if page > pages.lowerBound { return }
+        if page > pages.lowerBound { return page - pages.lowerBound }
         throw ArchiveError(
           .damaged, "the \(pageSize) bytes from byte \(pageStart) on are not those that were written",
           offset: pageStart, path: path)
       }
-      unsafe loaded[page >> 6].bitwiseOr(1 << UInt64(page & 63), ordering: .releasing)
-      loadedCount.add(1, ordering: .relaxed)
+      unsafe present[page >> 6].bitwiseOr(Self.bit(page), ordering: .releasing)
+      unsafe loaded[page >> 6].bitwiseOr(Self.bit(page), ordering: .releasing)
+      presentCount.add(1, ordering: .relaxed)
     }
+    return pages.count
   }
 }
 
