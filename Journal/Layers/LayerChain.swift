@@ -111,13 +111,17 @@ final class LayerChain: Sendable {
     return !outdated.isEmpty
   }
 
-  private func isOutdated(_ footer: LayerFooter) -> Bool { footer.newestErasure < newestErasure }
+  func isOutdated(_ footer: LayerFooter) -> Bool { footer.newestErasure < newestErasure }
 
   private func reportOutdated(_ name: LayerName) {
-    faults.report(
-      JournalError(
-        .damaged, "the \(name.noun) is from before an erasure and has what was erased; remove the file",
-        revision: name.to, path: folder.path(of: name)), of: name)
+    faults.report(outdated(name), of: name, name.from == nil ? "a snapshot has what was erased" : nil)
+  }
+
+  /// The error about a layer or snapshot from before an erasure.
+  func outdated(_ name: LayerName) -> JournalError {
+    JournalError(
+      .damaged, "the \(name.noun) is from before an erasure and has what was erased; remove the file",
+      revision: name.to, path: folder.path(of: name))
   }
 
   /// Forgets all layers, because an erasure has replaced them.
@@ -153,6 +157,23 @@ final class LayerChain: Sendable {
     }
   }
 
+  /// Fails if a layer or snapshot is of an entry that the log does not have. A file is only written after its entry is
+  /// durable, so another program has put an older log here. Writing would replace the proof.
+  func checkIsNoLoss(after newest: Revision) throws(JournalError) {
+    for name in try footers.names().reversed() where name.to > newest {
+      if try footers.footer(name)?.footer != nil { throw loss(after: newest, shownBy: name) }
+    }
+  }
+
+  /// The error about entries that are missing at the end of the log.
+  func loss(after newest: Revision, shownBy name: LayerName) -> JournalError {
+    JournalError(
+      .damaged,
+      "the log ends with entry \(newest), and a \(name.noun) of entry \(name.to) shows that there were more: "
+        + "\(name.fileName). If an older copy of the log was put here on purpose, remove the folder snapshots",
+      revision: newest + 1, path: folder.entries)
+  }
+
   /// Reports snapshots that are damaged or from before an erasure, as far as that shows without reading their files. Called
   /// after the layers and the log have shown the newest erasure.
   func checkSnapshots(
@@ -177,7 +198,7 @@ final class LayerChain: Sendable {
       } catch {
         if error.code == .closed { throw error }
         if isInUse, try footers.footer(name) == nil { continue }
-        faults.report(error, of: name)
+        faults.report(error, of: name, name.from == nil ? "a snapshot is damaged or can't be read" : nil)
       }
     }
   }
@@ -228,8 +249,10 @@ final class LayerChain: Sendable {
 
   func path(of name: LayerName) -> String { folder.path(of: name) }
 
-  /// What a snapshot says about itself, for people; nil for a model without parts.
-  func about(_ name: LayerName, _ footer: LayerFooter) throws(JournalError) -> String? {
+  /// What a snapshot says about itself, for people, and its declared indexes; nil for a model without parts.
+  func about(
+    _ name: LayerName, _ footer: LayerFooter
+  ) throws(JournalError) -> (text: String, indexes: [IndexDefinition])? {
     guard let shape else { return nil }
     return try LayerFile.about(name, in: folder.openSnapshots(), footer: footer, shape: shape)
   }
@@ -301,14 +324,13 @@ final class LayerChain: Sendable {
   }
 
   /// The layers that reach the newest checkpoint at or before a revision, nil if there are none.
-  /// - Parameter excluded: a layer that is not used.
-  func stack(atOrBefore revision: Revision, without excluded: Layer? = nil) -> LayerStack? {
+  func stack(atOrBefore revision: Revision) -> LayerStack? {
     let (layers, lineage) = known.withLock { ($0.layers, $0.lineage) }
     var chosen: [Layer] = []
     var reached: LayerCheckpoint?
     while true {
       var best: (layer: Layer, checkpoint: LayerCheckpoint)?
-      for layer in layers where layer !== excluded && layer.start.revision <= reached?.revision ?? 0 {
+      for layer in layers where layer.start.revision <= reached?.revision ?? 0 {
         guard let checkpoint = layer.checkpoint(atOrBefore: revision),
           checkpoint.revision > best?.checkpoint.revision ?? reached?.revision ?? 0
         else { continue }

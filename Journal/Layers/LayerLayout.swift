@@ -65,8 +65,13 @@ enum LayerLayout {
     "Journal" + name.prefix(1).uppercased() + name.dropFirst()
   }
 
+  /// What a file with a header says about itself, for people.
+  static func about(_ header: LayerHeader) -> String {
+    (header.isSnapshot ? aboutSnapshot : aboutLayer) + (header.indexes.isEmpty ? "" : aboutValueIndexes)
+  }
+
   /// How to read a snapshot.
-  static let aboutSnapshot = """
+  private static let aboutSnapshot = """
     A snapshot of a journal: the whole state after one of its entries, as a keyed archive of NSKeyedArchiver.
 
     The root is an NSDictionary:
@@ -91,7 +96,7 @@ enum LayerLayout {
     """
 
   /// How to read a layer.
-  static let aboutLayer = """
+  private static let aboutLayer = """
     A layer of a journal's snapshots: what changed after one revision and up to another, as a keyed archive of
     NSKeyedArchiver. A layer from revision 0 is a whole state. Any other one is put on top of those that lead up to
     where it begins: the newest layer that has an entity, a deletion or a line of an index is right.
@@ -124,7 +129,7 @@ enum LayerLayout {
     """
 
   /// The text that follows in a layer with declared indexes.
-  static let aboutValueIndexes = """
+  private static let aboutValueIndexes = """
 
 
     valueIndexes: an NSArray with an NSDictionary for each index that the app has declared: the kind of entities,

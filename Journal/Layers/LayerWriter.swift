@@ -94,10 +94,7 @@ struct LayerWriter: ~Copyable {
     typealias Root = LayerLayout.Root
     let shape = header.shape
     try archive.beginDictionary()
-    try append(
-      Root.about,
-      (header.isSnapshot ? LayerLayout.aboutSnapshot : LayerLayout.aboutLayer)
-        + (header.indexes.isEmpty ? "" : LayerLayout.aboutValueIndexes))
+    try append(Root.about, LayerLayout.about(header))
     try append(Root.format, header.isSnapshot ? LayerLayout.objectsVersion : LayerLayout.blocksVersion)
     try append(Root.journal, header.journal.description)
     try append(Root.schema, shape.schema)

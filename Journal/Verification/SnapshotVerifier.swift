@@ -89,6 +89,7 @@ private struct Subject<State: EventSourced> {
   private mutating func open(_ footer: LayerFooter) {
     isOpened = true
     do throws(JournalError) {
+      if chain.isOutdated(footer) { throw chain.outdated(name) }
       try chain.checkAllPages(name, footer)
       guard let shape, name.from != nil else { return }
       try reopen(footer)
@@ -210,18 +211,17 @@ private struct Subject<State: EventSourced> {
     passed += 1
     guard let parts = state.parts else { return }
     let top = LayerCheckpoint(revision: head.revision, eventCount: eventCount, parts)
-    guard let header = chain.snapshotHeader(head, top) else { return }
-    var pages = PageChecksums()
-    let source = WholeState(parts: parts, revision: head.revision)
-    let digest = try? unsafe LayerWriter.write([source], header, to: { unsafe pages.append($0) })
-    let isSame = digest != nil && digest == footer.stateDigest && footer.checkpoints == [top]
-    if isSame, pages.finish() == footer.pageChecksums { return }
+    guard var header = chain.snapshotHeader(head, top) else { return }
     do throws(JournalError) {
-      let about = try chain.about(name, footer)
-      if !isSame {
+      guard let about = try chain.about(name, footer) else { return }
+      header.indexes = about.indexes
+      var pages = PageChecksums()
+      let source = WholeState(parts: parts, revision: head.revision)
+      let digest = try? unsafe LayerWriter.write([source], header, to: { unsafe pages.append($0) })
+      if digest == nil || digest != footer.stateDigest || footer.checkpoints != [top] {
         fail("the footer of the \(name.noun) names a state that differs from the entries'")
-      } else if about == LayerLayout.aboutSnapshot {
-        // If it describes itself otherwise, another version has written it, or it has declared indexes.
+      } else if pages.finish() != footer.pageChecksums, about.text == LayerLayout.about(header) {
+        // If it describes itself otherwise, another version has written it.
         fail("the \(name.noun) has a state that differs from the entries'")
       }
     } catch {
