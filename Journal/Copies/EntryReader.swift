@@ -93,7 +93,7 @@ struct EntryPiece: Sendable {
 
 /// An entry that follows another one by its digest.
 struct LinkedEntry {
-  let sealed: SealedEntry
+  var sealed: SealedEntry
   let head: Head
   /// The version of the model that has written it.
   let schemaVersion: Int

@@ -112,7 +112,8 @@ struct ProvableHistory {
         guard let entry = try? LinkedEntry(bytes, after: head, of: format.id) else { continue }
         if let same = found.firstIndex(where: { $0.head == entry.head }) {
           // What is erased in one copy stays erased.
-          if try entry.sealed.erasedPartCount > found[same].sealed.erasedPartCount { found[same] = entry }
+          let erased = try found[same].sealed.erasing(entry.sealed)
+          found[same] = try LinkedEntry(erased.bytes, after: head, of: format.id)
         } else {
           found.append(entry)
         }
@@ -158,11 +159,5 @@ struct ProvableHistory {
   var isEndKnown: Bool {
     sources.allSatisfy(\.isMarkRead)
       || sources.contains { max($0.acknowledged?.revision ?? 0, $0.receiptRevision ?? 0) >= head.revision }
-  }
-}
-
-extension SealedEntry {
-  fileprivate var erasedPartCount: Int {
-    get throws(JournalError) { try decode { entry throws(JournalError) in try entry.erasedPartCount() } }
   }
 }

@@ -136,16 +136,18 @@ extension Journal {
       for blob in try base.blobs(of: State.self) { try take(blob) }
       for index in copying.indices { try copying[index].flush() }
     }
+    var erasures = try erasures(for: history)
     var isAtEnd = false
     while !isAtEnd {
       try Task.checkCancellation()
       named.trim()
       var piece = EntryPiece(head: copy.head)
       while !piece.isFull {
-        guard let next = try history.next() else {
+        guard var next = try history.next() else {
           isAtEnd = true
           break
         }
+        for index in erasures.indices { try erasures[index].erase(&next.sealed) }
         piece.add(next)
         let entry = next.sealed
         if try entry.decode({ entry throws(JournalError) in try entry.recordsErasure() }) {
@@ -163,6 +165,60 @@ extension Journal {
     return (missing, newestErasure, problems)
   }
 
+  /// What the entries of a history and those of its copies say was erased.
+  private static func erasures(for history: ProvableHistory) throws(JournalError) -> [RecordedErasure] {
+    var found = try erasures(in: history)
+    for source in history.sources where history.sources.count > 1 {
+      guard let copy = try? ProvableHistory([source], State.self) else { continue }
+      let others = try erasures(in: copy).filter { found[$0.key] == nil }
+      if others.isEmpty { continue }
+      // After it, the same numbers are those of other entities and entries.
+      let common = try commonRevision(of: history, copy)
+      for (digest, other) in others {
+        found[digest] = RecordedErasure(
+          revision: min(other.revision, common + 1), erasure: other.erasure, isOfContinuation: true)
+      }
+    }
+    return Array(found.values)
+  }
+
+  /// The newest entry that two histories share.
+  private static func commonRevision(
+    of one: ProvableHistory, _ other: ProvableHistory
+  ) throws(JournalError) -> Revision {
+    var (one, other) = (one, other)
+    // One of them can begin with a base.
+    while one.head.revision < other.head.revision, try one.next() != nil {}
+    while other.head.revision < one.head.revision, try other.next() != nil {}
+    var common: Revision = 0
+    while one.head.revision == other.head.revision, one.head.digest == other.head.digest {
+      common = one.head.revision
+      guard try one.next() != nil, try other.next() != nil else { break }
+    }
+    return common
+  }
+
+  /// What the entries of a history say was erased, by the digests of these entries.
+  private static func erasures(
+    in history: ProvableHistory
+  ) throws(JournalError) -> [ContentDigest: RecordedErasure] {
+    var history = history
+    var found: [ContentDigest: RecordedErasure] = [:]
+    while let entry = try history.next() {
+      let metadata = try entry.sealed.decode { entry throws(JournalError) in
+        try entry.recordsErasure() ? try entry.annotation()?.metadata : nil
+      }
+      guard let metadata else { continue }
+      func words(_ key: String) -> [String] { metadata[key]?.split(separator: " ").map(String.init) ?? [] }
+      let entities = words(ErasureMetadata.erases).compactMap { try? State.entity(named: $0) }
+      let annotations = words(ErasureMetadata.annotations).compactMap { Revision($0) }
+      found[entry.head.digest] = RecordedErasure(
+        revision: entry.head.revision,
+        erasure: Erasure(entities: Set(entities), annotations: Set(annotations)))
+    }
+    return found
+  }
+
   /// Brings a blob from the first source that has it.
   /// - Parameter problems: gets the errors of sources that may have it but can't be read.
   /// - Throws: an error of the target, or one that says nothing of the source.
@@ -175,5 +231,23 @@ extension Journal {
       if error.code != .damaged { problems.append(error) }
     }
     return false
+  }
+}
+
+/// An erasure of which a copy has the entry. A copy from before it has the content still.
+private struct RecordedErasure {
+  let revision: Revision
+  var erasure: Erasure
+  /// Whether the copy continues in another way than the journal that is made. The journal's later checkpoints are then of
+  /// states with the content.
+  var isOfContinuation = false
+
+  /// Erases it from an entry. Called for entries in order.
+  mutating func erase(_ entry: inout SealedEntry) throws(JournalError) {
+    if entry.revision >= revision {
+      guard isOfContinuation else { return }
+      (erasure.entities, erasure.annotations) = ([], [])
+    }
+    entry = try erasure.erase(entry)
   }
 }

@@ -79,18 +79,6 @@ import Foundation
     }
   }
 
-  /// How many parts were erased.
-  func erasedPartCount() throws(JournalError) -> Int {
-    try reading { reader throws(CBORError) in
-      let outline = try reader.readHeader(at: revision)
-      var count = 0
-      for _ in 0..<(try reader.readPartCount(outline)) {
-        if case .erased = try reader.readPart() { count += 1 }
-      }
-      return count
-    }
-  }
-
   /// A decoder of the events.
   func events() throws(JournalError) -> EventDecoder {
     try reading { reader throws(CBORError) in try EventDecoder(reader, decoder: self) }

@@ -9,9 +9,9 @@ enum SalvageVerb: Verb {
     Creates the journal DIR from everything that can be read of a damaged journal, file by file. DIR gets the intact
     images, and the entries from the first one up to the first that is missing or altered. Each entry is proven by its
     digest in the next one. Several copies of one journal that are damaged in different places complement each other.
-    Content that one copy has erased stays erased if that copy still has its entry; otherwise it returns from another
-    copy. The damaged journals are not changed. It prints what is missing in DIR, and the problems of the files of each
-    copy. Exits with 1 if something is missing, or if that is not known because HEAD can't be read.
+    Content that was erased stays erased if a copy still has the entry of the erasure. The damaged journals are not
+    changed. It prints what is missing in DIR, and the problems of the files of each copy. Exits with 1 if something is
+    missing, or if that is not known because HEAD can't be read.
 
     Arguments:
     JOURNAL…: the damaged journal, and copies of it
