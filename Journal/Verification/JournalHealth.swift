@@ -191,13 +191,16 @@ enum ProblemPlace {
 
 extension Journal {
   /// What is known so far about whether the journal is sound, without reading anything: why it was opened only up to its
-  /// damage (``Mode/upToDamage``), what the check in the background has found, and the problems of layers and snapshots
-  /// since the opening, which cost only time.
+  /// damage (``Mode/upToDamage``), what the check in the background has found, why a shared log is not followed any more,
+  /// and the problems of layers and snapshots since the opening, which cost only time.
   /// - Complexity: O(n) in the number of problems; nothing is read.
   public var health: JournalHealth {
     var health = healthCheck.health
     if let damage { health.note(damage, in: folder) }
     if let failure = chain.faults.failure { health.note(failure, in: folder, as: .damage) }
+    if let nodeFailure {
+      health.note(nodeFailure, .damage, "Close the journal, and run doctor, which says what to do.")
+    }
     for problem in chain.problems { health.note(problem, in: folder, as: .delay) }
     return health
   }

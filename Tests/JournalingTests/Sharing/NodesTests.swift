@@ -914,6 +914,10 @@ import Testing
       #expect(fetched?.code == .diverged && fetched?.revision == 6, "\(String(describing: fetched))")
       #expect(fetched?.message.contains("altered entry 6") == true)
       #expect(other.head.revision == 1)
+      // Nor does it follow the shared log any more, and says so.
+      for _ in 0..<6_000 where other.health.problems.isEmpty { usleep(10_000) }
+      let health = other.health
+      #expect(health.damage?.code == .diverged && health.damage?.revision == 6, "\(health.problems)")
       try other.close()
       // The node that has the right entry commits. The altered one is then found by its successor too.
       try one.commit { try $0.deposit(1, on: 1) }
