@@ -93,8 +93,11 @@ struct Recovery<State: EventSourced> {
       replayed = try Self.replay(
         log, chain, folder, format, mark, isInUse: mode != .readWrite, makesState: makesState,
         momentLimit: mode == .readWrite && policy.isAutomatic && policy.keepsPast ? policy.momentLimit : 0)
+      try format.base?.check(isOf: log, format.id)
       try format.base?.check(erasure: chain.newestErasure, in: log)
       if mode == .readWrite {
+        // A node fetches what its own log lacks.
+        if node == nil { try chain.checkIsNoLoss(after: replayed.version.revision) }
         try LogReplacement.recover(folder, log, format, State.self, options)
         try folder.prepareForWriting()
         try log.beginWriting()

@@ -104,7 +104,7 @@ final class HistoryBase: Sendable {
   /// Fails if the base is from before an erasure, and has what was erased.
   /// - Parameter erasure: the newest entry that is known to record one; 0 if there is none.
   func check(erasure: Revision, in log: any EntryLog) throws(JournalError) {
-    // A snapshot may know of one that an older log does not have.
+    // A layer may know of one that an older log does not have.
     guard erasure > head.revision, erasure <= (try log.newestRevision()) else { return }
     let isOther = try log.read(erasure) { entry throws(JournalError) in
       let header = try entry.header()
@@ -120,6 +120,25 @@ final class HistoryBase: Sendable {
         "the base of the pruned history is from before the erasure of entry \(erasure), and has what was erased; "
           + "restore the file from a newer backup", revision: head.revision, path: file.path)
     }
+  }
+
+  /// Fails if a log has the newest pruned entry, and none that proves the base. It is then the log of a copy that was not
+  /// pruned; the base would hide its entries, and they would be lost when the log is rewritten. Pruned entries in a log that
+  /// proves the base are in a file that another program has put back.
+  func check(isOf log: any EntryLog, _ journal: JournalID) throws(JournalError) {
+    var hasPruned = false
+    try unsafe log.read(head.revision...head.revision, newestFirst: false) { _, _ throws(JournalError) in
+      hasPruned = true
+      return false
+    }
+    guard hasPruned, try voucher(in: log, through: try log.newestRevision(), of: journal) == nil else {
+      return
+    }
+    throw JournalError(
+      .damaged,
+      "the log has entry \(head.revision), and BASE says that it was pruned: one of the two was put here by another "
+        + "program; move BASE elsewhere if the log is the right one, or restore the journal from a backup",
+      revision: head.revision, path: file.path)
   }
 
   /// The first entry that proves the base; nil if none up to a revision does.

@@ -173,7 +173,8 @@ final class LogReplacement {
     try folder.root.removeFolder(buildingName)
   }
 
-  /// Moves files of other programs out of the folders that are to be removed.
+  /// Moves files of other programs out of the folders that are to be removed; but not the folder `lost`, where LevelDB's
+  /// repair has put logs and tables of the old log.
   private static func keepForeignFiles(of folder: JournalFolder, _ storage: any LogStorage)
     throws(JournalError)
   {
@@ -182,6 +183,7 @@ final class LogReplacement {
       guard try building.status(of: name) != nil, let new = try folder.openFolder(name) else { continue }
       let old = try building.folder(name)
       for file in try old.names() where part.kind(of: file, storage) == nil {
+        if part == .entries, file == "lost" { continue }
         try old.rename(file, to: file, in: new)
       }
     }

@@ -38,13 +38,17 @@ extension JournalFolder {
     }
 
     /// Whether a foreign name could be that of a copy which a sync program has made because two machines have written
-    /// the same file: `HEAD (conflicted copy 2026-11-28)`, `HEAD-DESKTOP`, `000005.sync-conflict-20261128.ldb`.
+    /// the same file: `HEAD (conflicted copy 2026-11-28)`, `HEAD-DESKTOP`, `000005.sync-conflict-20261128.ldb`,
+    /// `HEAD..path1`.
     private func isConflictedCopy(_ name: String, _ storage: any LogStorage) -> Bool {
-      let isConflict = name.lowercased().contains("conflict")
+      let isConflict = ["conflict", "..path1", "..path2"].contains { name.lowercased().contains($0) }
       return name.indices.contains { start in
-        guard " -_.([".contains(name[start]) else { return false }
+        guard " \u{a0}-_.([（".contains(name[start]) else { return false }
         let stem = String(name[..<start])
-        if isConflict, kind(of: stem, storage) != nil { return true }
+        // On a disk that ignores case, a program may have changed it.
+        if isConflict, [stem, stem.uppercased()].contains(where: { kind(of: $0, storage) != nil }) {
+          return true
+        }
         let ending = name[start...].lastIndex(of: ".").map { name[$0...] } ?? ""
         return kind(of: stem + ending, storage) != nil
       }
@@ -53,7 +57,7 @@ extension JournalFolder {
     /// The program that gives such names to its files in a database.
     fileprivate func writer(of name: String) -> String? {
       guard self == .entries else { return nil }
-      if name.hasPrefix("CURRENT.") || name.wholeMatch(of: /[0-9]{6,}\.tmp/) != nil {
+      if name.wholeMatch(of: /CURRENT\.(bak|[0-9]+)|[0-9]{6,}\.tmp/) != nil {
         return "another LevelDB, goleveldb"
       }
       let isOfRocksDB =

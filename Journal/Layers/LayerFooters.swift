@@ -51,7 +51,7 @@ struct LayerFooters: Sendable {
 /// The file of a footer, next to that of the layer or snapshot.
 struct FooterFile: Sendable, Equatable {
   let name: LayerName
-  /// Nil if it can't be read; then the layer or snapshot is not used.
+  /// Nil if it can't be read; then the layer is not used.
   let footer: LayerFooter?
   /// Why it can't be read; nil if it can.
   let problem: JournalError?

@@ -1,3 +1,5 @@
+package import Foundation
+
 /// The entries between two points in time.
 ///
 /// A window between dates has the entries from the first date on and before the second. A revision, a tag or an entity
@@ -24,8 +26,13 @@ package struct EntryWindow: Sendable {
 
   /// Whether an entry is outside, because its date is later than that of its clock, which is inside.
   package func isInside(byClock entry: Entry) -> Bool {
-    guard let last = dates.end, entry.revision > max(start, end) else { return false }
-    return entry.clockDate < last.date && dates.start.map { $0.date <= entry.clockDate } ?? true
+    entry.revision > max(start, end) && isInside(entry.clockDate)
+  }
+
+  /// Whether a date is inside. False if the window has no last date.
+  package func isInside(_ date: Date) -> Bool {
+    guard let last = dates.end else { return false }
+    return date < last.date && dates.start.map { $0.date <= date } ?? true
   }
 
   /// Whether there may be such entries.

@@ -22,8 +22,8 @@ extension Journal {
     if try folder.root.status(of: "FORMAT") == nil, try folder.root.status(of: "entries") == nil {
       throw JournalError(.notAJournal, "this is not a journal", path: folder.path)
     }
-    let lastRevision = max(source.knownRevision ?? 0, try source.log.lastRevision())
-    var found = JournalHealth(head: nil, lastRevision: lastRevision)
+    let lastInFiles = try source.log.lastRevision()
+    var found = JournalHealth(head: nil, lastRevision: max(source.knownRevision ?? 0, lastInFiles))
     found.opens = false
     do throws(JournalError) {
       try folder.check(JournalOptions())
@@ -41,6 +41,14 @@ extension Journal {
       }
       var health = try journal.verify(.deep, progress: progress)
       health.lastRevision = max(health.lastRevision, source.knownRevision ?? 0)
+      if lastInFiles > journal.head.revision {
+        health.add(
+          JournalError(
+            .damaged,
+            "files that are not part of the log any more have entries up to \(lastInFiles), and the log ends with entry "
+              + "\(journal.head.revision): an older copy of some files was put here",
+            revision: journal.head.revision + 1, path: folder.entries), in: folder)
+      }
       for problem in found.problems.reversed() where !health.has(problem.message, problem.path) {
         health.problems.insert(problem, at: 0)
       }
@@ -116,6 +124,16 @@ extension JournalHealth {
         JournalError(
           .notFound, "no entry names \(images) of \(byteCount) bytes", path: journal.folder.images),
         .note, "gc removes them.")
+    }
+    // In this order, because a writer may complete a layer meanwhile.
+    let files = try journal.folder.openSnapshots()?.names() ?? []
+    let recorded = Set(try journal.chain.footers.names())
+    for file in files {
+      guard let name = LayerName(fileName: file), !recorded.contains(name) else { continue }
+      note(
+        JournalError(
+          .damaged, "the \(name.noun) has no footer, so it is not used, and may have what was erased since",
+          path: journal.chain.path(of: name)), .note, "Remove the file.")
     }
     let path = journal.folder.root.path(of: ReplacementRecord.fileName)
     guard try journal.folder.root.status(of: ReplacementRecord.fileName) != nil,

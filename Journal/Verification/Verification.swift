@@ -123,12 +123,7 @@ extension Journal {
       // What can't be read is noted where it is verified.
       return
     }
-    verifier.note(
-      JournalError(
-        .damaged,
-        "the log ends with entry \(newest), and a \(record.name.noun) of entry \(record.name.to) shows that there were "
-          + "more: \(record.name.fileName). If an older copy of the log was put here on purpose, remove the folder "
-          + "snapshots", revision: newest + 1, path: folder.entries))
+    verifier.note(chain.loss(after: newest, shownBy: record.name))
   }
 
   /// The newest entry that the log has now, which a reader may not show.

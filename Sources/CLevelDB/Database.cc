@@ -201,12 +201,15 @@ bool cldb_has_changed(const cldb_database* database) {
   return database->env->inventory().HasChanged(database->env->folder());
 }
 
-bool cldb_begin_writing(cldb_database* database, cldb_status* status) {
+bool cldb_begin_writing(cldb_database* database, const void* first, size_t first_size, cldb_status* status) {
   if (!database->IsOpen(status)) return false;
   if (database->read_only) return Fail(status, CLDB_READ_ONLY, 0, "the database is open for reading only");
   if (database->env->is_writing()) return Succeed(status);
   std::string value, key;
-  const auto holds = [&](const Slice& wanted) { return database->db->Get(Reading(), wanted, &value); };
+  const auto holds = [&](const Slice& wanted) {
+    if (wanted.compare(SliceOf(first, first_size)) < 0) return Status::OK();
+    return database->db->Get(Reading(), wanted, &value);
+  };
   if (Translate(database->env->BeginWriting(holds, &key), status)) return true;
   cldb::SetKey(status, key);
   return false;

@@ -10,8 +10,8 @@ namespace cldb {
 struct FileName {
   enum class Kind { kCurrent, kLock, kInfoLog, kManifest, kLog, kTable, kTemporary, kOther };
 
-  // No database has that many files: a number has at most 14 digits. LevelDB itself fails near 2^64.
-  static constexpr uint64_t kLargestNumber = 99'999'999'999'999;
+  // No database has that many files: a number has at most 10 digits. LevelDB itself fails near 2^64.
+  static constexpr uint64_t kLargestNumber = 9'999'999'999;
 
   Kind kind = Kind::kOther;
   uint64_t number = 0;

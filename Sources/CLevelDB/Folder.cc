@@ -137,6 +137,16 @@ Status Folder::SyncFile(int descriptor, const std::string& name) {
   return Status::OK();
 }
 
+Status Folder::CheckSize(int descriptor, const std::string& name, uint64_t written) {
+  cfiles_status open;
+  int error = -cfiles_status_of(descriptor, &open);
+  if (error != 0) return Failure(PathOf(name), "the file can't be examined", error);
+  if (open.byte_count >= written) return Status::OK();
+  Status status = Failed(CLDB_DAMAGED, PathOf(name), "the file was truncated while the database was open");
+  Poison(WordsOf(status));
+  return status;
+}
+
 Status Folder::CheckIsInPlace(int descriptor, const std::string& name) {
   cfiles_status open, named;
   int error = -cfiles_status_of(descriptor, &open);

@@ -68,6 +68,8 @@ class Folder {
   bool WriteZeros(int descriptor, const std::string& name, uint64_t offset, size_t count);
   static constexpr size_t kMostZeros = 256 << 10;
   leveldb::Status SyncFile(int descriptor, const std::string& name);
+  // Fails and poisons if the file is shorter than what was written to it: another program has put an old copy into it.
+  leveldb::Status CheckSize(int descriptor, const std::string& name, uint64_t written);
   // Fails and poisons if the name does not lead to the open file any more: what is written there would be lost.
   leveldb::Status CheckIsInPlace(int descriptor, const std::string& name);
   leveldb::Status CloseFile(int descriptor, const std::string& name);

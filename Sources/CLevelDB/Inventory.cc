@@ -15,6 +15,9 @@ namespace {
 // CURRENT is one file name.
 constexpr uint64_t kLongestCurrent = 64;
 
+// No new file has a number that is that far above the log's.
+constexpr uint64_t kFarAhead = 1'000'000;
+
 // Leftovers of a process that died while it created a database. CURRENT exists before the first write, so files with
 // these names never have stored data.
 bool IsLeftOfCreation(const std::string& name, uint64_t size) {
@@ -49,14 +52,12 @@ Status Inventory::TakeNames(const Folder& folder) {
   bool is_left_of_creation = true;
   for (const std::string& name : listed) {
     FileName parsed = FileName::Parse(name);
-    // Files of other programs.
-    if (parsed.kind == FileName::Kind::kOther) continue;
+    // Files of other programs. LevelDB would take some of them for its own, so it must not see these names either.
+    if (parsed.kind == FileName::Kind::kOther || parsed.IsAbsurd()) continue;
     bool exists;
     uint64_t size;
     status = folder.Find(name, &exists, &size);
     if (!status.ok()) return status;
-    if (parsed.IsAbsurd())
-      return Failed(CLDB_DAMAGED, folder.PathOf(name), "no file of a database has this name; move it elsewhere");
     if (parsed.kind == FileName::Kind::kCurrent) has_database = true;
     if (!IsLeftOfCreation(name, size)) is_left_of_creation = false;
     names.insert(name);
@@ -103,6 +104,17 @@ Status Inventory::TakeManifest(const Folder& folder) {
   has_torn_tail = file.tail == RecordFile::Tail::kTorn;
   contents["CURRENT"] = current_;
   contents[name] = std::move(file.bytes);
+  // LevelDB counts its files. A file with a number far ahead, such as a date, is another program's, and counting would
+  // continue after it.
+  for (auto other = names.begin(); other != names.end();) {
+    const bool is_far_ahead = FileName::Parse(*other).number > manifest.log_number + kFarAhead;
+    other = is_far_ahead ? names.erase(other) : std::next(other);
+  }
+  for (const TableInfo& table : manifest.tables) {
+    bool exists;
+    uint64_t size;
+    if (folder.Find(NameOf(table), &exists, &size).ok() && exists) names.insert(NameOf(table));
+  }
   return Status::OK();
 }
 

@@ -115,7 +115,9 @@ Status NewFile::Rename(const std::string& name) {
 }
 
 Status NewFile::WriteBuffer() {
-  Status status = folder_.Write(descriptor_, name_, buffer_.data(), buffer_.size(), &offset_);
+  // Writing at the end of what was there would hide that it is gone.
+  Status status = folder_.CheckSize(descriptor_, name_, offset_);
+  if (status.ok()) status = folder_.Write(descriptor_, name_, buffer_.data(), buffer_.size(), &offset_);
   // Large bytes, such as those of a file that was in memory, are not kept.
   if (buffer_.capacity() > 2 * kBufferSize) buffer_ = std::string();
   buffer_.clear();

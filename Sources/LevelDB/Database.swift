@@ -107,10 +107,13 @@ package final class Database: Sendable {
 
   /// Writes to disk what LevelDB has changed in memory when it opened, and enables writing.
   ///
-  /// - Throws: `damaged` if the log is damaged, or if a file that would be removed has an entry that is nowhere else;
-  ///   `busy`; `io`, `outOfResources`. The folder is then unchanged, and the database can only be closed.
-  package func beginWriting() throws(DatabaseError) {
-    try unsafe call(path: path) { status in unsafe cldb_begin_writing(handle, status) }
+  /// - Parameter first: The first key that is needed.
+  /// - Throws: `damaged` if the log is damaged, or if a file that would be removed has an entry that is needed and nowhere
+  ///   else; `busy`; `io`, `outOfResources`. The folder is then unchanged, and the database can only be closed.
+  package func beginWriting(needing first: [UInt8] = []) throws(DatabaseError) {
+    try unsafe call(path: path) { status in
+      unsafe first.withUnsafeBytes { unsafe cldb_begin_writing(handle, $0.baseAddress, $0.count, status) }
+    }
   }
 
   /// Whether a file of a database can have this name.

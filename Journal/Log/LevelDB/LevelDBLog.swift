@@ -90,7 +90,10 @@ final class LevelDBLog: EntryLog {
       let entries = try place.entries()
       if let lock = try entries.status(of: "LOCK"), lock.linkCount > 1 { try entries.removeFile("LOCK") }
       System.ignoreFileSizeSignal()
-      do throws(DatabaseError) { try database.beginWriting() } catch {
+      // An erasure or a pruning exchanges the folder; a file of before it, which a program has put back, may have entries
+      // before the base.
+      let first = LogKey.entry(place.firstRevision)
+      do throws(DatabaseError) { try database.beginWriting(needing: first) } catch {
         guard error.osError == ENOSPC else { throw error }
         throw try lackOfRoom()
       }
@@ -116,11 +119,14 @@ final class LevelDBLog: EntryLog {
     for name in try entries.names() where name.hasSuffix(".log") {
       byteCount += try entries.status(of: name)?.byteCount ?? 0
     }
-    let left = try entries.freeByteCount().map { ", and the disk has \($0) left" } ?? ""
+    // With more, a quota is exhausted.
+    let left = try entries.freeByteCount().map {
+      $0 < byteCount ? ", and the disk has \($0) left" : ", and the disk or your quota has no more"
+    }
     return JournalError(
       .io,
       "there is no room to open the journal for writing, which writes its newest entries again: about \(byteCount) "
-        + "bytes must be free\(left); free some space, or open it for reading only",
+        + "bytes must be free\(left ?? ""); free some space, or open it for reading only",
       path: place.path)
   }
 

@@ -157,9 +157,11 @@ bool cldb_read_logs(cldb_database *database, cldb_receiver receive, void *contex
 bool cldb_has_changed(const cldb_database *database);
 
 // Writes to disk what opening has changed in memory, and enables writing. Nothing is overwritten, and nothing is
-// removed that may be the only copy of an entry: then it fails with CLDB_DAMAGED and the entry's `key`. After a failure
-// the folder is unchanged, except for the removal of useless files, and the database can only be closed.
-bool cldb_begin_writing(cldb_database *database, cldb_status *status);
+// removed that may be the only copy of an entry: then it fails with CLDB_DAMAGED and the entry's `key`. Entries before the
+// key `first` are not needed. After a failure the folder is unchanged, except for the removal of useless files, and the
+// database can only be closed.
+bool cldb_begin_writing(cldb_database *database, const void *_Nullable first, size_t first_size,
+                        cldb_status *status);
 
 // Closes it. Closing twice is allowed. Afterwards every other call returns CLDB_CLOSED.
 void cldb_close(cldb_database *database);
