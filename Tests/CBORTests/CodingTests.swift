@@ -192,6 +192,9 @@ private struct Handmade: Codable, Equatable {
     #expect(try decoder.decode(Decimal.self, from: .integer(.min)) == Decimal(Int64.min))
     #expect(try decoder.decode(Decimal.self, from: .unsigned(.max)) == Decimal(UInt64.max))
     #expect(try decoder.decode(Decimal.self, from: ValueEncoder().encode(Decimal.nan)).isNaN)
+    for text in ["1", "+1", "-1.50", ".5", "5.", "1e3", "-1.5E-100", "12345678901234567890123456789012345"] {
+      #expect(try decoder.decode(Decimal.self, from: .string(text)) == Decimal(string: text))
+    }
   }
 
   @Test func aChainTooDeepForARecordIsAnErrorAndDoesNotEndTheProcess() throws {
@@ -219,8 +222,9 @@ private struct Handmade: Codable, Equatable {
     expectCorrupted(Int.self, .double(.nan))
     expectCorrupted(Float.self, .double(1e300))
     expectCorrupted(Decimal.self, .double(.nan))
-    expectCorrupted(Decimal.self, .string("12x"))
-    expectCorrupted(Decimal.self, .string(""))
+    for text in ["12x", "", "+", ".", "1.2.3", "1e", "1e+", "1e1000", "e1", " 1", "1 ", "1,5", "--1", "٣"] {
+      expectCorrupted(Decimal.self, .string(text))
+    }
     expectCorrupted(UUID.self, .string("12"))
     expectCorrupted(URL.self, .string(""))
   }

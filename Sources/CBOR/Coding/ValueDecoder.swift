@@ -129,9 +129,29 @@ extension PartDecoder {
     throw corrupted("\(number) is not a decimal number")
   }
 
-  /// Foundation parses a prefix and ignores the rest, so the text is checked first.
+  /// Whether a text is a number: an optional sign, digits with an optional point, and an optional exponent of up to three
+  /// digits. Foundation parses a prefix and ignores the rest, so the text is checked first.
   private static func isDecimal(_ text: String) -> Bool {
-    text.wholeMatch(of: #/[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?/#) != nil
+    var rest = text.utf8[...]
+    func skip(_ characters: String) -> Bool {
+      guard let first = rest.first, characters.utf8.contains(first) else { return false }
+      rest.removeFirst()
+      return true
+    }
+    func skipDigits() -> Int {
+      let count = rest.prefix { (0x30...0x39).contains($0) }.count
+      rest.removeFirst(count)
+      return count
+    }
+    _ = skip("+-")
+    var digitCount = skipDigits()
+    if skip(".") { digitCount += skipDigits() }
+    guard digitCount > 0 else { return false }
+    if skip("eE") {
+      _ = skip("+-")
+      guard (1...3).contains(skipDigits()) else { return false }
+    }
+    return rest.isEmpty
   }
 
   /// A number or text for an error's sentence.
