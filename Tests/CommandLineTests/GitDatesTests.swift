@@ -99,6 +99,28 @@ import Testing
     }
   }
 
+  /// The log only said that no entry matches, though a commit is of that month.
+  @Test func aWindowWithoutEntriesSaysWhichCommitsAreOrderedBeforeIt() throws {
+    try withTemporaryFolder { folder in
+      var repository = try MadeRepository(folder.path("repository"))
+      let dates = ["1589500800 +0000", "1585699200 +0000"]
+      for date in dates { repository.commit(date, authored: date, committed: date, [.file("f", Data(date))]) }
+      try repository.write()
+      let path = folder.path("J.journal")
+      try check("import", path, "git", repository.path)
+      let log = try check("log", path, "--since", "2020-05-01", "--until", "2020-06-01")
+      #expect(
+        log.error == """
+          no entry matches; the commit of entry 1 is of that time, but it is ordered as of 2020-04-01 00:00:00 UTC, the \
+          date of a later commit
+
+          """)
+      #expect(
+        try check("log", path, "--since", "2020-06-01", "--until", "2020-07-01").error == "no entry matches\n"
+      )
+    }
+  }
+
   @Test func theDatesOfTheAuthorsCanBeAskedFor() throws {
     try withTemporaryFolder { folder in
       var repository = try MadeRepository(folder.path("repository"))

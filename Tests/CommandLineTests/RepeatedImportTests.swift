@@ -179,6 +179,29 @@ import Testing
     }
   }
 
+  /// They were deleted in silence, or there twice when the source had them again.
+  @Test func itemsOfWhichPeopleChangedTheKindOrTheKeyOrWhichTheyAddedStay() throws {
+    try withTemporaryFolder { folder in
+      let pair = try Pair(folder)
+      try pair.change(things(#"[{"id":"a","n":1},{"id":"b","n":1}]"#))
+      try pair.edit { draft in
+        let kind = try #require(draft.state.item(1)).kind
+        try draft.setKind(ofItem: 1, to: "idea")
+        try draft.updateItem(2, set: ["id": .string("z")])
+        try draft.addItem(kind: kind, attributes: ["id": .string("c")])
+      }
+      let lost = "is no longer in the source, but was changed in the journal, so it stays"
+      #expect(
+        try pair.change(things("[]")).reports.sorted() == ["item:1 (a) \(lost)", "item:2 (b) \(lost)"])
+      try pair.change(things(#"[{"id":"c","n":5}]"#))
+      #expect(try pair.change(things("[]")).reports == ["item:3 (c) \(lost)"])
+      #expect(try pair.change(things(#"[{"id":"b","n":7}]"#)).reports == [])
+      let state = try pair.state()
+      #expect(state.items.map { $0["id"] } == [.string("a"), .string("z"), .string("c")])
+      #expect(state.items.map { $0["n"] } == [.integer(1), .integer(7), .integer(5)])
+    }
+  }
+
   /// `1` became another item than `1.0`, and the same as `"1"`.
   @Test func numbersAreKeysByTheirValue() throws {
     try withTemporaryFolder { folder in

@@ -80,6 +80,13 @@ struct GitRepository {
     throw Failure(.wrongUse, "the repository \(path) has no branch or commit \"\(branch)\"")
   }
 
+  /// The branch that a name stands for; nil if it names anything else.
+  func branch(_ name: String) throws -> String? {
+    let full = try run(["rev-parse", "--verify", "--symbolic-full-name", "--end-of-options", name]).text
+    let prefix = "refs/heads/"
+    return full.hasPrefix(prefix) ? String(full.dropFirst(prefix.count)) : nil
+  }
+
   /// The commits on the first-parent line of a tip that change a file, newest first.
   func commits(changing file: String, upTo tip: String, limit: Int? = nil) throws -> [String] {
     var commits: [String] = []

@@ -44,8 +44,8 @@ enum GitSource {
     if let replacements = try repository.replacements() {
       terminal.warn(
         "\(replacements): the commits are imported as they are stored. To import what git log shows, write that to a "
-          + "new repository, and import it: git init NEW && git -C \(path.printable) fast-export "
-          + "\((arguments.value("--branch") ?? "HEAD").printable) | git -C NEW fast-import")
+          + "new repository, and import it: "
+          + (try copying(repository, path, arguments.value("--branch") ?? "HEAD", tip)))
     }
     let seconds = (clock.now - start) / .seconds(1)
     try terminal.answer([
@@ -61,6 +61,18 @@ enum GitSource {
     try journal.close()
     // For example, no object has the key.
     return report.entries == 0 && report.losses > 0 ? .no : .done
+  }
+
+  /// A command that writes a branch to a new repository, with all replacements applied.
+  private static func copying(
+    _ repository: GitRepository, _ path: String, _ name: String, _ tip: String
+  ) throws -> String {
+    func quoted(_ word: String) -> String { "'\(word.printable.replacing("'", with: "'\\''"))'" }
+    let git = "git -C \(quoted(path))"
+    let branch = try repository.branch(name)
+    return (branch == nil ? "\(git) branch NAME \(tip) && " : "")
+      + "git init -b \(branch.map(quoted) ?? "NAME") NEW && "
+      + "\(git) fast-export --reencode=yes \(branch.map(quoted) ?? "NAME") | git -C NEW fast-import"
   }
 
   private static func recordsForm(_ arguments: Arguments) throws(Failure) -> RecordsImporter.Form? {

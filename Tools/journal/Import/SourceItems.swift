@@ -191,8 +191,8 @@ struct SourceItems {
     let old = try old(item)
     let (picture, isOurs) = try self.image(of: item.id, key, image, in: draft.state)
     let pictures = draft.state.images(of: item.id).map(\.id)
-    guard EntityRecord(item.attributes) == EntityRecord(old.attributes),
-      item.category == categories.known(old.category),
+    guard EntityRecord(item.attributes) == EntityRecord(old.attributes), item.kind == kind,
+      item.category == categories.known(old.category), try !isAddedByPeople(item),
       pictures.allSatisfy({ isOurs && $0 == picture?.id })
     else {
       staying.insert(item.id.entity)
@@ -290,7 +290,7 @@ extension SourceItems {
     _ key: ItemKey, wasThere: Bool, in catalog: Catalog
   ) throws -> Catalog.Item? {
     if let item = items[key].flatMap({ catalog.item($0) }) { return item }
-    guard wasThere else { return nil }
+    guard wasThere || restoresItems else { return nil }
     let renamed = try renamed ?? renamedItems()
     self.renamed = renamed
     guard let item = renamed[key].flatMap({ catalog.item($0) }) else { return nil }
@@ -315,6 +315,16 @@ extension SourceItems {
       record[field: ItemField.kind] == .string(kind)
     else { return nil }
     return ItemKey(record[field])
+  }
+
+  /// Whether people added an item. False if that can't be told any more.
+  private func isAddedByPeople(_ item: Catalog.Item) throws -> Bool {
+    if let base = journal.base, item.created <= base.revision { return false }
+    // An import does not wait until its own entries are stored.
+    guard item.created <= journal.head.revision else { return false }
+    let entry = try journal.entry(at: item.created)
+    return !entry.isAnnotationErased && entry.metadata[GitImport.Key.commit] == nil
+      && entry.metadata[GitImport.Key.copy] == nil
   }
 
   private mutating func deletedItem(

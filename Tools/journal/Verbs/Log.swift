@@ -94,7 +94,8 @@ enum Log: Verb {
       try EntryFilter(arguments, entities: entities, labels, until: .revision(window.end))
     }
     return try print(next, filter(), printer, of: window, after: journal.base, arguments, terminal) {
-      try journal.remark(onClocksIn: window, filter(), newestFirst: newestFirst, terminal)
+      let remark = try journal.remark(onClocksIn: window, filter(), newestFirst: newestFirst, terminal)
+      return try remark.isEmpty ? journal.remark(onCommitsIn: window, filter(), terminal) : remark
     }
   }
 
@@ -176,6 +177,32 @@ extension Journal where State == Catalog {
     return
       "; \(subject) is ordered as of \(terminal.text(of: first.date, withZone: true)), the date of an earlier entry"
   }
+
+  /// What to say of imported commits that have a date in a window without entries, and are ordered before it. All entries
+  /// between were made of commits too.
+  fileprivate func remark(
+    onCommitsIn window: EntryWindow, _ filter: EntryFilter, _ terminal: Terminal
+  ) throws -> String {
+    let first = (base?.revision ?? 0) + 1
+    guard window.endsAtDate, first <= window.start else { return "" }
+    let earlier = entries(first...window.start, newestFirst: true)
+    var count = 0
+    var oldest: Entry?
+    while let entry = try earlier.next(), entry.metadata[GitImport.Key.commit] != nil {
+      guard let date = entry.metadata[GitImport.Key.date].flatMap({ Timestamp($0) })?.date,
+        window.isInside(date), try filter.events(of: entry) != nil
+      else { continue }
+      (count, oldest) = (count + 1, entry)
+    }
+    guard let entry = oldest else { return "" }
+    let subject =
+      count == 1
+      ? "the commit of entry \(entry.revision) is of that time, but it"
+      : "the commits of \(count.grouped) entries are of that time, but the first of them, entry \(entry.revision),"
+    return
+      "; \(subject) is ordered as of \(terminal.text(of: entry.date, withZone: true)), the date of a later commit"
+  }
+
   /// The entries that changed some entities, found by following their histories.
   fileprivate func entries(
     of entities: [EntityKey], in range: ClosedRange<Revision>, newestFirst: Bool
