@@ -196,8 +196,9 @@ extension JournalAPI {
   /// The kinds and categories of items, with counts if counting is fast.
   private func groups(of catalog: Catalog) -> JSONObject {
     let isCounted = catalog.itemCount <= 20_000
-    let kinds = catalog.kinds.prefix(200).map { kind -> JSONObject in
-      let isOnly = catalog.kinds.count == 1
+    let all = catalog.kinds
+    let kinds = all.prefix(200).map { kind -> JSONObject in
+      let isOnly = all.count == 1
       let count = isCounted && !isOnly ? catalog.items(ofKind: kind).count : nil
       return ["kind": kind, "count": ifAny(isOnly ? catalog.itemCount : count)]
     }

@@ -200,7 +200,6 @@ struct ImportMemory {
     } else {
       parts.append(try draft.addItem(kind: Self.kind, attributes: attributes))
     }
-    while parts.count > chunks.count { try draft.deleteItem(parts.removeLast()) }
   }
 
   /// The item of the first part, to which the store's own images belong.

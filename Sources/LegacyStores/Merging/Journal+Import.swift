@@ -31,10 +31,11 @@ extension Journal where State == Catalog {
     var report = LegacyImportReport()
     report.problems = store.problems
     let images = store.items.flatMap(\.images) + store.images
-    let intake = try BlobIntake(self, readableMemory(of: store))
+    let intake = images.isEmpty ? nil : BlobIntake(self, try readableMemory(of: store, state))
     // The paths of pictures that could not be read.
     var unread: Set<String> = []
-    let stored = zip(images, try intake.take(images) { progress($0, images.count) }).map { image, result in
+    let stored = zip(images, try intake?.take(images) { progress($0, images.count) } ?? []).map {
+      image, result in
       do { return try result.get() } catch {
         report.note(image.name, "\(error)", isLoss: true)
         if case .file(_, let folder, let name) = image.content { unread.insert("\(folder)/\(name)") }
@@ -60,7 +61,7 @@ extension Journal where State == Catalog {
         if let latest, draft.revision == latest.revision + 1 {
           merge = latest.merge
         } else {
-          let memory = ImportMemory(draft.state, store.source, name: store.name)
+          let memory = try readableMemory(of: store, draft.state)
           merge = StoreMerge(
             store, digests: digests, blobs: blobs, ownBlobs: Array(rest), memory, limit: limit)
           merge.store.incompleteFiles.formUnion(unread)
@@ -78,8 +79,8 @@ extension Journal where State == Catalog {
   }
 
   /// What an import of this store remembers. It has digests of all items, so it is not kept while they are merged.
-  private func readableMemory(of store: LegacyStore) throws -> ImportMemory {
-    let memory = ImportMemory(state, store.source, name: store.name)
+  private func readableMemory(of store: LegacyStore, _ catalog: Catalog) throws -> ImportMemory {
+    let memory = ImportMemory(catalog, store.source, name: store.name)
     try memory.checkForm()
     return memory
   }

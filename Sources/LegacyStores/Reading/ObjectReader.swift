@@ -271,7 +271,8 @@ struct ObjectReader {
     case .dictionary(let dictionary):
       return try members(of: dictionary, className: "NSDictionary", path, depth)
     case .object(let object):
-      switch try role(object) {
+      // A container around the items is none of them.
+      switch try layout == nil ? role(object) : nil {
       case .item(let index): return Reference.make(Reference.item, index)
       case .category(let index): return Reference.make(Reference.category, index)
       case nil: return try convert(object, path: path, depth: depth, isField: isField)
@@ -303,8 +304,9 @@ struct ObjectReader {
       members[Reference.id] = .integer(Int64(number(of: uid)))
       return .dictionary(members)
     case .literal:
-      self.layout = nil
-      defer { self.layout = layout }
+      // Each literal has the limit of an item.
+      (self.layout, valueCount) = (nil, 0)
+      defer { (self.layout, valueCount) = (layout, 0) }
       return try convert(value, path: path, depth: depth, isField: false)
     }
   }

@@ -293,8 +293,8 @@ final class ExportContents {
     let others = others.map { item, value, className in
       LegacyProblem(
         item.map { "item:\($0)" } ?? "a category",
-        "\("\(value)".prefix(80)) is not a value of the class \(className), which the app reads there; it was written as "
-          + "a text or a number")
+        "\("\(value)".prefix(80)) is not a value of the class \(className), which the app reads there, so the file "
+          + "has a text or a number in its place")
     }
     return unreadable.sorted { $0.place < $1.place } + absent + others
   }

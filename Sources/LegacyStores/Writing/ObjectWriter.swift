@@ -229,7 +229,8 @@ final class ObjectWriter {
       values.append((key, content))
     }
     let (keyed, unkeyed) = Self.separated(values)
-    node.replaceFields(keyed)
+    // Two can have one key: a class has a name that begins with `$` as the files do, and an item has it with another `$`.
+    for (key, value) in keyed { node.set(key, value) }
     node.set(unkeyed: unkeyed)
     made.append(node)
   }

@@ -17,15 +17,8 @@ enum PropertyListText {
 
   /// The bytes of a property list.
   static func bytes(of value: FieldValue, asXML: Bool) throws(ArchiveError) -> [UInt8] {
-    if asXML {
-      var writer = PropertyListText()
-      do {
-        try writer.write(value, indent: "")
-        return Array((writer.text + "</plist>\n").utf8)
-      } catch {
-        // Every reader accepts both forms.
-      }
-    }
+    // Every reader accepts both forms.
+    if asXML, let text = try? element(value, indent: "") { return Array((head + text + "</plist>\n").utf8) }
     var written: [Scalar: Int] = [:]
     return try BinaryPropertyListWriter.bytes { (writer) throws(ArchiveError) in
       try writer.write(value, &written)

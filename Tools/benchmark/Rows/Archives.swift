@@ -34,14 +34,14 @@ func snapshots(_ bench: Workbench) async throws {
       return sum + seconds / 10
     }
   }
-  var reads = Race(bench, "decoding a snapshot", operations: count, rounds: 3)
+  var reads = Race(bench, "decoding a layer", operations: count, rounds: 3)
   reads.add("Journal") { try read(recordByteCount) { $0.record.bytes.count } }
-  reads.add("NSKeyedUnarchiver, the same file") { try unarchive(snapshot.url, count: count) }
+  reads.add("NSKeyedUnarchiver, the snapshot") { try unarchive(snapshot.url, count: count) }
   reads.add("Journal, values") {
     try read(Sample.attributeCount * count) { $0.kind.isEmpty ? 0 : $0.attributes.count }
   }
   try await reads.run()
-  reads.report("all \(count) items of it decoded to records", .rate("items"), .against(1, atLeast: 75))
+  reads.report("all \(count) items of the layer decoded to records", .rate("items"), .against(1, atLeast: 75))
   reads.report(
     "the same, and each record to a dictionary of values", .rate("items"), ours: 2, .against(1, atLeast: 50))
 }
