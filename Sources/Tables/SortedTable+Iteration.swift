@@ -10,7 +10,9 @@ extension SortedTable: Sequence {
   public func elements(from bound: Key) -> Iterator { Iterator(root: root, from: bound, through: nil) }
 
   /// The elements whose keys are in a range, its upper bound included. O(log n), and O(1) for each element read.
-  /// - Parameter reversed: whether the largest key comes first.
+  /// - Parameters:
+  ///   - range: the keys; both bounds count.
+  ///   - reversed: whether the largest key comes first.
   @inlinable
   public func elements(in range: ClosedRange<Key>, reversed: Bool = false) -> Iterator {
     reversed
