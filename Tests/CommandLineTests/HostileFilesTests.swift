@@ -117,7 +117,8 @@ import Testing
           let arguments = ["import", folder.path("\(name).journal"), "archive", file] + options
           let taken = try #require(try peak(arguments))
           #expect((0...2).contains(taken.code), "\(name) \(options): ended with \(taken.code)")
-          let allowed = 64 << 20 + 150 * bytes.count
+          // The texts that the items of a small file share may have 68 MiB; they are in memory twice for a moment.
+          let allowed = 160 << 20 + 150 * bytes.count
           #expect(
             taken.byteCount - base.byteCount < allowed,
             "\(name) \(options): \(taken.byteCount - base.byteCount) bytes more for a file of \(bytes.count)")
