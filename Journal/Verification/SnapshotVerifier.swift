@@ -35,10 +35,14 @@ struct SnapshotVerifier<State: EventSourced> {
   /// - Parameters:
   ///   - state: the state that the entries up to that revision make.
   ///   - head: the newest of these entries.
-  mutating func check(_ state: State, _ eventCount: Int, _ head: Head) -> [JournalError] {
+  /// - Throws: ``JournalError`` with code `outOfResources`, which is no problem of a file.
+  mutating func check(
+    _ state: State, _ eventCount: Int, _ head: Head
+  ) throws(JournalError) -> [JournalError] {
     var problems: [JournalError] = []
     for index in subjects.indices {
       subjects[index].check(state, eventCount, head)
+      if let problem = subjects[index].problem, problem.code == .outOfResources { throw problem }
       guard subjects[index].name.to <= head.revision else { continue }
       let subject = subjects[index]
       // One that was dropped, merged or rewritten in the meantime is not a problem.

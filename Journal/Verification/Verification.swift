@@ -41,7 +41,7 @@ extension Journal {
       }
       if let base = files.format.base {
         try verifier.begin(with: base)
-        verifier.check(&layers, base.head)
+        try verifier.check(&layers, base.head)
       }
       // In pieces, because the log can't be closed while it is read, and `progress` may want to close it.
       for first in stride(from: first, through: expected.revision, by: Self.progressStep) {
@@ -50,7 +50,7 @@ extension Journal {
         if reopened != nil { _ = try log.newestRevision() }
         try files.log.readAll(first...last) { entry throws(JournalError) in
           try verifier.check(entry)
-          verifier.check(&layers, verifier.head)
+          try verifier.check(&layers, verifier.head)
         }
         if last < expected.revision { progress(last, expected.revision) }
       }
@@ -315,8 +315,8 @@ private struct Verifier<State: EventSourced> {
   }
 
   /// Checks the layers and snapshots that concern a revision.
-  mutating func check(_ layers: inout SnapshotVerifier<State>, _ head: Head) {
-    for problem in layers.check(state, appliedCount, head) { note(problem) }
+  mutating func check(_ layers: inout SnapshotVerifier<State>, _ head: Head) throws(JournalError) {
+    for problem in try layers.check(state, appliedCount, head) { note(problem) }
   }
 
   /// - Throws: ``JournalError`` if nothing after this entry can be checked.
