@@ -122,9 +122,9 @@ final class HistoryBase: Sendable {
     }
   }
 
-  /// Fails if a log has the newest pruned entry, and none that proves the base. It is then the log of a copy that was not
-  /// pruned; the base would hide its entries, and they would be lost when the log is rewritten. Pruned entries in a log that
-  /// proves the base are in a file that another program has put back.
+  /// Fails if the log still has the newest entry that the base says was pruned, and no entry that proves the base. Such a log
+  /// is that of a copy that was not pruned: the base would hide its older entries, and the next erasure or pruning would lose
+  /// them. A log that proves the base can have pruned entries too, in a file that another program has put back.
   func check(isOf log: any EntryLog, _ journal: JournalID) throws(JournalError) {
     var hasPruned = false
     try unsafe log.read(head.revision...head.revision, newestFirst: false) { _, _ throws(JournalError) in

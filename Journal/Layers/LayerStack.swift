@@ -317,7 +317,7 @@ private struct StackedRows {
         return (version.number, row)
       }
     }
-    // Otherwise these would keep pages in memory.
+    // The readers and the merge of the start would keep pages in memory to the end.
     if !readers.isEmpty { (readers, merge) = ([], LayerMerge([])) }
     while position == part.count {
       (part, position) = ([], 0)

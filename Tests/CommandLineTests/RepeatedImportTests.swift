@@ -179,7 +179,7 @@ import Testing
     }
   }
 
-  /// They were deleted in silence, or there twice when the source had them again.
+  /// Such items were deleted in silence, or added twice when the source had them again.
   @Test func itemsOfWhichPeopleChangedTheKindOrTheKeyOrWhichTheyAddedStay() throws {
     try withTemporaryFolder { folder in
       let pair = try Pair(folder)

@@ -208,7 +208,7 @@ import Testing
     }
   }
 
-  /// They became items with the bytes of their objects.
+  /// Numbers and identifiers became items with the bytes of their objects.
   @Test func numbersAndIdentifiersInAListAreValuesOfItems() throws {
     let uuid = UUID(uuidString: "00010203-0405-0607-0809-0A0B0C0D0E0F") ?? UUID()
     let number = ArchiveNode(

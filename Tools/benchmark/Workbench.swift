@@ -99,7 +99,7 @@ final class Workbench: Sendable {
   /// The size of a large journal.
   var largeSize: Int { isQuick ? 100_000 : 1_000_000 }
 
-  /// Those of a large and of a small journal.
+  /// The sizes of a large and of a small journal.
   var sizes: [Int] { [largeSize, 10_000] }
 
   /// The path of a new file or folder, which does not exist yet and is removed after the row.

@@ -120,7 +120,8 @@ struct DefaultsReader {
       listNames = reader.listNames
       return merge.add(reader, isOneOfSeveral: false)
     } catch {
-      // It is preserved as data, unless the journal has items of an earlier import from it: an export then writes these.
+      // An unreadable archive is preserved as data, unless the journal has items of an earlier import from it: an export
+      // then writes these items.
       merge.store.problems.append(LegacyProblem(path, "\(error)"))
       return nil
     }

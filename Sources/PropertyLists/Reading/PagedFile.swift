@@ -19,7 +19,8 @@ import Synchronization
 ///    `loaded`, which is set whenever they need the page, and cleared for all pages from time to time: a page without it
 ///    was not used since.
 /// 2. Pages are written and freed only by the holder of the lock of their group. They are written only if they are not
-///    present, and freed only if they are not loaded and nobody reads any more who began before their bits were cleared.
+///    present. They are freed only if they are not loaded, and if all readers have ended that began before the bits in
+///    `loaded` were cleared.
 @safe final class PagedFile {
   static let defaultPageSize = 1 << 14
   /// How many bytes a scan reads at once.
@@ -158,7 +159,7 @@ import Synchronization
     forbidHugePages()
   }
 
-  /// Otherwise Linux would fill the gaps of huge pages again, or give 2 MiB to a single page.
+  /// Keeps Linux from filling the gaps that freed pages leave in huge pages, and from giving 2 MiB to a single page.
   private func forbidHugePages() {
     #if !canImport(Darwin)
       unsafe madvise(base, reservedByteCount, MADV_NOHUGEPAGE)
@@ -167,8 +168,8 @@ import Synchronization
 
   /// Frees pages that were not used since the last call, and clears the bits in `loaded` for the next one.
   ///
-  /// Whoever reads from now on must do so by an object that is made after this, and the caller calls
-  /// ``oldReadersHaveEnded()`` when nobody reads by an older one.
+  /// After this call, new readers must use a new ``ArchiveBytes``. Once the readers of the older one have ended, the caller
+  /// calls ``oldReadersHaveEnded()``.
   /// - Returns: how many bytes were freed; nil if readers are left from before the last call.
   func freeUnusedPages(atMost byteCount: Int) -> Int? {
     guard !hasOldReaders.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
@@ -201,6 +202,7 @@ import Synchronization
     return freed.count << pageShift
   }
 
+  /// Allows pages to be freed that were not used since ``freeUnusedPages(atMost:)``.
   func oldReadersHaveEnded() { hasOldReaders.store(false, ordering: .releasing) }
 
   /// Gives memory back to the system. If this fails, it stays, and is overwritten with the same bytes.

@@ -195,7 +195,7 @@ func layerWrite(_ bench: Workbench) async throws {
       try update(count - 100)
       let before = try journal.statistics().newestCheckpoint
       let seconds = try timed {
-        // These updates make the layer due.
+        // With these updates, a layer is due.
         try update(100)
         journal.waitForLayers()
       }
