@@ -160,9 +160,7 @@ final class LayerChain: Sendable {
   /// Fails if a layer or snapshot is of an entry that the log does not have. A file is only written after its entry is
   /// durable, so another program has put an older log here. Writing would replace the proof.
   func checkIsNoLoss(after newest: Revision) throws(JournalError) {
-    for name in try footers.names().reversed() where name.to > newest {
-      if try footers.footer(name)?.footer != nil { throw loss(after: newest, shownBy: name) }
-    }
+    if let later = try footers.newest(after: newest) { throw loss(after: newest, shownBy: later.name) }
   }
 
   /// The error about entries that are missing at the end of the log.

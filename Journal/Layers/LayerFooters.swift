@@ -31,6 +31,14 @@ struct LayerFooters: Sendable {
     return footers
   }
 
+  /// The newest layer or snapshot of an entry after a revision, nil if there is none with a readable footer.
+  func newest(after revision: Revision) throws(JournalError) -> FooterFile? {
+    for name in try names().reversed() where name.to > revision {
+      if let footer = try footer(name), footer.footer != nil { return footer }
+    }
+    return nil
+  }
+
   /// Writes a footer durably; its file must be durable already.
   func write(_ name: LayerName, _ footer: LayerFooter) throws(JournalError) {
     let snapshots = try folder.makeSnapshots()

@@ -12,8 +12,6 @@ struct SnapshotVerifier<State: EventSourced> {
   /// How many were checked.
   private(set) var layerCount = 0
   private(set) var snapshotCount = 0
-  /// The newest layer or snapshot of a later entry.
-  private(set) var later: FooterFile?
 
   init(_ chain: LayerChain, isDeep: Bool) {
     self.chain = chain
@@ -22,12 +20,8 @@ struct SnapshotVerifier<State: EventSourced> {
 
   /// Finds what to check.
   mutating func read(through revision: Revision) throws(JournalError) {
-    for record in try chain.footers.all() {
-      if record.name.to <= revision {
-        subjects.append(Subject(record, chain, isDeep: isDeep))
-      } else if record.footer != nil {
-        later = record
-      }
+    for record in try chain.footers.all() where record.name.to <= revision {
+      subjects.append(Subject(record, chain, isDeep: isDeep))
     }
   }
 

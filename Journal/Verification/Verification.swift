@@ -28,8 +28,12 @@ extension Journal {
     // A state whose reads have failed is not sound, whatever the log says.
     if let failure = chain.faults.failure { verifier.note(failure, as: .damage) }
     var layers = SnapshotVerifier<State>(chain, isDeep: isDeep)
-    try verifier.attempt { _ throws(JournalError) in try layers.read(through: expected.revision) }
-    if let record = layers.later { try checkIsNoLoss(record, &verifier) }
+    var later: FooterFile?
+    try verifier.attempt { _ throws(JournalError) in
+      try layers.read(through: expected.revision)
+      later = try chain.footers.newest(after: expected.revision)
+    }
+    if let later { try checkIsNoLoss(later, &verifier) }
     var reopened: (log: any EntryLog, format: JournalFormat)?
     try verifier.attempt { _ throws(JournalError) in reopened = try reopenedFiles() }
     defer { try? reopened?.log.close() }

@@ -116,7 +116,7 @@ Status NewFile::Rename(const std::string& name) {
 
 Status NewFile::WriteBuffer() {
   // Writing at the end of what was there would hide that it is gone.
-  Status status = folder_.CheckSize(descriptor_, name_, offset_);
+  Status status = buffer_.empty() ? Status::OK() : folder_.CheckSize(descriptor_, name_, offset_);
   if (status.ok()) status = folder_.Write(descriptor_, name_, buffer_.data(), buffer_.size(), &offset_);
   // Large bytes, such as those of a file that was in memory, are not kept.
   if (buffer_.capacity() > 2 * kBufferSize) buffer_ = std::string();

@@ -55,6 +55,39 @@ import Testing
     }
   }
 
+  /// An empty folder beside a folder of notes made that folder an item, and its notes parts of this item.
+  @Test func theNotesOfAFolderAreItemsIfAnotherFolderIsEmpty() throws {
+    try withTemporaryFolder { folder in
+      func list(_ titles: [String]) -> ArchiveNode.Value {
+        let notes = titles.map { title in
+          ArchiveNode.Value.node(ArchiveNode(ArchivedClass("Note"), ["title": .string(title)]))
+        }
+        return .node(ArchiveNode(ArchivedClass("Folder"), ["notes": .node(.array(notes))]))
+      }
+      let root = ArchiveNode.dictionary(["inbox": list([]), "notes": list(["a", "b"])])
+      let file = try folder.write("folders", ArchiveNode.archive([("root", .node(root))]))
+      let store = try LegacyStore.archives([file])
+      #expect(store.problems.isEmpty)
+      let titles = store.items.compactMap { $0.attributes["title"]?.string }
+      #expect(titles.sorted() == ["a", "b"], "\(store.items.map(\.attributes))")
+    }
+  }
+
+  /// All values beside the items had the limit of one item together, and the items after them were lost.
+  @Test func eachValueBesideTheItemsHasTheLimitOfAnItem() throws {
+    try withTemporaryFolder { folder in
+      let numbers = ArchiveNode.Value.array((0..<120_000).map { .integer($0) })
+      let person = ArchiveNode.Value.node(ArchiveNode(ArchivedClass("Person"), ["name": .string("Ana")]))
+      let root = ArchiveNode.dictionary([
+        "cache": numbers, "history": numbers, "people": .node(.array([person])),
+      ])
+      let file = try folder.write("people", ArchiveNode.archive([("root", .node(root))]))
+      let store = try LegacyStore.archives([file])
+      #expect(store.problems.isEmpty, "\(store.problems)")
+      #expect(store.items.map { $0.attributes["name"] } == [.string("Ana")])
+    }
+  }
+
   @Test func aFileWhoseItemsWouldGrowTooLargeIsToBeSplit() throws {
     try withTemporaryFolder { folder in
       let text = ArchiveNode.Value.string(String(repeating: "text", count: 1 << 20))
