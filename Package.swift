@@ -7,6 +7,7 @@ let package = Package(
   products: [
     .library(name: "CatalogModel", targets: ["CatalogModel"]),
     .library(name: "Journaling", targets: ["Journaling"]),
+    .library(name: "JournalMaintenance", targets: ["JournalMaintenance"]),
     .library(name: "JournalServer", targets: ["JournalServer"]),
     .library(name: "KeyedArchiving", targets: ["KeyedArchiving"]),
     .library(name: "LegacyStores", targets: ["LegacyStores"]),
@@ -47,10 +48,17 @@ let package = Package(
       dependencies: [
         "KeyedArchiving", "PropertyLists", "CatalogModel", "Journaling", "CBOR", "SHA256", "Locks", "Files",
       ]),
+    // The nodes of a shared journal, wherever its log is. An app without shared journals does not compile it.
+    .target(name: "SharedJournals", dependencies: ["Journaling", "Files", "Locks", "SHA256"]),
+    // Diagnosis and salvage. An app needs it only to handle damaged journals itself.
+    .target(
+      name: "JournalMaintenance", dependencies: ["Journaling", "SharedJournals", "Files", "SHA256"]),
     // Logs in PostgreSQL. No module before this one needs libpq.
     .systemLibrary(
       name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
-    .target(name: "PostgresLog", dependencies: ["Journaling", "CLibPQ", "Files", "Locks", "SHA256"]),
+    .target(
+      name: "PostgresLog",
+      dependencies: ["SharedJournals", "Journaling", "CLibPQ", "Files", "Locks", "SHA256"]),
     // A journal over HTTP. No module before this one needs libmicrohttpd, and an app that does not serve a journal does
     // not link it.
     .systemLibrary(
@@ -74,7 +82,8 @@ let package = Package(
     .executableTarget(
       name: "journal",
       dependencies: [
-        "LegacyStores", "KeyedArchiving", "JournalServer", "CatalogModel", "Journaling", "PostgresLog",
+        "JournalMaintenance", "LegacyStores", "KeyedArchiving", "JournalServer", "CatalogModel", "Journaling",
+        "PostgresLog",
         "CBOR", "SHA256",
         "JSON",
         "Locks",
@@ -118,25 +127,29 @@ let package = Package(
     .testTarget(
       name: "JournalingTests",
       dependencies: [
-        "Journaling", "PropertyLists", "PostgresLog", "Files", "LevelDB", "Locks", "SHA256", "LogbookModel",
+        "SharedJournals", "JournalMaintenance", "Journaling", "PropertyLists", "PostgresLog", "Files",
+        "LevelDB", "Locks", "SHA256", "LogbookModel",
         "TestSupport",
       ],
       exclude: ["Reader"]),
     .testTarget(
       name: "PostgresLogTests",
       dependencies: [
-        "PostgresLog", "Journaling", "Files", "Locks", "SHA256", "LogbookModel", "TestSupport", "CrashChild",
+        "SharedJournals", "JournalMaintenance", "PostgresLog", "Journaling", "Files", "Locks", "SHA256",
+        "LogbookModel", "TestSupport", "CrashChild",
       ]),
     .testTarget(
       name: "CatalogModelTests",
       dependencies: [
-        "CatalogModel", "JSON", "JournalServer", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "Tables",
+        "JournalMaintenance", "CatalogModel", "JSON", "JournalServer", "Journaling", "CBOR", "SHA256",
+        "KeyedArchiving", "Tables",
         "Files", "LevelDB", "Locks", "ForeignNames", "TestSupport",
       ]),
     .testTarget(
       name: "JournalServerTests",
       dependencies: [
-        "JournalServer", "CatalogModel", "Journaling", "CBOR", "JSON", "SHA256", "Locks", "TestSupport",
+        "JournalMaintenance", "JournalServer", "CatalogModel", "Journaling", "CBOR", "JSON", "SHA256",
+        "Locks", "TestSupport",
         "journal",
       ]),
     .testTarget(
@@ -154,14 +167,18 @@ let package = Package(
     .testTarget(
       name: "CommandLineTests",
       dependencies: [
-        "CatalogModel", "Journaling", "LevelDB", "CBOR", "SHA256", "JSON", "KeyedArchiving", "LegacyStores",
+        "JournalMaintenance", "CatalogModel", "Journaling", "LevelDB", "CBOR", "SHA256", "JSON",
+        "KeyedArchiving", "LegacyStores",
         "Locks", "TestSupport",
         "journal", "DocumentedCode",
       ],
       exclude: ["Reader"]),
     .testTarget(
       name: "CrashTests",
-      dependencies: ["Journaling", "LevelDB", "Files", "Locks", "LogbookModel", "TestSupport", "CrashChild"]),
+      dependencies: [
+        "JournalMaintenance", "Journaling", "LevelDB", "Files", "Locks", "LogbookModel", "TestSupport",
+        "CrashChild",
+      ]),
     .testTarget(
       name: "FuzzTests",
       dependencies: [

@@ -1,4 +1,4 @@
-import Files
+package import Files
 public import Foundation
 import Locks
 
@@ -30,14 +30,11 @@ public final class Journal<State: EventSourced>: Sendable {
     /// Read, and see what another process commits: ``Journal/state``, ``Journal/states``, ``Journal/changes`` and
     /// ``Journal/newEntries`` follow within some milliseconds. Only acknowledged commits are visible.
     case follow
-    /// Read what can be proven of a damaged journal: every entry before the first that is missing or altered.
-    /// ``Journal/health`` says what is missing. Opening reads all entries.
-    case upToDamage
 
     var access: LogAccess {
       switch self {
       case .readWrite: .write
-      case .readOnly, .upToDamage: .read
+      case .readOnly: .read
       case .follow: .follow
       }
     }
@@ -50,12 +47,12 @@ public final class Journal<State: EventSourced>: Sendable {
   /// The bytes of images.
   public let blobs: BlobStore
 
-  let format: JournalFormat
-  /// Why entries are missing from a journal that was opened with ``Mode/upToDamage``, and which is the first.
+  package let format: JournalFormat
+  /// Why entries are missing from a journal that was opened up to its damage, and which is the first.
   let damage: JournalError?
   let upcast: EventUpcast
-  let folder: JournalFolder
-  let log: any EntryLog
+  package let folder: JournalFolder
+  package let log: any EntryLog
   let published: Published<State>
   let chain: LayerChain
   /// The large entries that histories of entities have read.
@@ -63,14 +60,14 @@ public final class Journal<State: EventSourced>: Sendable {
   /// How many events opening replayed.
   let replayedEventCount: Int
   /// The options of the opening.
-  let options: JournalOptions
+  package let options: JournalOptions
   private let committer: Committer<State>?
   let keeper: LayerKeeper<State>?
   let healthCheck: HealthCheck<State>
   private let lock: FolderLock?
   let follower: Follower<State>?
   /// The log of a shared journal, to which other nodes append; nil otherwise.
-  let node: NodeLog?
+  package let node: (any MultiWriterLog)?
   private let removesFolder: Bool
   private let process = System.process
   /// The outcome of closing; nil before that.
@@ -114,7 +111,7 @@ public final class Journal<State: EventSourced>: Sendable {
     let version = keeper.accept(recovery.replayed.version, tally, moments: recovery.replayed.moments)
     published.publish(version)
     let commits: any CommitLog =
-      if let node { SharedCommits(node, blobs) } else {
+      if let node { node.commits(naming: blobs) } else {
         LocalCommits(log: log, blobs: blobs, rateLimiter: keeper.rateLimiter)
       }
     let committer = Committer(
@@ -171,7 +168,7 @@ public final class Journal<State: EventSourced>: Sendable {
     at url: URL, mode: Mode = .readWrite, checking: CheckLevel = .recent,
     options: JournalOptions = JournalOptions()
   ) throws -> Journal {
-    if checking != .recent, mode != .upToDamage {
+    if checking != .recent {
       // Verify read-only first, because opening for writing changes the folder.
       let look = try open(at: url, mode: .readOnly, options: options)
       defer { try? look.close() }
@@ -185,6 +182,21 @@ public final class Journal<State: EventSourced>: Sendable {
     journal.healthCheck.start()
     try journal.applyFetchedAsItComes()
     try journal.follower?.start()
+    return journal
+  }
+
+  /// Opens the proven entries of a damaged journal for reading.
+  /// - Parameters:
+  ///   - log: has these entries.
+  ///   - images: the folder of images, if it can be opened.
+  ///   - damage: why later entries are missing; nil if none is.
+  package static func open(
+    proven log: any EntryLog, in folder: JournalFolder, _ format: JournalFormat,
+    images: Files.Folder<JournalError>?, damage: JournalError?, options: JournalOptions
+  ) throws -> Journal {
+    let recovery = try Recovery<State>(proven: log, folder, format, images: images, damage: damage, options)
+    let journal = try Journal(recovery, mode: .readOnly, options: options)
+    journal.healthCheck.start()
     return journal
   }
 

@@ -44,7 +44,7 @@ public struct JournalNotice: Sendable, CustomStringConvertible {
 
 extension JournalOptions {
   /// Reports to the app's log, if there is one.
-  func note(
+  package func note(
     _ level: JournalNotice.Level, _ message: @autoclosure () -> String, revision: Revision? = nil,
     cause: JournalError? = nil, clockWarning: ClockWarning? = nil,
     sharedLog: JournalNotice.SharedLogState? = nil

@@ -49,7 +49,7 @@ public struct JournalOptions: Sendable {
   }
 
   /// These options for work on copies and closed journals, which writes no layers and prunes only what it is asked to.
-  var forCopies: JournalOptions {
+  package var forCopies: JournalOptions {
     var options = self
     options.layers = .manual
     options.retention = nil
@@ -76,9 +76,9 @@ public struct JournalOptions: Sendable {
   }
 
   /// How shared journals are reached; nil in an app that has none.
-  package var sharing: (any LogSharing)? {
-    get { unlisted.sharing }
-    set { unlisted.sharing = newValue }
+  package var sharedLogs: (any SharedLogs)? {
+    get { unlisted.sharedLogs }
+    set { unlisted.sharedLogs = newValue }
   }
 
   private var unlisted: InternalOptions.Values {
@@ -92,7 +92,7 @@ private final class InternalOptions: Sendable {
     var fileHook: FileHook?
     var readHook: ReadHook?
     var logStorage = JournalOptions.usualStorage
-    var sharing: (any LogSharing)?
+    var sharedLogs: (any SharedLogs)?
   }
 
   let values: Values

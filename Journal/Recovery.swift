@@ -12,7 +12,7 @@ struct Recovery<State: EventSourced> {
   let lock: FolderLock?
   let log: any EntryLog
   /// The same log, if it is that of a shared journal that was opened for writing.
-  let node: NodeLog?
+  let node: (any MultiWriterLog)?
   let blobs: BlobStore
   let chain: LayerChain
   let replayed: Replayed<State>
@@ -26,10 +26,6 @@ struct Recovery<State: EventSourced> {
     _ url: URL, mode: Journal<State>.Mode, locksExclusively: Bool = false, makesState: Bool = true,
     options: JournalOptions
   ) throws {
-    if mode == .upToDamage {
-      self = try Self(upToDamage: url, options)
-      return
-    }
     while true {
       let folder = try JournalFolder(url, hook: options.fileHook, readHook: options.readHook)
       do {
@@ -128,34 +124,30 @@ struct Recovery<State: EventSourced> {
 
   private static func sharedImages(
     of journal: JournalID, in folder: JournalFolder, _ options: JournalOptions
-  ) throws(JournalError) -> SharedImages? {
-    guard let sharing = options.sharing, let address = try folder.sharedAddress() else { return nil }
-    return SharedImages(sharing: sharing, address: address, folder: folder, journal: journal)
+  ) throws(JournalError) -> (any RemoteImages)? {
+    guard let logs = options.sharedLogs, let address = try folder.sharedAddress() else { return nil }
+    return logs.images(of: journal, at: address, in: folder)
   }
 
-  /// Opens the logs of a shared journal for writing; returns nil for a journal that is not shared.
-  private static func openNode(in place: LogPlace) throws(JournalError) -> NodeLog? {
-    let options = place.options
+  /// Opens the log of a shared journal for writing; returns nil for a journal that is not shared.
+  private static func openNode(in place: LogPlace) throws(JournalError) -> (any MultiWriterLog)? {
     guard let address = try place.folder.sharedAddress() else { return nil }
-    guard let sharing = options.sharing else {
+    guard let logs = place.options.sharedLogs else {
       throw JournalError(
         .wrongUse,
         "the journal's log is shared with other nodes, and this program can't reach it: it lacks the "
           + "library for that, PostgresLog; reading the journal does not need it", path: place.folder.path)
     }
-    let storage = try sharing.storage(at: address, in: place.folder)
-    return NodeLog(
-      try options.logStorage.open(.write, in: place), storage, in: place, of: try ModelSchema(of: State.self))
+    return try logs.open(at: address, in: place, of: try ModelSchema(of: State.self))
   }
 
-  /// Opens what can be read and proven of a damaged journal, whatever else is wrong.
-  private init(upToDamage url: URL, _ options: JournalOptions) throws {
-    folder = try JournalFolder(url, hook: options.fileHook, readHook: options.readHook)
-    lock = nil
-    if !options.logStorage.isTransient { try FolderLock.checkIsNotInMemory(folder) }
-    let source = try SalvageSource(url, options.logStorage, readHook: options.readHook)
-    let log = try SalvagedLog(source, State.self)
-    format = log.foundFormat
+  /// The proven entries of a damaged journal, for reading.
+  init(
+    proven log: any EntryLog, _ folder: JournalFolder, _ format: JournalFormat, images: Folder?,
+    damage: JournalError?, _ options: JournalOptions
+  ) throws(JournalError) {
+    (self.folder, self.format, self.log, self.damage) = (folder, format, log, damage)
+    (lock, node) = (nil, nil)
     chain = LayerChain(folder, format: format, State.self, log: log, options: options)
     do throws(JournalError) {
       replayed = try Self.replay(log, chain, folder, format, nil, isInUse: false)
@@ -164,13 +156,7 @@ struct Recovery<State: EventSourced> {
       try? log.close()
       throw error
     }
-    blobs = BlobStore(folder, source.images, isReadOnly: true)
-    damage = log.damage
-    node = nil
-    self.log = log
-    if let damage {
-      options.note(.error, "the journal is damaged and was opened up to the damage", cause: damage)
-    }
+    blobs = BlobStore(folder, images, isReadOnly: true)
   }
 
   private static func replay(

@@ -165,7 +165,7 @@ struct BaseContents: Sendable {
 
 extension HistoryBase {
   /// The blobs that the records of the state name.
-  func blobs<State: EventSourced>(of model: State.Type) throws(JournalError) -> [Blob] {
+  package func blobs<State: EventSourced>(of model: State.Type) throws(JournalError) -> [Blob] {
     var blobs: [Blob] = []
     try contents().forEach(try EventUpcast(model)) { entity, row throws(JournalError) in
       if case .there(let row) = row { blobs += State.blobs(in: row.record, of: entity.kind) }

@@ -1,5 +1,5 @@
 import CBOR
-import Files
+package import Files
 import Foundation
 import Locks
 
@@ -12,20 +12,20 @@ import Locks
 ///    checkpoint, so the chain of digests proves the state.
 /// 3. Opening reads its first lines. The state after them is compared with its digest before it is used.
 /// 4. The file never changes. Another pruning writes another file.
-final class HistoryBase: Sendable {
+package final class HistoryBase: Sendable {
   static let fileName = "BASE"
   /// More bytes than the lines before the state can have.
   private static let headerLimit = 4096
 
-  let journal: JournalID
+  package let journal: JournalID
   /// The newest entry that was pruned: its number, date and digest.
-  let head: Head
+  package let head: Head
   /// The digest of the journal's FORMAT.
-  let formatDigest: ContentDigest
+  package let formatDigest: ContentDigest
   /// The model whose records the state has.
   let schema: ModelSchema
   /// The digest of the state.
-  let stateDigest: ContentDigest
+  package let stateDigest: ContentDigest
   /// How many bytes the file has.
   let byteCount: Int
   /// The offset of the state, whose bytes the digest is computed from.
@@ -37,7 +37,9 @@ final class HistoryBase: Sendable {
   /// Opens the base in the folder of a log; nil if there is none.
   /// - Parameter format: the journal's FORMAT; nil for the base of any journal, which salvage compares itself.
   /// - Throws: ``JournalError`` with code `damaged` if it is not that of this journal, or its first lines are altered.
-  static func open(in entries: Folder, _ format: JournalFormat?) throws(JournalError) -> HistoryBase? {
+  package static func open(
+    in entries: Files.Folder<JournalError>, _ format: JournalFormat?
+  ) throws(JournalError) -> HistoryBase? {
     let file: File
     do throws(JournalError) {
       file = try entries.file(fileName, .reading)
@@ -80,7 +82,7 @@ final class HistoryBase: Sendable {
 
   /// Compares all bytes of the state with its digest.
   /// - Parameter goesOn: called before each piece is read; whether to read it. If not, nothing is compared.
-  func check(while goesOn: () -> Bool = { true }) throws(JournalError) {
+  package func check(while goesOn: () -> Bool = { true }) throws(JournalError) {
     var hash = SHA256Hash()
     var offset = contentStart
     while offset < byteCount {
@@ -97,13 +99,13 @@ final class HistoryBase: Sendable {
   var checkpoint: Checkpoint { Checkpoint(revision: head.revision, stateDigest: stateDigest) }
 
   /// Whether an entry's checkpoint is one of this base.
-  func isVouchedFor(by header: EntryHeader) -> Bool {
+  package func isVouchedFor(by header: EntryHeader) -> Bool {
     header.checkpointRevision == head.revision && header.schemaVersion == schema.version
   }
 
   /// Fails if the base is from before an erasure, and has what was erased.
   /// - Parameter erasure: the newest entry that is known to record one; 0 if there is none.
-  func check(erasure: Revision, in log: any EntryLog) throws(JournalError) {
+  package func check(erasure: Revision, in log: any EntryLog) throws(JournalError) {
     // A layer may know of one that an older log does not have.
     guard erasure > head.revision, erasure <= (try log.newestRevision()) else { return }
     let isOther = try log.read(erasure) { entry throws(JournalError) in
@@ -143,7 +145,7 @@ final class HistoryBase: Sendable {
 
   /// The first entry that proves the base; nil if none up to a revision does.
   /// - Complexity: O(n) in the bytes of the entries up to that one.
-  func voucher(
+  package func voucher(
     in log: any EntryLog, through last: Revision, of journal: JournalID
   ) throws(JournalError) -> Head? {
     guard head.revision < last else { return nil }
@@ -160,7 +162,7 @@ final class HistoryBase: Sendable {
   }
 
   /// The error about a file that is not the base of the journal.
-  static func invalid(_ path: String) -> JournalError {
+  package static func invalid(_ path: String) -> JournalError {
     JournalError(
       .damaged,
       "the base of the pruned history is altered, cut or another journal's; restore the file from a backup",

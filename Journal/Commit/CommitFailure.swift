@@ -1,5 +1,5 @@
 /// Why a batch could not be stored, and what that means for its commits and for those that build on them.
-struct CommitFailure: Sendable {
+package struct CommitFailure: Sendable {
   /// What becomes of commits.
   enum Consequence: Sendable {
     /// The bodies run again: another node has taken the revisions.
@@ -16,7 +16,7 @@ struct CommitFailure: Sendable {
   let later: JournalError
   let consequence: Consequence
   /// Whether the next append has the turn at a shared log, so that it can't fail for the same reason.
-  var isTurnReserved = false
+  package var isTurnReserved = false
 
   /// The same failure for a batch that was not tried, because it builds on the one that failed.
   var ofLaterBatch: CommitFailure { CommitFailure(later, later, consequence) }
@@ -31,7 +31,7 @@ struct CommitFailure: Sendable {
   ///   - first: the revision of the first entry.
   ///   - isShared: whether other nodes append to the log. Such a log is asked again before each append, and nearly every
   ///     failure passes.
-  init(_ failure: AppendFailure, first: Revision?, isShared: Bool) {
+  package init(_ failure: AppendFailure, first: Revision?, isShared: Bool) {
     let cause = failure.cause
     switch failure {
     case .conflict where isShared:

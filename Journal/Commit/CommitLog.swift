@@ -1,7 +1,7 @@
 /// The log as commits need it: what appending means for those who wait, and what other nodes add.
 ///
 /// ``LocalCommits`` only appends. ``SharedCommits`` is that of a log to which other nodes append too.
-protocol CommitLog: Sendable {
+package protocol CommitLog: Sendable {
   /// Whether other nodes append too, so that bodies may have to run again.
   var isShared: Bool { get }
 
@@ -37,7 +37,7 @@ protocol CommitLog: Sendable {
 
 extension CommitQueue.Work {
   /// Makes the names of the blobs durable that the entries name.
-  func flushBlobs(in store: BlobStore) throws(AppendFailure) {
+  package func flushBlobs(in store: BlobStore) throws(AppendFailure) {
     if blobs.isEmpty { return }
     do throws(JournalError) { try store.flush() } catch {
       // After a failed flush, another one may succeed although data was lost. A shortage is no exception.

@@ -5,23 +5,23 @@
 /// 3. If a batch fails, all entries accepted since are withdrawn, because they build on its entries.
 ///
 /// A value that does nothing: ``BatchWriter`` writes and wakes what this returns.
-struct CommitQueue: Sendable {
+package struct CommitQueue: Sendable {
   /// The work of one flush.
-  struct Work: Sendable {
+  package struct Work: Sendable {
     let batch = CommitBatch()
     /// The entries so far, in order.
-    var entries: [SealedEntry] = []
+    package var entries: [SealedEntry] = []
     /// How many events they have.
     var eventCount = 0
     /// How many bytes they have.
     var byteCount = 0
     /// The blobs that they name, which must be durable first.
-    var blobs: Set<Blob> = []
+    package var blobs: Set<Blob> = []
     /// Shows readers the state after the newest of them.
     var publish: @Sendable (_ eventCount: Int) -> Void = { _ in }
 
     /// Shows readers what is durable now, and wakes the callers.
-    func end() {
+    package func end() {
       publish(eventCount)
       batch.finish(nil)
     }

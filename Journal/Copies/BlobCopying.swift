@@ -1,8 +1,8 @@
-import Files
+package import Files
 
 /// Copies blobs from one folder to another: by a hard link if possible, otherwise by copying the bytes. Both ways, the
 /// bytes are read and compared with their digest.
-struct BlobCopying {
+package struct BlobCopying {
   let source: Folder?
   /// The path for errors about missing blobs.
   let sourcePath: String
@@ -10,7 +10,7 @@ struct BlobCopying {
   /// Whether files may be shared with the source.
   let sharesFiles: Bool
   /// Where the images are that the source, a node of a shared journal, has not fetched; nil if it is no node.
-  let shared: SharedImages?
+  let shared: (any RemoteImages)?
 
   private(set) var copiedCount = 0
   private(set) var copiedByteCount = 0
@@ -19,9 +19,10 @@ struct BlobCopying {
   /// flushed them.
   private var isFlushNeeded = true
 
-  init(
-    from source: Folder?, at sourcePath: String, to target: Folder, sharesFiles: Bool,
-    fetchingFrom shared: SharedImages? = nil
+  package init(
+    from source: Files.Folder<JournalError>?, at sourcePath: String, to target: Files.Folder<JournalError>,
+    sharesFiles: Bool,
+    fetchingFrom shared: (any RemoteImages)? = nil
   ) {
     self.source = source
     self.sourcePath = sourcePath
@@ -34,7 +35,7 @@ struct BlobCopying {
   /// - Returns: why the source can't give it, with code `damaged` if it lacks the blob or has it with other bytes; nil if
   ///   the target has it now.
   /// - Throws: an error of the target, or of a cancelled task.
-  mutating func take(_ blob: Blob) throws -> JournalError? {
+  package mutating func take(_ blob: Blob) throws -> JournalError? {
     if try target.has(blob) { return nil }
     if let shared, try source?.status(of: blob.digest.hex) == nil {
       try target.require(blob.byteCount, for: "an image")
@@ -100,7 +101,7 @@ struct BlobCopying {
   }
 
   /// Makes the names of all copied blobs durable.
-  mutating func flush() throws(JournalError) {
+  package mutating func flush() throws(JournalError) {
     guard isFlushNeeded else { return }
     try target.flush()
     isFlushNeeded = false

@@ -14,7 +14,9 @@ public struct CopyProgress: Sendable {
   public let done: Int
   /// The last revision, or how many entities there are.
   public let all: Int
+
+  package init(phase: Phase, done: Int, all: Int) { (self.phase, self.done, self.all) = (phase, done, all) }
 }
 
 /// Called with the progress of a copy. An error that it throws, or cancelling the task, ends the work.
-typealias CopyObserver = (CopyProgress) throws -> Void
+package typealias CopyObserver = (CopyProgress) throws -> Void

@@ -4,7 +4,7 @@ package import SHA256
 /// Reads the entries of a log in order, a piece at a time, and checks that each follows from the one before it.
 ///
 /// Between two pieces the log is not in use, so it can be closed, and a caller can stop.
-struct EntryReader {
+package struct EntryReader {
   /// About how many bytes of entries are in memory at once; a single entry can be larger.
   static let pieceByteCount = 4 << 20
   /// A copy flushes once for each piece. With a quarter as many small entries in a piece, joining a shared journal took a
@@ -14,10 +14,10 @@ struct EntryReader {
   let log: any EntrySource
   let journal: JournalID
   /// The newest entry that was read.
-  private(set) var head: Head
+  package private(set) var head: Head
 
   /// Reads the entries after `head`.
-  init(_ log: any EntrySource, journal: JournalID, after head: Head) {
+  package init(_ log: any EntrySource, journal: JournalID, after head: Head) {
     self.log = log
     self.journal = journal
     self.head = head
@@ -27,7 +27,7 @@ struct EntryReader {
   /// - Parameter body: called with each entry while its bytes are borrowed.
   /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered, or that does not
   ///   follow from the one before it.
-  mutating func next(
+  package mutating func next(
     through last: Revision, _ body: (EntryDecoder) throws(JournalError) -> Void = { _ in }
   ) throws(JournalError) -> [SealedEntry] {
     try nextPiece(through: last, body)?.entries ?? []
@@ -66,24 +66,26 @@ struct EntryReader {
 }
 
 /// Checked entries that follow each other.
-struct EntryPiece: Sendable {
-  private(set) var entries: [SealedEntry] = []
+package struct EntryPiece: Sendable {
+  package private(set) var entries: [SealedEntry] = []
   /// The newest of them, or the entry before if there are none.
-  private(set) var head: Head
+  package private(set) var head: Head
   private var byteCount = 0
   /// The newest version of the model that has written one of them.
   private(set) var schemaVersion = 0
 
-  init(head: Head) { self.head = head }
+  package init(head: Head) { self.head = head }
 
-  var isFull: Bool { byteCount >= EntryReader.pieceByteCount || entries.count >= EntryReader.pieceCount }
+  package var isFull: Bool {
+    byteCount >= EntryReader.pieceByteCount || entries.count >= EntryReader.pieceCount
+  }
 
   /// - Throws: ``JournalError`` with code `damaged` if the entry is altered or does not follow.
   mutating func add(_ entry: EntryDecoder, of journal: JournalID) throws(JournalError) {
     add(try LinkedEntry(entry, after: head, of: journal))
   }
 
-  mutating func add(_ entry: LinkedEntry) {
+  package mutating func add(_ entry: LinkedEntry) {
     entries.append(entry.sealed)
     head = entry.head
     byteCount += entry.sealed.bytes.count
@@ -92,9 +94,9 @@ struct EntryPiece: Sendable {
 }
 
 /// An entry that follows another one by its digest.
-struct LinkedEntry {
-  var sealed: SealedEntry
-  let head: Head
+package struct LinkedEntry {
+  package var sealed: SealedEntry
+  package let head: Head
   /// The version of the model that has written it.
   let schemaVersion: Int
 
@@ -113,7 +115,7 @@ struct LinkedEntry {
   }
 
   /// The next entry, from memory.
-  init(_ bytes: [UInt8], after head: Head, of journal: JournalID) throws(JournalError) {
+  package init(_ bytes: [UInt8], after head: Head, of journal: JournalID) throws(JournalError) {
     self = try EntryDecoder.decode(bytes, revision: head.revision + 1) { entry throws(JournalError) in
       try LinkedEntry(entry, bytes: bytes, after: head, of: journal)
     }
@@ -121,7 +123,7 @@ struct LinkedEntry {
 }
 
 /// The entries of a log in pieces, in order. A thread reads and checks the next pieces while the caller uses one.
-struct EntryPieces: ~Copyable {
+package struct EntryPieces: ~Copyable {
   private static let piecesAhead = 2
 
   private var reader: EntryReader
@@ -132,7 +134,7 @@ struct EntryPieces: ~Copyable {
   /// - Parameters:
   ///   - reader: where to begin.
   ///   - last: the last revision, which the log has.
-  init(_ reader: EntryReader, through last: Revision) {
+  package init(_ reader: EntryReader, through last: Revision) {
     self.reader = reader
     self.last = last
     let queue = BoundedQueue<EntryPiece>(capacity: Self.piecesAhead)
@@ -150,7 +152,7 @@ struct EntryPieces: ~Copyable {
 
   /// The next piece, nil after the last.
   /// - Throws: as ``EntryReader/next(through:_:)``.
-  mutating func next() throws(JournalError) -> EntryPiece? {
+  package mutating func next() throws(JournalError) -> EntryPiece? {
     if let queue { return try queue.receive() }
     return try reader.nextPiece(through: last)
   }
@@ -158,7 +160,7 @@ struct EntryPieces: ~Copyable {
 
 extension EntryDecoder {
   /// Decodes an entry from memory.
-  static func decode<Result>(
+  package static func decode<Result>(
     _ bytes: [UInt8], revision: Revision, _ body: (EntryDecoder) throws(JournalError) -> Result
   ) throws(JournalError) -> Result {
     try unsafe bytes.lend { bytes throws(JournalError) in
@@ -184,7 +186,7 @@ extension SealedEntry {
   }
 
   /// Decodes the entry.
-  func decode<Result>(
+  package func decode<Result>(
     _ body: (EntryDecoder) throws(JournalError) -> Result
   ) throws(JournalError) -> Result {
     try EntryDecoder.decode(bytes, revision: revision, body)

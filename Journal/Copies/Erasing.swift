@@ -22,17 +22,17 @@ public struct ErasureReport: Sendable {
 }
 
 /// The metadata of an erasure's entry.
-enum ErasureMetadata {
+package enum ErasureMetadata {
   /// The names of the entities, separated by spaces.
-  static let erases = "journal.erases"
+  package static let erases = "journal.erases"
   /// The entries whose annotations were erased, separated by spaces.
-  static let annotations = "journal.erasesWords"
+  package static let annotations = "journal.erasesWords"
 }
 
 extension EntryDecoder {
   /// Whether the entry records an erasure. A commit can have the same metadata, but only with events: without events, it
   /// makes no entry.
-  func recordsErasure() throws(JournalError) -> Bool { try recordsErasure(try events()) }
+  package func recordsErasure() throws(JournalError) -> Bool { try recordsErasure(try events()) }
 
   /// - Parameter events: all of the entry.
   func recordsErasure(_ events: EventDecoder) throws(JournalError) -> Bool {

@@ -2,13 +2,13 @@
 ///
 /// Entries are checked before, and the blobs that an entry names are durable before the entry is appended, so the copy
 /// is a sound journal at every moment.
-final class JournalCopy {
-  let folder: JournalFolder
+package final class JournalCopy {
+  package let folder: JournalFolder
   let journal: JournalID
-  let log: any EntryLog
+  package let log: any EntryLog
   private let first: Head
   /// The newest entry of the copy.
-  private(set) var head: Head
+  package private(set) var head: Head
   /// How many bytes of entries were appended.
   private(set) var entryByteCount = 0
 
@@ -29,7 +29,7 @@ final class JournalCopy {
   }
 
   /// Opens the empty log of a new journal, calls `body` with it, and closes it.
-  static func fill(_ place: LogPlace, _ body: (JournalCopy) throws -> Void) throws {
+  package static func fill(_ place: LogPlace, _ body: (JournalCopy) throws -> Void) throws {
     let copy = try JournalCopy(making: place)
     do { try body(copy) } catch {
       try? copy.close()
@@ -39,7 +39,7 @@ final class JournalCopy {
   }
 
   /// Opens the empty log of a new journal.
-  convenience init(making place: LogPlace) throws(JournalError) {
+  package convenience init(making place: LogPlace) throws(JournalError) {
     let log = try place.options.logStorage.open(.write, in: place)
     do throws(JournalError) {
       try self.init(log, in: place, head: place.format.head)
@@ -51,7 +51,7 @@ final class JournalCopy {
 
   /// Appends checked entries.
   /// - Parameter head: the last of them.
-  func append(_ piece: [SealedEntry], head: Head) throws(JournalError) {
+  package func append(_ piece: [SealedEntry], head: Head) throws(JournalError) {
     let byteCount = piece.reduce(0) { $0 + $1.bytes.count }
     // Once in LevelDB's log, once in a table.
     try folder.root.require(2 * byteCount, for: "entries")
@@ -62,7 +62,7 @@ final class JournalCopy {
 
   /// Reads back the appended entries.
   /// - Throws: ``JournalError`` with code `damaged` if they differ from what was written.
-  func prove(_ observer: CopyObserver) throws {
+  package func prove(_ observer: CopyObserver) throws {
     var reader = EntryReader(log, journal: journal, after: first)
     while try !reader.next(through: head.revision).isEmpty {
       try Task.checkCancellation()
@@ -76,5 +76,5 @@ final class JournalCopy {
   }
 
   /// Makes the mark of the newest entry durable and closes the log. Must always be called.
-  func close() throws(JournalError) { try log.close() }
+  package func close() throws(JournalError) { try log.close() }
 }

@@ -5,7 +5,7 @@ extension Journal {
   ///     come first, without entries.
   /// - Throws: ``JournalError`` with code `damaged` at the first entry that is missing or altered, or if the last one
   ///   is not `last`; `pruned` if another process has replaced the log.
-  func readPieces(
+  package func readPieces(
     after head: Head, through last: Head, _ observer: CopyObserver,
     _ body: (_ piece: [SealedEntry], _ blobs: [Blob], _ head: Head) throws -> Void
   ) throws {

@@ -61,7 +61,7 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
 
   /// The receipt in the folder of a journal; nil if there is none.
   /// - Throws: ``JournalError`` with code `newerFormat`, or `damaged` if it is invalid.
-  static func read(in folder: JournalFolder) throws(JournalError) -> JournalReceipt? {
+  package static func read(in folder: JournalFolder) throws(JournalError) -> JournalReceipt? {
     guard try folder.root.status(of: fileName) != nil else { return nil }
     let bytes = try folder.root.file(fileName, .reading).contents(limit: byteLimit)
     try FileVersion.check(bytes, is: "receipt", path: folder.root.path(of: fileName))

@@ -2,7 +2,7 @@
 ///
 /// After an update, the whole record counts, so the records of changed entities are cached. Call ``trim()`` regularly
 /// to bound memory: of too many records, those that were used least recently are dropped and read again.
-struct NamedBlobs<State: EventSourced> {
+package struct NamedBlobs<State: EventSourced> {
   private static var byteLimit: Int { 32 << 20 }
 
   let upcast: EventUpcast
@@ -28,7 +28,7 @@ struct NamedBlobs<State: EventSourced> {
   }
 
   /// Drops records if there are too many. `recordAfter` is then called for earlier entries.
-  mutating func trim() {
+  package mutating func trim() {
     guard byteCount > Self.byteLimit else { return }
     // Keeps half of the bytes, so that trimming is rare.
     for (entity, cached) in records.sorted(by: { $0.value.use < $1.value.use })
@@ -39,7 +39,7 @@ struct NamedBlobs<State: EventSourced> {
   }
 
   /// The blobs that an entry's entities name after the entry.
-  mutating func blobs(in entry: SealedEntry) throws(JournalError) -> [Blob] {
+  package mutating func blobs(in entry: SealedEntry) throws(JournalError) -> [Blob] {
     try entry.decode { entry throws(JournalError) in try blobs(in: entry) }
   }
 
@@ -89,7 +89,7 @@ struct NamedBlobs<State: EventSourced> {
 
 extension NamedBlobs {
   /// Reads unknown records from a log, following the events back, and at the end from its base.
-  init(_ upcast: EventUpcast, in log: any EntryLog, _ base: HistoryBase?) {
+  package init(_ upcast: EventUpcast, in log: any EntryLog, _ base: HistoryBase?) {
     self.init(upcast) { entity, revision throws(JournalError) in
       var changes = RecordChanges()
       var revision = revision
@@ -122,7 +122,7 @@ extension NamedBlobs {
 
 extension Journal {
   /// A finder of the blobs that this journal's entries name.
-  var namedBlobs: NamedBlobs<State> {
+  package var namedBlobs: NamedBlobs<State> {
     NamedBlobs(upcast) { entity, revision throws(JournalError) in
       try self.row(of: entity, after: revision)?.record
     }

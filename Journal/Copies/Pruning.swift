@@ -199,7 +199,9 @@ extension Journal {
   }
 
   /// Opens a journal for work that rewrites its files; fails if another process has it open for writing.
-  static func openUnused(at url: URL, mode: Mode = .readWrite, options: JournalOptions) throws -> Journal {
+  package static func openUnused(at url: URL, mode: Mode = .readWrite, options: JournalOptions) throws
+    -> Journal
+  {
     if let folder = try? JournalFolder(url, hook: nil), try folder.sharedAddress() != nil {
       throw JournalError(
         .wrongUse,

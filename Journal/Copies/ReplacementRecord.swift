@@ -5,8 +5,8 @@ import Files
 ///
 /// A program that syncs folders may bring back an earlier file, so an image that an entry names stays even if the file
 /// lists it.
-struct ReplacementRecord {
-  static let fileName = "ERASING"
+package struct ReplacementRecord {
+  package static let fileName = "ERASING"
 
   /// The last entry of the new log when it replaced the old one.
   let revision: Revision

@@ -1,4 +1,4 @@
-import Files
+package import Files
 import Foundation
 import Locks
 
@@ -7,7 +7,7 @@ import Locks
 ///
 /// The folder itself is locked because no copy shares it: a file in it can have a second name in a backup of hard
 /// links. A lock on a file would be lost as soon as any code of the process closes that file.
-final class FolderLock: Sendable {
+package final class FolderLock: Sendable {
   private struct Holder: Sendable {
     /// A forked child inherits the list, but holds none of the locks.
     let process = System.process
@@ -24,7 +24,7 @@ final class FolderLock: Sendable {
 
   /// - Parameter isTransient: whether the log is in memory.
   /// - Throws: ``JournalError`` with code `locked` if another writer has the journal open.
-  init(_ folder: JournalFolder, isTransient: Bool = false) throws(JournalError) {
+  package init(_ folder: JournalFolder, isTransient: Bool = false) throws(JournalError) {
     let own = try folder.root.reopened()
     let identity = try own.status().identity
     let isFirst = Self.open.withLock { open in
@@ -64,7 +64,7 @@ final class FolderLock: Sendable {
   }
 
   /// Whether another process, or this one, has a journal open for writing.
-  static func isHeld(_ folder: JournalFolder) throws(JournalError) -> Bool {
+  package static func isHeld(_ folder: JournalFolder) throws(JournalError) -> Bool {
     guard let own = try shared(folder) else { return true }
     own.unlock()
     return false
@@ -72,7 +72,7 @@ final class FolderLock: Sendable {
 
   /// Keeps writers out, and not other readers.
   /// - Returns: the locked folder; nil if this or another process has the journal open for writing.
-  static func shared(_ folder: JournalFolder) throws(JournalError) -> Folder? {
+  package static func shared(_ folder: JournalFolder) throws(JournalError) -> Files.Folder<JournalError>? {
     let own = try folder.root.reopened()
     return try own.lock(exclusive: false) ? own : nil
   }
@@ -80,7 +80,7 @@ final class FolderLock: Sendable {
   deinit { release() }
 
   /// Releases the lock. Can be called twice.
-  func release() {
+  package func release() {
     let wasHeld = held.withLock { held in
       defer { held = nil }
       held?.unlock()
@@ -94,7 +94,7 @@ final class FolderLock: Sendable {
   }
 
   /// Fails for the folder of a journal that this process has in memory.
-  static func checkIsNotInMemory(_ folder: JournalFolder) throws(JournalError) {
+  package static func checkIsNotInMemory(_ folder: JournalFolder) throws(JournalError) {
     let identity = try folder.root.status().identity
     if open.withLock({ $0[identity]?.isTransient == true }) {
       throw JournalError(

@@ -1,14 +1,14 @@
 import Files
 
 /// Something in a journal's folder that is not a part of the journal.
-struct ForeignName: Sendable {
+package struct ForeignName: Sendable {
   /// Whether the journal ignores it: a file of another program, such as an editor, a file manager or a sync program. What
   /// could be mistaken for a part of the journal is not ignored.
   let isIgnored: Bool
   /// The name, with that of the folder that it is in.
   let name: String
   /// What it is, and where.
-  let error: JournalError
+  package let error: JournalError
 }
 
 extension JournalFolder {
@@ -91,7 +91,7 @@ extension JournalFolder {
 
   /// Everything in the folder that is not a part of the journal, except files that file managers leave in any folder.
   /// - Complexity: O(n) in the number of names; no file is opened.
-  func foreignNames(_ storage: any LogStorage) throws(JournalError) -> [ForeignName] {
+  package func foreignNames(_ storage: any LogStorage) throws(JournalError) -> [ForeignName] {
     var foreign: [ForeignName] = []
     for part in Part.allCases {
       // A link in place of a folder is not opened.

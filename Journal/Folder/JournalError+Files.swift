@@ -27,5 +27,5 @@ extension JournalError: FileFailure {
   }
 
   /// Whether the error concerns the journal itself, not a shortage or a missing permission.
-  var saysSomethingOfTheJournal: Bool { code != .outOfResources && code != .permission }
+  package var saysSomethingOfTheJournal: Bool { code != .outOfResources && code != .permission }
 }

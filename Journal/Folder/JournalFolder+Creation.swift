@@ -1,5 +1,5 @@
-import Files
-import Foundation
+package import Files
+package import Foundation
 import Locks
 
 extension JournalFolder {
@@ -21,9 +21,10 @@ extension JournalFolder {
   ///     copied.
   ///   - fill: writes entries into the log, and images, before the journal gets its name.
   /// - Throws: ``JournalError`` with code `alreadyExists` if something is there; what `fill` throws.
-  static func create(
+  package static func create(
     at url: URL, copying format: JournalFormat, options: JournalOptions,
-    base: ((_ entries: Folder) throws -> HistoryBase?)? = nil, fill: (LogPlace) throws -> Void
+    base: ((_ entries: Files.Folder<JournalError>) throws -> HistoryBase?)? = nil,
+    fill: (LogPlace) throws -> Void
   ) throws {
     try create(at: url, format: { _ in format }, options: options, base: base, fill: fill)
   }

@@ -1,5 +1,5 @@
 package import Files
-import Foundation
+package import Foundation
 
 /// The open folder of a journal: what it contains, and what it must not contain. Documentation/Format.md, "The folder",
 /// lists its files.
@@ -7,18 +7,18 @@ import Foundation
 /// Everything is opened relative to the folder's descriptor, so it stays the same journal even if the folder is moved
 /// and replaced by another one. Paths are used only in messages.
 package struct JournalFolder: Sendable {
-  let root: Folder
+  package let root: Files.Folder<JournalError>
   /// The folder of the log when this was opened; nil if there was none. Held open, so that no other folder gets its
   /// identity.
   private let entriesAtOpening: Folder?
 
-  var path: String { root.path }
+  package var path: String { root.path }
   var hook: FileHook? { root.hook }
-  var format: String { path + "/FORMAT" }
-  var entries: String { path + "/entries" }
+  package var format: String { path + "/FORMAT" }
+  package var entries: String { path + "/entries" }
   /// The path of the base of a pruned journal.
-  var base: String { path + "/entries/" + HistoryBase.fileName }
-  var images: String { path + "/images" }
+  package var base: String { path + "/entries/" + HistoryBase.fileName }
+  package var images: String { path + "/images" }
   var snapshots: String { path + "/snapshots" }
 
   /// The path of the file of a layer or snapshot.
@@ -26,7 +26,7 @@ package struct JournalFolder: Sendable {
 
   /// Opens the folder without reading it.
   /// - Throws: ``JournalError``: `notFound`, or `notAJournal` if it can't be a journal's folder.
-  init(_ url: URL, hook: FileHook?, readHook: ReadHook? = nil) throws(JournalError) {
+  package init(_ url: URL, hook: FileHook?, readHook: ReadHook? = nil) throws(JournalError) {
     let path = try Self.path(of: url)
     guard let status = try Folder.status(ofPath: path) else {
       throw JournalError(.notFound, "there is no journal at \(path)", path: path)
@@ -72,7 +72,7 @@ package struct JournalFolder: Sendable {
   package func openEntries() throws(JournalError) -> Files.Folder<JournalError> { try root.folder("entries") }
 
   /// How many bytes the files of the log have.
-  func byteCountOfEntries() throws(JournalError) -> Int {
+  package func byteCountOfEntries() throws(JournalError) -> Int {
     let entries = try openEntries()
     var byteCounts: [Int] = []
     // The log may remove a file in between.
@@ -85,10 +85,12 @@ package struct JournalFolder: Sendable {
   }
 
   /// The folder of blobs; nil if a copy of the journal omitted it because it was empty.
-  func openImages() throws(JournalError) -> Folder? { try openFolder("images") }
+  package func openImages() throws(JournalError) -> Files.Folder<JournalError>? { try openFolder("images") }
 
   /// The folder of layers and snapshots; nil if it is missing.
-  func openSnapshots() throws(JournalError) -> Folder? { try openFolder("snapshots") }
+  package func openSnapshots() throws(JournalError) -> Files.Folder<JournalError>? {
+    try openFolder("snapshots")
+  }
 
   /// The folder of layers and snapshots, created if it is missing.
   func makeSnapshots() throws(JournalError) -> Folder { try makeFolder("snapshots") }
@@ -155,7 +157,7 @@ package struct JournalFolder: Sendable {
 
   /// Fails if this is not a journal's folder, or an unsafe one: of another user, or with something else in place of a
   /// file. Files of other programs are ignored, and reported to `options`.
-  func check(_ options: JournalOptions) throws(JournalError) {
+  package func check(_ options: JournalOptions) throws(JournalError) {
     let owner = try root.status().owner
     guard owner == geteuid() else {
       throw JournalError(
@@ -195,7 +197,7 @@ package struct JournalFolder: Sendable {
   }
 
   /// Reads FORMAT.
-  func readFormatFile() throws(JournalError) -> JournalFormat {
+  package func readFormatFile() throws(JournalError) -> JournalFormat {
     try JournalFormat(
       try root.file("FORMAT", .reading).contents(limit: JournalFormat.byteLimit), path: format)
   }

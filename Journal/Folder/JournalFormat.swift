@@ -8,7 +8,7 @@
 /// must base 1            the last line, once history was pruned
 /// ```
 /// Entry 1 follows its digest, so the chain covers every byte of it except that line.
-struct JournalFormat: Sendable {
+package struct JournalFormat: Sendable {
   /// The version of the format that this library reads and writes.
   static let version = 2
   /// The largest size of the file.
@@ -16,21 +16,21 @@ struct JournalFormat: Sendable {
   /// Tells readers that do not know bases that they can't read the journal.
   private static let baseLine = "must base 1"
 
-  let id: JournalID
+  package let id: JournalID
   /// The model that created the journal, in its version at that time.
-  let schema: ModelSchema
+  package let schema: ModelSchema
   /// The bytes that the file was created with, from which the digest is computed.
   private let sealed: [UInt8]
   /// Whether the file announces a base. Only the file BASE decides whether there is one.
   let announcesBase: Bool
   /// The base of the history; nil if it begins with entry 1.
-  var base: HistoryBase?
+  package var base: HistoryBase?
 
   /// The bytes that the file must have.
-  var bytes: [UInt8] { base == nil ? sealed : sealed + Array("\(Self.baseLine)\n".utf8) }
+  package var bytes: [UInt8] { base == nil ? sealed : sealed + Array("\(Self.baseLine)\n".utf8) }
 
   /// The format of a new journal.
-  init(id: JournalID, schema: ModelSchema) {
+  package init(id: JournalID, schema: ModelSchema) {
     self.id = id
     self.schema = schema
     sealed = Array("journal \(Self.version) \(id)\nmodel \(schema.name) \(schema.version)\n".utf8)
@@ -38,7 +38,7 @@ struct JournalFormat: Sendable {
   }
 
   /// - Throws: ``JournalError``: `olderFormat`, `newerFormat`, or `damaged` for bytes of another form.
-  init(_ bytes: [UInt8], path: String) throws(JournalError) {
+  package init(_ bytes: [UInt8], path: String) throws(JournalError) {
     let damaged = JournalError(
       .damaged,
       "FORMAT does not have the journal's id and model; restore it from a backup",
@@ -83,7 +83,7 @@ struct JournalFormat: Sendable {
   }
 
   /// The digest of revision 0, the previous digest of entry 1.
-  var digest: ContentDigest {
+  package var digest: ContentDigest {
     var hash = SHA256Hash()
     hash.update(DigestTag.format)
     hash.update(sealed)
@@ -91,12 +91,12 @@ struct JournalFormat: Sendable {
   }
 
   /// The point that the first entry follows: the empty journal or, if history was pruned, the newest pruned entry.
-  var head: Head {
+  package var head: Head {
     base?.head ?? Head(revision: 0, timestamp: Timestamp(microseconds: 0), digest: digest)
   }
 
   /// The same journal with another base.
-  func with(_ base: HistoryBase?) -> JournalFormat {
+  package func with(_ base: HistoryBase?) -> JournalFormat {
     var format = self
     format.base = base
     return format

@@ -144,7 +144,7 @@ extension Files.Folder where Failure == JournalError {
   }
 
   /// The digests of the blobs in the folder, and the sizes of their files, in order.
-  func blobs() throws(JournalError) -> [Blob] {
+  package func blobs() throws(JournalError) -> [Blob] {
     var found: [Blob] = []
     for name in try names() {
       guard BlobNames.isDigest(name), let digest = ContentDigest(hex: name),

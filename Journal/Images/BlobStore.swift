@@ -23,7 +23,7 @@ public final class BlobStore: Sendable {
   private let folder: Folder?
   private let isReadOnly: Bool
   /// The images that other nodes have added; nil in a journal that is not shared.
-  let shared: SharedImages?
+  let shared: (any RemoteImages)?
   private let names = Lock(Names())
   private let isClosed = Atomic<Bool>(false)
 
@@ -46,7 +46,7 @@ public final class BlobStore: Sendable {
     }
   }
 
-  init(_ journal: JournalFolder, _ folder: Folder?, isReadOnly: Bool, shared: SharedImages? = nil) {
+  init(_ journal: JournalFolder, _ folder: Folder?, isReadOnly: Bool, shared: (any RemoteImages)? = nil) {
     self.shared = shared
     path = journal.images
     self.journal = journal
@@ -165,10 +165,10 @@ public final class BlobStore: Sendable {
   }
 
   /// Fails if the file of a blob does not have its digest. It is read piece by piece.
-  func check(_ blob: Blob) throws(JournalError) { try open(blob).check() }
+  package func check(_ blob: Blob) throws(JournalError) { try open(blob).check() }
 
   /// Opens the file of a blob if it is a plain file of the right size; no other file is read.
-  func open(_ blob: Blob) throws(JournalError) -> BlobFile {
+  package func open(_ blob: Blob) throws(JournalError) -> BlobFile {
     try checkIsOpen()
     do throws(JournalError) {
       if let folder { return try BlobFile(blob, in: folder, at: path) }
@@ -191,7 +191,7 @@ public final class BlobStore: Sendable {
   // MARK: Naming
 
   /// Whether a blob has a file of the right size.
-  func contains(_ blob: Blob) throws(JournalError) -> Bool {
+  package func contains(_ blob: Blob) throws(JournalError) -> Bool {
     if names.withLock({ $0.known.contains(blob) }) { return true }
     guard try folder?.has(blob) == true else { return false }
     names.withLock { $0.note(blob) }
@@ -200,7 +200,7 @@ public final class BlobStore: Sendable {
 
   /// Makes the names of all blobs durable that ``contains(_:)`` has found. After that, an entry may name them. One
   /// flush is enough for all. A failure is final: another flush may succeed although names were lost.
-  func flush() throws(JournalError) {
+  package func flush() throws(JournalError) {
     let isNeeded = names.withLock { names in
       let isNeeded = names.isFlushNeeded || names.unfinishedCount > 0
       names.isFlushNeeded = false

@@ -56,6 +56,27 @@ struct LayerFooters: Sendable {
   }
 }
 
+extension JournalFolder {
+  /// The newest entry that a layer or snapshot includes; nil if none has a readable footer.
+  package var newestRecordedRevision: Revision? {
+    let footers = LayerFooters(folder: self)
+    return (try? footers.names())?.last { (try? footers.footer($0))?.footer != nil }?.to
+  }
+
+  /// Problems: the layers and snapshots that have no footer.
+  package func filesWithoutFooter() throws(JournalError) -> [JournalError] {
+    // In this order, because a writer may complete a layer meanwhile.
+    let files = try openSnapshots()?.names() ?? []
+    let recorded = Set(try LayerFooters(folder: self).names())
+    return files.compactMap { file in
+      guard let name = LayerName(fileName: file), !recorded.contains(name) else { return nil }
+      return JournalError(
+        .damaged, "the \(name.noun) has no footer, so it is not used, and may have what was erased since",
+        path: path(of: name))
+    }
+  }
+}
+
 /// The file of a footer, next to that of the layer or snapshot.
 struct FooterFile: Sendable, Equatable {
   let name: LayerName

@@ -3,11 +3,11 @@ import Foundation
 /// Decodes an entry's bytes as far as the caller needs them. Documentation/Format.md describes them.
 ///
 /// Marked safe although it has a pointer: the log lends the bytes to a closure, and a decoder does not outlive that.
-@safe struct EntryDecoder {
-  let revision: Revision
+@safe package struct EntryDecoder {
+  package let revision: Revision
   private let bytes: UnsafeRawBufferPointer
 
-  init(_ bytes: UnsafeRawBufferPointer, revision: Revision) {
+  package init(_ bytes: UnsafeRawBufferPointer, revision: Revision) {
     unsafe self.bytes = bytes
     self.revision = revision
   }
@@ -20,17 +20,17 @@ import Foundation
   func appendBytes(to copies: inout [UInt8]) { unsafe copies.append(contentsOf: bytes) }
 
   /// The entry's date; nothing after it is read.
-  func date() throws(JournalError) -> Timestamp {
+  package func date() throws(JournalError) -> Timestamp {
     try reading { reader throws(CBORError) in try reader.readEntryDate() }
   }
 
   /// The header of the entry.
-  func header() throws(JournalError) -> EntryHeader {
+  package func header() throws(JournalError) -> EntryHeader {
     try reading { reader throws(CBORError) in try reader.readHeader(at: revision).header }
   }
 
   /// The annotation, nil if it was erased.
-  func annotation() throws(JournalError) -> EntryAnnotation? {
+  package func annotation() throws(JournalError) -> EntryAnnotation? {
     try reading { reader throws(CBORError) in
       _ = try reader.readHeader(at: revision)
       _ = try reader.readArrayHead()
@@ -40,7 +40,7 @@ import Foundation
   }
 
   /// The checkpoint, nil if there is none or it was erased.
-  func checkpoint() throws(JournalError) -> Checkpoint? {
+  package func checkpoint() throws(JournalError) -> Checkpoint? {
     try reading { reader throws(CBORError) in
       let outline = try reader.readHeader(at: revision)
       guard let checkpoint = outline.header.checkpointRevision else { return nil }
@@ -56,7 +56,7 @@ import Foundation
   }
 
   /// The digest of the entry, computed from its bytes.
-  func digest(journal: JournalID) throws(JournalError) -> ContentDigest {
+  package func digest(journal: JournalID) throws(JournalError) -> ContentDigest {
     try headerAndDigest(journal: journal).digest
   }
 

@@ -149,7 +149,7 @@ package struct LogLimits: Sendable {
 package enum AppendFailure: Error, Sendable {
   /// Nothing was stored: the newest entry has another revision, because another writer has appended. The engine fails
   /// the commits of the batch with `conflict`, and takes no more until the journal is opened again. If other nodes
-  /// append to the log (``SharedLog``), it runs their bodies again instead.
+  /// append to the log (``MultiWriterLog``), it runs their bodies again instead.
   case conflict(newest: Revision)
   /// Nothing was stored, for the reason given, and nothing of it appears after a power loss.
   ///
@@ -165,7 +165,7 @@ package enum AppendFailure: Error, Sendable {
   case unknown(JournalError)
 
   /// The underlying error.
-  var cause: JournalError {
+  package var cause: JournalError {
     switch self {
     case .conflict(let newest):
       JournalError(
@@ -178,13 +178,13 @@ package enum AppendFailure: Error, Sendable {
 
 extension EntrySource {
   /// The highest durable revision.
-  func newestRevision() throws(JournalError) -> Revision {
+  package func newestRevision() throws(JournalError) -> Revision {
     try newestRevision(after: 0, waitingAtMost: .zero)
   }
 
   /// Calls `body` with the bytes of one entry.
   /// - Throws: ``JournalError`` with code `damaged` if it is missing.
-  func read<Result>(
+  package func read<Result>(
     _ revision: Revision, _ body: (EntryDecoder) throws(JournalError) -> Result
   ) throws(JournalError) -> Result {
     var result: Result?
@@ -197,7 +197,7 @@ extension EntrySource {
   }
 
   /// Calls `body` with all entries of a range, in order, and fails at the first that is missing.
-  func readAll(
+  package func readAll(
     _ range: ClosedRange<Revision>, _ body: (EntryDecoder) throws(JournalError) -> Void
   ) throws(JournalError) {
     var expected = range.lowerBound
@@ -215,7 +215,7 @@ extension Range<Revision> {
   /// Calls `body` with the bytes of each revision, in order or in reverse, until it returns false, or there are none.
   /// - Returns: whether the last call of `body` returned true.
   @discardableResult
-  func readEach(
+  package func readEach(
     newestFirst: Bool, _ bytes: (Revision) throws(JournalError) -> [UInt8]?,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) -> Bool {

@@ -3,16 +3,20 @@
 /// An erased part is replaced by its digest, so the digest of its entry and the whole chain do not change. The
 /// checkpoints of all states that had an erased payload are erased too: they are digests of erased content, and no
 /// replay makes those states any more.
-struct Erasure: Sendable {
+package struct Erasure: Sendable {
   /// The entities whose payloads are all erased.
-  var entities: Set<EntityKey>
+  package var entities: Set<EntityKey>
   /// The entries whose author, note and metadata are erased.
-  var annotations: Set<Revision>
+  package var annotations: Set<Revision>
   /// The first entry with an erased payload; the head of the base, if something in its state was erased.
   var firstErased: Revision?
 
+  package init(entities: Set<EntityKey>, annotations: Set<Revision>) {
+    (self.entities, self.annotations) = (entities, annotations)
+  }
+
   /// The entry without the content to erase; its digest stays. Called for entries in order.
-  mutating func erase(_ entry: SealedEntry) throws(JournalError) -> SealedEntry {
+  package mutating func erase(_ entry: SealedEntry) throws(JournalError) -> SealedEntry {
     let (parts, erasesPayloads) = try entry.decode { decoder throws(JournalError) in
       try decoder.parts(of: self)
     }
@@ -23,7 +27,7 @@ struct Erasure: Sendable {
 
 extension SealedEntry {
   /// The entry without what was erased from a copy of it.
-  func erasing(_ copy: SealedEntry) throws(JournalError) -> SealedEntry {
+  package func erasing(_ copy: SealedEntry) throws(JournalError) -> SealedEntry {
     try erasing(copy.decode { decoder throws(JournalError) in try decoder.erasedParts() })
   }
 

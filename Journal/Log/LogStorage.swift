@@ -4,8 +4,8 @@ package import Files
 ///
 /// **Local and shared data.** The engine has a folder for each journal, and holds its lock while the journal is open
 /// for writing. FORMAT, the images, the layers and the snapshots are in it; they belong to this machine. The log is the
-/// journal itself. It is stored in that folder, in memory, or anywhere else. A log that several nodes share is a
-/// ``SharedLog`` in addition.
+/// journal itself. It is stored in that folder, in memory, or anywhere else. A log that several nodes share
+/// is on a server in addition (``MultiWriterLog``).
 ///
 /// ``JournalOptions/logStorage`` says which storage a journal has. The journal's folder does not record it, so a journal
 /// must always be opened with the same one. Backups and other copies are always in LevelDB.
@@ -85,8 +85,8 @@ package enum LogAccess: Sendable {
 
 /// The place of a journal's log, and the options of the journal.
 package struct LogPlace: Sendable {
-  let folder: JournalFolder
-  let format: JournalFormat
+  package let folder: JournalFolder
+  package let format: JournalFormat
   /// The options of the opening.
   package let options: JournalOptions
 

@@ -11,7 +11,7 @@ enum NumberLimit {
 
 extension Sequence {
   /// The sum of the sizes of files or images, which damaged and forged files can make as large as they want.
-  func sum(of byteCount: (Element) -> Int) -> Int {
+  package func sum(of byteCount: (Element) -> Int) -> Int {
     let limit = NumberLimit.byteCount
     return reduce(0) { Swift.min($0 + Swift.min(byteCount($1), limit), limit) }
   }

@@ -36,6 +36,10 @@ public struct Head: Hashable, Sendable {
   /// Its digest; in an empty journal, that of FORMAT, which identifies the journal and its model.
   public let digest: ContentDigest
 
+  package init(revision: Revision, timestamp: Timestamp, digest: ContentDigest) {
+    (self.revision, self.timestamp, self.digest) = (revision, timestamp, digest)
+  }
+
   /// Its date; 1970 when the journal is empty.
   public var date: Date { timestamp.date }
 }

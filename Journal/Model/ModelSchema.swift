@@ -1,16 +1,16 @@
 /// The name of a model and the version of its records: `catalog/1`.
-struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
+package struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
   /// How many bytes of UTF-8 a name may have.
   static let nameByteLimit = 200
   /// How many kinds of entities a model may have: a kind is one byte.
   private static let kindLimit = 256
 
-  let name: String
+  package let name: String
   /// At least 1.
-  let version: Int
+  package let version: Int
 
   /// Nil for a name that FORMAT can't hold, or a version below 1.
-  init?(name: some StringProtocol, version: some StringProtocol) {
+  package init?(name: some StringProtocol, version: some StringProtocol) {
     guard !name.isEmpty, name.utf8.count <= Self.nameByteLimit,
       name.unicodeScalars.allSatisfy({ !$0.properties.isWhitespace && $0.value >= 0x20 && $0.value != 0x7F }),
       let number = Int(version), number > 0, String(number) == version
@@ -22,7 +22,7 @@ struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
   /// The schema that a model declares.
   /// - Throws: ``JournalError`` with code `wrongUse` if that is not a name and a version, or if the model has too many
   ///   kinds of entities.
-  init<State: EventSourced>(of model: State.Type) throws(JournalError) {
+  package init<State: EventSourced>(of model: State.Type) throws(JournalError) {
     let text = model.schema
     guard let slash = text.lastIndex(of: "/"),
       let schema = ModelSchema(name: text[..<slash], version: text[text.index(after: slash)...])
@@ -40,12 +40,14 @@ struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
     self = schema
   }
 
-  var description: String { "\(name)/\(version)" }
+  package var description: String { "\(name)/\(version)" }
 
   /// Fails unless a model of this schema can read the records of another: the same model, in this version or an older
   /// one.
   /// - Parameter revision: the entry with that schema, nil for the journal itself.
-  func checkReads(_ written: ModelSchema, revision: Revision? = nil, path: String) throws(JournalError) {
+  package func checkReads(_ written: ModelSchema, revision: Revision? = nil, path: String)
+    throws(JournalError)
+  {
     guard written.name == name else {
       throw JournalError(
         .otherModel, "the journal has events of \(written), not of \(self); open it with its own app",
@@ -62,7 +64,7 @@ struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
 
 extension ModelSchema {
   /// Fails if an entry of a piece was written by a newer version of the model.
-  func checkReads(_ piece: EntryPiece, path: String) throws(JournalError) {
+  package func checkReads(_ piece: EntryPiece, path: String) throws(JournalError) {
     guard piece.schemaVersion > version,
       let written = ModelSchema(name: name, version: "\(piece.schemaVersion)")
     else { return }
@@ -71,11 +73,11 @@ extension ModelSchema {
 }
 
 /// Converts events of older versions of a model as they are read.
-struct EventUpcast: Sendable {
+package struct EventUpcast: Sendable {
   let schema: ModelSchema
   private let upcast: @Sendable (JournalEvent, Int) throws(JournalError) -> JournalEvent
 
-  init<State: EventSourced>(_ model: State.Type) throws(JournalError) {
+  package init<State: EventSourced>(_ model: State.Type) throws(JournalError) {
     schema = try ModelSchema(of: model)
     upcast = { event, version throws(JournalError) in try State.upcast(event, from: version) }
   }

@@ -125,7 +125,7 @@ struct Replay<State: EventSourced>: Sendable {
 
 extension EntryLog {
   /// The number, date and digest of an entry.
-  func head(at revision: Revision, _ format: JournalFormat) throws(JournalError) -> Head {
+  package func head(at revision: Revision, _ format: JournalFormat) throws(JournalError) -> Head {
     let start = format.head
     guard revision > start.revision else {
       if let base = format.base, revision < start.revision {

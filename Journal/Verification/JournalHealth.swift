@@ -14,7 +14,7 @@ public enum CheckLevel: Sendable {
 }
 
 /// Whether a journal is sound, as far as it was read: by the background check of an open journal (``Journal/health``), by
-/// ``Journal/verify(_:progress:)``, or by ``Journal/diagnose(_:options:progress:)``.
+/// ``Journal/verify(_:progress:)``, or by `diagnose` of the module JournalMaintenance.
 public struct JournalHealth: Sendable {
   /// A problem, or something left over.
   public struct Problem: Sendable, CustomStringConvertible {
@@ -53,17 +53,17 @@ public struct JournalHealth: Sendable {
   }
 
   /// The problems in the order in which they were found; in a diagnosis damage is first.
-  public internal(set) var problems: [Problem] = []
+  public package(set) var problems: [Problem] = []
   /// Whether the journal can be opened as it is.
-  public internal(set) var opens = true
+  public package(set) var opens = true
   /// The entries up to this one were read. Those before ``damage`` are intact, proven by the chain of digests.
-  public internal(set) var checkedRevision: Revision
+  public package(set) var checkedRevision: Revision
   /// The newest entry: of an open journal, that of the opening or of the start of the verification; in a diagnosis, the
   /// highest that was acknowledged or of which anything is left.
-  public internal(set) var lastRevision: Revision
+  public package(set) var lastRevision: Revision
   /// The newest entry whose digest was computed; in ``Journal/health``, that of the opening. Nil in a diagnosis without a
   /// readable entry.
-  public internal(set) var head: Head?
+  public package(set) var head: Head?
   /// The entry up to which history was pruned; nil if it was not.
   public internal(set) var base: Head?
   /// Whether an entry that was read has the digest of the state that a pruned history begins with. The entry of the
@@ -88,14 +88,14 @@ public struct JournalHealth: Sendable {
   /// How many snapshots were read; with `deep`, each was compared with its replay.
   public internal(set) var snapshotCount = 0
   /// Where the shared log is, and how far behind this node is; nil for a local journal, and outside of a diagnosis.
-  package internal(set) var sharing: SharingStatus?
+  package var sharing: SharingStatus?
 
   /// The blobs that were not read.
-  var unfetchedBlobs: [Blob] = []
+  package var unfetchedBlobs: [Blob] = []
   /// Whether the base of a pruned history was read.
   var isBaseChecked = true
 
-  init(head: Head?, lastRevision: Revision) {
+  package init(head: Head?, lastRevision: Revision) {
     self.head = head
     self.lastRevision = lastRevision
     checkedRevision = head?.revision ?? 0
@@ -117,7 +117,7 @@ public struct JournalHealth: Sendable {
   /// The problems of layers and snapshots.
   package var layerProblems: [Problem] { problems.filter { $0.severity == .delay } }
 
-  mutating func note(
+  package mutating func note(
     _ error: JournalError, in folder: JournalFolder, as severity: Problem.Severity? = nil
   ) {
     var place = ProblemPlace(of: error, in: folder)
@@ -125,7 +125,7 @@ public struct JournalHealth: Sendable {
     note(error, severity ?? (place == .layer ? .delay : .damage), place.advice)
   }
 
-  mutating func note(_ error: JournalError, _ severity: Problem.Severity, _ advice: String) {
+  package mutating func note(_ error: JournalError, _ severity: Problem.Severity, _ advice: String) {
     problems.append(
       Problem(
         code: error.code, message: JournalError(error.code, error.message, cause: error.cause).description,
@@ -134,7 +134,7 @@ public struct JournalHealth: Sendable {
 }
 
 /// The part of a journal that a problem concerns, which decides what to do about it.
-enum ProblemPlace {
+package enum ProblemPlace {
   case folder
   /// A file of another program.
   case foreign
@@ -148,7 +148,7 @@ enum ProblemPlace {
   /// Such a record of a newer version.
   case newerReplacement
 
-  init(of error: JournalError, in folder: JournalFolder) {
+  package init(of error: JournalError, in folder: JournalFolder) {
     let path = error.path ?? ""
     self =
       if path.hasSuffix(ReplacementRecord.fileName) {
@@ -166,7 +166,7 @@ enum ProblemPlace {
       }
   }
 
-  var advice: String {
+  package var advice: String {
     switch self {
     case .folder: "Move foreign files elsewhere, and restore missing ones from a backup."
     case .foreign: "The journal neither reads nor changes it. Move it elsewhere, or let it stay."
@@ -191,7 +191,7 @@ enum ProblemPlace {
 
 extension Journal {
   /// What is known so far about whether the journal is sound, without reading anything: why it was opened only up to its
-  /// damage (``Mode/upToDamage``), what the check in the background has found, why a shared log is not followed any more,
+  /// damage, what the check in the background has found, why a shared log is not followed any more,
   /// and the problems of layers and snapshots since the opening, which cost only time.
   /// - Complexity: O(n) in the number of problems; nothing is read.
   public var health: JournalHealth {

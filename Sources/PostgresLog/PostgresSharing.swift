@@ -1,5 +1,6 @@
 public import Foundation
 public import Journaling
+import SharedJournals
 
 /// Lets an app use journals whose log is shared in a PostgreSQL database.
 ///

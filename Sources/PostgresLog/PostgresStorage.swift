@@ -1,4 +1,5 @@
 package import Journaling
+package import SharedJournals
 
 /// Stores logs in a PostgreSQL database. The rows of a log have its journal's id. Nothing is stored in the journal's
 /// folder.

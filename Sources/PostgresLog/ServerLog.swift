@@ -1,6 +1,7 @@
 import Journaling
 import Locks
 import SHA256
+import SharedJournals
 
 /// An open log in PostgreSQL.
 ///

@@ -1,4 +1,5 @@
 import Journaling
+import SharedJournals
 
 /// The settings that make commits durable, and whether the standbys that commits wait for are connected.
 struct ServerSettings: Sendable {

@@ -1,6 +1,7 @@
 import Files
 public import Foundation
 public import Journaling
+import SharedJournals
 
 /// The place of a shared journal's images, if that is not the database: a folder that all nodes see
 /// (``SharedImageFolder``), or a place that the app implements, such as a bucket.

@@ -1,6 +1,7 @@
 import CatalogModel
 import Files
 import Foundation
+import JournalMaintenance
 import LevelDB
 import Locks
 import TestSupport
@@ -268,7 +269,7 @@ import Testing
       }
       try FileManager.default.removeItem(at: file)
       try check([pair.url], "without FORMAT")
-      let opened = try CatalogJournal.open(at: pair.url, mode: .upToDamage)
+      let opened = try CatalogJournal.openUpToDamage(at: pair.url)
       #expect(
         opened.head == pair.report.head && opened.base == pair.report.base && opened.health.damage == nil)
       #expect(digest(opened.state) == digest(pair.original.states[pair.original.newest]))

@@ -1,5 +1,6 @@
 import Files
 import Foundation
+import JournalMaintenance
 import Journaling
 import LevelDB
 import LogbookModel
@@ -113,7 +114,7 @@ extension Battery {
             rounds += 1
             if report.head.revision == original.digests.count { whole += 1 } else { cut += 1 }
             // Opening up to the damage gives the same entries.
-            let journal = try Journal<Logbook>.open(at: damaged, mode: .upToDamage)
+            let journal = try Journal<Logbook>.openUpToDamage(at: damaged)
             #expect(journal.head == report.head, "\(deeds)")
             #expect((journal.health.damage == nil) == (report.end == nil), "\(deeds)")
             #expect(try journal.verify().entryCount == report.head.revision)

@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import JournalMaintenance
 import JournalServer
 import Journaling
 import TestSupport
@@ -95,7 +96,7 @@ import Testing
     try withDamagedJournal(removingSnapshots: true) { url in
       let error = #expect(throws: JournalError.self) { try CatalogJournal.open(at: url, mode: .follow) }
       #expect(error?.code == .damaged)
-      let journal = try CatalogJournal.open(at: url, mode: .upToDamage)
+      let journal = try CatalogJournal.openUpToDamage(at: url)
       #expect(journal.head.revision > 0 && journal.head.revision < 100)
       let served = try ServedJournal(journal, editable: false)
       let facts = try served.get("/api/journal").json()
@@ -171,7 +172,9 @@ extension PageTests {
   @Test func aDamagedJournalShowsTheReadableEntriesAndSaysWhatToDo() throws {
     for removesSnapshots in [true, false] {
       try withDamagedJournal(removingSnapshots: removesSnapshots) { url in
-        let journal = try CatalogJournal.open(at: url, mode: removesSnapshots ? .upToDamage : .follow)
+        let journal =
+          removesSnapshots
+          ? try CatalogJournal.openUpToDamage(at: url) : try CatalogJournal.open(at: url, mode: .follow)
         let served = try ServedJournal(journal, editable: false)
         let browser = try Browser()
         try browser.open(served.server.invitation().absoluteString)

@@ -1,4 +1,5 @@
 import Foundation
+import JournalMaintenance
 import LevelDB
 import TestSupport
 import Testing

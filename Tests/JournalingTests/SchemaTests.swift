@@ -1,6 +1,7 @@
 import Foundation
 import Journaling
 import Locks
+import SharedJournals
 import TestSupport
 import Testing
 

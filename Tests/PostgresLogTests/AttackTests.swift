@@ -2,6 +2,7 @@ import Foundation
 import Journaling
 import LogbookModel
 import PostgresLog
+import SharedJournals
 import TestSupport
 import Testing
 

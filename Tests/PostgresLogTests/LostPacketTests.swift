@@ -3,6 +3,7 @@ import Journaling
 import Locks
 import LogbookModel
 import PostgresLog
+import SharedJournals
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import Foundation
 import Journaling
 import Locks
 import LogbookModel
+import SharedJournals
 import TestSupport
 import Testing
 

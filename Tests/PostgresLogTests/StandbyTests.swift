@@ -1,8 +1,10 @@
 import Foundation
+import JournalMaintenance
 import Journaling
 import Locks
 import LogbookModel
 import PostgresLog
+import SharedJournals
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import Journaling
 import LogbookModel
+import SharedJournals
 import TestSupport
 import Testing
 

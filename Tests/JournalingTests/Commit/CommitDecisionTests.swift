@@ -4,6 +4,7 @@ import SHA256
 import Testing
 
 @testable import Journaling
+@testable import SharedJournals
 
 /// The values that decide about commits, without a journal, a thread or a lock.
 @Suite struct CommitDecisionTests {

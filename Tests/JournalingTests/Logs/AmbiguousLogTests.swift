@@ -1,4 +1,5 @@
 import Foundation
+import JournalMaintenance
 import Journaling
 import Locks
 import TestSupport
@@ -18,7 +19,7 @@ import Testing
         let journal = try Journal<Ledger>.open(at: url)
         for _ in 1...2 { try journal.commit { try $0.open(owner: owner) } }
         try journal.close()
-        let opened = try Journal<Ledger>.open(at: url, mode: .upToDamage, options: options)
+        let opened = try Journal<Ledger>.openUpToDamage(at: url, options: options)
         #expect(opened.head == journal.head && opened.health.damage == nil)
         #expect(opened.state.accounts.map { $0.row.owner } == [owner, owner])
         try opened.close()

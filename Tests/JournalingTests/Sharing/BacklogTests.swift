@@ -3,6 +3,7 @@ import Files
 import Foundation
 import LevelDB
 import Locks
+import SharedJournals
 import TestSupport
 import Testing
 

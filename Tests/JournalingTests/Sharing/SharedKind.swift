@@ -2,6 +2,7 @@ import Foundation
 import Locks
 import LogbookModel
 import PostgresLog
+import SharedJournals
 import TestSupport
 
 @testable import Journaling

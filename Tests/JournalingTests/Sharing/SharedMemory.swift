@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Locks
 import SHA256
+import SharedJournals
 
 @testable import Journaling
 

@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import JournalMaintenance
 import Locks
 import PostgresLog
 
@@ -12,6 +13,19 @@ extension Arguments {
   ) throws -> CatalogJournal {
     let journal = try CatalogJournal.open(
       at: URL(fileURLWithPath: operand("JOURNAL")), mode: mode, options: journalOptions(layers: layers))
+    reportAtEnd(journal, terminal)
+    return journal
+  }
+
+  /// Opens a damaged journal up to its damage, for reading.
+  func openUpToDamage(_ terminal: Terminal) throws -> CatalogJournal {
+    let journal = try CatalogJournal.openUpToDamage(
+      at: URL(fileURLWithPath: operand("JOURNAL")), options: journalOptions())
+    reportAtEnd(journal, terminal)
+    return journal
+  }
+
+  private func reportAtEnd(_ journal: CatalogJournal, _ terminal: Terminal) {
     if !has("--verbose") {
       terminal.sayAtEnd {
         guard journal.state.failure == nil else { return [] }
@@ -22,7 +36,6 @@ extension Arguments {
       // The results may be incomplete if a part of the state could not be read.
       if let failure = journal.state.failure { throw failure }
     }
-    return journal
   }
 
   /// Opens the journal for a verb that commits, or with `--dry-run` for reading.

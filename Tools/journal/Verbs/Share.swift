@@ -79,7 +79,7 @@ enum Join: Verb {
   private static func check(
     _ found: CatalogJournal, at path: String, isNodeOf address: String, _ id: JournalID?
   ) throws {
-    let known = try found.sharingAddress()
+    let known = try found.folder.sharedAddress()
     try found.close()
     let isWanted = id == nil || id == found.id
     if isWanted, known == address { return }

@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import JournalMaintenance
 import JournalServer
 import Locks
 
@@ -33,7 +34,7 @@ enum View: Verb {
     do { journal = try Serve.openJournal(arguments, terminal) } catch let error as JournalError {
       // What is before the damage is shown.
       guard error.code == .damaged,
-        let readable = try? arguments.openJournal(terminal, mode: .upToDamage)
+        let readable = try? arguments.openUpToDamage(terminal)
       else { throw error }
       terminal.warn("\(error)")
       options.isEditable = false

@@ -1,3 +1,6 @@
+import Files
+import Journaling
+
 /// The longest history that damaged copies of one journal prove together: each entry follows by its digest from the
 /// previous one. A pruned history begins with the base of a copy.
 ///

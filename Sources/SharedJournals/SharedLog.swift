@@ -1,15 +1,5 @@
-/// Opens the storage at an address. An app sets it to use shared journals (``JournalOptions/sharing``).
-package protocol LogSharing: Sendable {
-  /// Where images are; nil if they are in the storage.
-  var images: (any ImagePlace)? { get }
-
-  /// - Throws: ``JournalError`` with code `wrongUse` for an invalid address.
-  func storage(at address: String) throws(JournalError) -> any SharedLogStorage
-}
-
-extension LogSharing {
-  package var images: (any ImagePlace)? { nil }
-}
+package import Journaling
+package import SHA256
 
 /// The place of the images of a shared journal, if that is not the storage of its log. All calls throw `unreachable` for
 /// its own failures.

@@ -1,9 +1,11 @@
 import Files
+import Journaling
 
 /// The proven entries of a damaged journal, as a read-only log for journals that are opened up to their damage.
 final class SalvagedLog: EntryLog {
   private let source: SalvageSource
-  private let format: JournalFormat
+  /// FORMAT, rebuilt if it is damaged.
+  let format: JournalFormat
   private let newest: Revision
   /// The digests of the proven entries for which there are other candidates.
   private let chosen: [Revision: ContentDigest]
@@ -25,9 +27,6 @@ final class SalvagedLog: EntryLog {
     chosen = history.chosen
     damage = history.isWhole ? nil : history.end
   }
-
-  /// FORMAT, rebuilt if it is damaged.
-  var foundFormat: JournalFormat { format }
 
   func acknowledged() throws(JournalError) -> LogMark? { nil }
 

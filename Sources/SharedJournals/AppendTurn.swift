@@ -1,4 +1,5 @@
 import Dispatch
+import Journaling
 
 /// Decides when a node reserves the turn to append to the shared log, and until when it waits before it uses the turn.
 ///

@@ -1,5 +1,6 @@
 import Files
 public import Foundation
+public import Journaling
 
 /// The images that were removed because no entry names them.
 public struct GarbageReport: Sendable {

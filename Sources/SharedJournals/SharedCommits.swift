@@ -1,4 +1,5 @@
 import Dispatch
+import Journaling
 import Locks
 
 /// What a shared log adds to commits: other nodes may take their revisions, and nothing waits for the folder's drive.

@@ -1,36 +1,6 @@
 import Files
 package import Foundation
-import Locks
-
-extension Journal {
-  /// Starts a thread that applies the commits of other nodes until the journal is closed.
-  func applyFetchedAsItComes() throws(JournalError) {
-    guard let node, let committer = try? writing() else { return }
-    let seen = Lock<Revision>(0)
-    try published.follow("the shared log", options, TimedSemaphore(value: 0)) { () throws(JournalError) in
-      guard let newest = node.fetched.wait(after: seen.withLock { $0 }, atMost: .seconds(60)) else {
-        throw JournalError.closed()
-      }
-      do { try committer.applyFetched() } catch {
-        throw error as? JournalError
-          ?? JournalError(.io, "the commits of other nodes can't be applied", cause: error)
-      }
-      seen.withLock { $0 = newest }
-    }
-  }
-
-  /// Why commits of other nodes are not fetched any more; nil if they are.
-  package var nodeFailure: JournalError? { node?.followingFailure.withLock { $0 } }
-
-  /// Fetches the commits of other nodes, and returns when ``state`` shows them.
-  func fetchShared() throws {
-    guard let node else { return }
-    try node.fetch()
-    try writing().applyFetched()
-  }
-}
-
-// MARK: Sharing, joining and leaving
+package import Journaling
 
 extension Journal {
   /// Copies the log of a journal to a shared storage, verifies the copy, and records its address in the journal's
@@ -93,7 +63,7 @@ extension Journal {
     // An interrupted run may have stored entries that a standby has not got.
     try shared.awaitConfirmation()
     try storage.finish(format.id, format: format.bytes)
-    try journal.folder.noteShared(at: storage.address)
+    try journal.folder.recordShared(at: storage.address)
     return head
   }
 
@@ -187,7 +157,7 @@ extension Journal {
       }
       head = copy.head
       try copy.close()
-      try place.folder.noteShared(at: storage.address)
+      try place.folder.recordShared(at: storage.address)
     }
     return head
   }
@@ -226,7 +196,7 @@ extension Journal {
     if !isForced {
       let journal = try open(at: url, options: options)
       defer { try? journal.close() }
-      try journal.fetchShared()
+      try journal.catchUp()
       try journal.fetchImages()
       let newest = journal.head.revision
       try journal.close()
@@ -263,88 +233,5 @@ extension Journal {
       for entry in piece { for blob in try named.blobs(in: entry) { try blobs.bring(blob) } }
       named.trim()
     }
-  }
-}
-
-// MARK: Where the log is
-
-/// The shared log of a journal, and this node's position in it.
-public struct SharingStatus: Sendable {
-  /// The address of the shared log, without a password.
-  public let address: String
-  /// How commits are made durable there; nil if the server can't be reached.
-  public internal(set) var summary: String?
-  /// Why commits wait at the moment, in a sentence: for example, no synchronous standby is connected. Nil if they do not,
-  /// or if the server does not tell this node's role.
-  public internal(set) var warning: String?
-  /// The newest entry in the shared log; nil if the server can't be reached.
-  public internal(set) var newestRevision: Revision?
-  /// How many entries this node has not seen yet; nil if the server can't be reached, or has another history.
-  public internal(set) var missingCount: Int?
-  /// Why the server can't be reached, or how the histories differ.
-  public internal(set) var problem: JournalError?
-  /// Whether the problem is that something was erased from the shared history, and not from this node's folder.
-  var isBeforeErasure = false
-}
-
-extension Journal {
-  /// The address of the shared log; nil for a local journal.
-  package func sharingAddress() throws -> String? { try folder.sharedAddress() }
-
-  /// The shared log of this journal, and how far behind this node is; nil for a local journal.
-  ///
-  /// This contacts the server, for some seconds at most.
-  /// - Throws: ``JournalError`` if the file SHARED can't be read.
-  package func sharingStatus() throws -> SharingStatus? {
-    guard let address = try folder.sharedAddress() else { return nil }
-    let head = head
-    var status = SharingStatus(address: address)
-    do throws(JournalError) {
-      guard let sharing = options.sharing else {
-        throw JournalError(.wrongUse, "this program lacks the library for shared journals, PostgresLog")
-      }
-      let storage: any SharedLogStorage
-      do throws(JournalError) { storage = try sharing.storage(at: address, in: folder) } catch {
-        // What is no address may have a password.
-        status = SharingStatus(address: "(no valid address)")
-        throw error
-      }
-      let shared = try storage.connect(to: id)
-      defer { shared.close() }
-      let newest = try shared.newestRevision()
-      (status.summary, status.warning) = (shared.durability.summary, shared.durability.warning)
-      status.newestRevision = newest
-      try shared.compare(with: log, through: head, of: format)
-      status.missingCount = max(0, newest - head.revision)
-    } catch {
-      status.problem = error
-    }
-    return status
-  }
-
-  /// Reads the entries of the shared log that this node has not seen.
-  /// - Throws: ``JournalError`` if this node can't fetch them: `unreachable`, `damaged`, `newerFormat`, or `diverged`
-  ///   after an erasure.
-  func checkUnseenEntries() throws {
-    guard let sharing = options.sharing, let address = try folder.sharedAddress() else { return }
-    let shared = try sharing.storage(at: address, in: folder).connect(to: id)
-    defer { shared.close() }
-    let schema = try ModelSchema(of: State.self)
-    var last = head
-    var pieces = EntryPieces(
-      EntryReader(shared, journal: id, after: last), through: try shared.newestRevision())
-    do throws(JournalError) {
-      while let piece = try pieces.next() {
-        try piece.checkCanBeStored(of: schema, at: address)
-        last = piece.head
-      }
-      if last != head { try shared.checkDigest(of: last) }
-    } catch { throw shared.naming(error, in: id) }
-  }
-
-  /// The images that only the shared log should have, and lacks.
-  /// - Throws: ``JournalError`` with code `unreachable`.
-  func missing(_ blobs: [Blob]) throws(JournalError) -> [Blob] {
-    try self.blobs.shared?.missing(blobs) ?? []
   }
 }

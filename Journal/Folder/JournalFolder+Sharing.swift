@@ -2,7 +2,7 @@ import Files
 
 extension JournalFolder {
   /// The file SHARED: the address of the shared log. The folder `entries` then has the entries that this node has seen.
-  static let sharedName = "SHARED"
+  package static let sharedName = "SHARED"
 
   /// The address of the shared log; nil if the journal is not shared. Administrators edit it, so line feeds may be
   /// missing, superfluous, or preceded by carriage returns.
@@ -26,31 +26,10 @@ extension JournalFolder {
     return String(lines[1])
   }
 
-  /// Records the address of the shared log, durably.
-  func noteShared(at address: String) throws(JournalError) {
-    try root.write(Self.sharedName, Array("shared 1\n\(address)\n".utf8))
-    try root.flush()
-  }
-
   /// Fails for a shared journal, whose log can't be replaced in one node only.
-  func checkIsNotShared() throws(JournalError) {
+  package func checkIsNotShared() throws(JournalError) {
     guard try sharedAddress() != nil else { return }
     throw JournalError(
       .wrongUse, "the journal's log is shared with other nodes; make it local with unshare first", path: path)
-  }
-}
-
-extension LogSharing {
-  /// The storage at the address in a journal's folder.
-  /// - Throws: ``JournalError`` with code `wrongUse` if that is no address.
-  func storage(
-    at address: String, in folder: JournalFolder
-  ) throws(JournalError) -> any SharedLogStorage {
-    do throws(JournalError) { return try storage(at: address) } catch {
-      guard error.code == .wrongUse else { throw error }
-      throw JournalError(
-        .wrongUse, "\(error.message); correct the second line of SHARED",
-        path: folder.root.path(of: JournalFolder.sharedName))
-    }
   }
 }

@@ -1,4 +1,5 @@
 import Dispatch
+import Journaling
 import Locks
 
 /// The log of a node: a local log in this node's folder, with the entries that it has seen, and a shared log, to which
@@ -15,7 +16,7 @@ import Locks
 /// 5. A thread fetches the entries of other nodes as they are committed.
 ///
 /// Safe to use from any thread.
-final class NodeLog: EntryLog {
+final class NodeLog: MultiWriterLog {
   /// State for the operations of one thread at a time: connecting, appending, and fetching entries.
   private struct Turn {
     var connection: (any SharedLog)?
@@ -35,12 +36,14 @@ final class NodeLog: EntryLog {
   private let backlog: EntryBacklog
   private let storage: any SharedLogStorage
   private let place: LogPlace
+  /// The place of images; nil for the shared log.
+  private let images: (any ImagePlace)?
   private let schema: ModelSchema
   private let turn: Lock<Turn>
   /// The newest local entry of another node.
   let fetched: NewestRevision
   /// Why nothing of other nodes is fetched any more; nil while it is.
-  let followingFailure = Lock<JournalError?>(nil)
+  private let whyNotFollowing = Lock<JournalError?>(nil)
   /// Set by closing.
   private let isEnding = Lock(false)
   private let ending = TimedSemaphore(value: 0)
@@ -56,14 +59,17 @@ final class NodeLog: EntryLog {
 
   /// - Parameters:
   ///   - local: the log in the folder, opened for writing.
+  ///   - images: the place of images; nil for the shared log.
   ///   - schema: the version of the model that this node can read.
   init(
-    _ local: any EntryLog, _ storage: any SharedLogStorage, in place: LogPlace, of schema: ModelSchema
+    _ local: any EntryLog, _ storage: any SharedLogStorage, images: (any ImagePlace)?, in place: LogPlace,
+    of schema: ModelSchema
   ) {
     self.local = local
     self.schema = schema
     backlog = EntryBacklog(local, options: place.options)
     self.storage = storage
+    self.images = images
     self.place = place
     turn = Lock(Turn(head: place.format.head))
     fetched = NewestRevision(0)
@@ -77,6 +83,8 @@ final class NodeLog: EntryLog {
       spareByteCount: local.limits.spareByteCount)
   }
 
+  var followingFailure: JournalError? { whyNotFollowing.withLock { $0 } }
+  func commits(naming blobs: BlobStore) -> any CommitLog { SharedCommits(self, blobs) }
   var hasTornTail: Bool { local.hasTornTail }
   func acknowledged() throws(JournalError) -> LogMark? { try local.acknowledged() }
   func byteCount() throws(JournalError) -> Int { try local.byteCount() }
@@ -99,9 +107,7 @@ final class NodeLog: EntryLog {
     try local.beginWriting()
     let newest = try local.newestRevision()
     if newest > place.format.head.revision {
-      let head = try local.read(newest) { entry throws(JournalError) in
-        Head(revision: newest, timestamp: try entry.date(), digest: try entry.digest(journal: place.journal))
-      }
+      let head = try local.head(at: newest, place.format)
       turn.withLock { $0.head = head }
     }
     thread.enter()
@@ -215,7 +221,7 @@ final class NodeLog: EntryLog {
             level, "the shared log can't be followed at the moment", cause: error, sharedLog: .isAway)
         }
         if isFinal {
-          followingFailure.withLock { $0 = error }
+          whyNotFollowing.withLock { $0 = error }
           return
         }
         isNoted = true
@@ -239,23 +245,21 @@ final class NodeLog: EntryLog {
   }
 
   /// Fetches all entries of the shared log.
-  /// - Returns: the newest.
-  @discardableResult
-  func fetch() throws(JournalError) -> Revision {
+  func fetchAll() throws(JournalError) {
     while true {
       // In steps, so that a node that was offline for a year can close in between.
-      let (newest, isDone) = try turn.withLock { turn throws(JournalError) in
+      let isDone = try turn.withLock { turn throws(JournalError) in
         do throws(JournalError) {
           let connection = try connected(&turn)
           let newest = try connection.newestRevision()
           try fetchStretch(connection, through: newest, &turn)
-          return (turn.head.revision, turn.head.revision >= newest)
+          return turn.head.revision >= newest
         } catch {
           drop(&turn)
           throw isEnding.withLock({ $0 }) ? .closed() : error
         }
       }
-      if isDone { return newest }
+      if isDone { return }
       if isEnding.withLock({ $0 }) { throw JournalError.closed() }
     }
   }
@@ -330,7 +334,7 @@ final class NodeLog: EntryLog {
       entries, after: revision, meanwhile: meanwhile,
       prepare: { connection throws(JournalError) in
         for image in images where !stored.withLock({ $0.contains(image) }) {
-          try blobs.send(image, to: connection, or: place.options.sharing?.images)
+          try blobs.send(image, to: connection, or: self.images)
           noteStored(image)
         }
       })
@@ -422,7 +426,7 @@ final class NodeLog: EntryLog {
   /// Whether the shared log has the bytes of an image.
   func hasImage(_ blob: Blob) throws(JournalError) -> Bool {
     if stored.withLock({ $0.contains(blob) }) { return true }
-    if let store = place.options.sharing?.images, try store.has(blob) { return true }
+    if let images, try images.has(blob) { return true }
     let isThere = try turn.withLock { turn throws(JournalError) in
       try using(&turn) { connection throws(JournalError) in try connection.hasImage(blob) }
     }

@@ -1,9 +1,10 @@
 import Files
 import Foundation
+import Journaling
 import SHA256
 
 /// Fetches images that a node of a shared journal lacks from the shared log, on demand.
-struct SharedImages: Sendable {
+struct SharedImages: RemoteImages {
   let sharing: any LogSharing
   /// The address of the shared log. It need not be valid as long as no image is fetched.
   let address: String
@@ -74,27 +75,6 @@ struct SharedImages: Sendable {
 }
 
 extension BlobStore {
-  /// Makes sure that the bytes of an image are in this journal's folder. In a shared journal, they are fetched from the
-  /// shared log and stored.
-  /// - Throws: ``JournalError``: `unreachable`; `readOnly` if they are missing and the journal is not open for writing;
-  ///   `damaged`.
-  package func bring(_ blob: Blob) throws {
-    guard let shared, try !contains(blob) else { return }
-    let writer = try writer()
-    try shared.read(blob) { try writer.write(Data($0)) }
-    _ = try writer.finish()
-  }
-
-  /// Whether only other nodes have the bytes of an image, and this one has not fetched them.
-  func isElsewhere(_ blob: Blob) -> Bool { shared != nil && (try? contains(blob)) == false }
-
-  /// The bytes of an image that this node lacks and can't store.
-  func sharedData(of blob: Blob, _ shared: SharedImages) throws -> Data {
-    var data = Data()
-    try shared.read(blob) { piece in data.append(contentsOf: piece) }
-    return data
-  }
-
   /// Stores the bytes of an image where the other nodes find them, unless they are there.
   /// - Parameter store: the place of images; nil for the shared log.
   func send(_ blob: Blob, to log: any SharedLog, or store: (any ImagePlace)?) throws(JournalError) {

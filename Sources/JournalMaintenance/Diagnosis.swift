@@ -1,5 +1,7 @@
 import Files
 public import Foundation
+public import Journaling
+import SharedJournals
 
 extension Journal {
   /// Finds all problems of a journal that may not open, without changing anything.
@@ -125,16 +127,7 @@ extension JournalHealth {
           .notFound, "no entry names \(images) of \(byteCount) bytes", path: journal.folder.images),
         .note, "gc removes them.")
     }
-    // In this order, because a writer may complete a layer meanwhile.
-    let files = try journal.folder.openSnapshots()?.names() ?? []
-    let recorded = Set(try journal.chain.footers.names())
-    for file in files {
-      guard let name = LayerName(fileName: file), !recorded.contains(name) else { continue }
-      note(
-        JournalError(
-          .damaged, "the \(name.noun) has no footer, so it is not used, and may have what was erased since",
-          path: journal.chain.path(of: name)), .note, "Remove the file.")
-    }
+    for file in try journal.folder.filesWithoutFooter() { note(file, .note, "Remove the file.") }
     let path = journal.folder.root.path(of: ReplacementRecord.fileName)
     guard try journal.folder.root.status(of: ReplacementRecord.fileName) != nil,
       !problems.contains(where: { $0.path == path })

@@ -1,5 +1,6 @@
 import Files
 public import Foundation
+public import Journaling
 
 /// The result of a salvage.
 public struct SalvageReport: Sendable {
@@ -105,7 +106,7 @@ extension Journal {
   ) throws(JournalError) -> JournalError? {
     // Nothing is left to compare with if the mark is in the pruned part of the history.
     guard let mark = source.acknowledged, (format.head.revision...last).contains(mark.revision),
-      try Replay<State>(log: log, format: format).head(at: mark.revision).digest != mark.digest
+      try log.head(at: mark.revision, format).digest != mark.digest
     else { return nil }
     return JournalError(
       .diverged,

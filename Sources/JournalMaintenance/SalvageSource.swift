@@ -1,5 +1,6 @@
 import Files
 import Foundation
+import Journaling
 
 /// The folder of a damaged journal, read without changing it. Any part may be damaged or missing.
 struct SalvageSource: Sendable {
@@ -20,7 +21,7 @@ struct SalvageSource: Sendable {
   /// The newest entry that a layer or snapshot includes, which is only written after the entry is durable; nil if none
   /// has a readable footer.
   let recordedRevision: Revision?
-  let images: Folder?
+  let images: Files.Folder<JournalError>?
   /// The remains of the log.
   let log: any LogRemains
   /// The problems of files, before any entry is read.
@@ -82,7 +83,7 @@ struct SalvageSource: Sendable {
       } ?? nil
     self.isMarkRead = isMarkRead
     receiptRevision = Self.receiptRevision(in: folder, of: id)
-    recordedRevision = Self.recordedRevision(in: folder)
+    recordedRevision = folder.newestRecordedRevision
     self.problems = problems + log.problems
   }
 
@@ -92,13 +93,8 @@ struct SalvageSource: Sendable {
     return receipt.revision
   }
 
-  private static func recordedRevision(in folder: JournalFolder) -> Revision? {
-    let footers = LayerFooters(folder: folder)
-    return (try? footers.names())?.last { (try? footers.footer($0))?.footer != nil }?.to
-  }
-
   /// Keeps writers out, because they move entries from one file to another.
-  static func lock(_ url: URL) throws(JournalError) -> Folder {
+  static func lock(_ url: URL) throws(JournalError) -> Files.Folder<JournalError> {
     let folder = try JournalFolder(url, hook: nil)
     guard let lock = try FolderLock.shared(folder) else { throw isBeingWritten(folder) }
     return lock

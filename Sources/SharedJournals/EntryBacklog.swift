@@ -1,4 +1,5 @@
 import Dispatch
+import Journaling
 import Locks
 
 /// The entries of a shared log that are on their way into a node's folder.

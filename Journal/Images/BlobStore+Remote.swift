@@ -1,0 +1,31 @@
+import Foundation
+
+/// Where the images are that the nodes of a shared journal have added.
+package protocol RemoteImages: Sendable {
+  /// Calls `body` with the bytes of an image, in pieces.
+  /// - Throws: what `body` throws, and ``JournalError``: `unreachable`; `damaged` if they are missing there or altered.
+  func read(_ blob: Blob, _ body: ([UInt8]) throws -> Void) throws
+}
+
+extension BlobStore {
+  /// Makes sure that the bytes of an image are in this journal's folder. In a shared journal, they are fetched from the
+  /// shared log and stored.
+  /// - Throws: ``JournalError``: `unreachable`; `readOnly` if they are missing and the journal is not open for writing;
+  ///   `damaged`.
+  package func bring(_ blob: Blob) throws {
+    guard let shared, try !contains(blob) else { return }
+    let writer = try writer()
+    try shared.read(blob) { try writer.write(Data($0)) }
+    _ = try writer.finish()
+  }
+
+  /// Whether only other nodes have the bytes of an image, and this one has not fetched them.
+  func isElsewhere(_ blob: Blob) -> Bool { shared != nil && (try? contains(blob)) == false }
+
+  /// The bytes of an image that this node lacks and can't store.
+  func sharedData(of blob: Blob, _ shared: any RemoteImages) throws -> Data {
+    var data = Data()
+    try shared.read(blob) { piece in data.append(contentsOf: piece) }
+    return data
+  }
+}
