@@ -6,6 +6,8 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "CatalogModel", targets: ["CatalogModel"]),
+    .library(name: "EntitySearch", targets: ["EntitySearch"]),
+    .library(name: "InMemoryJournals", targets: ["InMemoryJournals"]),
     .library(name: "Journaling", targets: ["Journaling"]),
     .library(name: "JournalMaintenance", targets: ["JournalMaintenance"]),
     .library(name: "JournalServer", targets: ["JournalServer"]),
@@ -39,8 +41,12 @@ let package = Package(
       dependencies: ["Files", "LevelDB", "SHA256", "CCRC32C", "CBOR", "Tables", "PropertyLists", "Locks"],
       path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "Tables", "Locks"]),
+    // A search over entities of all kinds, which only tools need.
+    .target(name: "EntitySearch", dependencies: ["CatalogModel", "Journaling", "CBOR"]),
     // JSON of values and of catalogs, for the tools and the server. An app with a catalog does not compile it.
-    .target(name: "JSON", dependencies: ["CatalogModel", "Journaling", "CBOR"]),
+    .target(name: "JSON", dependencies: ["EntitySearch", "CatalogModel", "Journaling", "CBOR"]),
+    // Journals without a folder, for tests and previews.
+    .target(name: "InMemoryJournals", dependencies: ["Journaling", "Files", "Locks"]),
     // Archives as people's files have them. An app's journal does not need it.
     .target(name: "KeyedArchiving", dependencies: ["PropertyLists", "Locks"]),
     .target(
@@ -70,19 +76,22 @@ let package = Package(
     .target(
       name: "JournalServer",
       dependencies: [
-        "HTTPServer", "CViewerPage", "CatalogModel", "Journaling", "CBOR", "JSON", "SHA256", "Locks",
+        "EntitySearch", "HTTPServer", "CViewerPage", "CatalogModel", "Journaling", "CBOR", "JSON", "SHA256",
+        "Locks",
       ]),
 
     // The models of six small apps, and one of them as a program: how little code an app needs.
     .executableTarget(
-      name: "Examples", dependencies: ["CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving"]),
+      name: "Examples",
+      dependencies: ["InMemoryJournals", "CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving"]),
 
     // The tools. CatalogModel re-exports Journaling, and with it CBOR and SHA256. They are named nevertheless, because
     // the package manager rebuilds a target only if a dependency that it names has changed.
     .executableTarget(
       name: "journal",
       dependencies: [
-        "JournalMaintenance", "LegacyStores", "KeyedArchiving", "JournalServer", "CatalogModel", "Journaling",
+        "EntitySearch", "JournalMaintenance", "LegacyStores", "KeyedArchiving", "JournalServer",
+        "CatalogModel", "Journaling",
         "PostgresLog",
         "CBOR", "SHA256",
         "JSON",
@@ -127,7 +136,8 @@ let package = Package(
     .testTarget(
       name: "JournalingTests",
       dependencies: [
-        "SharedJournals", "JournalMaintenance", "Journaling", "PropertyLists", "PostgresLog", "Files",
+        "InMemoryJournals", "SharedJournals", "JournalMaintenance", "Journaling", "PropertyLists",
+        "PostgresLog", "Files",
         "LevelDB", "Locks", "SHA256", "LogbookModel",
         "TestSupport",
       ],
@@ -141,7 +151,8 @@ let package = Package(
     .testTarget(
       name: "CatalogModelTests",
       dependencies: [
-        "JournalMaintenance", "CatalogModel", "JSON", "JournalServer", "Journaling", "CBOR", "SHA256",
+        "EntitySearch", "InMemoryJournals", "JournalMaintenance", "CatalogModel", "JSON", "JournalServer",
+        "Journaling", "CBOR", "SHA256",
         "KeyedArchiving", "Tables",
         "Files", "LevelDB", "Locks", "ForeignNames", "TestSupport",
       ]),
@@ -167,7 +178,8 @@ let package = Package(
     .testTarget(
       name: "CommandLineTests",
       dependencies: [
-        "JournalMaintenance", "CatalogModel", "Journaling", "LevelDB", "CBOR", "SHA256", "JSON",
+        "InMemoryJournals", "JournalMaintenance", "CatalogModel", "Journaling", "LevelDB", "CBOR", "SHA256",
+        "JSON",
         "KeyedArchiving", "LegacyStores",
         "Locks", "TestSupport",
         "journal", "DocumentedCode",

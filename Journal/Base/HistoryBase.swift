@@ -1,5 +1,5 @@
 import CBOR
-package import Files
+import Files
 import Foundation
 import Locks
 
@@ -25,7 +25,7 @@ package final class HistoryBase: Sendable {
   /// The model whose records the state has.
   let schema: ModelSchema
   /// The digest of the state.
-  package let stateDigest: ContentDigest
+  let stateDigest: ContentDigest
   /// How many bytes the file has.
   let byteCount: Int
   /// The offset of the state, whose bytes the digest is computed from.
@@ -37,7 +37,7 @@ package final class HistoryBase: Sendable {
   /// Opens the base in the folder of a log; nil if there is none.
   /// - Parameter format: the journal's FORMAT; nil for the base of any journal, which salvage compares itself.
   /// - Throws: ``JournalError`` with code `damaged` if it is not that of this journal, or its first lines are altered.
-  package static func open(
+  static func open(
     in entries: Files.Folder<JournalError>, _ format: JournalFormat?
   ) throws(JournalError) -> HistoryBase? {
     let file: File
@@ -82,7 +82,7 @@ package final class HistoryBase: Sendable {
 
   /// Compares all bytes of the state with its digest.
   /// - Parameter goesOn: called before each piece is read; whether to read it. If not, nothing is compared.
-  package func check(while goesOn: () -> Bool = { true }) throws(JournalError) {
+  func check(while goesOn: () -> Bool = { true }) throws(JournalError) {
     var hash = SHA256Hash()
     var offset = contentStart
     while offset < byteCount {
@@ -99,7 +99,7 @@ package final class HistoryBase: Sendable {
   var checkpoint: Checkpoint { Checkpoint(revision: head.revision, stateDigest: stateDigest) }
 
   /// Whether an entry's checkpoint is one of this base.
-  package func isVouchedFor(by header: EntryHeader) -> Bool {
+  func isVouchedFor(by header: EntryHeader) -> Bool {
     header.checkpointRevision == head.revision && header.schemaVersion == schema.version
   }
 
@@ -143,6 +143,14 @@ package final class HistoryBase: Sendable {
       revision: head.revision, path: file.path)
   }
 
+  /// Whether an entry has the digest of the state; nil if it names no state that history begins with.
+  package func isProven(by entry: SealedEntry) throws(JournalError) -> Bool? {
+    try entry.decode { entry throws(JournalError) in
+      guard isVouchedFor(by: try entry.header()) else { return nil }
+      return try entry.checkpoint().map { $0.stateDigest == stateDigest }
+    }
+  }
+
   /// The first entry that proves the base; nil if none up to a revision does.
   /// - Complexity: O(n) in the bytes of the entries up to that one.
   package func voucher(
@@ -162,7 +170,7 @@ package final class HistoryBase: Sendable {
   }
 
   /// The error about a file that is not the base of the journal.
-  package static func invalid(_ path: String) -> JournalError {
+  static func invalid(_ path: String) -> JournalError {
     JournalError(
       .damaged,
       "the base of the pruned history is altered, cut or another journal's; restore the file from a backup",

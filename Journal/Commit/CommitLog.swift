@@ -1,6 +1,6 @@
 /// The log as commits need it: what appending means for those who wait, and what other nodes add.
 ///
-/// ``LocalCommits`` only appends. ``SharedCommits`` is that of a log to which other nodes append too.
+/// ``LocalCommits`` only appends. A ``MultiWriterLog``, to which other nodes append too, makes another one.
 package protocol CommitLog: Sendable {
   /// Whether other nodes append too, so that bodies may have to run again.
   var isShared: Bool { get }

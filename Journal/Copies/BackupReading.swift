@@ -121,7 +121,7 @@ private struct BackupRecords {
     let images = BlobStore(copy.folder, try copy.folder.openImages(), isReadOnly: false)
     defer { images.close() }
     var piece = EntryPiece(head: format.head)
-    var named = NamedBlobs<State>(try EventUpcast(model), in: copy.log, format.base)
+    var named = try NamedBlobs<State>(in: copy.log, format.base)
     var isBaseChecked = format.base == nil
     func check(_ blobs: [Blob]) throws {
       for blob in blobs where try !images.contains(blob) {

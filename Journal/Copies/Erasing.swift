@@ -22,22 +22,43 @@ public struct ErasureReport: Sendable {
 }
 
 /// The metadata of an erasure's entry.
-package enum ErasureMetadata {
+enum ErasureMetadata {
   /// The names of the entities, separated by spaces.
-  package static let erases = "journal.erases"
+  static let erases = "journal.erases"
   /// The entries whose annotations were erased, separated by spaces.
-  package static let annotations = "journal.erasesWords"
+  static let annotations = "journal.erasesWords"
 }
 
 extension EntryDecoder {
   /// Whether the entry records an erasure. A commit can have the same metadata, but only with events: without events, it
   /// makes no entry.
-  package func recordsErasure() throws(JournalError) -> Bool { try recordsErasure(try events()) }
+  func recordsErasure() throws(JournalError) -> Bool { try recordsErasure(try events()) }
 
   /// - Parameter events: all of the entry.
   func recordsErasure(_ events: EventDecoder) throws(JournalError) -> Bool {
     guard events.remaining == 0 else { return false }
     return try annotation()?.metadata[ErasureMetadata.erases] != nil
+  }
+}
+
+extension SealedEntry {
+  /// Whether the entry records an erasure.
+  package func recordsErasure() throws(JournalError) -> Bool {
+    try decode { entry throws(JournalError) in try entry.recordsErasure() }
+  }
+
+  /// What the entry says was erased; nil if it records no erasure.
+  package func recordedErasure<State: EventSourced>(
+    in model: State.Type
+  ) throws(JournalError) -> Erasure? {
+    let metadata = try decode { entry throws(JournalError) in
+      try entry.recordsErasure() ? try entry.annotation()?.metadata : nil
+    }
+    guard let metadata else { return nil }
+    func words(_ key: String) -> [String] { metadata[key]?.split(separator: " ").map(String.init) ?? [] }
+    return Erasure(
+      entities: Set(words(ErasureMetadata.erases).compactMap { try? State.entity(named: $0) }),
+      annotations: Set(words(ErasureMetadata.annotations).compactMap { Revision($0) }))
   }
 }
 

@@ -89,7 +89,8 @@ package struct NamedBlobs<State: EventSourced> {
 
 extension NamedBlobs {
   /// Reads unknown records from a log, following the events back, and at the end from its base.
-  package init(_ upcast: EventUpcast, in log: any EntryLog, _ base: HistoryBase?) {
+  package init(in log: any EntryLog, _ base: HistoryBase?) throws(JournalError) {
+    let upcast = try EventUpcast(State.self)
     self.init(upcast) { entity, revision throws(JournalError) in
       var changes = RecordChanges()
       var revision = revision

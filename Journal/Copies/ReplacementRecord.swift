@@ -5,8 +5,8 @@ import Files
 ///
 /// A program that syncs folders may bring back an earlier file, so an image that an entry names stays even if the file
 /// lists it.
-package struct ReplacementRecord {
-  package static let fileName = "ERASING"
+struct ReplacementRecord {
+  static let fileName = "ERASING"
 
   /// The last entry of the new log when it replaced the old one.
   let revision: Revision
@@ -93,11 +93,19 @@ package struct ReplacementRecord {
     for image in images where try names.status(of: image.hex) != nil { unnamed.insert(image) }
     if unnamed.isEmpty { return [] }
     for blob in try format.base?.blobs(of: model) ?? [] { unnamed.remove(blob.digest) }
-    var named = NamedBlobs<State>(try EventUpcast(model), in: log, format.base)
+    var named = try NamedBlobs<State>(in: log, format.base)
     try log.readAll(format.head.revision + 1...(try log.newestRevision())) { entry throws(JournalError) in
       named.trim()
       for blob in try named.blobs(in: entry) { unnamed.remove(blob.digest) }
     }
     return unnamed
+  }
+}
+
+extension JournalFolder {
+  /// The path of the record of an unfinished erasure or pruning; nil if there is none.
+  package func replacementRecordPath() throws(JournalError) -> String? {
+    let name = ReplacementRecord.fileName
+    return try root.status(of: name) == nil ? nil : root.path(of: name)
   }
 }

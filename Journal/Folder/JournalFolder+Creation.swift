@@ -124,15 +124,11 @@ extension JournalFolder {
     JournalError(.alreadyExists, "something is already there; choose another name", path: path)
   }
 
-  /// Removes the folders of journals in memory whose processes ended without closing them.
-  static func removeLeftoversOfMemory(in url: URL) {
-    guard let parent = try? Folder(url.path, followsLinks: true, hook: nil) else { return }
-    removeLeftovers(in: parent) { MemoryName.isOld($0) }
-  }
-
   /// Removes leftovers of processes that have ended: folders with such names whose lock is free. Folders with unknown
   /// contents, or that can't be read, stay.
-  private static func removeLeftovers(in parent: Folder, where isLeftover: (String) -> Bool) {
+  package static func removeLeftovers(
+    in parent: Files.Folder<JournalError>, where isLeftover: (String) -> Bool
+  ) {
     for found in (try? parent.names()) ?? [] where isLeftover(found) {
       guard let folder = try? parent.folder(found), (try? folder.status().owner) == geteuid(),
         (try? folder.lock(exclusive: true)) == true,
@@ -193,23 +189,6 @@ private final class BuildingSite {
   func remove() {
     reserve = []
     try? parent.removeFolder(name)
-  }
-}
-
-/// The name of the folder of a journal in memory, with the second of its creation.
-enum MemoryName {
-  static func make(at date: Date = Date()) -> String {
-    "Memory-\(Int(date.timeIntervalSince1970))-\(JournalID()).journal"
-  }
-
-  /// Whether a name is that of such a folder, finished or not, that was made more than a minute ago. For a moment between
-  /// its creation and its opening, the lock of a new one is free.
-  static func isOld(_ name: String) -> Bool {
-    guard name.hasPrefix("Memory-"),
-      let match = name.wholeMatch(of: /Memory-([0-9]+)-[0-9a-f-]{36}\.journal(\.[0-9a-f-]{36}\.new)?/),
-      let second = TimeInterval(match.1)
-    else { return false }
-    return second < Date().timeIntervalSince1970 - 60
   }
 }
 

@@ -17,7 +17,7 @@ package struct JournalFolder: Sendable {
   package var format: String { path + "/FORMAT" }
   package var entries: String { path + "/entries" }
   /// The path of the base of a pruned journal.
-  package var base: String { path + "/entries/" + HistoryBase.fileName }
+  var base: String { path + "/entries/" + HistoryBase.fileName }
   package var images: String { path + "/images" }
   var snapshots: String { path + "/snapshots" }
 
@@ -88,7 +88,7 @@ package struct JournalFolder: Sendable {
   package func openImages() throws(JournalError) -> Files.Folder<JournalError>? { try openFolder("images") }
 
   /// The folder of layers and snapshots; nil if it is missing.
-  package func openSnapshots() throws(JournalError) -> Files.Folder<JournalError>? {
+  func openSnapshots() throws(JournalError) -> Files.Folder<JournalError>? {
     try openFolder("snapshots")
   }
 
@@ -194,6 +194,18 @@ package struct JournalFolder: Sendable {
       if try root.status(of: "entries")?.identity == entries.status().identity { return nil }
     }
     return nil
+  }
+
+  /// Reads and checks the base of the history, whatever FORMAT says; nil if there is none.
+  /// - Parameter journal: the journal that the log names; nil if that is not known.
+  package func readBase(of journal: JournalID?) throws(JournalError) -> HistoryBase? {
+    guard try root.status(of: "entries") != nil, let base = try HistoryBase.open(in: openEntries(), nil)
+    else {
+      return nil
+    }
+    if let journal, journal != base.journal { throw HistoryBase.invalid(self.base) }
+    try base.check()
+    return base
   }
 
   /// Reads FORMAT.

@@ -30,11 +30,18 @@ package struct JournalFormat: Sendable {
   package var bytes: [UInt8] { base == nil ? sealed : sealed + Array("\(Self.baseLine)\n".utf8) }
 
   /// The format of a new journal.
-  package init(id: JournalID, schema: ModelSchema) {
+  init(id: JournalID, schema: ModelSchema) {
     self.id = id
     self.schema = schema
     sealed = Array("journal \(Self.version) \(id)\nmodel \(schema.name) \(schema.version)\n".utf8)
     announcesBase = false
+  }
+
+  /// The formats of a journal that this version of a model, or an older one, has created; the newest version first.
+  package static func candidates(for id: JournalID, _ schema: ModelSchema) -> [JournalFormat] {
+    stride(from: schema.version, to: 0, by: -1).compactMap { version in
+      ModelSchema(name: schema.name, version: "\(version)").map { JournalFormat(id: id, schema: $0) }
+    }
   }
 
   /// - Throws: ``JournalError``: `olderFormat`, `newerFormat`, or `damaged` for bytes of another form.

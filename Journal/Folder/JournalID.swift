@@ -6,7 +6,7 @@ public struct JournalID: Hashable, Sendable, CustomStringConvertible {
   public let bytes: [UInt8]
 
   /// Makes a new one.
-  init() {
+  package init() {
     self.init(UUID())
   }
 

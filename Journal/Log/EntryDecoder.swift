@@ -25,12 +25,12 @@ import Foundation
   }
 
   /// The header of the entry.
-  package func header() throws(JournalError) -> EntryHeader {
+  func header() throws(JournalError) -> EntryHeader {
     try reading { reader throws(CBORError) in try reader.readHeader(at: revision).header }
   }
 
   /// The annotation, nil if it was erased.
-  package func annotation() throws(JournalError) -> EntryAnnotation? {
+  func annotation() throws(JournalError) -> EntryAnnotation? {
     try reading { reader throws(CBORError) in
       _ = try reader.readHeader(at: revision)
       _ = try reader.readArrayHead()
@@ -40,7 +40,7 @@ import Foundation
   }
 
   /// The checkpoint, nil if there is none or it was erased.
-  package func checkpoint() throws(JournalError) -> Checkpoint? {
+  func checkpoint() throws(JournalError) -> Checkpoint? {
     try reading { reader throws(CBORError) in
       let outline = try reader.readHeader(at: revision)
       guard let checkpoint = outline.header.checkpointRevision else { return nil }

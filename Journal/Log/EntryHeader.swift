@@ -2,7 +2,7 @@
 // one by one.
 
 /// The header of an entry, which stays when its parts are erased.
-package struct EntryHeader: Sendable {
+struct EntryHeader: Sendable {
   /// Never earlier than that of the previous entry: entries are in the order of these dates.
   var date: Timestamp
   /// The date by the clock, or by the caller.
@@ -15,18 +15,18 @@ package struct EntryHeader: Sendable {
 }
 
 /// The annotation of an entry, which can be erased like its payloads.
-package struct EntryAnnotation: Hashable, Sendable {
+struct EntryAnnotation: Hashable, Sendable {
   var author = ""
   var note = ""
-  package var metadata: [String: String] = [:]
+  var metadata: [String: String] = [:]
 
   var isEmpty: Bool { author.isEmpty && note.isEmpty && metadata.isEmpty }
 }
 
 /// The digest of an earlier state, for readers that begin there.
-package struct Checkpoint: Hashable, Sendable {
+struct Checkpoint: Hashable, Sendable {
   let revision: Revision
-  package let stateDigest: ContentDigest
+  let stateDigest: ContentDigest
 }
 
 /// The keys of the maps in an entry. A reader must fail at an unknown even key, and may skip an odd one.

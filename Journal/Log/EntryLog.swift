@@ -197,7 +197,7 @@ extension EntrySource {
   }
 
   /// Calls `body` with all entries of a range, in order, and fails at the first that is missing.
-  package func readAll(
+  func readAll(
     _ range: ClosedRange<Revision>, _ body: (EntryDecoder) throws(JournalError) -> Void
   ) throws(JournalError) {
     var expected = range.lowerBound

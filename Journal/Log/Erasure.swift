@@ -11,10 +11,6 @@ package struct Erasure: Sendable {
   /// The first entry with an erased payload; the head of the base, if something in its state was erased.
   var firstErased: Revision?
 
-  package init(entities: Set<EntityKey>, annotations: Set<Revision>) {
-    (self.entities, self.annotations) = (entities, annotations)
-  }
-
   /// The entry without the content to erase; its digest stays. Called for entries in order.
   package mutating func erase(_ entry: SealedEntry) throws(JournalError) -> SealedEntry {
     let (parts, erasesPayloads) = try entry.decode { decoder throws(JournalError) in

@@ -5,12 +5,12 @@ package struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
   /// How many kinds of entities a model may have: a kind is one byte.
   private static let kindLimit = 256
 
-  package let name: String
+  let name: String
   /// At least 1.
-  package let version: Int
+  let version: Int
 
   /// Nil for a name that FORMAT can't hold, or a version below 1.
-  package init?(name: some StringProtocol, version: some StringProtocol) {
+  init?(name: some StringProtocol, version: some StringProtocol) {
     guard !name.isEmpty, name.utf8.count <= Self.nameByteLimit,
       name.unicodeScalars.allSatisfy({ !$0.properties.isWhitespace && $0.value >= 0x20 && $0.value != 0x7F }),
       let number = Int(version), number > 0, String(number) == version
@@ -73,11 +73,11 @@ extension ModelSchema {
 }
 
 /// Converts events of older versions of a model as they are read.
-package struct EventUpcast: Sendable {
+struct EventUpcast: Sendable {
   let schema: ModelSchema
   private let upcast: @Sendable (JournalEvent, Int) throws(JournalError) -> JournalEvent
 
-  package init<State: EventSourced>(_ model: State.Type) throws(JournalError) {
+  init<State: EventSourced>(_ model: State.Type) throws(JournalError) {
     schema = try ModelSchema(of: model)
     upcast = { event, version throws(JournalError) in try State.upcast(event, from: version) }
   }

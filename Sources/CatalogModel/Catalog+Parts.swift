@@ -9,7 +9,7 @@ extension Catalog {
   }
 
   /// The entities, a table for each kind, in the order of ``kindNames``.
-  var tables: [EntityTable] { [categoryTable, itemTable, imageTable, tagTable] }
+  package var tables: [EntityTable] { [categoryTable, itemTable, imageTable, tagTable] }
 
   /// The tables, indexes and kinds of this catalog.
   public var parts: StateParts? {

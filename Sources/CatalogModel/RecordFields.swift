@@ -1,4 +1,4 @@
-import CBOR
+package import CBOR
 
 // The records of a catalog: Documentation/Format.md, "The catalog's fields".
 
@@ -32,12 +32,12 @@ enum TagField {
 /// The parts of an item's record that the indexes need.
 ///
 /// Making this value checks the types of all fields. It makes no string, because it is made for each event of a replay.
-struct ItemFields {
+package struct ItemFields {
   /// The range of the kind in the record: an encoded text, head and content.
-  let kind: Range<Int>
-  let category: Int?
+  package let kind: Range<Int>
+  package let category: Int?
 
-  init(_ record: EntityRecord) throws(CBORError) {
+  package init(_ record: EntityRecord) throws(CBORError) {
     (kind, category) = try record.readFields { cursor throws(CBORError) in
       try cursor.require(ItemField.kind)
       let kind = try cursor.skipText()
@@ -120,7 +120,7 @@ extension EntityRecord {
   }
 
   /// The text that is encoded at a range of the record.
-  func text(at range: Range<Int>) -> String {
+  package func text(at range: Range<Int>) -> String {
     unsafe bytes.withUnsafeBytes { buffer in
       var reader = unsafe CBORReader(buffer, from: range.lowerBound)
       return (try? reader.readText()) ?? ""

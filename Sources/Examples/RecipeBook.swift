@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import InMemoryJournals
 
 /// A recipe, and how it is found.
 struct Recipe: CatalogItem, Equatable {

@@ -128,8 +128,7 @@ extension JournalHealth {
         .note, "gc removes them.")
     }
     for file in try journal.folder.filesWithoutFooter() { note(file, .note, "Remove the file.") }
-    let path = journal.folder.root.path(of: ReplacementRecord.fileName)
-    guard try journal.folder.root.status(of: ReplacementRecord.fileName) != nil,
+    guard let path = try journal.folder.replacementRecordPath(),
       !problems.contains(where: { $0.path == path })
     else { return }
     note(

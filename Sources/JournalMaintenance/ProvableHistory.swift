@@ -52,15 +52,12 @@ struct ProvableHistory {
     var best = (format: whole, end: 0, isProven: false)
     for format in [whole] + bases.map(whole.with) {
       var history = ProvableHistory(sources, format)
-      var newest: ContentDigest?
+      var isProven = false
+      // The newest such entry counts.
       while let entry = try history.next() {
-        guard let base = format.base else { continue }
-        let vouched = try entry.sealed.decode { entry throws(JournalError) in
-          base.isVouchedFor(by: try entry.header()) ? try entry.checkpoint() : nil
-        }
-        newest = vouched?.stateDigest ?? newest
+        if let base = format.base { isProven = try base.isProven(by: entry.sealed) ?? isProven }
       }
-      let (end, isProven) = (history.head.revision, newest != nil && newest == format.base?.stateDigest)
+      let end = history.head.revision
       let isBetter = end == best.end && isProven && !best.isProven && format.head == best.format.head
       if end > best.end || isBetter { best = (format, end, isProven) }
     }
@@ -77,11 +74,7 @@ struct ProvableHistory {
   private static func format(
     of sources: [SalvageSource], _ id: JournalID, _ schema: ModelSchema
   ) throws(JournalError) -> JournalFormat {
-    var candidates = sources.compactMap(\.format)
-    for version in stride(from: schema.version, to: 0, by: -1) {
-      guard let schema = ModelSchema(name: schema.name, version: "\(version)") else { continue }
-      candidates.append(JournalFormat(id: id, schema: schema))
-    }
+    let candidates = sources.compactMap(\.format) + JournalFormat.candidates(for: id, schema)
     for source in sources {
       for bytes in try source.log.candidates(1) {
         for format in candidates where (try? LinkedEntry(bytes, after: format.head, of: format.id)) != nil {

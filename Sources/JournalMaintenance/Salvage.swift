@@ -127,8 +127,7 @@ extension Journal {
     var (missing, problems): ([Blob], [JournalError]) = ([], [])
     var newestErasure: Revision = 0
     var seen: Set<Blob> = []
-    let upcast = try EventUpcast(State.self)
-    var named = NamedBlobs<State>(upcast, in: copy.log, history.format.base)
+    var named = try NamedBlobs<State>(in: copy.log, history.format.base)
     func take(_ blob: Blob) throws {
       guard seen.insert(blob).inserted else { return }
       if try !bring(blob, &copying, &problems) { missing.append(blob) }
@@ -151,9 +150,7 @@ extension Journal {
         for index in erasures.indices { try erasures[index].erase(&next.sealed) }
         piece.add(next)
         let entry = next.sealed
-        if try entry.decode({ entry throws(JournalError) in try entry.recordsErasure() }) {
-          newestErasure = entry.revision
-        }
+        if try entry.recordsErasure() { newestErasure = entry.revision }
         // The records of entities in this piece are known; the copy has all others.
         for blob in try named.blobs(in: entry) { try take(blob) }
       }
@@ -206,16 +203,8 @@ extension Journal {
     var history = history
     var found: [ContentDigest: RecordedErasure] = [:]
     while let entry = try history.next() {
-      let metadata = try entry.sealed.decode { entry throws(JournalError) in
-        try entry.recordsErasure() ? try entry.annotation()?.metadata : nil
-      }
-      guard let metadata else { continue }
-      func words(_ key: String) -> [String] { metadata[key]?.split(separator: " ").map(String.init) ?? [] }
-      let entities = words(ErasureMetadata.erases).compactMap { try? State.entity(named: $0) }
-      let annotations = words(ErasureMetadata.annotations).compactMap { Revision($0) }
-      found[entry.head.digest] = RecordedErasure(
-        revision: entry.head.revision,
-        erasure: Erasure(entities: Set(entities), annotations: Set(annotations)))
+      guard let erasure = try entry.sealed.recordedErasure(in: State.self) else { continue }
+      found[entry.head.digest] = RecordedErasure(revision: entry.head.revision, erasure: erasure)
     }
     return found
   }

@@ -53,12 +53,7 @@ struct SalvageSource: Sendable {
     let format = try attempt { () throws(JournalError) in try folder.readFormatFile() }
     let base: HistoryBase? =
       try attempt { () throws(JournalError) -> HistoryBase? in
-        guard try folder.root.status(of: "entries") != nil,
-          let base = try HistoryBase.open(in: try folder.openEntries(), nil)
-        else { return nil }
-        if let id = log.journal, id != base.journal { throw HistoryBase.invalid(folder.base) }
-        try base.check()
-        return base
+        try folder.readBase(of: log.journal)
       } ?? nil
     if let format, let base, format.digest != base.formatDigest {
       problems.append(

@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import HTTPServer
 import Locks
 
 /// The dates and authors of entries, in memory: twelve bytes for each entry, and the name of each author once.

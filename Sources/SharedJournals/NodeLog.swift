@@ -491,15 +491,9 @@ extension EntryPiece {
   func checkCanBeStored(of schema: ModelSchema, at address: String) throws(JournalError) {
     try schema.checkReads(self, path: address)
     // Erased entries keep their digests, so only this entry reveals the erasure.
-    guard let entry = entries.first(where: \.recordsErasure) else { return }
+    guard let entry = entries.first(where: { (try? $0.recordsErasure()) ?? false }) else { return }
     throw JournalError.diverged(
       "entry \(entry.revision) erased something from the shared history, and this node's folder still has it; "
         + "remove the folder and join the shared journal again", at: entry.revision)
-  }
-}
-
-extension SealedEntry {
-  fileprivate var recordsErasure: Bool {
-    (try? decode { entry throws(JournalError) in try entry.recordsErasure() }) ?? false
   }
 }

@@ -1,5 +1,7 @@
 import CBOR
+import EntitySearch
 import Foundation
+import InMemoryJournals
 import JSON
 import TestSupport
 import Testing

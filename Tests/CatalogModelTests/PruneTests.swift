@@ -1,4 +1,5 @@
 import CatalogModel
+import EntitySearch
 import Files
 import Foundation
 import JournalMaintenance

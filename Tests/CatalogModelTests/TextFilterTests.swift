@@ -1,5 +1,7 @@
 import CBOR
 import CatalogModel
+import EntitySearch
+import InMemoryJournals
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import InMemoryJournals
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 package import CatalogModel
+package import EntitySearch
 package import Foundation
 
 // Entries, histories, blame and plans in JSON, as the command line prints them with `--json` and the HTTP API returns

@@ -1,4 +1,5 @@
 package import CatalogModel
+package import EntitySearch
 package import Foundation
 
 extension EntityQuery.Condition {

@@ -1,4 +1,5 @@
 package import CatalogModel
+import EntitySearch
 
 /// What a command or a request asks to restore.
 package enum RestoreTarget {

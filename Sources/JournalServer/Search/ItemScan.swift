@@ -1,5 +1,6 @@
 import CBOR
 import CatalogModel
+import EntitySearch
 
 /// An ``ItemSearch`` in progress in one state. It scans the items of the kind or the categories in steps, so no request
 /// waits for the scan of a whole catalog.

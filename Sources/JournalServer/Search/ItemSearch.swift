@@ -1,5 +1,6 @@
 import CBOR
 import CatalogModel
+import EntitySearch
 
 /// A search for items by names that are known only at run time, for HTTP clients and the viewer.
 ///

@@ -1,5 +1,6 @@
 import Files
 import Foundation
+import InMemoryJournals
 import TestSupport
 
 @testable import Journaling

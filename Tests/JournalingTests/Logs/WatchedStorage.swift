@@ -1,3 +1,4 @@
+import InMemoryJournals
 import Journaling
 import Locks
 

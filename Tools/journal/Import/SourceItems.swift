@@ -1,5 +1,6 @@
 import CBOR
 import CatalogModel
+import EntitySearch
 import SHA256
 
 /// The items that an import makes of a source, and the rule that it follows: what changed in the source since the last

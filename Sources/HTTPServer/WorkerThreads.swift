@@ -1,4 +1,5 @@
 import Dispatch
+import Locks
 
 /// Threads that work for objects, and that can be waited for.
 ///

@@ -1,3 +1,4 @@
+package import Journaling
 import Locks
 
 /// Stores one log in memory, for tests and previews, as long as this object or one of its open logs exists.
@@ -99,8 +100,8 @@ private final class MemoryLog: EntryLog {
 
   deinit { close() }
 
-  /// The limit of an entry.
-  var limits: LogLimits { LogLimits(appendByteCount: EntryCoding.byteLimit, spareByteCount: 0) }
+  /// No entry is larger.
+  var limits: LogLimits { LogLimits(appendByteCount: 1 << 30, spareByteCount: 0) }
   var hasTornTail: Bool { false }
 
   private func enter() throws(JournalError) {

@@ -1,4 +1,6 @@
 public import CBOR
+import CatalogModel
+import Journaling
 
 extension EntityQuery {
   /// A condition on one part of an entity.

@@ -1,5 +1,6 @@
 import Files
 import Foundation
+public import Journaling
 
 extension Journal {
   /// Makes an empty journal in memory, for tests and previews. It disappears when it is closed.
@@ -17,12 +18,32 @@ extension Journal {
     var options = options
     options.logStorage = MemoryStorage()
     let place = FileManager.default.temporaryDirectory
-    JournalFolder.removeLeftoversOfMemory(in: place)
+    // Of processes that ended without closing their journals in memory.
+    if let parent = try? Files.Folder<JournalError>(place.path, followsLinks: true, hook: nil) {
+      JournalFolder.removeLeftovers(in: parent) { MemoryName.isOld($0) }
+    }
     let url = place.appending(path: MemoryName.make())
     do { return try create(at: url, options: options) } catch {
       // It may have been created, and could not be opened.
       try? JournalFolder(url, hook: nil).root.remove()
       throw error
     }
+  }
+}
+
+/// The name of the folder of a journal in memory, with the second of its creation.
+private enum MemoryName {
+  static func make(at date: Date = Date()) -> String {
+    "Memory-\(Int(date.timeIntervalSince1970))-\(JournalID()).journal"
+  }
+
+  /// Whether a name is that of such a folder, finished or not, that was made more than a minute ago. For a moment between
+  /// its creation and its opening, the lock of a new one is free.
+  static func isOld(_ name: String) -> Bool {
+    guard name.hasPrefix("Memory-"),
+      let match = name.wholeMatch(of: /Memory-([0-9]+)-[0-9a-f-]{36}\.journal(\.[0-9a-f-]{36}\.new)?/),
+      let second = TimeInterval(match.1)
+    else { return false }
+    return second < Date().timeIntervalSince1970 - 60
   }
 }
