@@ -97,32 +97,12 @@ enum Layout {
   /// of the file is damaged, was not to be read, or is absent. A value that took the place of a list stays.
   /// - Parameter isOpen: whether a list has items but was not read.
   static func keeping(_ old: FieldValue, in new: FieldValue, _ isOpen: (String) -> Bool) -> FieldValue {
-    keeping(old, in: Optional(new), isOpen) ?? new
-  }
-
-  /// - Parameter new: the new layout; nil if the file no longer has this part.
-  private static func keeping(
-    _ old: FieldValue, in new: FieldValue?, _ isOpen: (String) -> Bool
-  ) -> FieldValue? {
-    guard let list = lists(in: old).first(where: isOpen) else { return new }
-    guard let new else { return old.renumbered(for: list) }
-    if let older = old.array, let newer = new.array {
-      var elements = newer
-      for (index, element) in older.enumerated() {
-        let kept = keeping(element, in: index < newer.count ? newer[index] : nil, isOpen)
-        if index < newer.count {
-          elements[index] = kept ?? newer[index]
-        } else if let kept {
-          elements.append(kept)
-        }
-      }
-      return .array(elements)
-    }
-    guard let older = old.dictionary, var members = new.dictionary, isLike(old, new) else {
+    merged(old, new) { old, new in
+      guard let list = lists(in: old).first(where: isOpen) else { return .some(new) }
+      guard let new else { return old.renumbered(for: list) }
+      if isLike(old, new) { return nil }
       return isUnread(new) ? old.renumbered(for: list) : new
-    }
-    for (key, member) in older { members[key] = keeping(member, in: members[key], isOpen) }
-    return .dictionary(members)
+    } ?? new
   }
 
   /// Whether a literal may be an archive that is damaged or was not to be read, or a list without its unreadable
@@ -138,30 +118,45 @@ enum Layout {
   static func findingEmptyLists(
     _ old: FieldValue, in new: FieldValue, _ lists: inout Set<String>
   ) -> FieldValue {
-    if let name = gap(old) {
+    merged(old, new) { old, new in
+      guard let new else { return .some(nil) }
+      guard let name = gap(old) else {
+        if isLike(old, new) { return nil }
+        return new
+      }
       guard old[element] == nil, new.isEmptyList, new[Reference.id] == nil, lists.insert(name).inserted else {
         return new
       }
-      guard var members = old.dictionary else { return new }
-      (members[skipped], members[places]) = (nil, nil)
-      return .dictionary(members)
+      return old.setting(skipped, nil).setting(places, nil)
+    } ?? new
+  }
+
+  /// A new layout, in which each part that an older layout has too is what `part` returns.
+  /// - Parameter part: what becomes of a part, which the new layout may lack. Without a result, the parts in it are
+  ///   looked at.
+  private static func merged(
+    _ old: FieldValue, _ new: FieldValue?, _ part: (_ old: FieldValue, _ new: FieldValue?) -> FieldValue??
+  ) -> FieldValue? {
+    if let result = part(old, new) { return result }
+    if let older = old.array, let newer = new?.array {
+      let elements = (0..<max(older.count, newer.count)).map { index in
+        let new = index < newer.count ? newer[index] : nil
+        return index < older.count ? merged(older[index], new, part) : new
+      }
+      return .array(elements.compactMap(\.self))
     }
-    if let older = old.array, let newer = new.array {
-      return .array(
-        newer.enumerated().map { index, value in
-          index < older.count ? findingEmptyLists(older[index], in: value, &lists) : value
-        })
-    }
-    guard let older = old.dictionary, var members = new.dictionary, isLike(old, new) else { return new }
-    for (key, member) in older.sorted(by: { $0.key < $1.key }) {
-      if let value = members[key] { members[key] = findingEmptyLists(member, in: value, &lists) }
+    var members = new?.dictionary ?? [:]
+    for (key, member) in (old.dictionary ?? [:]).sorted(by: { $0.key < $1.key }) {
+      members[key] = merged(member, members[key], part)
     }
     return .dictionary(members)
   }
 
-  /// Whether the members of two dictionaries have the same meaning.
+  /// Whether the members of two lists or dictionaries have the same meaning.
   private static func isLike(_ old: FieldValue, _ new: FieldValue) -> Bool {
-    gap(old) == nil && gap(new) == nil && !new.isReference
+    if old.array != nil, new.array != nil { return true }
+    return old.dictionary != nil && new.dictionary != nil && gap(old) == nil && gap(new) == nil
+      && !new.isReference
       // The class of an object that contains lists may have another name now.
       && (old.objectClass == new.objectClass || isAppObject(old) && isAppObject(new))
       && (old[archive] == nil) == (new[archive] == nil)
