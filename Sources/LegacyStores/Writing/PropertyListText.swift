@@ -19,7 +19,7 @@ enum PropertyListText {
   static func bytes(of value: FieldValue, asXML: Bool) throws(ArchiveError) -> [UInt8] {
     // Every reader accepts both forms.
     if asXML, let text = try? element(value, indent: "") { return Array((head + text + "</plist>\n").utf8) }
-    var written: [Scalar: Int] = [:]
+    var written: [ContentDigest: Int] = [:]
     return try BinaryPropertyListWriter.bytes { (writer) throws(ArchiveError) in
       try writer.write(value, &written)
     }
@@ -97,44 +97,20 @@ enum PropertyListText {
   }
 }
 
-/// A value that is no collection, up to what a file tells apart. Equal texts can have different bytes.
-private enum Scalar: Hashable {
-  case flag(Bool)
-  case integer(Int64)
-  case unsigned(UInt64)
-  case real(UInt64)
-  case date(UInt64)
-  case text([UInt8])
-  case data(ContentDigest)
-
-  /// Nil for a collection.
-  init?(_ value: FieldValue) {
-    switch value {
-    // Property lists have no null; an empty text is the closest value.
-    case .null: self = .text([])
-    case .bool(let flag): self = .flag(flag)
-    case .integer(let integer): self = .integer(integer)
-    case .unsigned(let integer): self = .unsigned(integer)
-    case .double(let real): self = .real(real.bitPattern)
-    case .string(let text): self = .text(Array(text.utf8))
-    case .data(let data): self = .data(unsafe data.withUnsafeBytes { unsafe SHA256Hash.digest($0) })
-    case .date(let date): self = .date(date.timeIntervalSinceReferenceDate.bitPattern)
-    case .array, .dictionary: return nil
-    }
-  }
-}
-
 extension BinaryPropertyListWriter {
   /// Writes a value and its contents.
-  /// - Parameter written: the numbers of the values that are no collections. Each of them is written once, as the apps
-  ///   do it.
+  /// - Parameter written: the numbers of the values that are no collections, by the digest of their bytes, because equal
+  ///   texts can have different ones. Each is written once, as the apps do it.
   fileprivate mutating func write(
-    _ value: FieldValue, _ written: inout [Scalar: Int]
+    _ value: FieldValue, _ written: inout [ContentDigest: Int]
   ) throws(ArchiveError) -> Int {
-    guard let scalar = Scalar(value) else { return try write(collection: value, &written) }
-    if let number = written[scalar] { return number }
+    if value.array != nil || value.dictionary != nil { return try write(collection: value, &written) }
+    // Property lists have no null; an empty text is the closest value.
+    let value = value.isNull ? "" : value
+    let digest = SHA256Hash.digest(EntityRecord(["": value]).bytes)
+    if let number = written[digest] { return number }
     let number = try write(scalar: value)
-    written[scalar] = number
+    written[digest] = number
     return number
   }
 
@@ -152,7 +128,7 @@ extension BinaryPropertyListWriter {
   }
 
   private mutating func write(
-    collection value: FieldValue, _ written: inout [Scalar: Int]
+    collection value: FieldValue, _ written: inout [ContentDigest: Int]
   ) throws(ArchiveError) -> Int {
     if let elements = value.array { return try array(write(elements, &written)) }
     let members = value.dictionary ?? [:]
@@ -172,7 +148,7 @@ extension BinaryPropertyListWriter {
   }
 
   private mutating func write(
-    _ values: [FieldValue], _ written: inout [Scalar: Int]
+    _ values: [FieldValue], _ written: inout [ContentDigest: Int]
   ) throws(ArchiveError) -> [Int] {
     var numbers: [Int] = []
     for value in values { numbers.append(try write(value, &written)) }
