@@ -201,21 +201,14 @@ final class ArchiveReader {
   /// An app's object that contains collections of items, such as a singleton that archives itself.
   private func isContainer(_ object: ArchivedObject) throws -> Bool {
     if let known = haveItems[object.uid] { return known }
-    let found = try hasItems(object)
+    let found = try object.allFields().contains { field in
+      guard let value = try? field.value(&contents), let members = try? value.array ?? value.set else {
+        return false
+      }
+      return (0..<min(members.count, 8)).contains { appObject(try? members[$0]) != nil }
+    }
     haveItems[object.uid] = found
     return found
-  }
-
-  private func hasItems(_ object: ArchivedObject) throws -> Bool {
-    for field in try object.allFields() {
-      guard let value = try? field.value(&contents), let members = try? value.array ?? value.set else {
-        continue
-      }
-      for index in 0..<min(members.count, 8) {
-        if let member = try? members[index], appObject(member) != nil { return true }
-      }
-    }
-    return false
   }
 
   /// Whether a collection contains itself, so that it can't be written as nested lists.
@@ -290,15 +283,13 @@ final class ArchiveReader {
   /// Converts everything found in the archive, including objects found on the way.
   private func convert() throws {
     var (nextItem, nextCategory) = (0, 0)
-    while true {
+    while nextItem < pendingItems.count || nextCategory < pendingCategories.count {
       if nextCategory < pendingCategories.count {
         meetItems(of: nextCategory)
         nextCategory += 1
-      } else if nextItem < pendingItems.count {
+      } else {
         try meetCategory(of: pendingItems[nextItem])
         nextItem += 1
-      } else {
-        break
       }
     }
     // Items and categories may refer to further ones.
@@ -421,42 +412,27 @@ final class ArchiveReader {
   }
 
   /// Records the unreadable parts of an item.
-  private func noteProblems(of item: inout LegacyItem, _ pending: Pending, _ plan: ItemPlan?) {
+  private func noteProblems(of pending: Pending) {
     problems += objects.problems.map { LegacyProblem("\(place(of: pending)).\($0.path)", $0.reason) }
-    let className = ClassSurvey.shortName(item.className)
-    for key in objects.unreadable {
-      item.unreadable.formUnion(plan?.attributes(from: key, className: className) ?? [key])
-    }
   }
 
   private func item(_ pending: Pending) throws -> LegacyItem {
     guard case .object(let object) = pending.value, !isPlain(object) else { return try plainItem(pending) }
-    let name = object.className
-    let plan = plan(name)
-    var fields = try objects.attributes(of: object)
-    let nils = fields.filter { $0.value == .null }.keys
-    for key in nils { fields[key] = nil }
+    let plan = plan(object.className)
     var category: Int?
-    if let key = plan.categoryKey, let value = fields[key] {
+    var (item, mapping) = try plan.item(of: object, list: pending.list, &objects) { fields in
+      guard let key = plan.categoryKey, let value = fields[key] else { return }
       if let index = value.target(Reference.category) {
         category = index
-        fields[key] = nil
       } else if let text = value.string, !text.allSatisfy(\.isWhitespace) {
         category = namedCategory(text)
-        fields[key] = nil
       }
+      if category != nil { fields[key] = nil }
     }
-    let (attributes, mapping, sources) = plan.attributes(fields, className: ClassSurvey.shortName(name))
-    var item = LegacyItem(list: pending.list, kind: plan.kind, className: name, attributes: attributes)
-    item.sources = sources
     item.category = category ?? owners[object.uid]
-    item.images = objects.images
-    noteProblems(of: &item, pending, plan)
+    noteProblems(of: pending)
     found.note(item, mapping)
-    if let key = plan.categoryKey { found[name]?.mapping[key] = "$category" }
-    for key in nils where item.attributes[mapping[key] ?? key] == nil {
-      item.attributes[mapping[key] ?? key] = .null
-    }
+    if let key = plan.categoryKey { found[object.className]?.mapping[key] = "$category" }
     return item
   }
 
@@ -484,8 +460,8 @@ final class ArchiveReader {
       throw LegacyError(.unreadable, "it has no title, so it is not an item")
     }
     if let form { item.attributes[Reference.forms] = ["value": form] }
-    item.images = objects.images
-    noteProblems(of: &item, pending, nil)
+    (item.images, item.unreadable) = (objects.images, objects.unreadable)
+    noteProblems(of: pending)
     return item
   }
 

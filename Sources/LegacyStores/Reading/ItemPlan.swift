@@ -1,4 +1,5 @@
 import CatalogModel
+import KeyedArchiving
 
 /// How the objects of one class, or the dictionaries of one list, become items: the attribute for each key.
 struct ItemPlan {
@@ -93,8 +94,31 @@ struct ItemPlan {
       mapping: mapping, find: find)
   }
 
+  /// The item that an object becomes, and the attribute of each field that has another name.
+  /// - Parameter prepare: may change the fields before they become attributes.
+  func item(
+    of object: ArchivedObject, list: String, _ objects: inout ObjectReader,
+    prepare: (inout [String: FieldValue]) -> Void = { _ in }
+  ) throws -> (item: LegacyItem, mapping: [String: String]) {
+    let className = ClassSurvey.shortName(object.className)
+    var fields = try objects.attributes(of: object)
+    let nils = fields.filter { $0.value == .null }.keys
+    for key in nils { fields[key] = nil }
+    prepare(&fields)
+    let (attributes, mapping, sources) = attributes(fields, className: className)
+    var item = LegacyItem(list: list, kind: kind, className: object.className, attributes: attributes)
+    (item.sources, item.images) = (sources, objects.images)
+    for key in nils where attributes[mapping[key] ?? key] == nil {
+      item.attributes[mapping[key] ?? key] = .null
+    }
+    for key in objects.unreadable {
+      item.unreadable.formUnion(self.attributes(from: key, className: className))
+    }
+    return (item, mapping)
+  }
+
   /// The attributes that come from a field.
-  func attributes(from key: String, className: String) -> Set<String> {
+  private func attributes(from key: String, className: String) -> Set<String> {
     var attributes: Set<String> = [key, "\(className.isEmpty ? kind : className).\(key)"]
     for move in moves where move.paths.contains(where: { $0 == key || $0.hasPrefix(key + ".") }) {
       attributes.insert(String(move.attribute.prefix { $0 != "." }))
@@ -111,6 +135,7 @@ struct ItemPlan {
   func attributes(
     _ fields: [String: FieldValue], className: String
   ) -> (attributes: [String: FieldValue], mapping: [String: String], sources: [String: String]) {
+    if moves.isEmpty, known == nil { return (fields, [:], [:]) }
     var rest = fields
     var result: [String: FieldValue] = [:]
     // A field that is nil in this object is mapped, too: in the journal it may get a value.
@@ -213,7 +238,7 @@ extension [String: FieldValue] {
 
   /// The first key of a path and the rest of the path. Nil for a single key.
   private static func step(_ path: String) -> (first: String, rest: String)? {
-    guard let dot = path.firstIndex(of: ".") else { return nil }
+    guard let dot = path.utf8.firstIndex(of: UInt8(ascii: ".")) else { return nil }
     return (String(path[..<dot]), String(path[path.index(after: dot)...]))
   }
 }

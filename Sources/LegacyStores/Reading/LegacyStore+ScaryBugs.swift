@@ -121,16 +121,8 @@ struct ScaryBugReader {
     let plan = ItemPlan(
       .bug, name: KnownKind.bug.name, categoryKey: nil, mapping: FieldMapping(),
       find: { survey.key($0, in: object.className) })
-    let className = ClassSurvey.shortName(object.className)
     var objects = ObjectReader(archive, survey)
-    let fields = try objects.attributes(of: object).filter { $0.value != .null }
-    let (attributes, mapping, sources) = plan.attributes(fields, className: className)
-    var item = LegacyItem(
-      list: Self.list, kind: plan.kind, className: object.className, attributes: attributes)
-    item.sources = sources
-    for broken in objects.unreadable {
-      item.unreadable.formUnion(plan.attributes(from: broken, className: className))
-    }
+    var (item, mapping) = try plan.item(of: object, list: Self.list, &objects)
     // Other values at the top belong to the document.
     var contents = SharedContents(archive)
     var top: [String: FieldValue] = [:]
