@@ -66,14 +66,26 @@ extension PropertyList {
   /// - Throws: `cyclic` if a collection contains itself; `limitExceeded` if the tree is deeper or larger than the
   ///   limits allow; `malformed`, `danglingReference`, `io` or `damaged` as `object(_:)`.
   public func value(_ number: Int? = nil) throws(ArchiveError) -> PropertyListValue {
-    try value(number, sharing: 1 << 16)
+    try tree(number, sharing: 1 << 16) { node in
+      switch node {
+      case .leaf(let value): value
+      case .array(let elements): .array(elements)
+      case .set(let elements): .set(elements)
+      case .dictionary(let members, let count):
+        .dictionary((0..<count).map { .init(key: members[$0], value: members[count + $0]) })
+      }
+    }
   }
 
-  /// The same with another limit for a small input.
+  /// The same as a tree of other values.
   ///
-  /// - Parameter extra: how many values it may have in addition to two for each byte, because values are shared.
-  package func value(_ number: Int? = nil, sharing extra: Int) throws(ArchiveError) -> PropertyListValue {
-    var builder = TreeBuilder(self, sharing: extra)
+  /// - Parameters:
+  ///   - extra: how many values it may have in addition to two for each byte, because values are shared.
+  ///   - make: makes a value of the members that it has made before.
+  package func tree<Tree>(
+    _ number: Int? = nil, sharing extra: Int, _ make: @escaping (TreeNode<Tree>) -> Tree
+  ) throws(ArchiveError) -> Tree {
+    var builder = TreeBuilder(self, sharing: extra, make)
     return try builder.tree(number ?? top)
   }
 }

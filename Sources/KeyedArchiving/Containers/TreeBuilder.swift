@@ -1,6 +1,16 @@
 import Foundation
 import PropertyLists
 
+/// A value of a tree whose members are made.
+package enum TreeNode<Tree> {
+  /// A value without members.
+  case leaf(PropertyListValue)
+  case array([Tree])
+  case set([Tree])
+  /// The keys, and then the values.
+  case dictionary([Tree], count: Int)
+}
+
 /// Builds a tree of numbered objects with an explicit stack.
 ///
 /// 1. A collection, or a leaf that takes memory, is built once for each offset, however many objects and collections
@@ -9,27 +19,28 @@ import PropertyLists
 ///    each time the tree is used again. So it bounds both the memory and the size of the result.
 /// 3. `bytesLeft` bounds the bytes of strings and data: objects may overlap, so a small file could contain thousands of
 ///    long strings.
-struct TreeBuilder {
+struct TreeBuilder<Tree> {
   private struct Frame {
     let header: ObjectHeader
-    var members: [PropertyListValue] = []
+    var members: [Tree] = []
     var size = 1
   }
 
   private enum Known {
     case open
-    case made(PropertyListValue, size: Int)
+    case made(Tree, size: Int)
   }
 
   private let list: PropertyList
+  private let make: (TreeNode<Tree>) -> Tree
   private let valueLimit: Int
   private var valuesLeft: Int
   private var bytesLeft: Int
   private var known: [Int: Known] = [:]
   private var stack: [Frame] = []
 
-  init(_ list: PropertyList, sharing extra: Int) {
-    self.list = list
+  init(_ list: PropertyList, sharing extra: Int, _ make: @escaping (TreeNode<Tree>) -> Tree) {
+    (self.list, self.make) = (list, make)
     // Each value of a sound list takes at least one byte. Shared values count each time.
     valueLimit = min(list.limits.valueCount, 2 * list.bytes.count + extra)
     valuesLeft = valueLimit
@@ -37,7 +48,7 @@ struct TreeBuilder {
     bytesLeft = 2 * list.bytes.count + 1 << 16
   }
 
-  mutating func tree(_ number: Int) throws(ArchiveError) -> PropertyListValue {
+  mutating func tree(_ number: Int) throws(ArchiveError) -> Tree {
     try spend(1, at: 0)
     var (made, size) = try visit(number)
     while !stack.isEmpty {
@@ -49,8 +60,11 @@ struct TreeBuilder {
       let header = stack[top].header
       let next = stack[top].members.count
       if next < list.memberCount(header) {
-        (made, size) = try visit(list.reference(header, next))
-        if header.kind == .dictionary, next < header.count { try checkKey(made, header) }
+        let member = try list.reference(header, next)
+        if header.kind == .dictionary, next < header.count, try list.header(member).kind.isCollection {
+          throw list.malformed("a key of a dictionary is a collection", header.offset)
+        }
+        (made, size) = try visit(member)
       } else {
         let frame = stack.removeLast()
         let value = collection(frame)
@@ -59,12 +73,12 @@ struct TreeBuilder {
       }
     }
     // The stack is empty only after something was built.
-    return made ?? .null
+    return made ?? make(.leaf(.null))
   }
 
   /// The value of an object and the size of its tree. If the object is a collection that has to be built first, this
   /// pushes a frame and returns nil.
-  private mutating func visit(_ number: Int) throws(ArchiveError) -> (PropertyListValue?, Int) {
+  private mutating func visit(_ number: Int) throws(ArchiveError) -> (Tree?, Int) {
     let header = try list.header(number)
     switch header.kind {
     case .array, .set, .dictionary:
@@ -82,13 +96,13 @@ struct TreeBuilder {
       }
     case .data, .asciiString, .utf16String:
       // Shorter strings and data take hardly any memory besides the value.
-      guard header.count > 15 else { return (try content(header), 1) }
+      guard header.count > 15 else { return (make(.leaf(try content(header))), 1) }
       if case .made(let value, _) = known[header.offset] { return (value, 1) }
       try spendBytes(of: header)
-      let value = try content(header)
+      let value = make(.leaf(try content(header)))
       known[header.offset] = .made(value, size: 1)
       return (value, 1)
-    default: return (try scalar(header), 1)
+    default: return (make(.leaf(try scalar(header))), 1)
     }
   }
 
@@ -113,14 +127,6 @@ struct TreeBuilder {
         offset: list.place(offset), path: list.bytes.path)
     }
     valuesLeft -= count
-  }
-
-  private func checkKey(_ key: PropertyListValue?, _ header: ObjectHeader) throws(ArchiveError) {
-    switch key {
-    case nil, .array, .set, .dictionary:
-      throw list.malformed("a key of a dictionary is a collection", header.offset)
-    default: break
-    }
   }
 
   private mutating func spendBytes(of header: ObjectHeader) throws(ArchiveError) {
@@ -151,14 +157,11 @@ struct TreeBuilder {
     }
   }
 
-  private func collection(_ frame: Frame) -> PropertyListValue {
+  private func collection(_ frame: Frame) -> Tree {
     switch frame.header.kind {
-    case .dictionary:
-      let count = frame.header.count
-      return .dictionary(
-        (0..<count).map { .init(key: frame.members[$0], value: frame.members[count + $0]) })
-    case .set: return .set(frame.members)
-    default: return .array(frame.members)
+    case .dictionary: make(.dictionary(frame.members, count: frame.header.count))
+    case .set: make(.set(frame.members))
+    default: make(.array(frame.members))
     }
   }
 }

@@ -38,6 +38,7 @@ extension UniqueNames {
 
   /// A value of a property list, with references in place of its pictures and large data.
   mutating func moving(_ value: FieldValue, at path: String, to images: inout [LegacyImage]) -> FieldValue {
+    guard value.contains(where: { $0.data.map(Self.isImage) ?? false }) else { return value }
     switch value {
     case .data(let data):
       guard let image = image(of: data, at: path) else { return value }

@@ -128,6 +128,7 @@ struct PropertyListReader {
     let kind = path.contains(":") ? path.split(separator: ":").last.map(String.init) ?? path : path.stem
     let items = PlainItems(elements, list: list, kind: kind, mapping: mapping)
     let start = store.items.count
+    if elements.count > start { store.items.reserveCapacity(start + elements.count) }
     var skipped: [(element: FieldValue, place: Int)] = []
     for (index, element) in elements.enumerated() {
       var names = UniqueNames()
@@ -147,39 +148,48 @@ struct PropertyListReader {
   }
 }
 
-extension PropertyListValue {
+extension FieldValue {
+  /// Converts the contents of a property list without loss.
+  init(contentsOf list: PropertyList) throws {
+    self = try list.tree(sharing: ObjectReader.sharedValueLimit, FieldValue.init)
+    // Items that share a text in the file each get a separate copy of it.
+    var images: Set<UInt> = []
+    let limit = ObjectReader.byteLimit(fileByteCount: list.bytes.count)
+    guard byteCount(&images) <= limit else {
+      throw ObjectReader.sharedTooOften("\(limit) bytes", path: list.bytes.path)
+    }
+  }
+
   /// The bytes of its texts and data. Shared ones count each time they occur, except images, which are stored once.
   /// - Parameter images: the places of the images that were counted.
-  fileprivate func byteCount(_ images: inout Set<UInt>) -> Int {
+  private func byteCount(_ images: inout Set<UInt>) -> Int {
     switch self {
     case .string(let text): text.utf8.count
     case .data(let data):
       UniqueNames.isImage(data) && data.place.map { !images.insert($0).inserted } ?? false ? 0 : data.count
-    case .array(let elements), .set(let elements): elements.reduce(0) { $0 + $1.byteCount(&images) }
-    case .dictionary(let pairs):
-      pairs.reduce(0) { $0 + $1.key.byteCount(&images) + $1.value.byteCount(&images) }
+    case .array(let elements): elements.reduce(0) { $0 + $1.byteCount(&images) }
+    case .dictionary(let members):
+      members.reduce(0) { $0 + $1.key.utf8.count + $1.value.byteCount(&images) }
     default: 0
     }
   }
-}
 
-extension FieldValue {
-  /// Converts the contents of a property list.
-  init(contentsOf list: PropertyList) throws {
-    let tree = try list.value(sharing: ObjectReader.sharedValueLimit)
-    // Items that share a text in the file each get a separate copy of it.
-    var images: Set<UInt> = []
-    let limit = ObjectReader.byteLimit(fileByteCount: list.bytes.count)
-    guard tree.byteCount(&images) <= limit else {
-      throw ObjectReader.sharedTooOften("\(limit) bytes", path: list.bytes.path)
+  private init(_ node: TreeNode<FieldValue>) {
+    switch node {
+    case .leaf(let value): self.init(value)
+    case .array(let elements), .set(let elements): self = .array(elements)
+    case .dictionary(let all, let count):
+      let (keys, values) = (all[..<count], all[count...])
+      var members: [String: FieldValue] = Dictionary(minimumCapacity: count)
+      for (key, value) in zip(keys, values) {
+        if let key = key.string, key.utf8.first != UInt8(ascii: "$") { members[key] = value }
+      }
+      self = .contents(of: "NSDictionary", members, count: count, keys: Array(keys), values: Array(values))
     }
-    self.init(tree)
   }
 
-  /// Converts a property list's value without loss.
   private init(_ value: PropertyListValue) {
     switch value {
-    case .null: self = .null
     case .bool(let flag): self = .bool(flag)
     case .integer(let integer): self = .integer(integer)
     case .unsigned(let integer): self = .unsigned(integer)
@@ -189,14 +199,7 @@ extension FieldValue {
     case .data(let data): self = .data(data)
     case .string(let text): self = .string(text)
     case .uid(let number): self = [Reference.objectClass: "UID", "value": .integer(Int64(number))]
-    case .array(let elements), .set(let elements): self = .array(elements.map { FieldValue($0) })
-    case .dictionary(let pairs):
-      let (keys, values) = (pairs.map { FieldValue($0.key) }, pairs.map { FieldValue($0.value) })
-      var members: [String: FieldValue] = [:]
-      for (key, value) in zip(keys, values) {
-        if let key = key.string, key.utf8.first != UInt8(ascii: "$") { members[key] = value }
-      }
-      self = .contents(of: "NSDictionary", members, keys: keys, values: values)
+    case .null, .array, .set, .dictionary: self = .null
     }
   }
 
@@ -218,17 +221,18 @@ extension FieldValue {
       let name = key.string ?? ""
       mapped.append(try body(names.insert(name).inserted ? name : "\(name)[\(index)]", value))
     }
-    return .contents(of: className, [:], keys: keys, values: mapped)
+    return .contents(of: className, [:], count: keys.count, keys: keys, values: mapped)
   }
 
   /// A dictionary. It has the explicit form, with its class, if a key occurs twice, is not a text, or looks like a
   /// reserved key.
   static func contents(
-    of className: String, _ members: [String: FieldValue], keys: [FieldValue], values: [FieldValue]
+    of className: String, _ members: [String: FieldValue], count: Int,
+    keys: @autoclosure () -> [FieldValue], values: @autoclosure () -> [FieldValue]
   ) -> FieldValue {
-    if members.count == keys.count { return .dictionary(members) }
+    if members.count == count { return .dictionary(members) }
     let explicit: FieldValue = [
-      Reference.objectClass: .string(className), "NS.keys": .array(keys), "NS.objects": .array(values),
+      Reference.objectClass: .string(className), "NS.keys": .array(keys()), "NS.objects": .array(values()),
     ]
     return explicit.sortingSets
   }

@@ -76,6 +76,8 @@ struct ObjectReader {
   private var contents: SharedContents
   /// The places of the data of images, which are stored once, however many items have them.
   private var pictures: Set<UInt> = []
+  /// The fingerprint of each picture in a collection without order, by its place. An archive can refer to it very often.
+  private var fingerprints: [UInt: String] = [:]
   private var valueCount = 0
   private let (valueLimit, byteLimit): (Int, Int)
   private var valuesLeft: Int
@@ -492,7 +494,7 @@ struct ObjectReader {
       values.append(value)
       if let text, text.utf8.first != UInt8(ascii: "$") { members[text] = value }
     }
-    return .contents(of: className, members, keys: keys, values: values)
+    return .contents(of: className, members, count: keys.count, keys: keys, values: values)
   }
 
   /// The positions of a dictionary's pairs in the order of their keys, because that in the file has no meaning. Pairs
@@ -522,7 +524,9 @@ struct ObjectReader {
       return .data(data)
     }
     let name = unorderedPath.map { path in
-      let print = ["": FieldValue.data(data)].fingerprint.map { String($0, radix: 16) }.joined()
+      let known = data.place.flatMap { fingerprints[$0] }
+      let print = known ?? ["": .data(data)].fingerprint.map { String($0, radix: 16) }.joined()
+      if let place = data.place { fingerprints[place] = print }
       return "\(path).\(print)".usableName
     }
     if let name, !unorderedImages.insert(name).inserted { return [Reference.image: .string(name)] }

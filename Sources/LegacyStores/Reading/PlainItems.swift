@@ -12,8 +12,13 @@ struct PlainItems {
   ///   - kind: the kind of the items if they are not a known one.
   init(_ values: [FieldValue], list: String, kind: String, mapping: FieldMapping) {
     let dictionaries = values.compactMap(Self.fields)
+    // All dictionaries are looked through only for a path of keys that begins with one of theirs.
+    let names = dictionaries.reduce(into: Set<String>()) { $0.formUnion($1.keys) }
     func find(_ keys: [String]) -> String? {
-      keys.first { key in dictionaries.contains { $0.value(at: key) != nil } }
+      keys.first { key in
+        (names.contains(key) || names.contains(String(key.prefix { $0 != "." })))
+          && dictionaries.contains { $0.value(at: key) != nil }
+      }
     }
     func has(_ keys: [String]) -> Bool { find(keys) != nil }
     let isToDo = ["toDoItems", "doneItems"].contains(kind)
