@@ -305,6 +305,35 @@ import Testing
     }
   }
 
+  /// Archivers put another `$` before such a key; `$class` is the one of an object's class.
+  @Test func fieldsWhoseNamesBeginWithADollarSignKeepTheirNames() throws {
+    try withTemporaryFolder { folder in
+      let part = ArchiveNode(ArchivedClass("Part"), ["$id": .integer(7), "$forms": .string("round")])
+      let thing = ArchiveNode(
+        ArchivedClass("Thing"),
+        [
+          "name": .string("t"), "$rank": .integer(1), "$$cost": .string("c"), "$class": .string("1st"),
+          "$part": .node(part),
+        ])
+      let journal = try folder.journal()
+      try journal.importStore(
+        .archives([folder.write("things", ArchiveNode.array([.node(thing)]).archived())]))
+      try journal.commit { try $0.updateItem(1, set: ["$$rank": 2]) }
+      let out = folder.url.appending(path: "out")
+      #expect(try journal.exportStore(.archive, to: out).isComplete)
+      let archive = try KeyedArchive(ArchiveBytes(contentsOf: out.appending(path: "things")))
+      let exported = try Made.object(archive.root?.array?[0])
+      #expect(exported.className == "Thing")
+      #expect(try Set(exported.keys) == ["name", "$rank", "$$cost", "$class", "$part"])
+      #expect(try exported["$rank"]?.integer == 2 && exported["$$cost"]?.string == "c")
+      #expect(try exported["$class"]?.string == "1st")
+      let inner = try Made.object(exported["$part"])
+      #expect(inner.className == "Part")
+      #expect(try inner["$id"]?.integer == 7 && inner["$forms"]?.string == "round")
+      #expect(try journal.importStore(.archives([out.appending(path: "things")])).updated == 0)
+    }
+  }
+
   @Test func anNSValueGainsNoFieldsOfOtherValues() throws {
     let shape = ArchiveNode(
       ArchivedClass("Shape"),

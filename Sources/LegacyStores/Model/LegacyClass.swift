@@ -9,7 +9,7 @@ struct LegacyClass: Sendable, Codable {
   /// The class and its superclasses. Empty if the archive does not list them.
   var chain: [String]
   var hints: [String]
-  /// How each field is encoded; see ``Form``.
+  /// How each field is encoded; see ``Form``. A name that begins with `$` has another one, as in attributes.
   var fields: [String: String] = [:]
   /// The fields in the order of first occurrence.
   var order: [String] = []

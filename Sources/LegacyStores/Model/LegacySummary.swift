@@ -45,7 +45,8 @@ extension LegacyStore {
       func isTakenApart(_ key: String) -> Bool { found.mapping.keys.contains { $0.hasPrefix(key + ".") } }
       var fields = found.order.sorted().map { key in
         LegacySummary.Field(
-          key: key, count: found.counts[key], holds: found.fields[key] ?? LegacyClass.Form.null,
+          key: ObjectReader.name(ofKey: key), count: found.counts[key],
+          holds: found.fields[key] ?? LegacyClass.Form.null,
           attribute: isItem && !isTakenApart(key) ? (found.mapping[key] ?? key).plainAttribute : nil)
       }
       for (path, attribute) in found.mapping.sorted(by: { $0.key < $1.key }) where found.fields[path] == nil {

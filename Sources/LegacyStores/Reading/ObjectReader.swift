@@ -189,14 +189,14 @@ struct ObjectReader {
       let converted = try readable(path) { reader -> FieldValue? in
         let value = try field.value(&reader.contents)
         let form = value.form(isReference: try field.isReference)
-        reader.classes[name]?.note(field.name, form)
+        reader.classes[name]?.note(key, form)
         if skipped.contains(field.name) { return nil }
         let converted = try reader.convert(value, path: path, depth: depth + 1, isField: true)
         if let object = reader.decimalObject {
           forms[key] = object
           reader.decimalObject = nil
         } else if !converted.isObject,
-          LegacyClass.Form.isUnusual(form, for: reader.classes[name]?.fields[field.name])
+          LegacyClass.Form.isUnusual(form, for: reader.classes[name]?.fields[key])
         {
           forms[key] = .string(form)
         }
@@ -246,6 +246,9 @@ struct ObjectReader {
   static func key(of name: String) -> String {
     name.utf8.first == UInt8(ascii: "$") && !name.dropFirst().allSatisfy(\.isNumber) ? "$" + name : name
   }
+
+  /// The name of the field with a key.
+  static func name(ofKey key: String) -> String { key.hasPrefix("$$") ? String(key.dropFirst()) : key }
 
   private mutating func convert(
     _ value: ArchivedValue, path: String, depth: Int, isField: Bool

@@ -229,7 +229,7 @@ final class ObjectWriter {
       values.append((key, content))
     }
     let (keyed, unkeyed) = Self.separated(values)
-    // Two can have one key: a class has a name that begins with `$` as the files do, and an item has it with another `$`.
+    // Two can have one key: earlier versions recorded a class's keys that begin with `$` without another `$`.
     for (key, value) in keyed { node.set(key, value) }
     node.set(unkeyed: unkeyed)
     made.append(node)
@@ -246,8 +246,7 @@ final class ObjectWriter {
       if let position = Int(key.dropFirst()), position >= 0, key == "$\(position)" {
         numbered[position] = value
       } else {
-        // A leading `$` was doubled when the name was read.
-        keyed.append((key.hasPrefix("$$") ? String(key.dropFirst()) : key, value))
+        keyed.append((ObjectReader.name(ofKey: key), value))
       }
     }
     let unkeyed = (0..<numbered.count).compactMap { numbered[$0] }
