@@ -99,7 +99,7 @@ import Testing
           item: 1, kind: "bug", list: "scarybugs", key: "../../evil.scarybug", className: "ScaryBugData")
         try draft.addItem(
           kind: ImportMemory.kind,
-          attributes: ["source": "scarybugs", "part": 0, "rows": ValueEncoder().encode([row])])
+          attributes: ["source": "scarybugs", "part": 0, "rows": [row.value]])
       }
       let out = folder.url.appending(path: "deep/er/out")
       try FileManager.default.createDirectory(

@@ -71,7 +71,8 @@ import Testing
   @Test func equalElementsOfTwoListsAreMatchedInLinearTime() throws {
     func time(_ count: Int) throws -> Double {
       let things = store([("z", count), ("a", count)], areEqual: true)
-      let digests = things.items.map { $0.attributes.mapValues(\.digest) }
+      var names: Set<[String]> = []
+      let digests = things.items.map { Digests($0.attributes.mapValues(\.digest), sharing: &names) }
       var memory = ImportMemory(Catalog(), .plist, name: "")
       // The memory has the lists in the order of their names.
       let places = Array(count..<2 * count) + Array(0..<count)

@@ -99,6 +99,24 @@ import Testing
     }
   }
 
+  /// Each of them was a line of the report.
+  @Test func itemsThatAreRejectedForTheSameReasonAreOneProblem() throws {
+    try withTemporaryFolder { folder in
+      let journal = try folder.journal()
+      var store = store((1...14).map { ("N\($0)", "1") })
+      for index in 1..<13 { store.items[index].kind = "" }
+      store.items[13].kind = String(repeating: "k", count: 5_000)
+      let report = try journal.importStore(store, entrySize: 1)
+      #expect(report.added == 1 && !report.isComplete && report.problems.count == 2)
+      let lines = report.problems.map(\.description)
+      #expect(lines[0].hasPrefix(#"persons "N14": "#))
+      #expect(lines[1].hasPrefix("12 items: "))
+      #expect(lines[1].hasSuffix(#": persons "N2", persons "N3", persons "N4", …"#))
+      // A later import finds them again.
+      #expect(try journal.importStore(store).problems.map(\.description) == lines)
+    }
+  }
+
   /// The record of the values that differ in the journal was one item, which became too large.
   @Test func manyLargeTextsThatWereEditedInTheJournalAreNoObstacle() throws {
     try withTemporaryFolder { folder in

@@ -6,7 +6,7 @@ import SHA256
 
 /// Adds the images of a store to a journal's blob store. Each image is read once and, if it is a file, in pieces.
 ///
-/// Images that are unchanged since an earlier import are only read, not written.
+/// Images that the journal has are only read, not written.
 struct BlobIntake {
   private static let chunkSize = 64
 
@@ -14,9 +14,9 @@ struct BlobIntake {
   private let known: Set<Blob>
   private let knownSizes: Set<Int>
 
-  init(_ journal: CatalogJournal, _ memory: ImportMemory) {
+  init(_ journal: CatalogJournal) {
     blobs = journal.blobs
-    known = Set(memory.rows.flatMap { $0.images.values.compactMap(\.blob) })
+    known = Set(journal.state.images.map(\.blob))
     knownSizes = Set(known.map(\.byteCount))
   }
 

@@ -16,7 +16,7 @@ struct ImportMemory {
   private static let partLimit = (count: 2_000, bytes: 4 << 20)
 
   /// An element of a list, as of the latest import.
-  struct Element: Codable {
+  struct Element {
     /// The number of its item, which may be deleted.
     var item: Catalog.Item.ID
     var kind: String
@@ -25,8 +25,8 @@ struct ImportMemory {
     var className: String
     /// The number of its category in the file.
     var category: CategoryID?
-    /// What the file had: the digest of each attribute.
-    var digests: [String: Data] = [:]
+    /// What the file had.
+    var digests: Digests = [:]
     /// Its images in the file.
     var images: [String: Picture] = [:]
     /// The keys in the file where they are not those of the class; see ``LegacyItem/sources``.
@@ -35,20 +35,10 @@ struct ImportMemory {
     var wasExported = false
   }
 
-  struct Picture: Codable {
+  struct Picture {
     /// The number of its image, which may be deleted.
     var image: ImageID
-    private var digest: Data
-    private var byteCount: Int
-
-    init(_ image: ImageID, _ blob: Blob) {
-      self.image = image
-      (digest, byteCount) = (Data(blob.digest.bytes), blob.byteCount)
-    }
-
-    var blob: Blob? {
-      ContentDigest(bytes: [UInt8](digest)).map { Blob(digest: $0, byteCount: byteCount) }
-    }
+    var blob: Blob
   }
 
   /// A category of the files.
@@ -79,7 +69,7 @@ struct ImportMemory {
   let name: String
   /// Its items, in the order of its parts.
   private(set) var parts: [Catalog.Item.ID] = []
-  /// The index of the first row in each part, as of the latest ``write(to:unchanged:)``.
+  /// The index of the first row in each part, as it is stored.
   private var starts: [Int] = []
   var rows: [Element] = []
   var groups: [Group] = []
@@ -98,12 +88,14 @@ struct ImportMemory {
       $0["part"] != nil && Self.name(of: $0).utf8.elementsEqual(name.utf8)
     }
     func decoded<T: Decodable>(_ value: FieldValue) -> T? { try? ValueDecoder().decode(T.self, from: value) }
+    var names: Set<[String]> = []
+    rows.reserveCapacity(found.count * Self.partLimit.count)
     for item in found.sorted(by: { ($0["part"]?.integer ?? 0, $0.id) < ($1["part"]?.integer ?? 0, $1.id) }) {
       parts.append(item.id)
-      let elements = item["rows"]?.array ?? []
-      let known: [Element] = elements.compactMap(decoded)
-      isForeign = isForeign || known.count < elements.count
-      rows += known
+      starts.append(rows.count)
+      for value in item["rows"]?.array ?? [] {
+        if let row = Element(value, after: rows.last, &names) { rows.append(row) } else { isForeign = true }
+      }
       groups += item["categories"]?.array?.compactMap(decoded) ?? []
       files.merge(item["files"]?.dictionary ?? [:]) { $1 }
       incomplete.formUnion(item["incomplete"]?.array?.compactMap(\.string) ?? [])
@@ -143,7 +135,7 @@ struct ImportMemory {
   }
 
   /// Updates the items of the memory. Unchanged items get no event.
-  /// - Parameter unchanged: how many of the first rows are those of the latest call.
+  /// - Parameter unchanged: how many of the first rows are as they are stored.
   mutating func write(to draft: inout Draft<Catalog>, unchanged: Int = 0) throws {
     // A part ends because the row after it has no room. So a part is as it was if that row is unchanged, too.
     let known = starts.prefix { $0 < unchanged }
@@ -166,12 +158,11 @@ struct ImportMemory {
   /// Writes a part.
   /// - Returns: the first row of the next part.
   private mutating func write(_ part: Int, from first: Int, to draft: inout Draft<Catalog>) throws -> Int {
-    let encoder = ValueEncoder()
     // Encoded, an element takes a kilobyte of memory, so only those of one part are.
     var chunk: [FieldValue] = []
     var bytes = 0
     for row in rows[first...] {
-      let value = try encoder.encode(row)
+      let value = row.value
       let count = EntityRecord(["": value]).bytes.count
       if bytes > 0, chunk.count == Self.partLimit.count || bytes + count > Self.partLimit.bytes { break }
       chunk.append(value)
@@ -218,30 +209,58 @@ extension Catalog {
   }
 }
 
-// Digests, by which an import tells what has changed in the files and in the journal since the last one.
-extension FieldValue {
-  /// The first eight bytes of the SHA-256 of the value, and one more if it refers to an item or a category. The names of
-  /// classes and the types of numbers do not count.
-  var digest: Data {
-    let comparable = mapped { value in
-      guard case .integer(let integer) = value else { return value.setting(Reference.objectClass, nil) }
-      return Double(exactly: integer).map { .double($0) } ?? value
+// Elements as the memory stores them. There can be a million, for which `Codable` takes too long.
+extension ImportMemory.Element {
+  /// Nil if the value has another form.
+  /// - Parameters:
+  ///   - previous: the element before it, which mostly has the same texts. They then share memory.
+  ///   - names: the lists of names of attributes that it may share.
+  fileprivate init?(_ value: FieldValue, after previous: Self?, _ names: inout Set<[String]>) {
+    guard let members = value.dictionary, let item = members["item"]?.integer,
+      let kind = members["kind"]?.string, let list = members["list"]?.string,
+      let className = members["className"]?.string, let digests = members["digests"]?.dictionary,
+      let images = members["images"]?.dictionary, let sources = members["sources"]?.dictionary,
+      let wasExported = members["wasExported"]?.bool
+    else { return nil }
+    func shared(_ text: String, _ other: String?) -> String {
+      other.flatMap { $0.utf8.elementsEqual(text.utf8) ? $0 : nil } ?? text
     }
-    let refersToOthers = contains { $0.target(Reference.item) ?? $0.target(Reference.category) != nil }
-    return ["": comparable].fingerprint + (refersToOthers ? [1] : [])
+    self.item = Catalog.Item.ID(item)
+    self.kind = shared(kind, previous?.kind)
+    self.list = shared(list, previous?.list)
+    self.className = shared(className, previous?.className)
+    key = members["key"]?.string
+    category = members["category"]?.integer.map { CategoryID($0) }
+    self.digests = Digests(digests.compactMapValues(\.data), sharing: &names)
+    self.images = images.compactMapValues(ImportMemory.Picture.init)
+    self.sources = sources.compactMapValues(\.string)
+    self.wasExported = wasExported
   }
 
-  /// The digests of values that say nothing: nil, an empty text or list, zero, a boolean.
-  static let insignificantDigests = Set(
-    [FieldValue.null, "", 0, true, false, [], [:]].map(\.digest))
+  var value: FieldValue {
+    var members: [String: FieldValue] = [
+      "item": item.value, "kind": .string(kind), "list": .string(list), "className": .string(className),
+      "digests": digests.value, "images": .dictionary(images.mapValues(\.value)),
+      "sources": .dictionary(sources.mapValues { .string($0) }), "wasExported": .bool(wasExported),
+    ]
+    if let key { members["key"] = .string(key) }
+    if let category { members["category"] = category.value }
+    return .dictionary(members)
+  }
 }
 
-extension Data {
-  /// Whether it is the digest of a value that refers to an item or a category.
-  var isOfReference: Bool { count > 8 }
-}
+extension ImportMemory.Picture {
+  fileprivate init?(_ value: FieldValue) {
+    guard let image = value["image"]?.integer, let byteCount = value["byteCount"]?.integer,
+      let digest = value["digest"]?.data.flatMap({ ContentDigest(bytes: [UInt8]($0)) })
+    else { return nil }
+    (self.image, blob) = (ImageID(image), Blob(digest: digest, byteCount: byteCount))
+  }
 
-extension [String: FieldValue] {
-  /// The first eight bytes of the SHA-256 of the attributes in their deterministic encoding.
-  var fingerprint: Data { Data(SHA256Hash.digest(EntityRecord(self).bytes).bytes.prefix(8)) }
+  fileprivate var value: FieldValue {
+    [
+      "image": image.value, "digest": .data(Data(blob.digest.bytes)),
+      "byteCount": .integer(Int64(blob.byteCount)),
+    ]
+  }
 }

@@ -31,7 +31,7 @@ extension Journal where State == Catalog {
     var report = LegacyImportReport()
     report.problems = store.problems
     let images = store.items.flatMap(\.images) + store.images
-    let intake = images.isEmpty ? nil : BlobIntake(self, try readableMemory(of: store, state))
+    let intake = images.isEmpty ? nil : BlobIntake(self)
     // The paths of pictures that could not be read.
     var unread: Set<String> = []
     let stored = zip(images, try intake?.take(images) { progress($0, images.count) } ?? []).map {
@@ -47,21 +47,24 @@ extension Journal where State == Catalog {
       defer { rest = rest.dropFirst(item.images.count) }
       return Array(rest.prefix(item.images.count))
     }
-    let digests = store.items.map { $0.attributes.mapValues(\.digest) }
+    var names: Set<[String]> = []
+    let digests = store.items.map { Digests($0.attributes.mapValues(\.digest), sharing: &names) }
     var metadata = ["import.source": store.source.rawValue]
     if !store.name.isEmpty { metadata["import.store"] = store.name }
     let note = note ?? "import of \(store.source.rawValue)\(store.name.isEmpty ? "" : " \(store.name)")"
     let limit = StoreMerge.Budget(itemCount: max(1, entrySize), byteCount: 16 << 20)
     var isComplete = false
-    // What the latest entry found out. It holds for the next entry if no other one came between.
+    // What the latest entry found out. It holds for the next entry if no other one came between. It is moved into that
+    // entry, because a copy of a million rows takes much memory; if the commit runs again, the entry begins anew.
     var latest: (revision: Revision, merge: StoreMerge)?
     while !isComplete {
       let commit = try commit(by: author, note: note, metadata: metadata) { draft in
         var merge: StoreMerge
-        if let latest, draft.revision == latest.revision + 1 {
-          merge = latest.merge
+        if let known = latest.take(), draft.revision == known.revision + 1 {
+          merge = known.merge
         } else {
-          let memory = try readableMemory(of: store, draft.state)
+          let memory = ImportMemory(draft.state, store.source, name: store.name)
+          try memory.checkForm()
           merge = StoreMerge(
             store, digests: digests, blobs: blobs, ownBlobs: Array(rest), memory, limit: limit)
           merge.store.incompleteFiles.formUnion(unread)
@@ -75,14 +78,10 @@ extension Journal where State == Catalog {
       // If nothing was done, nothing is left to do.
       if commit.isEmpty { break }
     }
+    for (reason, items) in (latest?.merge.rejections ?? [:]).sorted(by: { $0.key < $1.key }) {
+      report.problems.append(items.problem(reason))
+    }
     return report
-  }
-
-  /// What an import of this store remembers. It has digests of all items, so it is not kept while they are merged.
-  private func readableMemory(of store: LegacyStore, _ catalog: Catalog) throws -> ImportMemory {
-    let memory = ImportMemory(catalog, store.source, name: store.name)
-    try memory.checkForm()
-    return memory
   }
 }
 

@@ -18,17 +18,14 @@ struct Matching {
   private(set) var rows: [Int?]
   /// The items of elements that an export wrote and no import has read. Such an element has no row.
   private(set) var exported: [Int: Catalog.Item.ID] = [:]
-  /// For each row, whether the store has its element if the files still have it.
-  private(set) var areCovered: [Bool] = []
-  /// The unmatched rows among them.
-  private(set) var gone: [Int] = []
 
   private static let identifiers = ["uuid", "UUID", "identifier", "id", "guid"]
   private let store: LegacyStore
   private let memory: ImportMemory
   private var taken: [Bool]
-  /// The digests of rows and items, without those that depend on other items.
-  private let (old, new): ([[String: Data]], [[String: Data]])
+  /// The digests of rows and items, without those that depend on other items, and those of the list and the place of a
+  /// to-do, which are attributes of its item only.
+  private let (old, new): ([Digests], [Digests])
   private let (oldClasses, newClasses): (Set<String>, Set<String>)
 
   /// - Parameters:
@@ -36,14 +33,15 @@ struct Matching {
   ///   - blobs: the blobs of each item's images.
   ///   - catalog: the state before the import.
   init(
-    _ store: LegacyStore, _ digests: [[String: Data]], _ memory: ImportMemory, _ blobs: [[Blob?]],
-    _ catalog: Catalog
+    _ store: LegacyStore, _ digests: [Digests], _ memory: ImportMemory, _ blobs: [[Blob?]], _ catalog: Catalog
   ) {
     self.store = store
     self.memory = memory
     rows = Array(repeating: nil, count: store.items.count)
     taken = Array(repeating: false, count: memory.rows.count)
-    (old, new) = (memory.rows.map { Self.ownDigests($0.digests) }, digests.map(Self.ownDigests))
+    let others = store.items.contains { $0.isDone != nil } ? KnownKind.toDo.others : []
+    old = memory.rows.map { $0.digests.own(without: others) }
+    new = digests.map { $0.own(without: others) }
     oldClasses = Set(memory.rows.map(\.className))
     newClasses = Set(store.items.map(\.className))
     matchKeys()
@@ -59,43 +57,6 @@ struct Matching {
         matchNames(keys)
       }
       matchPlaces()
-    }
-    findGone()
-  }
-
-  /// The matching for the next entry of an import, after all rows were matched for the first one.
-  /// - Parameter items: the item of each element that has a row.
-  init(_ store: LegacyStore, _ memory: ImportMemory, items: [Catalog.Item.ID?]) {
-    self.store = store
-    self.memory = memory
-    (old, new, oldClasses, newClasses) = ([], [], [], [])
-    let places = Dictionary(memory.rows.indices.map { (memory.rows[$0].item, $0) }) { first, _ in first }
-    rows = items.map { item in item.flatMap { places[$0] } }
-    taken = Array(repeating: false, count: memory.rows.count)
-    for case let row? in rows { taken[row] = true }
-    findGone()
-  }
-
-  /// The digests without those of references, which change with their targets, and those of the list and the place of a
-  /// to-do, which are attributes of its item only.
-  private static func ownDigests(_ digests: [String: Data]) -> [String: Data] {
-    func isOther(_ digest: (key: String, value: Data)) -> Bool {
-      digest.value.isOfReference || KnownKind.toDo.others.contains(digest.key)
-    }
-    // Nearly always there are none, and a filter would copy the digests.
-    return digests.contains(where: isOther) ? digests.filter { !isOther($0) } : digests
-  }
-
-  private mutating func findGone() {
-    let hasDerivedItems = store.items.contains { $0.list.isEmpty }
-    let lists = Dictionary(memory.groups.map { ($0.category, $0.list) }) { first, _ in first }
-    areCovered = memory.rows.map { row in
-      if !row.list.isEmpty { return store.lists.contains(row.list) }
-      // The element was reached through its category.
-      return hasDerivedItems || row.category.flatMap { lists[$0] }.map { store.lists.contains($0) } ?? false
-    }
-    gone = memory.rows.indices.filter { index in
-      !taken[index] && areCovered[index] && !store.isUnreadable(memory.rows[index])
     }
   }
 
@@ -136,8 +97,7 @@ struct Matching {
 
   private mutating func matchContents() {
     for (inOwnList, inOwnClass) in [(true, true), (false, true), (true, false), (false, false)] {
-      func key(_ digests: [String: Data], _ list: String, isInAnyList: Bool, _ className: String) -> Likeness
-      {
+      func key(_ digests: Digests, _ list: String, isInAnyList: Bool, _ className: String) -> Likeness {
         Likeness(
           digests: digests, list: inOwnList ? list : "", isInAnyList: inOwnList || isInAnyList,
           className: inOwnClass ? className : "")
@@ -163,7 +123,7 @@ struct Matching {
 
   /// What a row and an element with equal contents have in common.
   private struct Likeness: Hashable {
-    let digests: [String: Data]
+    let digests: Digests
     let list: String
     /// Whether the element can be in any list: the list of the row was read, or it has none.
     let isInAnyList: Bool
@@ -173,7 +133,7 @@ struct Matching {
   /// - Parameter keys: the attributes that name an element; the first one that says something counts.
   private mutating func matchNames(_ keys: [String]) {
     let empty = [FieldValue.null, ""].map(\.digest)
-    func name(_ digests: [String: Data]) -> Data? {
+    func name(_ digests: Digests) -> Data? {
       keys.lazy.compactMap { digests[$0] }.first { !empty.contains($0) }
     }
     var rowsByName: [Data: [Int]] = [:]
@@ -241,11 +201,11 @@ struct Matching {
     // those that can't be the same element are looked through.
     var having: [Data: [Int]] = [:]
     for row in open.reversed() {
-      for part in Self.parts(old[row]) { having[part, default: []].append(row) }
+      for part in old[row].parts { having[part, default: []].append(row) }
     }
     for item in items {
       var found: Int?
-      for part in Self.parts(new[item]) {
+      for part in new[item].parts {
         while let row = having[part]?.last, taken[row] { having[part]?.removeLast() }
         let rows = having[part]?.suffix(64) ?? []
         if let row = rows.last(where: { !taken[$0] && mayHaveChanged(item, from: $0) }) {
@@ -255,15 +215,6 @@ struct Matching {
       if let found { match(item, found) }
     }
     items.removeAll { rows[$0] != nil }
-  }
-
-  /// The attributes that say something.
-  private static func parts(_ digests: [String: Data]) -> [Data] {
-    var parts: [Data] = []
-    for (name, digest) in digests where !FieldValue.insignificantDigests.contains(digest) {
-      parts.append(Data(name.utf8) + digest)
-    }
-    return parts
   }
 }
 

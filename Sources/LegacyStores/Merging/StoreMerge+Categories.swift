@@ -78,6 +78,7 @@ extension StoreMerge {
       memory.groups[match].category = number
       for (index, row) in memory.rows.enumerated() where row.category == old.category {
         memory.rows[index].category = number
+        unchangedRowCount = min(unchangedRowCount, index)
         if let item = draft.state.item(row.item), item.category == nil {
           try draft.setCategory(ofItem: item.id, to: number)
         }

@@ -25,8 +25,8 @@ struct StoreMerge {
   }
 
   var store: LegacyStore
-  /// The digest of each attribute of each item, where references are indexes into the store.
-  private let digests: [[String: Data]]
+  /// The digests of each item's attributes, where references are indexes into the store.
+  private let digests: [Digests]
   /// The blobs of each item's images. Nil for an image that can't be read.
   let blobs: [[Blob?]]
   /// The same for the images of the store itself.
@@ -35,20 +35,24 @@ struct StoreMerge {
   private let limit: Budget
   var budget = Budget()
   var report = LegacyImportReport()
-  /// The paths of files with elements that the catalog's rules reject.
+  /// The items that the catalog's rules reject, by the reason.
+  private(set) var rejections: [String: Rejections] = [:]
+  /// The paths of files with such items.
   var rejected: Set<String> = []
   /// The number of each category of the store, which may be deleted in the journal.
   var categories: [CategoryID] = []
   /// The index in the memory of each category of the store.
   var groupIndexes: [Int] = []
-  /// The number of each item. One of an item that is yet to be added is nil.
+  /// The index in the memory of each item's row. Nil for an item that is yet to be added.
+  private var rows: [Int?] = []
+  /// The rows that this entry adds or changes, by the index of the item.
+  private var changed: [Int: ImportMemory.Element] = [:]
+  /// The number of each item. Nil for an item that is yet to be added.
   private var numbers: [Catalog.Item.ID?] = []
   /// Whether each item is merged. Empty before the first entry.
   private var isDone: [Bool] = []
-  /// The rows of the memory that this entry may have changed.
-  private var changedRows: Set<Catalog.Item.ID> = []
-  /// How many rows the memory begins with that this entry has not changed.
-  private var unchangedRowCount = 0
+  /// How many of the memory's first rows are as they are stored.
+  var unchangedRowCount = 0
   /// Whether items refer to each other, so that no state may have only some of them.
   private let hasReferences: Bool
   /// The position of each item in its list, for reports.
@@ -63,8 +67,8 @@ struct StoreMerge {
   private var newClasses: [String: Set<String>] = [:]
 
   init(
-    _ store: LegacyStore, digests: [[String: Data]], blobs: [[Blob?]], ownBlobs: [Blob?],
-    _ memory: ImportMemory, limit: Budget
+    _ store: LegacyStore, digests: [Digests], blobs: [[Blob?]], ownBlobs: [Blob?], _ memory: ImportMemory,
+    limit: Budget
   ) {
     (self.store, self.memory, self.digests) = (store, memory, digests)
     (self.blobs, self.ownBlobs, self.limit) = (blobs, ownBlobs, limit)
@@ -74,29 +78,26 @@ struct StoreMerge {
   /// Changes items up to the limit. The next call, on the state that this one leaves, changes further ones.
   /// - Returns: whether everything is merged.
   mutating func run(_ draft: inout Draft<Catalog>) throws -> Bool {
-    (report, budget, changedRows) = (LegacyImportReport(), hasReferences ? Budget() : limit, [])
+    (report, budget, changed) = (LegacyImportReport(), hasReferences ? Budget() : limit, [:])
+    unchangedRowCount = memory.rows.count
     let before = draft.state
-    let matching = isDone.isEmpty ? start(before) : Matching(store, memory, items: numbers)
+    let exported = isDone.isEmpty ? start(before) : [:]
     try mergeCategories(&draft)
-    numbers = store.items.indices.map { index in
-      matching.rows[index].map { memory.rows[$0].item } ?? matching.exported[index]
+    numbers = rows.indices.map { index in rows[index].map { memory.rows[$0].item } ?? exported[index] }
+    for (index, number) in exported {
+      changed[index] = before.item(number).map { adopted($0, as: index, before) }
     }
-    var rows: [ImportMemory.Element?] = store.items.indices.map { index in
-      if let item = matching.exported[index].flatMap({ before.item($0) }) {
-        return adopted(item, as: index, before)
-      }
-      return matching.rows[index].map { memory.rows[$0] }
-    }
-    var isComplete = try mergeItems(&rows, before, &draft)
-    try order(&rows, matching, &draft)
-    try updateRows(rows, matching, &draft, &isComplete)
+    let areMerged = try mergeItems(before, &draft)
+    try order(&draft)
+    let areDeleted = try updateRows(&draft)
     reportRenamedClasses()
-    try finish(&draft, isComplete: isComplete)
-    return isComplete
+    try finish(&draft, isComplete: areMerged && areDeleted)
+    return areMerged && areDeleted
   }
 
   /// Prepares the first entry.
-  private mutating func start(_ catalog: Catalog) -> Matching {
+  /// - Returns: the items of elements that have no row, because an export wrote them.
+  private mutating func start(_ catalog: Catalog) -> [Int: Catalog.Item.ID] {
     // In a file that was not read completely, a list may be empty because its elements are unreadable.
     for (name, file) in store.files where !store.incompleteFiles.contains(name) {
       guard let old = memory.files[name] else { continue }
@@ -104,79 +105,77 @@ struct StoreMerge {
     }
     isDone = Array(repeating: false, count: store.items.count)
     let matching = Matching(store, digests, memory, blobs, catalog)
-    reportReplacement(matching, catalog)
-    findRenamedClasses(matching)
-    return matching
+    rows = matching.rows
+    if matching.exported.isEmpty { reportReplacement(catalog) }
+    findRenamedClasses()
+    return matching.exported
+  }
+
+  /// The row of an item, or the row with the complement of an index. Nil for an item that is yet to be added.
+  private func row(_ index: Int) -> ImportMemory.Element? {
+    if index < 0 { return memory.rows[~index] }
+    return changed[index] ?? rows[index].map { memory.rows[$0] }
   }
 
   /// Adds and changes items up to the limit.
   /// - Returns: whether all are merged.
-  private mutating func mergeItems(
-    _ rows: inout [ImportMemory.Element?], _ before: Catalog, _ draft: inout Draft<Catalog>
-  ) throws -> Bool {
+  private mutating func mergeItems(_ before: Catalog, _ draft: inout Draft<Catalog>) throws -> Bool {
     var isComplete = true
     // New items and those that come back are first, so that all others can refer to them.
-    let isNew = rows.indices.map { index in
+    let isNew = store.items.indices.map { index in
       if isDone[index] { return false }
-      guard let row = rows[index] else { return true }
-      return before.item(row.item) == nil && hasChanged(index, row, digests(index, wanted(index)))
+      guard let row = row(index) else { return true }
+      return hasChanged(index, row) && before.item(row.item) == nil
     }
-    for index in rows.indices where isNew[index] {
+    for index in isNew.indices where isNew[index] {
       if budget.isSpent {
         isComplete = false
         continue
       }
-      if let old = rows[index] {
+      if let old = row(index) {
         report.note(
           place(of: index),
           "item:\(old.item) was deleted in the journal but has changed in the file since, so it is added again"
         )
       }
-      rows[index] = try add(index, &draft) ?? rows[index]
+      if let row = try add(index, &draft) { changed[index] = row }
       isDone[index] = true
     }
-    for index in rows.indices {
-      guard let old = rows[index] else { continue }
+    for index in isNew.indices {
+      guard let old = row(index) else { continue }
       if isNew[index] {
         if hasReferences, store.items[index].refersToItems {
-          rows[index] = try change(index, old, wanted(index), &draft)
+          changed[index] = try change(index, old, &draft)
         }
-      } else if isDone[index] {
-        // An earlier entry has it.
+      } else if isDone[index] || isUnchanged(index, old) {
         report.unchanged += 1
-        continue
+        isDone[index] = true
+      } else if budget.isSpent, hasChanged(index, old) {
+        isComplete = false
       } else {
-        let wanted = wanted(index)
-        if budget.isSpent, hasChanged(index, old, digests(index, wanted)) {
-          isComplete = false
-          continue
-        }
-        rows[index] = try merge(index, old, wanted, &draft)
+        changed[index] = try merge(index, old, &draft)
         isDone[index] = true
       }
-      if let item = rows[index]?.item { changedRows.insert(item) }
     }
     return isComplete
   }
 
   /// Deletes the items of removed elements, and records all others.
-  private mutating func updateRows(
-    _ new: [ImportMemory.Element?], _ matching: Matching, _ draft: inout Draft<Catalog>,
-    _ isComplete: inout Bool
-  ) throws {
-    let new = new.compactMap(\.self)
-    let byItem = Dictionary(new.map { ($0.item, $0) }) { first, _ in first }
+  /// - Returns: whether all are deleted.
+  private mutating func updateRows(_ draft: inout Draft<Catalog>) throws -> Bool {
+    var isComplete = true
+    var items = [Int?](repeating: nil, count: memory.rows.count)
+    for (index, row) in rows.enumerated() { if let row { items[row] = index } }
+    let areCovered = self.areCovered
     // Elements of lists that were not read keep their positions.
-    var rows = zip(memory.rows, matching.areCovered).filter { !$1 }.map { row, _ in byItem[row.item] ?? row }
-    let placed = Set(rows.map(\.item))
-    rows += new.filter { !placed.contains($0.item) }
-    let gone = Set(matching.gone)
-    for (index, row) in memory.rows.enumerated() where byItem[row.item] == nil && matching.areCovered[index] {
-      if !gone.contains(index) {
-        // Unreadable elements are kept.
-        if store.isUnreadable(row) { rows.append(row) }
+    var order = items.indices.filter { !areCovered[$0] }.map { items[$0] ?? ~$0 }
+    order += rows.indices.filter { row($0) != nil && rows[$0].map { areCovered[$0] } ?? true }
+    for index in items.indices where items[index] == nil && areCovered[index] {
+      let row = memory.rows[index]
+      if store.isUnreadable(row) {
+        order.append(~index)
       } else if budget.isSpent {
-        rows.append(row)
+        order.append(~index)
         isComplete = false
       } else if try delete(row, &draft) {
         budget.spend(on: nil)
@@ -184,14 +183,34 @@ struct StoreMerge {
     }
     // Sorted by list, so that the same state always has the same memory. The order of a set has no meaning.
     let sets = Layout.unorderedLists(in: store.files)
-    func place(_ offset: Int, _ row: ImportMemory.Element) -> Int {
-      sets.contains(row.list) ? row.item.number : offset
+    func key(_ index: Int) -> (String, Int) {
+      guard let row = row(index) else { return ("", 0) }
+      return (row.list, sets.contains(row.list) ? row.item.number : 0)
     }
-    rows = rows.enumerated().map { (row: $1, place: place($0, $1)) }
-      .sorted { ($0.row.list, $0.place) < ($1.row.list, $1.place) }.map(\.row)
-    unchangedRowCount =
-      zip(memory.rows, rows).prefix { $0.item == $1.item && !changedRows.contains($1.item) }.count
-    memory.rows = rows
+    order.sort { key($0) < key($1) }
+    let unchanged = order.enumerated().prefix { place, index in
+      changed[index] == nil && place == (index < 0 ? ~index : rows[index])
+    }
+    unchangedRowCount = min(unchangedRowCount, unchanged.count)
+    if unchanged.count < max(order.count, memory.rows.count) {
+      var all: [ImportMemory.Element] = []
+      all.reserveCapacity(order.count)
+      for index in order { if let row = row(index) { all.append(row) } }
+      memory.rows = all
+    }
+    for (place, index) in order.enumerated() where index >= 0 { rows[index] = place }
+    return isComplete
+  }
+
+  /// For each row, whether the store has its element if the files still have it.
+  private var areCovered: [Bool] {
+    let hasDerivedItems = store.items.contains { $0.list.isEmpty }
+    let lists = Dictionary(memory.groups.map { ($0.category, $0.list) }) { first, _ in first }
+    return memory.rows.map { row in
+      if !row.list.isEmpty { return store.lists.contains(row.list) }
+      // The element was reached through its category.
+      return hasDerivedItems || row.category.flatMap { lists[$0] }.map { store.lists.contains($0) } ?? false
+    }
   }
 
   private mutating func finish(_ draft: inout Draft<Catalog>, isComplete: Bool) throws {
@@ -229,23 +248,33 @@ struct StoreMerge {
 
   // MARK: One item
 
-  /// The digests of what the file has for an item.
-  private func digests(_ index: Int, _ wanted: [String: FieldValue]) -> [String: Data] {
-    var digests = digests[index]
-    for (name, digest) in digests where digest.isOfReference || wanted[name] == nil {
-      digests[name] = wanted[name]?.digest
+  /// What the file has for an item: the element for the memory, and the attributes.
+  /// - Parameters:
+  ///   - old: its element of the last import, if any. What can't be read now stays as it was, and so does the place of a
+  ///     to-do, which ``order(_:)`` merges.
+  ///   - isNew: whether other items may have no numbers yet, so that references to them have to wait.
+  private func found(
+    _ index: Int, _ old: ImportMemory.Element? = nil, isNew: Bool = false
+  ) -> (row: ImportMemory.Element, attributes: [String: FieldValue]) {
+    let item = store.items[index]
+    var (attributes, digests) = (item.attributes, digests[index])
+    let references = digests.references
+    if !references.isEmpty {
+      attributes = resolved(isNew ? attributes.filter { !$0.value.refersToItems } : attributes)
+      for name in references { digests[name] = attributes[name]?.digest }
     }
-    if let done = wanted["done"], digests["done"] == nil { digests["done"] = done.digest }
-    return digests
-  }
-
-  /// The attributes that the file has for an item.
-  private func wanted(_ index: Int) -> [String: FieldValue] {
-    let hasReferences = digests[index].values.contains { $0.isOfReference }
-    var wanted = store.items[index].attributes
-    if hasReferences { wanted = resolved(wanted) }
-    if let isDone = store.items[index].isDone { wanted["done"] = .bool(isDone) }
-    return wanted
+    if let isDone = item.isDone {
+      attributes["done"] = .bool(isDone)
+      digests["done"] = FieldValue.bool(isDone).digest
+      digests["order"] = old?.digests["order"]
+    }
+    if let old { for name in item.unreadable { digests[name] = old.digests[name] } }
+    let row = ImportMemory.Element(
+      item: old?.item ?? Catalog.Item.ID(0), kind: item.kind,
+      list: item.list.isEmpty ? old?.list ?? "" : item.list, key: item.key, className: item.className,
+      category: item.category.map { categories[$0] }, digests: digests, images: old?.images ?? [:],
+      sources: item.sources, wasExported: old?.wasExported ?? false)
+    return (row, attributes)
   }
 
   /// The attributes with numbers in place of indexes into the store.
@@ -258,61 +287,47 @@ struct StoreMerge {
     }
   }
 
-  private func categoryNumber(of item: LegacyItem) -> CategoryID? { item.category.map { categories[$0] } }
-
-  /// The attributes of a row and an item that may have changed. The order of to-dos is merged by ``order``.
-  private func names(_ index: Int, _ row: ImportMemory.Element, _ digests: [String: Data]) -> Set<String> {
-    var names = Set(digests.keys).union(row.digests.keys).subtracting(store.items[index].unreadable)
-    if store.items[index].isDone != nil { names.remove("order") }
-    return names
-  }
-
   /// Whether an element has changed in the file in more than the names of classes.
-  private func hasChanged(_ index: Int, _ row: ImportMemory.Element, _ digests: [String: Data]) -> Bool {
-    let item = store.items[index]
-    return item.kind != row.kind || categoryNumber(of: item) != row.category
-      || names(index, row, digests).contains { digests[$0] != row.digests[$0] }
-      || zip(item.images, blobs[index]).contains { $1 != nil && row.images[$0.name]?.blob != $1 }
-      || !Set(row.images.keys).isSubset(of: item.images.map(\.name))
+  private func hasChanged(_ index: Int, _ old: ImportMemory.Element) -> Bool {
+    let (images, new) = (store.items[index].images, found(index, old).row)
+    return new.kind != old.kind || new.category != old.category || new.digests != old.digests
+      || zip(images, blobs[index]).contains { $1 != nil && old.images[$0.name]?.blob != $1 }
+      || !Set(old.images.keys).isSubset(of: images.map(\.name))
   }
 
-  private func element(_ index: Int, _ number: Catalog.Item.ID, _ wanted: [String: FieldValue])
-    -> ImportMemory.Element
-  {
+  /// Whether an element is as at the last import. Only values without parts are compared, because digests say nothing
+  /// about the classes of parts.
+  private func isUnchanged(_ index: Int, _ old: ImportMemory.Element) -> Bool {
     let item = store.items[index]
-    return ImportMemory.Element(
-      item: number, kind: item.kind, list: item.list, key: item.key, className: item.className,
-      category: categoryNumber(of: item), digests: digests(index, wanted), sources: item.sources)
+    return item.list == old.list && item.className == old.className && item.sources == old.sources
+      && item.attributes.values.allSatisfy { $0.array == nil && $0.dictionary == nil }
+      && !hasChanged(index, old)
   }
 
   /// - Returns: the element for the memory, or nil if the catalog's rules reject the item.
   private mutating func add(_ index: Int, _ draft: inout Draft<Catalog>) throws -> ImportMemory.Element? {
     let item = store.items[index]
-    // References wait until all items have numbers.
-    let wanted = wanted(index).filter { !(item.attributes[$0.key]?.refersToItems ?? false) }
-    let category = categoryNumber(of: item).flatMap { draft.state.category($0)?.id }
-    let number: Catalog.Item.ID
+    var (row, attributes) = found(index, isNew: true)
+    let category = row.category.flatMap { draft.state.category($0)?.id }
     do throws(JournalError) {
-      number = try draft.addItem(kind: item.kind, category: category, attributes: wanted)
+      row.item = try draft.addItem(kind: item.kind, category: category, attributes: attributes)
     } catch {
       guard error.code == .rejected else { throw error }
-      // The next item gets the number that this one would have had.
-      reportRejection(of: index, "\(error)".replacing(/item:[0-9]+/, with: "it"))
+      reportRejection(of: index, error)
       return nil
     }
-    numbers[index] = number
-    var row = element(index, number, wanted)
+    numbers[index] = row.item
     try mergeImages(index, &row, &draft)
     report.added += 1
-    budget.spend(on: draft.state.item(number))
+    budget.spend(on: draft.state.item(row.item))
     return row
   }
 
   /// The element of an item that was added in the journal and exported. The app may have moved it to another list or
   /// category since; nothing else of it has changed.
   private func adopted(_ item: Catalog.Item, as index: Int, _ catalog: Catalog) -> ImportMemory.Element {
-    var row = element(index, item.id, wanted(index))
-    row.wasExported = true
+    var row = found(index).row
+    (row.item, row.wasExported) = (item.id, true)
     if row.category != nil { row.category = item.category }
     if let isDone = store.items[index].isDone {
       if item.isDone != isDone { row.digests["done"] = item["done"]?.digest }
@@ -321,25 +336,25 @@ struct StoreMerge {
     // In the file its images may have other names.
     let images = Dictionary(catalog.images(of: item.id).map { ($0.blob, $0.id) }) { first, _ in first }
     for (image, blob) in zip(store.items[index].images, blobs[index]) {
-      if let blob, let there = images[blob] { row.images[image.name] = ImportMemory.Picture(there, blob) }
+      if let blob, let there = images[blob] {
+        row.images[image.name] = ImportMemory.Picture(image: there, blob: blob)
+      }
     }
     return row
   }
 
   private mutating func merge(
-    _ index: Int, _ old: ImportMemory.Element, _ wanted: [String: FieldValue], _ draft: inout Draft<Catalog>
+    _ index: Int, _ old: ImportMemory.Element, _ draft: inout Draft<Catalog>
   ) throws -> ImportMemory.Element {
-    let item = store.items[index]
     guard let current = draft.state.item(old.item) else {
       report.unchanged += 1
-      var row = old
-      (row.list, row.className, row.sources) = (item.list, item.className, item.sources)
       // An item to which it refers may have come back under another number.
-      row.digests.merge(digests(index, wanted)) { $1 }
+      var row = found(index, old).row
+      (row.kind, row.category) = (old.kind, old.category)
       return row
     }
     let imageChanges = report.images
-    var row = try change(index, old, wanted, &draft)
+    var row = try change(index, old, &draft)
     try mergeImages(index, &row, &draft)
     let after = draft.state.item(old.item)
     if after?.record != current.record || report.images != imageChanges {
@@ -353,19 +368,14 @@ struct StoreMerge {
 
   /// Applies what has changed in an element to its item, except for images.
   private mutating func change(
-    _ index: Int, _ old: ImportMemory.Element, _ wanted: [String: FieldValue], _ draft: inout Draft<Catalog>
+    _ index: Int, _ old: ImportMemory.Element, _ draft: inout Draft<Catalog>
   ) throws -> ImportMemory.Element {
     guard let current = draft.state.item(old.item) else { return old }
-    let item = store.items[index]
-    let (now, digests) = (current.attributes, digests(index, wanted))
-    var row = element(index, old.item, wanted)
-    (row.list, row.images) = (item.list.isEmpty ? old.list : item.list, old.images)
-    row.wasExported = old.wasExported
-    let names = names(index, old, digests)
-    for name in old.digests.keys where !names.contains(name) { row.digests[name] = old.digests[name] }
+    let now = current.attributes
+    let (row, wanted) = found(index, old)
     var (set, removed, conflicts): ([String: FieldValue], [String], [String]) = ([:], [], [])
-    for name in names {
-      if digests[name] == old.digests[name] {
+    for name in Set(row.digests.names + old.digests.names) {
+      if row.digests[name] == old.digests[name] {
         set[name] = now[name]?.namingClasses(like: wanted[name], newClasses)
       } else {
         if now[name]?.digest != old.digests[name], !now[name].isIdentical(to: wanted[name]) {
@@ -374,22 +384,21 @@ struct StoreMerge {
         if let value = wanted[name] { set[name] = value } else { removed.append(name) }
       }
     }
-    let category = categoryNumber(of: item)
-    let present = category.flatMap { draft.state.category($0)?.id }
+    let present = row.category.flatMap { draft.state.category($0)?.id }
     do throws(JournalError) {
       try draft.updateItem(old.item, set: set, remove: removed)
-      if item.kind != old.kind {
-        if current.kind != old.kind, current.kind != item.kind { conflicts.append("the kind") }
-        try draft.setKind(ofItem: old.item, to: item.kind)
+      if row.kind != old.kind {
+        if current.kind != old.kind, current.kind != row.kind { conflicts.append("the kind") }
+        try draft.setKind(ofItem: old.item, to: row.kind)
       }
       // One that was deleted in the journal replaces no other.
-      if category != old.category, category == present || current.category == old.category {
+      if row.category != old.category, row.category == present || current.category == old.category {
         if current.category != old.category, current.category != present { conflicts.append("its category") }
         try draft.setCategory(ofItem: old.item, to: present)
       }
     } catch {
       guard error.code == .rejected else { throw error }
-      reportRejection(of: index, "\(error)")
+      reportRejection(of: index, error)
       return old
     }
     for part in conflicts.sorted() { reportConflict(part, index, old.item) }
@@ -412,7 +421,7 @@ struct StoreMerge {
               + "history of image:\(there.id) has the other one")
         }
         try draft.updateImage(there.id, mediaType: image.mediaType, blob: blob)
-        row.images[image.name] = ImportMemory.Picture(there.id, blob)
+        row.images[image.name] = ImportMemory.Picture(image: there.id, blob: blob)
       } else {
         if known != nil {
           report.note(
@@ -422,7 +431,7 @@ struct StoreMerge {
         }
         let number = try draft.addImage(
           to: row.item, name: image.name, mediaType: image.mediaType, blob: blob)
-        row.images[image.name] = ImportMemory.Picture(number, blob)
+        row.images[image.name] = ImportMemory.Picture(image: number, blob: blob)
       }
       report.images += 1
     }
@@ -462,7 +471,7 @@ struct StoreMerge {
   private func isEdited(_ item: Catalog.Item, _ row: ImportMemory.Element, _ catalog: Catalog) -> Bool {
     let attributes = item.attributes
     return item.kind != row.kind || item.category != row.category.flatMap { catalog.category($0)?.id }
-      || Set(attributes.keys).union(row.digests.keys).contains { name in
+      || Set(attributes.keys).union(row.digests.names).contains { name in
         let (now, old) = (attributes[name], row.digests[name])
         if row.wasExported, now == nil || old == nil {
           return !FieldValue.insignificantDigests.contains(now?.digest ?? old ?? FieldValue.null.digest)
@@ -474,29 +483,27 @@ struct StoreMerge {
       }
   }
 
-  private mutating func order(
-    _ rows: inout [ImportMemory.Element?], _ matching: Matching, _ draft: inout Draft<Catalog>
-  ) throws {
+  private mutating func order(_ draft: inout Draft<Catalog>) throws {
     let ordered = store.items.indices.filter { store.items[$0].isDone != nil }
     for (list, indexes) in Dictionary(grouping: ordered, by: { store.items[$0].list })
       .sorted(by: { $0.key < $1.key })
     {
       var elements: [ItemOrder.Element] = []
       for index in indexes {
-        guard let row = rows[index], let there = draft.state.item(row.item) else { continue }
-        let before = matching.rows[index].flatMap { memory.rows[$0].list == list ? $0 : nil }
+        guard let row = row(index), let there = draft.state.item(row.item) else { continue }
+        let before = rows[index].flatMap { memory.rows[$0].list == list ? $0 : nil }
         let order = there["order"]?.integer.map { Int64($0) }
         elements.append(ItemOrder.Element(item: row.item, place: before, order: order))
       }
       let changes = Dictionary(ItemOrder.changes(elements)) { first, _ in first }
       for index in indexes {
-        guard let item = rows[index]?.item, let order = changes[item] else { continue }
-        if let old = rows[index]?.digests["order"], old != draft.state.item(item)?["order"]?.digest {
-          reportConflict("its position", index, item)
+        guard var row = row(index), let order = changes[row.item] else { continue }
+        if let old = row.digests["order"], old != draft.state.item(row.item)?["order"]?.digest {
+          reportConflict("its position", index, row.item)
         }
-        changedRows.insert(item)
-        try draft.updateItem(item, set: ["order": .integer(order)])
-        rows[index]?.digests["order"] = FieldValue.integer(order).digest
+        try draft.updateItem(row.item, set: ["order": .integer(order)])
+        row.digests["order"] = FieldValue.integer(order).digest
+        changed[index] = row
       }
     }
   }
@@ -518,9 +525,11 @@ extension StoreMerge {
         + "item:\(item) has the other one")
   }
 
-  private mutating func reportRejection(of index: Int, _ reason: String) {
+  private mutating func reportRejection(of index: Int, _ error: JournalError) {
     let item = store.items[index]
-    report.note(place(of: index), reason, isLoss: true)
+    // The next new item gets the number that this one would have had.
+    let reason = "\(error)".replacing(/item:[0-9]+/, with: "it")
+    rejections[reason, default: Rejections()].add(place(of: index))
     if let key = item.key {
       rejected.insert("\(key)/\(ScaryBugReader.dataFile)")
     } else {
@@ -530,9 +539,9 @@ extension StoreMerge {
   }
 
   /// Says so if no element is one of the previous import. The files are then probably those of another app or device.
-  private mutating func reportReplacement(_ matching: Matching, _ catalog: Catalog) {
-    let isOther = matching.exported.isEmpty && matching.rows.allSatisfy { $0 == nil }
-    guard isOther, !store.items.isEmpty, matching.gone.count == memory.rows.count,
+  private mutating func reportReplacement(_ catalog: Catalog) {
+    guard !store.items.isEmpty, rows.allSatisfy({ $0 == nil }), areCovered.allSatisfy(\.self),
+      !memory.rows.contains(where: store.isUnreadable),
       memory.rows.contains(where: { catalog.item($0.item) != nil })
     else { return }
     report.note(
@@ -543,8 +552,8 @@ extension StoreMerge {
   }
 
   /// Finds the classes of elements that have other names now, and those of their parts, which fields name.
-  private mutating func findRenamedClasses(_ matching: Matching) {
-    for (item, row) in zip(store.items, matching.rows) {
+  private mutating func findRenamedClasses() {
+    for (item, row) in zip(store.items, rows) {
       guard let old = row.map({ memory.rows[$0].className }), old != item.className else { continue }
       newClasses[old, default: []].insert(item.className)
     }

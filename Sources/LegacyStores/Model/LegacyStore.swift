@@ -60,11 +60,11 @@ public struct LegacyProblem: Sendable, CustomStringConvertible {
   public let reason: String
   /// Whether data is lost. False for remarks, and if the app itself would have skipped the part.
   public let isLoss: Bool
+  /// How many parts it names: several if items are rejected for the same reason.
+  package let count: Int
 
-  init(_ place: String, _ reason: String, isLoss: Bool = true) {
-    self.place = place
-    self.reason = reason
-    self.isLoss = isLoss
+  init(_ place: String, _ reason: String, isLoss: Bool = true, count: Int = 1) {
+    (self.place, self.reason, self.isLoss, self.count) = (place, reason, isLoss, count)
   }
 
   /// The place and the reason.

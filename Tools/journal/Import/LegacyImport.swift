@@ -84,7 +84,7 @@ enum LegacyImport {
   private static func printSummary(
     _ report: LegacyImportReport, of store: LegacyStore, _ seconds: Double, _ terminal: Terminal
   ) throws {
-    let losses = report.problems.count { $0.isLoss }
+    let losses = report.problems.reduce(0) { $0 + ($1.isLoss ? $1.count : 0) }
     let made =
       switch report.revisions.count {
       case 0: "nothing has changed"
