@@ -25,6 +25,13 @@ struct ArchiveSlice: Sendable {
     return try unsafe bytes.withBytes(in: start + offset..<start + offset + count, body)
   }
 
+  /// The first of some rows of equal size for which `isBehind` is true, as it must be for all rows after it.
+  func firstRow(
+    of count: Int, at offset: Int, byteCount: Int, where isBehind: (UnsafeRawBufferPointer) -> Bool
+  ) throws(ArchiveError) -> Int {
+    try unsafe bytes.firstRow(of: count, at: start + offset, byteCount: byteCount, where: isBehind)
+  }
+
   /// The first byte, which says how many bytes a number has: 4 or 8.
   func width() throws(ArchiveError) -> Int {
     let width = try unsafe withBytes(at: 0, count: 1) { unsafe Int($0[0]) }

@@ -24,7 +24,7 @@ final class Layer: Sendable {
   private static let retryInterval = Duration.seconds(1)
 
   private struct Current: Sendable {
-    /// What readers use. As long as there is no file, all changes, for states at the top.
+    /// What readers use. Until there is a file, it has the changes as of the top only.
     var contents: any LayerContents
     /// The states at its checkpoints, from which the file is written; empty once there is one.
     var moments: [LayerMoment] = []
@@ -180,29 +180,11 @@ final class Layer: Sendable {
   /// How many bytes of its file's pages are in memory.
   var pageByteCount: Int { (contents as? LayerFile)?.pageByteCount ?? 0 }
 
-  /// Frees the memory of all pages, as soon as no read in progress uses them: the next reads use the same file, opened
-  /// once more. If it can't be opened, nothing changes.
-  func freePages() {
-    guard let file = contents as? LayerFile, let reopened = try? file.reopened(), reopened !== file else {
-      return
-    }
-    use(reopened, insteadOf: file)
-  }
-
-  /// Frees the memory of pages that were not used since the last call.
+  /// Frees the memory of pages that were not used since the last call, and that no read from before it uses.
   /// - Parameter byteCount: the most bytes to free.
-  /// - Returns: how many bytes were freed. Nothing is freed while a read of before the last call is in progress.
+  /// - Returns: how many bytes were freed.
   func freeUnusedPages(atMost byteCount: Int) -> Int {
-    guard let file = contents as? LayerFile,
-      let (next, freed) = try? file.withoutUnusedPages(atMost: byteCount)
-    else { return 0 }
-    use(next, insteadOf: file)
-    return freed
-  }
-
-  private func use(_ next: LayerFile, insteadOf file: LayerFile) {
-    replace { $0.contents === file ? next : nil }
-    file.retire()
+    (contents as? LayerFile)?.freeUnusedPages(atMost: byteCount) ?? 0
   }
 
   /// Reads the whole layer from its file, and has it rebuilt if that fails. If it can't be rebuilt either, it is left to

@@ -83,11 +83,8 @@ protocol LayerContents: LayerSource, AnyObject, Sendable {
   /// The contents for one thread that reads them from the start to the end, as a merge does.
   /// - Throws: ``ArchiveError`` if the start or the end of the file can't be read.
   func sequential() throws(ArchiveError) -> any LayerSource
-  /// Whether a long read should switch to the layer's current, equal contents, so that the memory of these is freed.
-  var isRetired: Bool { get }
 }
 
 extension LayerContents {
   func sequential() throws(ArchiveError) -> any LayerSource { self }
-  var isRetired: Bool { false }
 }

@@ -1,6 +1,5 @@
 import CBOR
 import PropertyLists
-import Synchronization
 
 /// The archive of a layer, which is read on demand.
 ///
@@ -14,7 +13,6 @@ final class LayerFile: LayerContents {
   /// The newest revision of the layer.
   private let revision: Revision
   private let shape: StateShape
-  private let hasBeenRetired = Atomic<Bool>(false)
   /// The most bytes of pages in memory, for one thread that reads from the start to the end; nil for readers that share
   /// the file.
   private let pageLimit: Int?
@@ -105,19 +103,13 @@ final class LayerFile: LayerContents {
     return try LayerFile(reopened, revision: revision, shape: shape, pageLimit: pageLimit)
   }
 
-  /// Frees pages that were not used since the last call.
+  /// Frees pages that were not used since the last call, and that no read from before it uses.
   /// - Parameter byteCount: the most bytes to free.
-  /// - Returns: the same file, for all reads from now on, and how many bytes were freed; nil if some of this one are in
-  ///   use since before the last call.
-  func withoutUnusedPages(
-    atMost byteCount: Int
-  ) throws(ArchiveError) -> (file: LayerFile, freedByteCount: Int)? {
-    guard let (bytes, freed) = bytes.withoutUnusedPages(atMost: byteCount) else { return nil }
-    return (try LayerFile(bytes, revision: revision, shape: shape), freed)
-  }
+  /// - Returns: how many bytes were freed.
+  func freeUnusedPages(atMost byteCount: Int) -> Int { bytes.freeUnusedPages(atMost: byteCount) }
 
   /// Opens the file once more: the pages of this one are kept for readers.
-  func sequential() throws(ArchiveError) -> any LayerSource { try reopened(pageLimit: 8 << 20) }
+  func sequential() throws(ArchiveError) -> any LayerSource { try reopened(pageLimit: 2 << 20) }
 
   /// How many bytes of its pages are in memory; 0 if all of it is.
   var pageByteCount: Int { bytes.pageByteCount }
@@ -129,10 +121,6 @@ final class LayerFile: LayerContents {
     // Safe because no other thread has the file, and nothing that was read refers to pages.
     if let pageLimit, pageByteCount > pageLimit { unsafe bytes.unload() }
   }
-
-  var isRetired: Bool { hasBeenRetired.load(ordering: .relaxed) }
-  /// Called when the layer uses the same file, opened once more.
-  func retire() { hasBeenRetired.store(true, ordering: .relaxed) }
 
   /// The declared indexes that the file has.
   var definitions: [IndexDefinition] { valueIndexes.map(\.definition) }

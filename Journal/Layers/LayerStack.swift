@@ -1,8 +1,8 @@
 import Locks
 import PropertyLists
 
-/// Marks stacks whose layers have one history: between two of them, what changed is in the layers. After an erasure there
-/// is another lineage, because no layer says what was erased.
+/// Identifies stacks of one history: what changed between any two of them is in their layers. An erasure begins another
+/// lineage, because no layer says what was erased.
 final class LayerLineage: Sendable {}
 
 /// Layers that together have a state at one of their checkpoints, and back its tables and indexes.
@@ -211,7 +211,7 @@ private final class StackedEntities: EntityBase {
   func distance(to other: any EntityBase) -> Int? {
     guard let other = other as? StackedEntities, other.kind == kind,
       other.stack.lineage === stack.lineage,
-      // Withdrawn entries lead to no other state.
+      // No events lead from withdrawn entries to another state.
       !stack.layers.contains(where: \.isWithdrawn), !other.stack.layers.contains(where: \.isWithdrawn)
     else { return nil }
     return abs(stack.checkpoint.eventCount - other.stack.checkpoint.eventCount)
@@ -317,8 +317,6 @@ private struct StackedRows {
         return (version.number, row)
       }
     }
-    // The readers and the merge of the start would keep pages in memory to the end.
-    if !readers.isEmpty { (readers, merge) = ([], LayerMerge([])) }
     while position == part.count {
       (part, position) = ([], 0)
       guard let next = rest.map(entities.decoded) ?? ahead?.next() else { return nil }
@@ -366,7 +364,7 @@ private final class StackedIndex: IndexBase {
         }
       })
     return BaseIterator {
-      // Without the limit, it would pass all lines that were removed from the groups after these.
+      // Ends at `last`: otherwise it would read all removed lines of later groups.
       while let (_, line) = merge.next(), line.key <= last {
         if line.isThere { return (line.key, true) }
       }
@@ -438,8 +436,7 @@ private struct DirectedLine: LayerElement, Comparable {
   }
 }
 
-/// Iterates over elements of a layer, and continues with other contents if its own are retired, or if the file fails
-/// midway.
+/// Iterates over elements of a layer, and continues with rebuilt contents if the file fails midway.
 private final class LayerIterator<Element: LayerElement> {
   typealias Cursor = () throws(ArchiveError) -> Element?
 
@@ -462,7 +459,6 @@ private final class LayerIterator<Element: LayerElement> {
   }
 
   func next() -> Element? {
-    if contents.isRetired { restart(with: layer.contents) }
     while true {
       do throws(ArchiveError) {
         if cursor == nil { cursor = try begin(contents, last) }
@@ -474,14 +470,10 @@ private final class LayerIterator<Element: LayerElement> {
           hasFailed = true
           return nil
         }
-        restart(with: other)
+        contents = other
+        cursor = nil
       }
     }
-  }
-
-  private func restart(with other: any LayerContents) {
-    contents = other
-    cursor = nil
   }
 }
 

@@ -42,12 +42,9 @@ struct PackedNumbers: Sendable {
 
   /// How many rows come before that one, which need not exist.
   func position(of row: Row) throws(ArchiveError) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if try self.row(at: middle) < row { low = middle + 1 } else { high = middle }
+    try unsafe data.firstRow(of: count, at: 1, byteCount: columns * width) { bytes in
+      unsafe Self.row(bytes, width, columns) >= row
     }
-    return low
   }
 
   /// The lowest and the highest of the numbers of entities with which rows begin; nil if there are none.

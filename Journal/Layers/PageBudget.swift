@@ -48,9 +48,8 @@ final class PageBudget: Sendable {
     return Int(min(Double(byteCount) * share + Double(16 << 20), Double(256 << 20)))
   }
 
-  /// Notes that pages were read, or used for the first time since others were freed. If all of them exceed the limit,
-  /// those are freed that were not used since the last time; the next time comes when an eighth of the limit was used.
-  /// A read that takes long keeps the pages of a layer; beyond twice the limit, readers get others.
+  /// Notes that pages were read, or used for the first time since others were freed. Each time that such pages have an
+  /// eighth of the limit, and all together exceed it, those that were not used since the last time are freed.
   func note(_ byteCount: Int) {
     let limit = limit.load(ordering: .relaxed)
     let count = uncheckedByteCount.add(byteCount, ordering: .relaxed).newValue
@@ -66,9 +65,5 @@ final class PageBudget: Sendable {
     layers.sort { $0.byteCount > $1.byteCount }
     var total = layers.reduce(0) { $0 + $1.byteCount }
     for (layer, _) in layers where total > limit { total -= layer.freeUnusedPages(atMost: total - limit) }
-    for (layer, _) in layers where total > 2 * limit {
-      total -= layer.pageByteCount
-      layer.freePages()
-    }
   }
 }

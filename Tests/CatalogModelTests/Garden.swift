@@ -122,3 +122,9 @@ func withGarden<Result>(_ body: (Garden) throws -> Result) throws -> Result {
     return try body(garden)
   }
 }
+
+extension Layer {
+  /// Frees all pages, if no other thread reads: the first call finds out which ones are in use, and the second one frees
+  /// what was not used since.
+  func freePages() { for _ in 0..<2 { _ = freeUnusedPages(atMost: .max) } }
+}

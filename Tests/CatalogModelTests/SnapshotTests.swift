@@ -57,6 +57,25 @@ struct SnapshotTests {
     }
   }
 
+  /// Each snapshot of a newest state leaves a layer, also where layers are written on request only.
+  @Test func theHundredthSnapshotOfAManualJournalFindsFewLayers() throws {
+    try withGarden { garden in
+      let options = JournalOptions(layers: .manual, cacheByteCount: 0)
+      for _ in 0..<100 {
+        try garden.reopen(options: options)
+        try garden.grow(1)
+        let snapshot = try garden.journal.takeSnapshot()
+        try garden.journal.dropSnapshot(at: snapshot.revision)
+      }
+      try garden.reopen(options: options)
+      #expect(try garden.journal.statistics().layerCount < 12)
+      #expect(garden.journal.state.json == garden.states.last)
+      for revision in stride(from: 0, to: garden.states.count, by: 17) {
+        #expect(try garden.journal.state(asOf: .revision(revision)).json == garden.states[revision])
+      }
+    }
+  }
+
   @Test func everyValueComesBackFromALayerByteForByte() throws {
     var generator = SeededGenerator()
     try withTemporaryFolder { folder in

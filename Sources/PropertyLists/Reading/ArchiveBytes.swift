@@ -3,7 +3,7 @@ import Synchronization
 
 /// The bytes of an archive: in memory, or in a file whose pages are read when they are first touched.
 ///
-/// 1. The bytes never change: each page is read and checked before it is used, and kept as long as this object exists. If
+/// 1. The bytes never change: each page is read and checked before it is used, and kept at least until the read ends. If
 ///    a file is truncated or overwritten while it is open, pages not yet read give errors. There is never a signal, and
 ///    never bytes other than those checked.
 /// 2. Each access is checked against ``count``.
@@ -20,11 +20,12 @@ import Synchronization
 
   private let base: UnsafeMutableRawPointer
   private let file: PagedFile?
-  private let isReplaced = Atomic<Bool>(false)
   private let pageShift: Int
   /// The bits of the file's pages. They are kept here too, so that checking whether a page was read costs almost
   /// nothing.
   private let loaded: UnsafeMutablePointer<Atomic<UInt64>>?
+  /// The reads in progress; nil if pages are never freed while others read.
+  private let reads: ReadGenerations?
 
   /// Copies bytes.
   public convenience init(_ bytes: [UInt8]) { self.init(bytes, path: nil) }
@@ -52,6 +53,7 @@ import Synchronization
     file = nil
     pageShift = 0
     unsafe loaded = nil
+    reads = nil
   }
 
   /// Opens a file. Nothing is read yet.
@@ -69,8 +71,8 @@ import Synchronization
   ///   - pageSize: A power of two, at least 4,096.
   ///   - check: Returns whether the bytes of a page are valid. Pages are numbered from 0. The last page may be shorter
   ///     than the others.
-  ///   - didUse: Called after pages were read, or used for the first time since ``withoutUnusedPages(atMost:)``, with the
-  ///     number of their bytes. No lock is held, but the caller is reading.
+  ///   - didUse: Called after pages were read, or used for the first time since ``freeUnusedPages(atMost:)``, with the
+  ///     number of their bytes. No lock is held, but the caller is reading. Without it, pages stay in memory.
   /// - Throws: `io` if there is not enough address space.
   package convenience init(
     descriptor: Int32, byteCount: Int, pageSize: Int = PagedFile.defaultPageSize, path: String? = nil,
@@ -90,10 +92,10 @@ import Synchronization
     self.file = file
     pageShift = file.pageShift
     unsafe loaded = file.loaded
+    reads = file.reads
   }
 
   deinit {
-    if isReplaced.load(ordering: .acquiring) { file?.oldReadersHaveEnded() }
     if file == nil { unsafe base.deallocate() }
   }
 
@@ -102,22 +104,20 @@ import Synchronization
   /// How many bytes of a file's pages are in memory.
   package var pageByteCount: Int { file?.loadedByteCount ?? 0 }
 
-  /// The same file without its pages, which are read again; bytes in memory stay as they are.
+  /// The same file without its pages, which are read again, and stay in memory until ``unload()``; bytes in memory stay as
+  /// they are.
   ///
   /// - Throws: `io` if the system lacks a descriptor or address space.
   package func reopened() throws(ArchiveError) -> ArchiveBytes {
     if let file { ArchiveBytes(try file.reopened()) } else { self }
   }
 
-  /// Frees pages of a file that were not used since the last call.
+  /// Frees pages of a file that were not used since the last call, and that no read from before it uses.
   ///
   /// - Parameter byteCount: The most bytes to free.
-  /// - Returns: The same pages, for all reads that begin from now on, and how many bytes were freed. Nil if bytes from
-  ///   before the last call are in use somewhere, or if this is no file.
-  package func withoutUnusedPages(atMost byteCount: Int) -> (bytes: ArchiveBytes, freedByteCount: Int)? {
-    guard let file, let freed = file.freeUnusedPages(atMost: byteCount) else { return nil }
-    isReplaced.store(true, ordering: .releasing)
-    return (ArchiveBytes(file), freed)
+  /// - Returns: How many bytes were freed.
+  package func freeUnusedPages(atMost byteCount: Int) -> Int {
+    file?.freeUnusedPages(atMost: byteCount) ?? 0
   }
 
   /// Frees the memory of a file's pages. They are read again when they are needed.
@@ -136,12 +136,45 @@ import Synchronization
     in range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Result
   ) throws(ArchiveError) -> Result {
     // Inlined, because in generic code the call of `body` would take longer than the reads of a search.
-    try unsafe body(bytes(in: range))
+    let read = beginRead()
+    defer { end(read) }
+    return try unsafe body(bytes(in: range))
   }
 
-  /// The bytes of a range. They are valid as long as this object exists.
+  /// The first of some rows of equal size for which `isBehind` is true, as it must be for all rows after it. The whole search
+  /// is one read, because beginning one takes as long as comparing some rows.
+  ///
+  /// - Throws: as `withBytes(in:_:)`.
+  package func firstRow(
+    of count: Int, at start: Int, byteCount: Int, where isBehind: (UnsafeRawBufferPointer) -> Bool
+  ) throws(ArchiveError) -> Int {
+    let read = reads?.begin()
+    defer { end(read) }
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = low + (high - low) / 2
+      let row = try unsafe pointer(at: start + middle * byteCount, count: byteCount)
+      if unsafe isBehind(UnsafeRawBufferPointer(start: row, count: byteCount)) {
+        high = middle
+      } else {
+        low = middle + 1
+      }
+    }
+    return low
+  }
+
+  /// Keeps pages in memory until ``end(_:)``.
   @usableFromInline
-  @unsafe package func bytes(in range: Range<Int>) throws(ArchiveError) -> UnsafeRawBufferPointer {
+  func beginRead() -> Bool? { reads?.begin() }
+
+  @usableFromInline
+  func end(_ read: Bool?) {
+    if let read { reads?.end(read) }
+  }
+
+  /// The bytes of a range. They are valid until the read ends.
+  @usableFromInline
+  @unsafe func bytes(in range: Range<Int>) throws(ArchiveError) -> UnsafeRawBufferPointer {
     let count = try checkedCount(range)
     return try unsafe UnsafeRawBufferPointer(start: pointer(at: range.lowerBound, count: count), count: count)
   }
@@ -150,9 +183,7 @@ import Synchronization
   ///
   /// - Throws: as `withBytes(in:_:)`.
   public func data(in range: Range<Int>) throws(ArchiveError) -> Data {
-    let count = try checkedCount(range)
-    let start = try unsafe pointer(at: range.lowerBound, count: count)
-    return unsafe Data(bytes: start, count: count)
+    try unsafe withBytes(in: range) { (bytes) throws(ArchiveError) in unsafe Data(bytes) }
   }
 
   /// A copy of the bytes of a range.
@@ -160,9 +191,9 @@ import Synchronization
     try unsafe withBytes(in: range) { (bytes) throws(ArchiveError) in unsafe [UInt8](bytes) }
   }
 
-  /// The address of `count` bytes at `offset`, after they are read. It is valid as long as this object exists.
+  /// The address of `count` bytes at `offset`, after they are read. It is valid until the read ends.
   @inline(__always)
-  func pointer(at offset: Int, count: Int) throws(ArchiveError) -> UnsafeRawPointer {
+  private func pointer(at offset: Int, count: Int) throws(ArchiveError) -> UnsafeRawPointer {
     guard offset >= 0, count >= 0, offset <= self.count - count else {
       throw outOfBounds(offset, count)
     }
@@ -177,12 +208,16 @@ import Synchronization
   /// The byte at an offset.
   @inline(__always)
   func byte(at offset: Int) throws(ArchiveError) -> UInt8 {
-    try unsafe pointer(at: offset, count: 1).load(as: UInt8.self)
+    let read = reads?.begin()
+    defer { end(read) }
+    return try unsafe pointer(at: offset, count: 1).load(as: UInt8.self)
   }
 
   /// The big-endian number of `width` bytes at an offset. All but its last eight bytes must be zero.
   @inline(__always)
   func number(at offset: Int, width: Int) throws(ArchiveError) -> UInt64 {
+    let read = reads?.begin()
+    defer { end(read) }
     let start = try unsafe pointer(at: offset, count: width)
     switch width {
     case 1: return unsafe UInt64(start.load(as: UInt8.self))
@@ -194,6 +229,7 @@ import Synchronization
   }
 
   private func number(at offset: Int, oddWidth width: Int) throws(ArchiveError) -> UInt64 {
+    // The caller has begun the read.
     let start = try unsafe pointer(at: offset, count: width)
     var number: UInt64 = 0
     for index in 0..<width {

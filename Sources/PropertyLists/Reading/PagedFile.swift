@@ -19,7 +19,7 @@ import Synchronization
 ///    `loaded`, which is set whenever they need the page, and cleared for all pages from time to time: a page without it
 ///    was not used since.
 /// 2. Pages are written and freed only by the holder of the lock of their group. They are written only if they are not
-///    present. They are freed only if they are not loaded, and if all readers have ended that began before the bits in
+///    present. They are freed only if they are not loaded, and if all reads have ended that began before the bits in
 ///    `loaded` were cleared.
 @safe final class PagedFile {
   static let defaultPageSize = 1 << 14
@@ -35,9 +35,13 @@ import Synchronization
 
   private let present: UnsafeMutablePointer<Atomic<UInt64>>
   private let presentCount = Atomic<Int>(0)
-  /// Whether readers may be left that began before the bits in `loaded` were cleared last.
-  private let hasOldReaders = Atomic<Bool>(false)
-  /// The offset after the page that was freed last. Changed only by the thread that has set `hasOldReaders`.
+  /// The reads in progress; nil if pages are never freed while others read.
+  let reads: ReadGenerations?
+  private let isFreeing = Atomic<Bool>(false)
+  /// Whether all reads that began before the bits in `loaded` were cleared last are of the older generation. As the next
+  /// property, changed only by the thread that has set `isFreeing`.
+  private var isGenerationOfCleared = false
+  /// The offset after the page that was freed last.
   private var nextToFree = 0
 
   private let reservedByteCount: Int
@@ -69,6 +73,7 @@ import Synchronization
     self.path = path
     unsafe self.check = unsafe check
     self.didUse = didUse
+    reads = didUse == nil ? nil : ReadGenerations()
     pageShift = pageSize.trailingZeroBitCount
     groupShift = max(Self.groupByteCount.trailingZeroBitCount - pageShift, 0)
     // This reserves only addresses. A page gets memory when it is written.
@@ -134,7 +139,7 @@ import Synchronization
     unsafe present.deallocate()
   }
 
-  /// The same file without its pages, which are read again.
+  /// The same file without its pages, which are read again, and without ``didUse``.
   /// - Throws: `io` if the system lacks a descriptor or address space.
   func reopened() throws(ArchiveError) -> PagedFile {
     let duplicate = cfiles_duplicate(descriptor)
@@ -142,8 +147,7 @@ import Synchronization
       throw ArchiveError(.io, "the file can't be opened again: \(reason(-duplicate))", path: path)
     }
     return unsafe try PagedFile(
-      descriptor: duplicate, byteCount: byteCount, pageSize: 1 << pageShift, path: path, check: check,
-      didUse: didUse)
+      descriptor: duplicate, byteCount: byteCount, pageSize: 1 << pageShift, path: path, check: check)
   }
 
   /// Frees the memory of all pages. They are read again when they are needed.
@@ -166,22 +170,27 @@ import Synchronization
     #endif
   }
 
-  /// Frees pages that were not used since the last call, and clears the bits in `loaded` for the next one.
-  ///
-  /// After this call, new readers must use a new ``ArchiveBytes``. Once the readers of the older one have ended, the caller
-  /// calls ``oldReadersHaveEnded()``.
-  /// - Returns: how many bytes were freed; nil if readers are left from before the last call.
-  func freeUnusedPages(atMost byteCount: Int) -> Int? {
-    guard !hasOldReaders.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
-    // The system's pages may be larger.
-    let size = max(1 << pageShift, Int(sysconf(Int32(_SC_PAGESIZE))))
+  /// Frees pages that were not used since the last call, if no read from before it is left, and clears the bits in
+  /// `loaded` for the next one.
+  /// - Returns: how many bytes were freed.
+  func freeUnusedPages(atMost byteCount: Int) -> Int {
+    guard let reads, !isFreeing.exchange(true, ordering: .acquiring) else { return 0 }
+    defer { isFreeing.store(false, ordering: .releasing) }
+    guard reads.olderHaveEnded() else { return 0 }
     var freed = 0
-    for _ in 0..<(self.byteCount + size - 1) / size where freed < byteCount {
-      freed += freeUnusedPages(at: nextToFree, byteCount: size)
-      nextToFree = nextToFree + size < self.byteCount ? nextToFree + size : 0
+    if isGenerationOfCleared {
+      // The system's pages may be larger.
+      let size = max(1 << pageShift, Int(sysconf(Int32(_SC_PAGESIZE))))
+      for _ in 0..<(self.byteCount + size - 1) / size where freed < byteCount {
+        freed += freeUnusedPages(at: nextToFree, byteCount: size)
+        nextToFree = nextToFree + size < self.byteCount ? nextToFree + size : 0
+      }
+      if freed > 0 { forbidHugePages() }
     }
-    if freed > 0 { forbidHugePages() }
     for word in 0..<words { unsafe loaded[word].store(0, ordering: .relaxed) }
+    // A read can have begun in the older generation since it was looked at above, and have seen the bits.
+    isGenerationOfCleared = reads.olderHaveEnded()
+    if isGenerationOfCleared { reads.beginGeneration() }
     return freed
   }
 
@@ -201,9 +210,6 @@ import Synchronization
     presentCount.subtract(freed.count, ordering: .relaxed)
     return freed.count << pageShift
   }
-
-  /// Allows pages to be freed that were not used since ``freeUnusedPages(atMost:)``.
-  func oldReadersHaveEnded() { hasOldReaders.store(false, ordering: .releasing) }
 
   /// Gives memory back to the system. If this fails, it stays, and is overwritten with the same bytes.
   @unsafe private func free(_ offset: Int, byteCount: Int) {
@@ -312,6 +318,55 @@ import Synchronization
       presentCount.add(1, ordering: .relaxed)
     }
     return pages.count
+  }
+}
+
+/// Counts the reads in progress, in two generations, so that a thread can find out whether all reads have ended that began
+/// before something was changed.
+///
+/// A read that begins while a generation begins may be counted in the older one. So it is seen by ``olderHaveEnded()``, or
+/// it sees all that was written before that call.
+final class ReadGenerations: Sendable {
+  private let first = Atomic<Int>(0)
+  private let second = Atomic<Int>(0)
+  private let isSecondCurrent = Atomic<Bool>(false)
+
+  /// - Returns: the generation, for ``end(_:)``.
+  @inline(__always)
+  func begin() -> Bool {
+    let isSecond = isSecondCurrent.load(ordering: .relaxed)
+    if isSecond {
+      second.add(1, ordering: .acquiringAndReleasing)
+    } else {
+      first.add(1, ordering: .acquiringAndReleasing)
+    }
+    return isSecond
+  }
+
+  @inline(__always)
+  func end(_ isSecond: Bool) {
+    if isSecond {
+      second.subtract(1, ordering: .releasing)
+    } else {
+      first.subtract(1, ordering: .releasing)
+    }
+  }
+
+  /// Whether no read of the older generation is in progress. Called by one thread at a time.
+  func olderHaveEnded() -> Bool {
+    // This adds 0, and does not load: a read that adds 1 later then sees what was written before.
+    let count =
+      if isSecondCurrent.load(ordering: .relaxed) {
+        first.add(0, ordering: .acquiringAndReleasing).newValue
+      } else {
+        second.add(0, ordering: .acquiringAndReleasing).newValue
+      }
+    return count == 0
+  }
+
+  /// Makes the current generation the older one. Called if no read of the older one is in progress.
+  func beginGeneration() {
+    isSecondCurrent.store(!isSecondCurrent.load(ordering: .relaxed), ordering: .releasing)
   }
 }
 

@@ -26,8 +26,9 @@ extension PropertyList {
     case .asciiString:
       guard header.count == utf8.count else { return false }
       guard let expected = utf8.baseAddress else { return true }
-      let start = try unsafe bytes.pointer(at: header.start, count: header.count)
-      return unsafe memcmp(start, expected, header.count) == 0
+      return try unsafe withContent(of: header) { (content) throws(ArchiveError) in
+        unsafe content.baseAddress.map { unsafe memcmp($0, expected, content.count) == 0 } ?? true
+      }
     case .utf16String:
       // Each unit becomes one to three bytes.
       guard utf8.count >= header.count, utf8.count <= 3 * header.count else { return false }

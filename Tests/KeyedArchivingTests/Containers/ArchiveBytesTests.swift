@@ -8,12 +8,14 @@ import Testing
   /// A file of numbered bytes, opened page by page.
   private func paged(
     _ path: String, _ bytes: [UInt8], pageSize: Int = 4096,
-    check: @escaping @Sendable (Int, UnsafeRawBufferPointer) -> Bool = { _, _ in true }
+    check: @escaping @Sendable (Int, UnsafeRawBufferPointer) -> Bool = { _, _ in true },
+    didUse: (@Sendable (Int) -> Void)? = nil
   ) throws -> ArchiveBytes {
     try Data(bytes).write(to: URL(filePath: path))
     let file = unsafe open(path, O_RDONLY)
     return try unsafe ArchiveBytes(
-      descriptor: file, byteCount: bytes.count, pageSize: pageSize, path: path, check: check)
+      descriptor: file, byteCount: bytes.count, pageSize: pageSize, path: path, check: check,
+      didUse: didUse)
   }
 
   private func numbered(_ count: Int) -> [UInt8] {
@@ -160,6 +162,52 @@ import Testing
       #expect(try memory.reopened() === memory)
       unsafe memory.unload()
       #expect(try memory.data(in: 0..<20_000) == Data(bytes))
+    }
+  }
+
+  @Test func pagesOfAReadInProgressStay() throws {
+    try withTemporaryFolder { folder in
+      let bytes = numbered(20_000)
+      let file = try unsafe paged(folder.path("file"), bytes, didUse: { _ in })
+      _ = try file.data(in: 0..<20_000)
+      try unsafe file.withBytes(in: 4000..<4200) { (content) throws(ArchiveError) in
+        #expect(file.freeUnusedPages(atMost: .max) == 0)
+        #expect(file.freeUnusedPages(atMost: .max) == 0, "this read began before the call above")
+        #expect(file.pageByteCount == 5 * 4096)
+        #expect(unsafe content.elementsEqual(bytes[4000..<4200]))
+      }
+      #expect(try file.data(in: 16_384..<20_000) == Data(bytes[16_384...]))
+      #expect(file.freeUnusedPages(atMost: 4096) == 4096)
+      #expect(file.freeUnusedPages(atMost: .max) == 4 * 4096 && file.pageByteCount == 0)
+      #expect(try file.data(in: 0..<20_000) == Data(bytes))
+    }
+  }
+
+  @Test func threadsReadWhilePagesAreFreed() throws {
+    try withTemporaryFolder { folder in
+      let bytes = numbered(300_000)
+      let file = try unsafe paged(folder.path("file"), bytes, didUse: { _ in })
+      let wrong = Lock(0)
+      let freed = Lock(0)
+      let readerCount = Lock(3)
+      Threads.forEach(below: 5, width: 5) { thread in
+        var random = SeededGenerator(seed: UInt64(thread))
+        if thread < 2 {
+          while readerCount.withLock({ $0 }) > 0 {
+            let count = file.freeUnusedPages(atMost: Int.random(in: 1...40_000, using: &random))
+            freed.withLock { $0 += count }
+          }
+          return
+        }
+        for _ in 0..<2_000 {
+          let start = Int.random(in: 0..<290_000, using: &random)
+          let range = start..<start + Int.random(in: 1..<9_000, using: &random)
+          if (try? file.copy(of: range)) != Array(bytes[range]) { wrong.withLock { $0 += 1 } }
+        }
+        readerCount.withLock { $0 -= 1 }
+      }
+      #expect(wrong.withLock { $0 } == 0)
+      #expect(freed.withLock { $0 } > 0)
     }
   }
 
