@@ -150,8 +150,8 @@ struct ProvableHistory {
   /// Whether no sign of a missing entry was found.
   var isWhole: Bool { end?.code == .notFound }
 
-  /// Whether the loss of entries after the newest one would have been noticed: each copy has a readable mark, or the mark
-  /// or the receipt of one names an entry as new as that one.
+  /// Whether the loss of entries after ``head`` would have been noticed: each copy has a readable mark, or the mark or
+  /// the receipt of one copy names ``head`` or a later entry.
   var isEndKnown: Bool {
     sources.allSatisfy(\.isMarkRead)
       || sources.contains { max($0.acknowledged?.revision ?? 0, $0.receiptRevision ?? 0) >= head.revision }

@@ -25,7 +25,7 @@ public struct SalvageReport: Sendable {
   /// Other problems of the files of each copy, also of images that it could not give.
   public let problems: [JournalError]
 
-  /// Whether the loss of entries after the newest one would have been noticed. HEAD shows it.
+  /// Whether HEAD or a receipt would have shown that entries after the newest one were lost.
   package let isEndKnown: Bool
 
   /// Whether nothing is missing. False if that is not known, because HEAD can't be read and nothing else shows which
@@ -170,7 +170,7 @@ extension Journal {
       guard let copy = try? ProvableHistory([source], State.self) else { continue }
       let others = try erasures(in: copy).filter { found[$0.key] == nil }
       if others.isEmpty { continue }
-      // After it, the same numbers are those of other entities and entries.
+      // After the newest common entry, a number names another entity or entry in each history.
       let common = try commonRevision(of: history, copy)
       for (digest, other) in others {
         found[digest] = RecordedErasure(
@@ -225,11 +225,11 @@ extension Journal {
 }
 
 /// An erasure of which a copy has the entry. A copy from before it has the content still.
-private struct RecordedErasure {
+struct RecordedErasure: Sendable {
   let revision: Revision
   var erasure: Erasure
-  /// Whether the copy continues in another way than the journal that is made. The journal's later checkpoints are then of
-  /// states with the content.
+  /// Whether the copy went on differently from the journal that is made. Later checkpoints of that journal are then of
+  /// states that still had the content.
   var isOfContinuation = false
 
   /// Erases it from an entry. Called for entries in order.

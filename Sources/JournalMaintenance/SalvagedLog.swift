@@ -9,6 +9,8 @@ final class SalvagedLog: EntryLog {
   private let newest: Revision
   /// The digests of the proven entries for which there are other candidates.
   private let chosen: [Revision: ContentDigest]
+  /// What the proven entries say was erased. A file from before an erasure can still have the content.
+  private let erasures: [RecordedErasure]
   private let calls = OpenCalls()
   /// What is missing, and why; nil if nothing is.
   let damage: JournalError?
@@ -20,11 +22,21 @@ final class SalvagedLog: EntryLog {
   /// - Complexity: O(n) in the bytes of the entries.
   init<State: EventSourced>(_ source: SalvageSource, _ model: State.Type) throws(JournalError) {
     var history = try ProvableHistory([source], model)
-    while try history.next() != nil {}
+    var again = history
+    var erasures: [RecordedErasure] = []
+    while let entry = try history.next() {
+      guard let erasure = try entry.sealed.recordedErasure(in: model) else { continue }
+      erasures.append(RecordedErasure(revision: entry.head.revision, erasure: erasure))
+    }
+    // Each finds the first entry from which it erases something: later checkpoints are erased with it.
+    while !erasures.isEmpty, var entry = try again.next() {
+      for index in erasures.indices { try erasures[index].erase(&entry.sealed) }
+    }
     self.source = source
     format = history.format
     newest = history.head.revision
     chosen = history.chosen
+    self.erasures = erasures
     damage = history.isWhole ? nil : history.end
   }
 
@@ -42,16 +54,20 @@ final class SalvagedLog: EntryLog {
       newestFirst: newestFirst, { revision throws(JournalError) in try entry(revision) }, body)
   }
 
-  /// The bytes of a proven entry.
+  /// The bytes of a proven entry, without what was erased since, or is erased in one copy of it.
   private func entry(_ revision: Revision) throws(JournalError) -> [UInt8]? {
-    let candidates = try source.log.candidates(revision)
-    guard let digest = chosen[revision] else { return candidates.first }
-    return candidates.first { bytes in
-      let found = try? EntryDecoder.decode(bytes, revision: revision) { entry throws(JournalError) in
+    var found: SealedEntry?
+    for bytes in try source.log.candidates(revision) {
+      let digest = try? EntryDecoder.decode(bytes, revision: revision) { entry throws(JournalError) in
         try entry.digest(journal: format.id)
       }
-      return found == digest
+      guard let digest, digest == chosen[revision] ?? digest else { continue }
+      let copy = SealedEntry(revision: revision, bytes: bytes, digest: digest)
+      found = try found?.erasing(copy) ?? copy
     }
+    guard var entry = found else { return nil }
+    for var erasure in erasures { try erasure.erase(&entry) }
+    return entry.bytes
   }
 
   func newestRevision(after revision: Revision, waitingAtMost time: Duration) throws(JournalError) -> Revision

@@ -301,6 +301,56 @@ extension Battery {
       }
     }
 
+    /// A journal that was opened up to its damage showed an entry as the first of its files has it.
+    @Test func aFileFromBeforeAnErasureShowsNothingUpToTheDamage() throws {
+      try withFolderInMemory { folder in
+        let url = URL(fileURLWithPath: "\(folder)/Erased")
+        let entries = url.appending(path: "entries")
+        let journal = try Journal<Logbook>.create(at: url)
+        for page in 1...5 { try journal.commit { try $0.write(page, "page \(page)") } }
+        try journal.close()
+        func files() throws -> [String] {
+          try FileManager.default.contentsOfDirectory(atPath: entries.path).filter {
+            $0.hasSuffix(".log") || $0.hasSuffix(".ldb")
+          }.sorted()
+        }
+        let old = try files().map { ($0.suffix(4), try Data(contentsOf: entries.appending(path: $0))) }
+        try Journal<Logbook>.erase([.page(2)], at: url, reason: "by law")
+        let last = try #require(files().last)
+        let newest = try #require(Int(last.dropLast(4)))
+        // With lower and with higher numbers than LevelDB's own files.
+        for (index, (suffix, bytes)) in old.enumerated() {
+          for number in [1 + index, newest + 1 + index] {
+            let name = String(repeating: "0", count: 6 - "\(number)".count) + "\(number)\(suffix)"
+            let file = entries.appending(path: name)
+            #expect(!FileManager.default.fileExists(atPath: file.path))
+            try bytes.write(to: file)
+          }
+        }
+        func expectNothingOfIt() throws {
+          let damaged = try Journal<Logbook>.openUpToDamage(at: url)
+          #expect(damaged.head.revision == 6)
+          #expect(damaged.state.isErased(.page(2)) && damaged.state.pages[3] != nil)
+          var erasedCount = 0
+          let cursor = damaged.entries()
+          while let entry = try cursor.next() {
+            for event in entry.events { if case .erased = event.change { erasedCount += 1 } }
+          }
+          #expect(erasedCount == 1)
+          try damaged.close()
+        }
+        try expectNothingOfIt()
+        // The old file is the only one with the entry.
+        for name in try files() where name.hasSuffix(".ldb") {
+          let file = entries.appending(path: name)
+          if try !old.contains(where: { try $0.1 == Data(contentsOf: file) }) {
+            try FileManager.default.removeItem(at: file)
+          }
+        }
+        try expectNothingOfIt()
+      }
+    }
+
     /// Of two copies of one entry, the one with more erased parts was taken, and brought back those of the other.
     @Test func whatAnyCopyHasErasedOfOneEntryStaysErased() throws {
       try withFolderInMemory { folder in
