@@ -112,6 +112,8 @@ import Testing
       #expect(lines[0].hasPrefix(#"persons "N14": "#))
       #expect(lines[1].hasPrefix("12 items: "))
       #expect(lines[1].hasSuffix(#": persons "N2", persons "N3", persons "N4", …"#))
+      #expect(report.problems.map(\.parts.count) == [0, 12])
+      #expect(report.problems[1].parts.last == #"persons "N13""#)
       // A later import finds them again.
       #expect(try journal.importStore(store).problems.map(\.description) == lines)
     }

@@ -58,13 +58,13 @@ struct BlobIntake {
     case .data(let data):
       let blob = Blob(
         digest: unsafe data.withUnsafeBytes { unsafe SHA256Hash.digest($0) }, byteCount: data.count)
-      return known.contains(blob) ? blob : try blobs.add(data)
+      return try known.contains(blob) && blobs.contains(blob) ? blob : blobs.add(data)
     case .file(let folder, let inner, let name):
       let file = try folder.folder(inner).file(name, .reading)
       if knownSizes.contains(try file.byteCount()) {
         let (digest, byteCount) = try file.digest()
         let blob = Blob(digest: digest, byteCount: byteCount)
-        if known.contains(blob) { return blob }
+        if try known.contains(blob) && blobs.contains(blob) { return blob }
       }
       let writer = try blobs.writer()
       try unsafe file.forEachPiece { try unsafe writer.write($0) }

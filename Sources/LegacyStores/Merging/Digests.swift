@@ -13,7 +13,10 @@ struct Digests: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
   /// - Parameter known: the lists of names that may be shared.
   init(_ digests: [String: Data], sharing known: inout Set<[String]>) {
-    names = known.insert(digests.keys.sorted()).memberAfterInsert
+    let own = digests.keys.sorted()
+    let shared = known.insert(own).memberAfterInsert
+    // Equal texts can have other bytes.
+    names = shared.elementsEqual(own) { $0.utf8.elementsEqual($1.utf8) } ? shared : own
     values = names.compactMap { digests[$0] }
   }
 

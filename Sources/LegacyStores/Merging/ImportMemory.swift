@@ -89,7 +89,7 @@ struct ImportMemory {
     }
     func decoded<T: Decodable>(_ value: FieldValue) -> T? { try? ValueDecoder().decode(T.self, from: value) }
     var names: Set<[String]> = []
-    rows.reserveCapacity(found.count * Self.partLimit.count)
+    rows.reserveCapacity(min(found.count * Self.partLimit.count, LegacyStore.itemLimit))
     for item in found.sorted(by: { ($0["part"]?.integer ?? 0, $0.id) < ($1["part"]?.integer ?? 0, $1.id) }) {
       parts.append(item.id)
       starts.append(rows.count)
@@ -235,6 +235,10 @@ extension ImportMemory.Element {
     self.images = images.compactMapValues(ImportMemory.Picture.init)
     self.sources = sources.compactMapValues(\.string)
     self.wasExported = wasExported
+    guard self.digests.names.count == digests.count, self.images.count == images.count,
+      self.sources.count == sources.count, (key == nil) == (members["key"]?.isNull ?? true),
+      (category == nil) == (members["category"]?.isNull ?? true)
+    else { return nil }
   }
 
   var value: FieldValue {

@@ -79,7 +79,7 @@ extension Journal where State == Catalog {
       if commit.isEmpty { break }
     }
     for (reason, items) in (latest?.merge.rejections ?? [:]).sorted(by: { $0.key < $1.key }) {
-      report.problems.append(items.problem(reason))
+      report.problems.append(LegacyProblem(items, rejectedBecause: reason))
     }
     return report
   }

@@ -26,23 +26,3 @@ public struct LegacyImportReport: Sendable {
     problems.append(LegacyProblem(place, reason, isLoss: isLoss))
   }
 }
-
-/// Items that are rejected for the same reason.
-struct Rejections {
-  private var count = 0
-  /// The first ones.
-  private var names: [String] = []
-
-  mutating func add(_ name: String) {
-    count += 1
-    if names.count < 3 { names.append(name) }
-  }
-
-  /// One problem for all of them.
-  func problem(_ reason: String) -> LegacyProblem {
-    if count == 1 { return LegacyProblem(names[0], reason) }
-    let all = names.joined(separator: ", ")
-    return LegacyProblem(
-      "\(count) items", "\(reason): \(all)\(count > names.count ? ", …" : "")", count: count)
-  }
-}

@@ -39,7 +39,9 @@ struct Matching {
     self.memory = memory
     rows = Array(repeating: nil, count: store.items.count)
     taken = Array(repeating: false, count: memory.rows.count)
-    let others = store.items.contains { $0.isDone != nil } ? KnownKind.toDo.others : []
+    let hasToDos =
+      store.items.contains { $0.isDone != nil } || memory.rows.contains { $0.kind == KnownKind.toDo.name }
+    let others = hasToDos ? KnownKind.toDo.others : []
     old = memory.rows.map { $0.digests.own(without: others) }
     new = digests.map { $0.own(without: others) }
     oldClasses = Set(memory.rows.map(\.className))

@@ -36,7 +36,7 @@ struct StoreMerge {
   var budget = Budget()
   var report = LegacyImportReport()
   /// The items that the catalog's rules reject, by the reason.
-  private(set) var rejections: [String: Rejections] = [:]
+  private(set) var rejections: [String: [String]] = [:]
   /// The paths of files with such items.
   var rejected: Set<String> = []
   /// The number of each category of the store, which may be deleted in the journal.
@@ -125,6 +125,8 @@ struct StoreMerge {
     let isNew = store.items.indices.map { index in
       if isDone[index] { return false }
       guard let row = row(index) else { return true }
+      // Resolving references takes longer than looking up an item.
+      if !digests[index].references.isEmpty, before.item(row.item) != nil { return false }
       return hasChanged(index, row) && before.item(row.item) == nil
     }
     for index in isNew.indices where isNew[index] {
@@ -529,7 +531,7 @@ extension StoreMerge {
     let item = store.items[index]
     // The next new item gets the number that this one would have had.
     let reason = "\(error)".replacing(/item:[0-9]+/, with: "it")
-    rejections[reason, default: Rejections()].add(place(of: index))
+    rejections[reason, default: []].append(place(of: index))
     if let key = item.key {
       rejected.insert("\(key)/\(ScaryBugReader.dataFile)")
     } else {

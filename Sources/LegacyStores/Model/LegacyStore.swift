@@ -60,11 +60,21 @@ public struct LegacyProblem: Sendable, CustomStringConvertible {
   public let reason: String
   /// Whether data is lost. False for remarks, and if the app itself would have skipped the part.
   public let isLoss: Bool
-  /// How many parts it names: several if items are rejected for the same reason.
-  package let count: Int
+  /// All parts, if items are rejected for the same reason; otherwise empty.
+  public let parts: [String]
 
-  init(_ place: String, _ reason: String, isLoss: Bool = true, count: Int = 1) {
-    (self.place, self.reason, self.isLoss, self.count) = (place, reason, isLoss, count)
+  init(_ place: String, _ reason: String, isLoss: Bool = true, parts: [String] = []) {
+    (self.place, self.reason, self.isLoss, self.parts) = (place, reason, isLoss, parts)
+  }
+
+  /// Items that are rejected for the same reason.
+  init(_ items: [String], rejectedBecause reason: String) {
+    guard items.count > 1 else {
+      self.init(items[0], reason)
+      return
+    }
+    let first = items.prefix(3).joined(separator: ", ") + (items.count > 3 ? ", …" : "")
+    self.init("\(items.count) items", "\(reason): \(first)", parts: items)
   }
 
   /// The place and the reason.

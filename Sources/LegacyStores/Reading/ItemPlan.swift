@@ -239,6 +239,6 @@ extension [String: FieldValue] {
   /// The first key of a path and the rest of the path. Nil for a single key.
   private static func step(_ path: String) -> (first: String, rest: String)? {
     guard let dot = path.utf8.firstIndex(of: UInt8(ascii: ".")) else { return nil }
-    return (String(path[..<dot]), String(path[path.index(after: dot)...]))
+    return (String(path[..<dot]), String(path[path.utf8.index(after: dot)...]))
   }
 }

@@ -104,7 +104,8 @@ extension FieldMapping {
     guard !store.items.isEmpty || !store.categories.isEmpty else { return }
     for case (let attribute, let key?) in keys.sorted(by: { $0.key < $1.key }) {
       let first = key.split(separator: ".").first.map(String.init) ?? key
-      let isThere = store.classes.values.contains { $0.fields[key] != nil || $0.fields[first] != nil }
+      let names = [key, first, ObjectReader.key(of: key), ObjectReader.key(of: first)]
+      let isThere = store.classes.values.contains { found in names.contains { found.fields[$0] != nil } }
       guard !isThere else { continue }
       let known = Set(
         store.classes.filter { !ClassSurvey.isSystem($0.key) }.values.flatMap { $0.fields.keys }

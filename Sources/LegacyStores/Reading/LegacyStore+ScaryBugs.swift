@@ -77,7 +77,7 @@ struct ScaryBugReader {
         LegacyProblem(name, "it has no \(Self.dataFile), so it gets no title and no rating", isLoss: false))
     }
     item.key = name
-    // An export makes the image with the name of a picture that picture, so no other file may have the name.
+    // An export writes the image with a picture's name as that picture, so no other file may get this name.
     var imageNames = UniqueNames()
     for picture in Self.pictures.values { _ = imageNames.unused(picture) }
     item.images.rename(in: &item.attributes) { imageNames.unused($0) }

@@ -276,7 +276,7 @@ struct ObjectReader {
     case .dictionary(let dictionary):
       return try members(of: dictionary, className: "NSDictionary", path, depth)
     case .object(let object):
-      // A container around the items is none of them.
+      // While `layout` is set, an object is around the items and has no role.
       switch try layout == nil ? role(object) : nil {
       case .item(let index): return Reference.make(Reference.item, index)
       case .category(let index): return Reference.make(Reference.category, index)

@@ -202,7 +202,7 @@ struct ExportedItems {
         rest.set(value, at: attribute)
       }
     }
-    // A value of another type than its attribute has the name of the class in front, in this item only.
+    // In this item only, a value of another type than its attribute got the name of the class in front when imported.
     let isObject = !className.isEmpty && !className.hasPrefix("{")
     let prefix = (isObject ? ClassSurvey.shortName(className) : item.kind) + "."
     for (name, value) in rest where name.hasPrefix(prefix) {

@@ -150,14 +150,14 @@ final class ObjectWriter {
           guard let group, category.name == group.name.usableName else { return .string(category.name) }
           return group.fields[key] == nil ? .string(group.name) : nil
         }
-        if key == keys["$items"] {
+        if ObjectReader.name(ofKey: key) == keys["$items"] {
           guard let elements = self.elements(of: id, group?.fields[key]) else { return nil }
           let values = elements.map { self.value($0, nil, &context) }
           let form = self.store.classes[className]?.fields[key] ?? ""
           return .node(self.collection(values, form.hasPrefix("NS") ? form : "NSMutableArray"))
         }
         guard key == colorKey else { return nil }
-        // If the color was not removed in the journal, the field has none, or one without components.
+        // If the file had no color either, its field stays: missing, or a color without components.
         guard let color = category.color else { return group?.color == nil ? nil : .null }
         // An unchanged color stays as the app encoded it.
         if group?.color == color, group?.fields[key] != nil { return nil }

@@ -84,7 +84,7 @@ enum LegacyImport {
   private static func printSummary(
     _ report: LegacyImportReport, of store: LegacyStore, _ seconds: Double, _ terminal: Terminal
   ) throws {
-    let losses = report.problems.reduce(0) { $0 + ($1.isLoss ? $1.count : 0) }
+    let losses = report.problems.reduce(0) { $0 + ($1.isLoss ? max($1.parts.count, 1) : 0) }
     let made =
       switch report.revisions.count {
       case 0: "nothing has changed"
@@ -110,5 +110,5 @@ enum LegacyImport {
 
 extension LegacyProblem {
   /// What was not read or written, or another remark.
-  var json: JSONObject { ["place": place, "reason": reason, "lost": isLoss] }
+  var json: JSONObject { ["place": place, "reason": reason, "lost": isLoss, "parts": parts] }
 }
