@@ -180,7 +180,7 @@ package enum ProblemPlace {
       "Restore the file from a backup, or add the same image again. Without its bytes, erase the image: a journal that "
         + "lacks one can't be backed up."
     case .layer:
-      "This costs time, but no data. The journal replaces a layer automatically; snapshot drop removes a snapshot."
+      "This costs time, but no data. The journal replaces a damaged layer automatically; snapshot drop removes a snapshot."
     case .receipt: "Make the backup again."
     case .replacement:
       "Open the journal for writing, for example with gc, which finishes the work. If that fails, remove the file first."
