@@ -67,7 +67,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     _ version: Version<State>, _ events: EventTally, moments: [LayerMoment] = []
   ) -> Version<State> {
     stall()
-    // Of an opening, or among the entries of other nodes.
+    // Only replayed entries can record an erasure: those of an opening or of other nodes.
     if events.newestErasure > 0 { chain.noteErasure(at: events.newestErasure) }
     let acceptance = progress.withLock { progress in
       progress.moments += moments
@@ -86,8 +86,12 @@ final class LayerKeeper<State: EventSourced>: Sendable {
   /// Waits while the schedule stalls commits, until the timeout at most. Earlier signals only repeat the check.
   private func stall() {
     guard progress.withLock({ $0.schedule.stallsCommits }) else { return }
+    let start = ContinuousClock.now
     let deadline = DispatchTime.now() + .seconds(policy.stallTimeout)
     while progress.withLock({ $0.schedule.stallsCommits }), room.wait(timeout: deadline) == .success {}
+    let duration = ContinuousClock.now - start
+    guard duration > .seconds(1) else { return }
+    options.note(.warning, "a commit waited \(duration) for the changes before it to be written to a layer")
   }
 
   private func keepCheckpoint(_ version: Version<State>) {
@@ -315,7 +319,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     let names = run.map(\.name)
     chain.remove(names)
     try chain.footers.remove(names)
-    // The threads of the commits have freed much since the last such merge. This takes 5 to 20 ms.
+    // Only after a large merge, because this takes 5 to 20 ms. Commits have freed much memory since the last one.
     if large.eventCount >= policy.backlogCount { System.returnFreedMemory() }
   }
 
@@ -353,7 +357,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     } check: { () throws(JournalError) in
       // A state with read failures must not become a file.
       try self.faults.check()
-      // A footer must not exist with a file other than its own. The old one goes last, because it may still be used.
+      // The old footer does not fit the new file. It is removed as late as possible: until then, the layer may be used.
       if replacesFile { try self.chain.footers.remove([name]) }
     }
     let footer = LayerFooter(
@@ -394,7 +398,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     guard let starts else { throw JournalError.closed(path: folder.path) }
     // If the system has no thread, this one does the work.
     if starts, !BackgroundThread.start({ self.run(freeze) }) { run(freeze) }
-    // The thread that it counted on may not have started.
+    // The request may wait for a thread that could not be started.
     while done.wait(timeout: .now() + .seconds(1)) == .timedOut {
       start(freezing: freeze) { $0.schedule.startsForRequests() }
     }

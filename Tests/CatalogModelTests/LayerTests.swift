@@ -190,6 +190,8 @@ struct LayerTests {
       options.layers.additionsPerEvent = 4
       // Otherwise commits would continue while this test has no time to look.
       options.layers.stallTimeout = 600
+      let waits = Lock(0)
+      options.log = { if $0.message.hasPrefix("a commit waited ") { waits.withLock { $0 += 1 } } }
       try garden.reopen(options: options)
       let journal = garden.journal
       let before = journal.head.revision
@@ -211,8 +213,10 @@ struct LayerTests {
         Thread.sleep(forTimeInterval: 0.5)
       }
       #expect(count > bound / 4 && count <= bound)
+      Thread.sleep(forTimeInterval: 1)
       goesOn.signal()
       hasCommitted.wait()
+      #expect(waits.withLock { $0 } > 0, "no notice says why a commit took long")
       #expect(journal.head.revision == before + 2 * bound)
       journal.waitForLayers()
       #expect(try journal.verify(.deep).problems.map(\.description) == [])
