@@ -91,11 +91,7 @@ let package = Package(
       name: "journal",
       dependencies: [
         "EntitySearch", "JournalMaintenance", "LegacyStores", "KeyedArchiving", "JournalServer",
-        "CatalogModel", "Journaling",
-        "PostgresLog",
-        "CBOR", "SHA256",
-        "JSON",
-        "Locks",
+        "CatalogModel", "Journaling", "PostgresLog", "CBOR", "SHA256", "JSON", "Locks",
       ],
       path: "Tools/journal"),
     .target(
@@ -137,9 +133,7 @@ let package = Package(
       name: "JournalingTests",
       dependencies: [
         "InMemoryJournals", "SharedJournals", "JournalMaintenance", "Journaling", "PropertyLists",
-        "PostgresLog", "Files",
-        "LevelDB", "Locks", "SHA256", "LogbookModel",
-        "TestSupport",
+        "PostgresLog", "Files", "LevelDB", "Locks", "SHA256", "LogbookModel", "TestSupport",
       ],
       exclude: ["Reader"]),
     .testTarget(
@@ -152,16 +146,14 @@ let package = Package(
       name: "CatalogModelTests",
       dependencies: [
         "EntitySearch", "InMemoryJournals", "JournalMaintenance", "CatalogModel", "JSON", "JournalServer",
-        "Journaling", "CBOR", "SHA256",
-        "KeyedArchiving", "Tables",
-        "Files", "LevelDB", "Locks", "ForeignNames", "TestSupport",
+        "Journaling", "CBOR", "SHA256", "KeyedArchiving", "Tables", "Files", "LevelDB", "Locks",
+        "ForeignNames", "TestSupport",
       ]),
     .testTarget(
       name: "JournalServerTests",
       dependencies: [
         "JournalMaintenance", "JournalServer", "CatalogModel", "Journaling", "CBOR", "JSON", "SHA256",
-        "Locks", "TestSupport",
-        "journal",
+        "Locks", "TestSupport", "journal",
       ]),
     .testTarget(
       name: "ExamplesTests",
@@ -172,17 +164,13 @@ let package = Package(
       name: "LegacyStoresTests",
       dependencies: [
         "LegacyStores", "Examples", "KeyedArchiving", "PropertyLists", "CatalogModel", "Journaling", "Files",
-        "CBOR",
-        "SHA256", "TestSupport",
+        "CBOR", "SHA256", "TestSupport",
       ]),
     .testTarget(
       name: "CommandLineTests",
       dependencies: [
         "InMemoryJournals", "JournalMaintenance", "CatalogModel", "Journaling", "LevelDB", "CBOR", "SHA256",
-        "JSON",
-        "KeyedArchiving", "LegacyStores",
-        "Locks", "TestSupport",
-        "journal", "DocumentedCode",
+        "JSON", "KeyedArchiving", "LegacyStores", "Locks", "TestSupport", "journal", "DocumentedCode",
       ],
       exclude: ["Reader"]),
     .testTarget(

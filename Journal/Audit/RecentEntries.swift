@@ -88,7 +88,7 @@ final class RecentEntries: Sendable {
     return indexed
   }
 
-  /// Forgets all, because entries have lost content in the log.
+  /// Forgets all entries, because an erasure has removed content from the log.
   func removeAll() {
     contents.withLock { $0 = Contents(removalCount: $0.removalCount + 1) }
   }

@@ -2,8 +2,8 @@ import Locks
 
 /// Makes batches durable, one after the other.
 ///
-/// The leader of a batch is a running thread: the caller's or, for tasks and while another batch is written, one that
-/// leads all such batches. If the system refuses to start that one, it is the caller's.
+/// A batch is led by its first caller's thread. Batches of tasks and pipelines, and those that wait for another batch,
+/// are led by one background thread or, if the system refuses it, also by the caller's.
 ///
 /// Safe to use from any thread.
 final class BatchWriter: Sendable {
@@ -35,7 +35,7 @@ final class BatchWriter: Sendable {
     do throws(AppendFailure) {
       if let obstacle { throw obstacle }
       try append(work)
-      // The next batch has a leader already, which can send it to a shared log first.
+      // In a shared journal, the leader of the next batch sends that one first, and then ends this one.
       if !log.endsLater(work, isNextWaiting: { queue.withLock { !$0.isEmpty } }) { work.end() }
       next.giveTurn()
     } catch {

@@ -20,14 +20,15 @@ package protocol CommitLog: Sendable {
   /// Makes a batch durable, after the blobs that it names.
   func append(_ work: CommitQueue.Work) throws(AppendFailure)
 
-  /// Takes over a durable batch, to end it when the next one was sent; returns false if the caller is to end it now.
+  /// Takes over a durable batch, to publish it and wake its callers when the next one was sent; returns false if the
+  /// caller is to do that now.
   func endsLater(_ work: CommitQueue.Work, isNextWaiting: () -> Bool) -> Bool
 
   /// What a failed append means.
   /// - Parameter first: the revision of the first entry of the batch.
   func meaning(of failure: AppendFailure, first: Revision?) -> CommitFailure
 
-  /// Called when bodies have to run again, before they know it.
+  /// Called when bodies have to run again, before their callers wake.
   /// - Parameter count: the number of their entries.
   func bodiesRunAgain(_ count: Int, isTurnReserved: Bool)
 
@@ -40,7 +41,7 @@ extension CommitQueue.Work {
   package func flushBlobs(in store: BlobStore) throws(AppendFailure) {
     if blobs.isEmpty { return }
     do throws(JournalError) { try store.flush() } catch {
-      // After a failed flush, another one may succeed although data was lost. A shortage is no exception.
+      // After a failed flush, even one that failed for a shortage, another may succeed although data was lost.
       throw .refused(.poisoned(error))
     }
   }

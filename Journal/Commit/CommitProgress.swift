@@ -19,7 +19,7 @@ struct CommitProgress {
   /// Entries were withdrawn, perhaps some that a commit of a pipeline builds on.
   struct EarlierCommitIsWithdrawn: Error {}
 
-  /// Of a pipeline: one that is written, and one that fills meanwhile.
+  /// A pipeline's outstanding batches: one that is written, and one that fills meanwhile.
   private static let batchLimit = 2
   /// A body that has lost gets a reserved turn, so only failures and slow bodies make it lose again.
   private static let runLimit = 8
@@ -157,8 +157,8 @@ struct PreparedCommit {
   var leads = false
   /// How often entries had been withdrawn when it was accepted.
   let withdrawalCount: Int
-  /// The version before. To free what only it has takes a tenth of the time of a small commit, and is done by the caller,
-  /// without the write lock.
+  /// The version before. The caller releases it without the write lock, because freeing what only it has takes a tenth
+  /// of the time of a small commit.
   var base: AnyObject?
 
   /// The revision of the entry that the body made, if it made one.

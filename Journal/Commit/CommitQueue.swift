@@ -43,8 +43,8 @@ package struct CommitQueue: Sendable {
   private let batchByteLimit: Int
   /// The most bytes of an append.
   private let appendByteLimit: Int
-  /// Whether the turn to append is reserved for the next batch. That batch may then be as large as an append, because
-  /// only its entries can't lose their revisions.
+  /// Whether the turn to append is reserved for the next batch. That batch may then be as large as an append: its
+  /// entries keep their revisions, and those of a later batch may lose them.
   private var isTurnReserved = false
 
   /// The batch that new entries join. Not in the array: with one batch, as nearly always, nothing is moved in memory.

@@ -141,7 +141,7 @@ final class Committer<State: EventSourced>: Sendable {
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Void, on accepted: inout Accepted,
     _ progress: inout CommitProgress, isTask: Bool
   ) throws -> PreparedCommit {
-    // Not earlier, because an append may wait until the body has run again.
+    // Only when the entry is in the queue: an append may wait for the bodies that run again.
     defer { reportRun(&progress) }
     try update(&accepted)
     if let seen = progress.withdrawalCount, seen != accepted.withdrawalCount {
@@ -296,7 +296,7 @@ final class Committer<State: EventSourced>: Sendable {
   /// Applies the commits of other nodes that the log has fetched so far.
   func applyFetched() throws {
     let newest = log.fetched
-    // Under constant commits, there are always some under way.
+    // Under constant commits, some of this node are always under way: this waits for them.
     while published.version.revision < newest {
       let batch = try writeLock.take { accepted in
         try update(&accepted)

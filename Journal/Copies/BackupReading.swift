@@ -137,7 +137,7 @@ private struct BackupRecords {
       try images.flush()
       if !piece.entries.isEmpty { try copy.append(piece.entries, head: piece.head) }
       piece = EntryPiece(head: piece.head)
-      // The records of entities in a piece are known; the copy has all others.
+      // Only now: what this drops is read again from the copy, which has this piece now.
       named.trim()
       let reached = piece.head.revision
       try observer(CopyProgress(phase: .copying, done: reached, all: reached))

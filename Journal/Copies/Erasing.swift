@@ -118,13 +118,13 @@ extension Journal {
     _ observer: CopyObserver
   ) throws -> ErasureReport {
     let scope = try erasureScope(of: entities, observer)
-    // Another entry would seem to say when and why the content was erased.
     var erased = ErasedWords(
       touched: words ? scope.touched : [], past: scope.past, base: format.head.revision)
     if words {
       try forEachEntry(observer) { entry throws(JournalError) in try erased.find(in: entry) }
     }
     guard scope.hasContent || erased.isNew else {
+      // No entry: it would seem to say when and why the content was erased.
       return ErasureReport(
         entities: scope.entities.sorted(), eventCount: 0, annotations: [], mentions: [], imageCount: 0,
         isEmpty: true, head: head)

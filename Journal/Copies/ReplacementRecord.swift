@@ -61,7 +61,7 @@ struct ReplacementRecord {
     }
   }
 
-  /// Whether the log is the new one, or continues it. If its entry was pruned since, everything was removed before.
+  /// Whether the log is the new one, or continues it. False if it was pruned since: then everything was removed before.
   func isCommitted(in log: any EntryLog, _ format: JournalFormat) throws(JournalError) -> Bool {
     guard revision > format.head.revision, try log.newestRevision() >= revision else { return false }
     return try log.read(revision) { entry throws(JournalError) in try entry.digest(journal: format.id) }

@@ -9,7 +9,7 @@ struct EntityBlockWriter: ~Copyable {
   /// The numbers of the versions in the block, and their records.
   private var heads = CBORWriter(reserving: 1 << 12)
   private var records = CBORWriter(reserving: 1 << 15)
-  /// Both.
+  /// The heads, and then the records.
   private var block = CBORWriter(reserving: 1 << 15)
   private var versionCount = 0
   private var first = (number: 0, revision: 0)
@@ -22,9 +22,9 @@ struct EntityBlockWriter: ~Copyable {
 
   /// A block ends after this many bytes of records: iterating over versions without their records reads a page of each.
   private static let byteCount = 8 << 10
-  /// Reading a record reads those before it up to one that refers to none, half of this on average.
+  /// After this many bytes, a record refers to none before it. Reading a record reads half as many on average.
   private static let dependentByteCount = 1 << 10
-  /// The versions of a large entity may refer to more.
+  /// The most for the versions of one large entity, which may refer further back.
   private static let longestDependentByteCount = 4 << 20
   /// No block has more versions, because a search reads half of their heads.
   static let versionLimit = 128

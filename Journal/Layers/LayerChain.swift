@@ -97,7 +97,7 @@ final class LayerChain: Sendable {
 
   /// Notes the entry of an erasure; 0 for none.
   func noteErasure(at revision: Revision) {
-    // What a pruning removed with its entry says nothing about the layers that are made since.
+    // An erasure whose own entry was pruned says nothing about the layers that were made since.
     guard revision > format.head.revision else { return }
     known.withLock { $0.newestErasure = max($0.newestErasure, revision) }
   }
@@ -158,7 +158,7 @@ final class LayerChain: Sendable {
   }
 
   /// Fails if a layer or snapshot is of an entry that the log does not have. A file is only written after its entry is
-  /// durable, so another program has put an older log here. Writing would replace the proof.
+  /// durable, so another program has put an older log here. Commits could replace the file that proves it.
   func checkIsNoLoss(after newest: Revision) throws(JournalError) {
     if let later = try footers.newest(after: newest) { throw loss(after: newest, shownBy: later.name) }
   }
@@ -295,7 +295,7 @@ final class LayerChain: Sendable {
         $0 !== layer && $0.footer != nil && $0.start.revision <= layer.start.revision
           && $0.top.revision >= layer.top.revision
       }
-      // A layer that can't be read now may be below it.
+      // If some layer can't be read now, it may be the one below, so only replaced layers are removed.
       if isReplaced || !faults.unreadable.isEmpty { return isReplaced }
       let reached = stack(atOrBefore: layer.top.revision - 1)?.checkpoint.revision ?? 0
       return reached < layer.start.revision

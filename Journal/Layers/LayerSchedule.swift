@@ -154,7 +154,7 @@ struct LayerSchedule: Sendable {
     checkpointCount = eventCount
   }
 
-  /// What was accepted after the stored version was withdrawn.
+  /// Forgets everything that was accepted after the stored version: it was withdrawn.
   /// - Parameters:
   ///   - frozenCount: the events up to the newest layer that is left.
   ///   - checkpointCount: the events up to the newest checkpoint that is left, if it is newer.
@@ -173,7 +173,7 @@ struct LayerSchedule: Sendable {
     return startsIfDue(hasWritable || isFreezeDue)
   }
 
-  /// Whether to start the thread because there are files to merge, as after short sessions.
+  /// Whether to start the thread because earlier sessions have left files to merge.
   mutating func startsMerging(_ files: [File], logByteCount: Int) -> Bool {
     startsIfDue(dueRun(files, logByteCount) != nil)
   }
@@ -267,9 +267,9 @@ struct LayerSchedule: Sendable {
   /// Closing writes what is in no file, if that was requested or is twice as many events or bytes as make a layer due. The
   /// next opening replays less than that. Then it merges once, if that does not take long or if there are many layers.
   ///
-  /// Sessions that are too short for the thread would otherwise never write a layer, and each opening would take longer than
-  /// the one before. Or each would leave one more layer. One merge is enough, because it replaces several layers and the
-  /// session adds one. Without a new layer, the next session has as much to merge as this one had.
+  /// Otherwise, sessions that are too short for the thread would never write a layer, and each opening would take longer
+  /// than the one before; or each session would leave one more layer. One merge is enough, because it replaces
+  /// several layers and the session adds one. If closing writes no layer, the next session has no more to merge, so this waits.
   private func dueAtClosing(_ files: [File], _ logByteCount: Int, _ canFreeze: Bool) -> Work? {
     let backlog = backlog
     if isLayerRequested || pending.contains(where: \.isRequested) || backlog.weight >= 2 * policy.eventCount
@@ -462,7 +462,7 @@ private struct UnfrozenEvents {
   private(set) var logByteCount = 0
   /// About how many bytes their records have.
   private(set) var byteCount = 0
-  /// An upper bound of the bytes at checkpoints that later events replaced.
+  /// An upper bound of the bytes that only checkpoints still hold, because later events replaced the records.
   private(set) var heldByteCount = 0
   /// How many events there were when the records were counted, and the bytes of the entries since then.
   private var counted: (eventCount: Int, byteCount: Int)?
@@ -483,9 +483,9 @@ private struct UnfrozenEvents {
     }
   }
 
-  /// Counts what a new checkpoint holds that the one before has otherwise.
+  /// Counts what only the checkpoint before a new one still holds: the records that were replaced since.
   mutating func hold(_ changed: Int, _ replaced: Int) {
-    // What was replaced since the checkpoint before was there then, or was made since and is held by none.
+    // At most what that checkpoint has: a record that was made and replaced since is held by none.
     heldByteCount += min(replaced - checkpoint.replaced, checkpoint.changed)
     checkpoint = (changed, replaced)
   }

@@ -284,7 +284,7 @@ struct LayerWriter: ~Copyable {
     var merge = try VersionMerge(cursors, keeping: header.checkpoints.map(\.revision))
     while try merge.next() {
       for (_, line) in merge.group {
-        // A version that a later one of the entity with another value hides may have been dropped.
+        // The entity's version may have been dropped, because a later one with another value hides it.
         let version = (UInt64(line.line.member), UInt64(line.revision), UInt64(0))
         if tables[scope.table].versions.contains(version) { lines.append(line) }
       }

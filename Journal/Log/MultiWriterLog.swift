@@ -1,7 +1,7 @@
 /// A log to which other writers append too: that of a node of a shared journal. The journal applies what they append, and
 /// runs bodies again whose revisions they have taken.
 ///
-/// The module SharedJournals implements it, and the engine knows nothing else of nodes and servers.
+/// The module SharedJournals implements it. The engine itself contacts no server.
 package protocol MultiWriterLog: EntryLog {
   /// The newest entry of another writer, which can be applied. Closing the log closes it.
   var fetched: NewestRevision { get }

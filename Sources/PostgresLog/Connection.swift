@@ -292,7 +292,7 @@ final class Connection: Sendable {
     _ statements: [(Statement, [Parameter])], within time: Duration
   ) throws(ServerFailure) -> [Rows] {
     try using(time) { state throws(ServerFailure) in
-      // The answers would be mixed up with those of the pipeline.
+      // Prepared first: in the pipeline, these answers would be mixed up with those of the statements.
       for (statement, parameters) in statements { try prepare(statement, parameters, &state, time) }
       guard unsafe PQenterPipelineMode(handle) == 1 else { throw lost(&state) }
       for (statement, parameters) in statements { try send(statement, parameters, &state) }

@@ -88,14 +88,6 @@ import Testing
     #expect(try text("Package.swift").contains(".library(name: \"CatalogModel\""))
   }
 
-  @Test func thePromiseIsTheSameOnEveryPage() throws {
-    let promises = try ["README.md", "Documentation/Reliability.md"].map { page in
-      try text(page).split(separator: "\n").filter { $0.hasPrefix("> ") }
-    }
-    #expect(promises[0] == promises[1])
-    #expect(promises[0].count == 5)
-  }
-
   private static func run(_ program: String, _ arguments: [String]) throws -> String {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")

@@ -63,8 +63,8 @@ struct LevelDBView: Sendable {
     try place.checkJournal(try loggedJournal ?? database.value(for: LogKey.journal))
   }
 
-  /// Adds the new entries of the logs. An entry that does not follow the newest one is ignored, because the entries
-  /// between them were moved.
+  /// Adds the new entries of LevelDB's logs. An entry after a gap is ignored: those between were moved to a table,
+  /// which a new view finds.
   mutating func readLogs() throws(DatabaseError) {
     try database.readLogs { key, value in
       guard let revision = unsafe LogKey.revision(key.span.bytes) else {

@@ -130,7 +130,7 @@ package struct RecordUnpacker {
 
   package init(_ lists: [RecordKeys]) { self.lists = lists }
 
-  /// Forgets the current record, before one that was packed without a record before it.
+  /// Forgets the current record. Called before each record that was packed after ``RecordPacker/startOver()``.
   package mutating func startOver() { number = -1 }
 
   /// Continues with the next record, which is in a part of the bytes. All parts must be of the same bytes.

@@ -122,7 +122,7 @@ public func == <Model: CatalogItem, Property: QueryValue>(
   property: any KeyPath<Model, Property> & Sendable, value: Property
 ) -> ItemFilter<Model> { ItemFilter(property, .equal(value.queryValue)) }
 
-/// Items in which a property has another value or is missing. If the value is nil, items in which it exists.
+/// Items in which a property is missing or has another value. If the value is nil, items that have the property.
 public func != <Model: CatalogItem, Property: QueryValue>(
   property: any KeyPath<Model, Property> & Sendable, value: Property
 ) -> ItemFilter<Model> { !(property == value) }

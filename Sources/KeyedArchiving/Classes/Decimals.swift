@@ -7,7 +7,7 @@ package struct ArchivedDecimal {
   /// How many units of 16 bits the mantissa has.
   package let length: Int
   package let isNegative: Bool
-  /// Always 16 bytes. In each unit the lower byte comes first, as the units do.
+  /// Always 16 bytes: the lowest unit first, and in each unit the lower byte first.
   package let mantissa: [UInt8]
 
   /// Nil if a part is out of range.
