@@ -307,6 +307,31 @@ import Testing
     }
   }
 
+  /// Adding the same image again repairs a lost one. An import refused every entry with it.
+  @Test func anImportWritesAnImageAgainWhoseFileIsLost() throws {
+    try withTemporaryFolder { folder in
+      let picture = Made.png + Data(repeating: 7, count: 20_000)
+      let person = Made.person("Ana", "1")
+      person.set("picture", .data(picture))
+      var store = try list(folder, [person])
+      var journal = try folder.journal()
+      #expect(try journal.importStore(store).isComplete)
+      try journal.close()
+      let images = journal.url.appending(path: "images")
+      for name in try FileManager.default.contentsOfDirectory(atPath: images.path) {
+        try FileManager.default.removeItem(at: images.appending(path: name))
+      }
+      journal = try CatalogJournal.open(at: journal.url)
+      #expect(try !journal.verify(.deep).isSound)
+      store.name = "tablet"
+      let report = try journal.importStore(store)
+      #expect(report.isComplete && report.added == 1, "\(report.problems)")
+      #expect(journal.state.images.count == 2)
+      let problems = try journal.verify(.deep).problems
+      #expect(problems.isEmpty, "\(problems)")
+    }
+  }
+
   // MARK: Classes of the app
 
   @Test(arguments: [
