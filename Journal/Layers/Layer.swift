@@ -108,12 +108,12 @@ final class Layer: Sendable {
     }
   }
 
-  /// - Parameter change: returns what readers use next; nil to change nothing.
-  private func replace(_ change: (inout Current) -> (any LayerContents)?) {
+  /// - Parameter change: returns what readers use next.
+  private func replace(_ change: (inout Current) -> any LayerContents) {
     // What is replaced is released without the lock, because it may take much memory.
-    _ = current.withLock { current -> (any LayerContents, [LayerMoment])? in
+    _ = current.withLock { current -> (any LayerContents, [LayerMoment]) in
       let moments = current.moments
-      guard let contents = change(&current) else { return nil }
+      let contents = change(&current)
       defer { current.contents = contents }
       return (current.contents, moments)
     }

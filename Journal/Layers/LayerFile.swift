@@ -96,9 +96,9 @@ final class LayerFile: LayerContents {
 
   /// The same file without its pages, which are read again. Itself if it is in memory, or if the system lacks the
   /// resources, because that is no fault of the file.
-  /// - Parameter pageLimit: the most bytes of pages in memory, if one thread reads it from the start to the end, as a
+  /// - Parameter pageLimit: the most bytes of pages in memory, for one thread that reads from the start to the end, as a
   ///   merge does.
-  func reopened(pageLimit: Int? = nil) throws(ArchiveError) -> LayerFile {
+  func reopened(pageLimit: Int) throws(ArchiveError) -> LayerFile {
     guard let reopened = try? bytes.reopened(), reopened !== bytes else { return self }
     return try LayerFile(reopened, revision: revision, shape: shape, pageLimit: pageLimit)
   }
