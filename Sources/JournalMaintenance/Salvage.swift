@@ -165,10 +165,12 @@ extension Journal {
 
   /// What the entries of a history and those of its copies say was erased.
   private static func erasures(for history: ProvableHistory) throws(JournalError) -> [RecordedErasure] {
-    var found = try erasures(in: history)
+    var whole = history
+    var found = try whole.erasures(in: State.self)
     for source in history.sources where history.sources.count > 1 {
       guard let copy = try? ProvableHistory([source], State.self) else { continue }
-      let others = try erasures(in: copy).filter { found[$0.key] == nil }
+      var read = copy
+      let others = try read.erasures(in: State.self).filter { found[$0.key] == nil }
       if others.isEmpty { continue }
       // After the newest common entry, a number names another entity or entry in each history.
       let common = try commonRevision(of: history, copy)
@@ -196,19 +198,6 @@ extension Journal {
     return common
   }
 
-  /// What the entries of a history say was erased, by the digests of these entries.
-  private static func erasures(
-    in history: ProvableHistory
-  ) throws(JournalError) -> [ContentDigest: RecordedErasure] {
-    var history = history
-    var found: [ContentDigest: RecordedErasure] = [:]
-    while let entry = try history.next() {
-      guard let erasure = try entry.sealed.recordedErasure(in: State.self) else { continue }
-      found[entry.head.digest] = RecordedErasure(revision: entry.head.revision, erasure: erasure)
-    }
-    return found
-  }
-
   /// Brings a blob from the first source that has it.
   /// - Parameter problems: gets the errors of sources that may have it but can't be read.
   /// - Throws: an error of the target, or one that says nothing of the source.
@@ -221,6 +210,20 @@ extension Journal {
       if error.code != .damaged { problems.append(error) }
     }
     return false
+  }
+}
+
+extension ProvableHistory {
+  /// Reads the rest, and returns what its entries say was erased, by the digests of these entries.
+  mutating func erasures<State: EventSourced>(
+    in model: State.Type
+  ) throws(JournalError) -> [ContentDigest: RecordedErasure] {
+    var found: [ContentDigest: RecordedErasure] = [:]
+    while let entry = try next() {
+      guard let erasure = try entry.sealed.recordedErasure(in: model) else { continue }
+      found[entry.head.digest] = RecordedErasure(revision: entry.head.revision, erasure: erasure)
+    }
+    return found
   }
 }
 

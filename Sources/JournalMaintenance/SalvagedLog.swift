@@ -23,11 +23,7 @@ final class SalvagedLog: EntryLog {
   init<State: EventSourced>(_ source: SalvageSource, _ model: State.Type) throws(JournalError) {
     var history = try ProvableHistory([source], model)
     var again = history
-    var erasures: [RecordedErasure] = []
-    while let entry = try history.next() {
-      guard let erasure = try entry.sealed.recordedErasure(in: model) else { continue }
-      erasures.append(RecordedErasure(revision: entry.head.revision, erasure: erasure))
-    }
+    var erasures = Array(try history.erasures(in: model).values)
     // Each finds the first entry from which it erases something: later checkpoints are erased with it.
     while !erasures.isEmpty, var entry = try again.next() {
       for index in erasures.indices { try erasures[index].erase(&entry.sealed) }
@@ -56,8 +52,10 @@ final class SalvagedLog: EntryLog {
 
   /// The bytes of a proven entry, without what was erased since, or is erased in one copy of it.
   private func entry(_ revision: Revision) throws(JournalError) -> [UInt8]? {
+    let candidates = try source.log.candidates(revision)
+    if candidates.count < 2, erasures.isEmpty { return candidates.first }
     var found: SealedEntry?
-    for bytes in try source.log.candidates(revision) {
+    for bytes in candidates {
       let digest = try? EntryDecoder.decode(bytes, revision: revision) { entry throws(JournalError) in
         try entry.digest(journal: format.id)
       }
