@@ -72,8 +72,8 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
 
   /// Items with an attribute that has a text in it, ignoring case. Attributes that the type does not know count too.
   ///
-  /// It compares as `journal find` does, and as `EntityQuery.text` says, but never with the kind, which all items of
-  /// the query have, nor with the name of the item, such as `item:42`.
+  /// Texts are compared as `journal find` and `EntityQuery.text` compare them, but never with the kind, which all items
+  /// of the query have, nor with the name of the item, such as `item:42`.
   /// - Complexity: as ``contains(_:ignoringCase:)``, with the size of the item.
   public static func contains(ignoringCase text: String) -> ItemFilter {
     ItemFilter(text.isEmpty ? .everything : .text(text, in: nil))

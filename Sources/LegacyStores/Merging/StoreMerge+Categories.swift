@@ -69,7 +69,7 @@ extension StoreMerge {
     let isRenamed = !old.name.utf8.elementsEqual(category.name.utf8)
     let isRecolored = old.color != category.color
     guard let there = draft.state.category(old.category) else {
-      // Its number is kept, so that its items do not seem to be moved in the file.
+      // The deleted category keeps its number, so that its items do not seem to be moved in the file.
       guard isRenamed || isRecolored else { return old.category }
       report.note(
         "the category \"\(category.name)\"",

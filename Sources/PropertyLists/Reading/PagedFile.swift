@@ -354,7 +354,7 @@ final class ReadGenerations: Sendable {
 
   /// Whether no read of the older generation is in progress. Called by one thread at a time.
   func olderHaveEnded() -> Bool {
-    // This adds 0, and does not load: a read that adds 1 later then sees what was written before.
+    // Adds 0 instead of loading, so that a read that adds 1 later sees what was written before.
     let count =
       if isSecondCurrent.load(ordering: .relaxed) {
         first.add(0, ordering: .acquiringAndReleasing).newValue
