@@ -22,7 +22,8 @@ struct LayerHeader: Sendable {
 
 /// What the archive has of the entities of one kind.
 private struct WrittenTable {
-  /// The number and the revision of each version.
+  /// The number and the revision of each version; empty for a layer without an index of this kind, because the memory
+  /// would grow with the layer.
   var versions = PackedNumbersBuilder(columns: 2)
   /// The same of each deletion, and of those deletions that are erasures.
   var deletions = PackedNumbersBuilder(columns: 2)
@@ -126,7 +127,8 @@ struct LayerWriter: ~Copyable {
       try appendData(Root.versions, shape.kinds, tables.map(\.versions))
     } else {
       try appendDictionary(Root.entities, shape.kinds, Array(shape.kinds.indices)) { writer, kind throws in
-        tables.append(try writer.blocks(sources, kind, kept))
+        let isIndexed = header.indexes.contains { $0.scope.table == kind }
+        tables.append(try writer.blocks(sources, kind, kept, keepsVersions: isIndexed))
       }
       try appendDictionary(Root.keys, shape.kinds, tables.map(\.keyLists)) { writer, lists throws in
         try writer.append(lists)
@@ -160,7 +162,7 @@ struct LayerWriter: ~Copyable {
     _ sources: [any LayerSource], _ kind: Int, _ kept: [Revision], _ shapes: inout EntityShapes
   ) throws -> WrittenTable {
     try archive.beginArray()
-    let table = try visit(sources, kind, kept) { writer, number, row throws in
+    let table = try visit(sources, kind, kept, keepsVersions: true) { writer, number, row throws in
       // Iterating over a state in files is most of the work, so it is done once for both.
       writer.digest.append(number, row)
       try writer.append(number, row, &shapes)
@@ -171,11 +173,11 @@ struct LayerWriter: ~Copyable {
 
   /// Appends an `NSArray` of the blocks of all versions of a kind.
   private mutating func blocks(
-    _ sources: [any LayerSource], _ kind: Int, _ kept: [Revision]
+    _ sources: [any LayerSource], _ kind: Int, _ kept: [Revision], keepsVersions: Bool
   ) throws -> WrittenTable {
     var output = BlockOutput()
     try archive.beginArray()
-    var table = try visit(sources, kind, kept) { writer, number, row throws in
+    var table = try visit(sources, kind, kept, keepsVersions: keepsVersions) { writer, number, row throws in
       try output.append(number, row, to: &writer.archive)
     }
     try output.end(in: &archive)
@@ -218,7 +220,7 @@ struct LayerWriter: ~Copyable {
 
   /// Calls `body` with the versions of all entities of a kind, in order.
   private mutating func visit(
-    _ sources: [any LayerSource], _ kind: Int, _ kept: [Revision],
+    _ sources: [any LayerSource], _ kind: Int, _ kept: [Revision], keepsVersions: Bool,
     _ body: (inout LayerWriter, Int, EntityRow) throws -> Void
   ) throws -> WrittenTable {
     var table = WrittenTable()
@@ -228,7 +230,7 @@ struct LayerWriter: ~Copyable {
       for (source, version) in merge.group {
         let numbers = (UInt64(version.number), UInt64(version.revision), UInt64(0))
         if let row = try readers[source](version) {
-          table.versions.append(numbers)
+          if keepsVersions { table.versions.append(numbers) }
           try body(&self, version.number, row)
         } else {
           table.deletions.append(numbers)
