@@ -35,7 +35,7 @@ let package = Package(
     .target(name: "CCRC32C"),
     .target(name: "CBOR"),
     .target(name: "Tables"),
-    .target(name: "PropertyLists", dependencies: ["CFiles"]),
+    .target(name: "PropertyLists", dependencies: ["CFiles", "Locks"]),
     .target(
       name: "Journaling",
       dependencies: ["Files", "LevelDB", "SHA256", "CCRC32C", "CBOR", "Tables", "PropertyLists", "Locks"],

@@ -10,9 +10,9 @@ public struct JournalOptions: Sendable {
   /// When layers are written, and what they keep.
   public var layers: LayerPolicy
 
-  /// About how many bytes of layers are kept in memory after they were read. Beyond that, those that were not used lately
-  /// are freed, and read again when they are needed; reads in progress can exceed it. By default (nil), about as many as
-  /// the newest state takes and 16 MiB for past states, but no more than 256 MiB.
+  /// How many bytes of layers are kept in memory after they were read. Beyond that, each use reads them again, until some
+  /// that were not used lately make room. By default (nil), about as many as the newest state takes and 16 MiB for past
+  /// states, but no more than 256 MiB.
   public var cacheByteCount: Int?
 
   /// How much history is kept; nil keeps all. Opening for writing prunes older history before it returns.

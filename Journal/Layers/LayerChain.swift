@@ -236,7 +236,7 @@ final class LayerChain: Sendable {
     let pageBudget = pageBudget
     return try LayerFile(
       name, in: folder.openSnapshots(), footer: footer, shape: shape,
-      memoryByteCount: options.layers.memoryByteCount
+      memoryByteCount: options.layers.memoryByteCount, quota: pageBudget.quota
     ) { pageBudget.note($0) }
   }
 

@@ -6,15 +6,17 @@ import PropertyLists
 extension LayerFile {
   /// - Parameters:
   ///   - memoryByteCount: the size up to which it is read whole.
+  ///   - quota: bounds the pages in memory.
   ///   - didUse: called after pages were read, or used for the first time since pages were freed, with the number of their
   ///     bytes.
   /// - Throws: ``JournalError`` with code `damaged` if it is missing, of another size, or found to be altered.
   convenience init(
     _ name: LayerName, in folder: Folder?, footer: LayerFooter, shape: StateShape, memoryByteCount: Int,
-    didUse: @escaping @Sendable (Int) -> Void
+    quota: PageQuota, didUse: @escaping @Sendable (Int) -> Void
   ) throws(JournalError) {
     let bytes = try Self.bytes(
-      of: name, in: folder, footer: footer, memoryByteCount: memoryByteCount, didUse: didUse)
+      of: name, in: folder, footer: footer, memoryByteCount: memoryByteCount, quota: quota,
+      didUse: didUse)
     do throws(ArchiveError) { try self.init(bytes, revision: name.to, shape: shape) } catch {
       throw Self.failure(error, of: name, folder?.path(of: name.fileName) ?? name.fileName)
     }
@@ -41,7 +43,7 @@ extension LayerFile {
 
   private static func bytes(
     of name: LayerName, in folder: Folder?, footer: LayerFooter, memoryByteCount: Int = 0,
-    didUse: (@Sendable (Int) -> Void)? = nil
+    quota: PageQuota? = nil, didUse: (@Sendable (Int) -> Void)? = nil
   ) throws(JournalError) -> ArchiveBytes {
     let file = try open(name, in: folder, footer: footer)
     let byteCount = footer.byteCount
@@ -58,7 +60,7 @@ extension LayerFile {
           descriptor: descriptor, byteCount: byteCount, pageSize: LayerFooter.pageByteCount, path: path,
           check: { page, bytes in unsafe page < checksums.count && CRC32C.checksum(bytes) == checksums[page]
           },
-          didUse: didUse)
+          quota: quota, didUse: didUse)
       }
       let bytes = ArchiveBytes(whole)
       for page in checksums.indices {

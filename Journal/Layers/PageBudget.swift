@@ -1,4 +1,5 @@
 import Locks
+import PropertyLists
 import Synchronization
 
 /// Bounds the memory of the pages of all layers that the states of a journal read.
@@ -15,6 +16,8 @@ final class PageBudget: Sendable {
   /// What the caller has set; nil for the usual limit.
   private let given: Int?
   private let limit: Atomic<Int>
+  /// Counts the pages, and keeps more from being loaded than the limit.
+  let quota: PageQuota
   /// How many bytes were used since the memory was last checked.
   private let uncheckedByteCount = Atomic<Int>(0)
   private let isChecking = Atomic<Bool>(false)
@@ -23,7 +26,10 @@ final class PageBudget: Sendable {
   /// - Parameter limit: how many bytes of pages may be in memory; nil for the usual limit.
   init(limit: Int?) {
     given = limit
-    self.limit = Atomic(limit ?? Self.usualLimit(byteCount: 0, entityCount: 0, eventCount: 0))
+    let limit = max(
+      limit ?? Self.usualLimit(byteCount: 0, entityCount: 0, eventCount: 0), Self.leastByteCount)
+    self.limit = Atomic(limit)
+    quota = PageQuota(limit: limit)
   }
 
   func add(_ layer: Layer) {
@@ -37,6 +43,7 @@ final class PageBudget: Sendable {
         byteCount: layers.reduce(0) { $0 + ($1.footer?.byteCount ?? 0) },
         entityCount: newest?.entityCount ?? 0, eventCount: newest?.eventCount ?? 0)
       limit.store(usual, ordering: .relaxed)
+      quota.setLimit(usual)
     }
   }
 
@@ -48,22 +55,20 @@ final class PageBudget: Sendable {
     return Int(min(Double(byteCount) * share + Double(16 << 20), Double(256 << 20)))
   }
 
-  /// Notes that pages were read, or used for the first time since others were freed. Each time that such pages have an
-  /// eighth of the limit, and all together exceed it, those that were not used since the last time are freed.
+  /// Notes that pages were read, or used for the first time since others were freed. Each time that such pages have four
+  /// times the size of the limit, an eighth of it is freed, unless that much is free: pages not used since the last time.
   func note(_ byteCount: Int) {
     let limit = limit.load(ordering: .relaxed)
     let count = uncheckedByteCount.add(byteCount, ordering: .relaxed).newValue
-    // Not after each page, because all layers are asked. So the limit is exceeded by an eighth, or by 256 KiB.
-    guard count > max(limit / 8, Self.leastByteCount), !isChecking.exchange(true, ordering: .acquiring) else {
-      return
-    }
+    // Not after each page, because all layers are asked, and giving memory back takes longer than reading.
+    guard count / 4 > limit, !isChecking.exchange(true, ordering: .acquiring) else { return }
     defer { isChecking.store(false, ordering: .releasing) }
     uncheckedByteCount.store(0, ordering: .relaxed)
-    var layers = known.withLock { known in known.compactMap(\.layer) }.map {
-      ($0, byteCount: $0.pageByteCount)
+    var left = quota.byteCount - (limit - limit / 8)
+    guard left > 0 else { return }
+    let layers = known.withLock { known in known.compactMap(\.layer) }
+    for layer in layers.sorted(by: { $0.pageByteCount > $1.pageByteCount }) where left > 0 {
+      left -= layer.freeUnusedPages(atMost: left)
     }
-    layers.sort { $0.byteCount > $1.byteCount }
-    var total = layers.reduce(0) { $0 + $1.byteCount }
-    for (layer, _) in layers where total > limit { total -= layer.freeUnusedPages(atMost: total - limit) }
   }
 }

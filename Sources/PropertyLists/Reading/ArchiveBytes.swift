@@ -71,18 +71,19 @@ import Synchronization
   ///   - pageSize: A power of two, at least 4,096.
   ///   - check: Returns whether the bytes of a page are valid. Pages are numbered from 0. The last page may be shorter
   ///     than the others.
+  ///   - quota: Bounds the pages in memory. Without it, all pages stay.
   ///   - didUse: Called after pages were read, or used for the first time since ``freeUnusedPages(atMost:)``, with the
-  ///     number of their bytes. No lock is held, but the caller is reading. Without it, pages stay in memory.
+  ///     number of their bytes. No lock is held, but the caller is reading.
   /// - Throws: `io` if there is not enough address space.
   package convenience init(
     descriptor: Int32, byteCount: Int, pageSize: Int = PagedFile.defaultPageSize, path: String? = nil,
     check: @escaping @Sendable (_ page: Int, _ bytes: UnsafeRawBufferPointer) -> Bool,
-    didUse: (@Sendable (_ byteCount: Int) -> Void)? = nil
+    quota: PageQuota? = nil, didUse: (@Sendable (_ byteCount: Int) -> Void)? = nil
   ) throws(ArchiveError) {
     unsafe self.init(
       try PagedFile(
         descriptor: descriptor, byteCount: byteCount, pageSize: pageSize, path: path, check: check,
-        didUse: didUse))
+        quota: quota, didUse: didUse))
   }
 
   private init(_ file: PagedFile) {
@@ -136,9 +137,9 @@ import Synchronization
     in range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Result
   ) throws(ArchiveError) -> Result {
     // Inlined, because in generic code the call of `body` would take longer than the reads of a search.
-    let read = beginRead()
-    defer { end(read) }
-    return try unsafe body(bytes(in: range))
+    var read = beginRead()
+    defer { end(&read) }
+    return try unsafe body(bytes(in: range, &read))
   }
 
   /// The first of some rows of equal size for which `isBehind` is true, as it must be for all rows after it. The whole search
@@ -148,12 +149,12 @@ import Synchronization
   package func firstRow(
     of count: Int, at start: Int, byteCount: Int, where isBehind: (UnsafeRawBufferPointer) -> Bool
   ) throws(ArchiveError) -> Int {
-    let read = reads?.begin()
-    defer { end(read) }
+    var read = beginRead()
+    defer { end(&read) }
     var (low, high) = (0, count)
     while low < high {
       let middle = low + (high - low) / 2
-      let row = try unsafe pointer(at: start + middle * byteCount, count: byteCount)
+      let row = try unsafe pointer(at: start + middle * byteCount, count: byteCount, &read)
       if unsafe isBehind(UnsafeRawBufferPointer(start: row, count: byteCount)) {
         high = middle
       } else {
@@ -163,20 +164,32 @@ import Synchronization
     return low
   }
 
-  /// Keeps pages in memory until ``end(_:)``.
+  /// A read in progress: its generation, and a buffer if it needs pages that are not in memory.
   @usableFromInline
-  func beginRead() -> Bool? { reads?.begin() }
-
-  @usableFromInline
-  func end(_ read: Bool?) {
-    if let read { reads?.end(read) }
+  struct Read {
+    fileprivate let generation: Bool
+    fileprivate var buffer: PageBuffer?
   }
 
-  /// The bytes of a range. They are valid until the read ends.
+  /// Keeps pages in memory until ``end(_:)``.
   @usableFromInline
-  @unsafe func bytes(in range: Range<Int>) throws(ArchiveError) -> UnsafeRawBufferPointer {
+  func beginRead() -> Read? { reads.map { Read(generation: $0.begin()) } }
+
+  @usableFromInline
+  func end(_ read: inout Read?) {
+    guard let ended = read else { return }
+    reads?.end(ended.generation)
+    if let buffer = ended.buffer { file?.quota?.giveBack(buffer) }
+  }
+
+  /// The bytes of a range. They are valid until the read ends, or is used for other bytes.
+  @usableFromInline
+  @unsafe func bytes(
+    in range: Range<Int>, _ read: inout Read?
+  ) throws(ArchiveError) -> UnsafeRawBufferPointer {
     let count = try checkedCount(range)
-    return try unsafe UnsafeRawBufferPointer(start: pointer(at: range.lowerBound, count: count), count: count)
+    let start = try unsafe pointer(at: range.lowerBound, count: count, &read)
+    return unsafe UnsafeRawBufferPointer(start: start, count: count)
   }
 
   /// A copy of the bytes of a range.
@@ -191,16 +204,23 @@ import Synchronization
     try unsafe withBytes(in: range) { (bytes) throws(ArchiveError) in unsafe [UInt8](bytes) }
   }
 
-  /// The address of `count` bytes at `offset`, after they are read. It is valid until the read ends.
+  /// The address of `count` bytes at `offset`, after they are read. It is valid until the read ends, or is used for other
+  /// bytes.
   @inline(__always)
-  private func pointer(at offset: Int, count: Int) throws(ArchiveError) -> UnsafeRawPointer {
+  private func pointer(
+    at offset: Int, count: Int, _ read: inout Read?
+  ) throws(ArchiveError) -> UnsafeRawPointer {
     guard offset >= 0, count >= 0, offset <= self.count - count else {
       throw outOfBounds(offset, count)
     }
     if let loaded = unsafe loaded, count > 0 {
       let first = offset >> pageShift
       let last = (offset + count - 1) >> pageShift
-      if unsafe first != last || !isLoaded(first, loaded) { try load(first, last) }
+      if unsafe first != last || !isLoaded(first, loaded),
+        let start = try unsafe load(first, last, &read)
+      {
+        return unsafe start + (offset - first << pageShift)
+      }
     }
     return unsafe UnsafeRawPointer(base + offset)
   }
@@ -208,29 +228,29 @@ import Synchronization
   /// The byte at an offset.
   @inline(__always)
   func byte(at offset: Int) throws(ArchiveError) -> UInt8 {
-    let read = reads?.begin()
-    defer { end(read) }
-    return try unsafe pointer(at: offset, count: 1).load(as: UInt8.self)
+    var read = beginRead()
+    defer { end(&read) }
+    return try unsafe pointer(at: offset, count: 1, &read).load(as: UInt8.self)
   }
 
   /// The big-endian number of `width` bytes at an offset. All but its last eight bytes must be zero.
   @inline(__always)
   func number(at offset: Int, width: Int) throws(ArchiveError) -> UInt64 {
-    let read = reads?.begin()
-    defer { end(read) }
-    let start = try unsafe pointer(at: offset, count: width)
+    var read = beginRead()
+    defer { end(&read) }
+    let start = try unsafe pointer(at: offset, count: width, &read)
     switch width {
     case 1: return unsafe UInt64(start.load(as: UInt8.self))
     case 2: return unsafe UInt64(UInt16(bigEndian: start.loadUnaligned(as: UInt16.self)))
     case 4: return unsafe UInt64(UInt32(bigEndian: start.loadUnaligned(as: UInt32.self)))
     case 8: return unsafe UInt64(bigEndian: start.loadUnaligned(as: UInt64.self))
-    default: return try number(at: offset, oddWidth: width)
+    default: return try unsafe number(start, at: offset, oddWidth: width)
     }
   }
 
-  private func number(at offset: Int, oddWidth width: Int) throws(ArchiveError) -> UInt64 {
-    // The caller has begun the read.
-    let start = try unsafe pointer(at: offset, count: width)
+  @unsafe private func number(
+    _ start: UnsafeRawPointer, at offset: Int, oddWidth width: Int
+  ) throws(ArchiveError) -> UInt64 {
     var number: UInt64 = 0
     for index in 0..<width {
       guard number >> 56 == 0 else {
@@ -257,9 +277,15 @@ import Synchronization
     unsafe loaded[page >> 6].load(ordering: .acquiring) & (1 << UInt64(page & 63)) != 0
   }
 
+  /// - Returns: where the pages begin, if they are in a buffer.
   @inline(never)
-  private func load(_ first: Int, _ last: Int) throws(ArchiveError) {
-    try file?.load(first...last)
+  @unsafe private func load(
+    _ first: Int, _ last: Int, _ read: inout Read?
+  ) throws(ArchiveError) -> UnsafeRawPointer? {
+    guard let file, let buffer = try file.load(first...last) else { return nil }
+    if let earlier = read?.buffer { file.quota?.giveBack(earlier) }
+    read?.buffer = buffer
+    return unsafe UnsafeRawPointer(buffer.base) - (buffer.firstPage - first) << pageShift
   }
 
   @inline(never)

@@ -35,7 +35,7 @@ import Synchronization
 
   private let present: UnsafeMutablePointer<Atomic<UInt64>>
   private let presentCount = Atomic<Int>(0)
-  /// The reads in progress; nil if pages are never freed while others read.
+  /// The reads in progress; nil without a quota.
   let reads: ReadGenerations?
   private let isFreeing = Atomic<Bool>(false)
   /// Whether all reads that began before the bits in `loaded` were cleared last are of the older generation. As the next
@@ -48,7 +48,11 @@ import Synchronization
   private let descriptor: Int32
   private let words: Int
   private let check: @Sendable (Int, UnsafeRawBufferPointer) -> Bool
+  /// Nil if pages are never freed while others read.
+  let quota: PageQuota?
   private let didUse: (@Sendable (Int) -> Void)?
+  /// Tells the file from all others in the buffers of the quota.
+  private let number = nextNumber.add(1, ordering: .relaxed).newValue
   /// Threads that read different groups of pages do not wait for one another.
   private let locks = (0..<8).map { _ in NSLock() }
   private let groupShift: Int
@@ -56,12 +60,13 @@ import Synchronization
   /// - Parameters:
   ///   - descriptor: The open file. This object closes it, even if this initializer throws.
   ///   - check: Returns whether the bytes of a page are valid.
+  ///   - quota: Counts the pages in memory. Without it, all pages stay.
   ///   - didUse: Called after pages were read, or used for the first time since ``freeUnusedPages(atMost:)``, with the
   ///     number of their bytes.
   init(
     descriptor: Int32, byteCount: Int, pageSize: Int, path: String?,
     check: @escaping @Sendable (Int, UnsafeRawBufferPointer) -> Bool,
-    didUse: (@Sendable (Int) -> Void)? = nil
+    quota: PageQuota? = nil, didUse: (@Sendable (Int) -> Void)? = nil
   ) throws(ArchiveError) {
     precondition(pageSize >= 4096 && pageSize.nonzeroBitCount == 1, "a page size is a power of two")
     precondition(byteCount >= 0, "a file has no negative size")
@@ -72,8 +77,9 @@ import Synchronization
     reservedByteCount = byteCount > .max - unit ? byteCount : max((byteCount + unit - 1) / unit * unit, 1)
     self.path = path
     unsafe self.check = unsafe check
+    self.quota = quota
     self.didUse = didUse
-    reads = didUse == nil ? nil : ReadGenerations()
+    reads = quota == nil ? nil : ReadGenerations()
     pageShift = pageSize.trailingZeroBitCount
     groupShift = max(Self.groupByteCount.trailingZeroBitCount - pageShift, 0)
     // This reserves only addresses. A page gets memory when it is written.
@@ -131,6 +137,7 @@ import Synchronization
   }
 
   deinit {
+    quota?.subtract(loadedByteCount)
     _ = cfiles_close(descriptor)
     unsafe munmap(base, reservedByteCount)
     unsafe loaded.deinitialize(count: words)
@@ -139,7 +146,7 @@ import Synchronization
     unsafe present.deallocate()
   }
 
-  /// The same file without its pages, which are read again, and without ``didUse``.
+  /// The same file without its pages, which are read again, and without the quota.
   /// - Throws: `io` if the system lacks a descriptor or address space.
   func reopened() throws(ArchiveError) -> PagedFile {
     let duplicate = cfiles_duplicate(descriptor)
@@ -158,6 +165,7 @@ import Synchronization
       unsafe loaded[word].store(0, ordering: .relaxed)
       unsafe present[word].store(0, ordering: .relaxed)
     }
+    quota?.subtract(loadedByteCount)
     presentCount.store(0, ordering: .relaxed)
     unsafe free(0, byteCount: reservedByteCount)
     forbidHugePages()
@@ -208,6 +216,7 @@ import Synchronization
     let freed = pages.filter(isPresent)
     for page in freed { unsafe present[page >> 6].bitwiseAnd(~Self.bit(page), ordering: .relaxed) }
     presentCount.subtract(freed.count, ordering: .relaxed)
+    quota?.subtract(freed.count << pageShift)
     return freed.count << pageShift
   }
 
@@ -221,7 +230,12 @@ import Synchronization
   }
 
   /// Reads those of the pages that are not in memory.
-  func load(_ pages: ClosedRange<Int>) throws(ArchiveError) {
+  /// - Returns: A buffer that has the pages for the caller alone, if the quota has no room; otherwise nil.
+  func load(_ pages: ClosedRange<Int>) throws(ArchiveError) -> PageBuffer? {
+    if let quota, !quota.hasRoom, pages.count <= PageBuffer.pageLimit, !pages.allSatisfy(isPresent) {
+      defer { didUse?(pages.count << pageShift) }
+      return try buffer(of: pages, quota)
+    }
     var count = 0
     for page in pages where !isLoaded(page) {
       let lock = lock(of: page)
@@ -237,6 +251,21 @@ import Synchronization
     }
     // Without a lock, because the caller may open files.
     if count > 0 { didUse?(count << pageShift) }
+    return nil
+  }
+
+  private func buffer(of pages: ClosedRange<Int>, _ quota: PageQuota) throws(ArchiveError) -> PageBuffer {
+    let byteCount = pages.count << pageShift
+    let buffer = quota.buffer(of: number, pages, byteCount: byteCount)
+    if buffer.has(pages, of: number) { return buffer }
+    try unsafe buffer.fill(with: pages, of: number, byteCount: byteCount) { target throws(ArchiveError) in
+      var page = pages.lowerBound
+      while page <= pages.upperBound {
+        let offset = (page - pages.lowerBound) << pageShift
+        page += try unsafe read(page..<pages.upperBound + 1, to: target + offset)
+      }
+    }
+    return buffer
   }
 
   /// The number of bytes of all pages in memory.
@@ -287,13 +316,28 @@ import Synchronization
     words.reduce(0) { unsafe $0 + present[$1].load(ordering: .relaxed).nonzeroBitCount }
   }
 
-  /// Reads pages, of which the first is needed. If another one fails, it is read again when it is needed.
+  /// Reads pages in place, of which the first is needed.
   /// - Returns: how many were read.
   private func read(_ pages: Range<Int>) throws(ArchiveError) -> Int {
+    let count = try unsafe read(pages, to: base + (pages.lowerBound << pageShift))
+    for page in pages.prefix(count) {
+      unsafe present[page >> 6].bitwiseOr(Self.bit(page), ordering: .releasing)
+      unsafe loaded[page >> 6].bitwiseOr(Self.bit(page), ordering: .releasing)
+    }
+    presentCount.add(count, ordering: .relaxed)
+    quota?.add(count << pageShift)
+    return count
+  }
+
+  /// Reads and checks pages, of which the first is needed. If another one fails, it is read again when it is needed.
+  /// - Returns: how many were read.
+  @unsafe private func read(
+    _ pages: Range<Int>, to target: UnsafeMutableRawPointer
+  ) throws(ArchiveError) -> Int {
     let start = pages.lowerBound << pageShift
     let size = min(pages.upperBound << pageShift, byteCount) - start
-    let count = unsafe cfiles_read(descriptor, base + start, size, UInt64(start))
-    if count < 0, pages.count > 1 { return try read(pages.prefix(1)) }
+    let count = unsafe cfiles_read(descriptor, target, size, UInt64(start))
+    if count < 0, pages.count > 1 { return try unsafe read(pages.prefix(1), to: target) }
     guard count >= 0 else {
       throw ArchiveError(
         .io, "the file can't be read: \(reason(Int32(-count)))", offset: start, path: path)
@@ -307,19 +351,19 @@ import Synchronization
           .damaged, "the file was truncated while it was open: it had \(byteCount) bytes",
           offset: start + Int(count), path: path)
       }
-      guard unsafe check(page, UnsafeRawBufferPointer(start: base + pageStart, count: pageSize)) else {
+      guard unsafe check(page, UnsafeRawBufferPointer(start: target + pageStart - start, count: pageSize))
+      else {
         if page > pages.lowerBound { return page - pages.lowerBound }
         throw ArchiveError(
           .damaged, "the \(pageSize) bytes from byte \(pageStart) on are not those that were written",
           offset: pageStart, path: path)
       }
-      unsafe present[page >> 6].bitwiseOr(Self.bit(page), ordering: .releasing)
-      unsafe loaded[page >> 6].bitwiseOr(Self.bit(page), ordering: .releasing)
-      presentCount.add(1, ordering: .relaxed)
     }
     return pages.count
   }
 }
+
+private let nextNumber = Atomic<Int>(0)
 
 /// Counts the reads in progress, in two generations, so that a thread can find out whether all reads have ended that began
 /// before something was changed.

@@ -4,18 +4,20 @@ import Locks
 import TestSupport
 import Testing
 
+@testable import PropertyLists
+
 @Suite struct ArchiveBytesTests {
   /// A file of numbered bytes, opened page by page.
   private func paged(
     _ path: String, _ bytes: [UInt8], pageSize: Int = 4096,
     check: @escaping @Sendable (Int, UnsafeRawBufferPointer) -> Bool = { _, _ in true },
-    didUse: (@Sendable (Int) -> Void)? = nil
+    quota: PageQuota? = nil
   ) throws -> ArchiveBytes {
     try Data(bytes).write(to: URL(filePath: path))
     let file = unsafe open(path, O_RDONLY)
     return try unsafe ArchiveBytes(
       descriptor: file, byteCount: bytes.count, pageSize: pageSize, path: path, check: check,
-      didUse: didUse)
+      quota: quota)
   }
 
   private func numbered(_ count: Int) -> [UInt8] {
@@ -168,7 +170,7 @@ import Testing
   @Test func pagesOfAReadInProgressStay() throws {
     try withTemporaryFolder { folder in
       let bytes = numbered(20_000)
-      let file = try unsafe paged(folder.path("file"), bytes, didUse: { _ in })
+      let file = try unsafe paged(folder.path("file"), bytes, quota: PageQuota(limit: .max))
       _ = try file.data(in: 0..<20_000)
       try unsafe file.withBytes(in: 4000..<4200) { (content) throws(ArchiveError) in
         #expect(file.freeUnusedPages(atMost: .max) == 0)
@@ -183,10 +185,67 @@ import Testing
     }
   }
 
+  @Test func beyondTheQuotaPagesAreReadIntoBuffers() throws {
+    try withTemporaryFolder { folder in
+      let bytes = numbered(300_000)
+      let quota = PageQuota(limit: 5 * 4096)
+      let file = try unsafe paged(folder.path("file"), bytes, quota: quota)
+      let other = try unsafe paged(folder.path("other"), bytes.reversed(), quota: quota)
+      let wrong = Lock(0)
+      Threads.forEach(below: 4, width: 4) { thread in
+        var random = SeededGenerator(seed: UInt64(thread))
+        for _ in 0..<2_000 {
+          let start = Int.random(in: 0..<270_000, using: &random)
+          // Up to six pages, of which four have room in a buffer.
+          let range = start..<start + Int.random(in: 0...6 * 4096, using: &random)
+          let inner = Int.random(in: 0..<300_000, using: &random)
+          let isRight = try? unsafe file.withBytes(in: range) { (content) throws(ArchiveError) -> Bool in
+            let (byte, place) = (try other.byte(at: inner), min(inner, 299_992))
+            let number = try file.number(at: place, width: 8)
+            return unsafe byte == bytes[bytes.count - 1 - inner] && number == self.number(bytes[place...])
+              && content.elementsEqual(bytes[range])
+          }
+          if isRight != true { wrong.withLock { $0 += 1 } }
+        }
+      }
+      #expect(wrong.withLock { $0 } == 0)
+      #expect(quota.byteCount == file.pageByteCount + other.pageByteCount)
+      for _ in 0..<2 { _ = file.freeUnusedPages(atMost: .max) + other.freeUnusedPages(atMost: .max) }
+      #expect(quota.byteCount == 0)
+      for _ in 0..<2 {
+        for page in 0..<40 { #expect(try file.byte(at: page * 4096) == bytes[page * 4096]) }
+        let rows = try unsafe file.firstRow(of: 300_000, at: 0, byteCount: 1) { _ in false }
+        #expect(rows == 300_000)
+      }
+      #expect(quota.byteCount == 5 * 4096)
+    }
+  }
+
+  @Test func anAlteredPageBeyondTheQuotaIsFound() throws {
+    try withTemporaryFolder { folder in
+      let bytes = numbered(40_000)
+      let path = folder.path("file")
+      let isAsWritten = { @Sendable (page: Int, content: UnsafeRawBufferPointer) -> Bool in
+        unsafe content.elementsEqual(bytes[(page * 4096)...].prefix(4096))
+      }
+      let file = try unsafe paged(path, bytes, check: isAsWritten, quota: PageQuota(limit: 0))
+      #expect(try file.byte(at: 10_000) == bytes[10_000] && file.pageByteCount == 0)
+      let handle = try FileHandle(forUpdating: URL(filePath: path))
+      try handle.seek(toOffset: 20_000)
+      try handle.write(contentsOf: Data([bytes[20_000] ^ 1]))
+      try handle.close()
+      for range in [20_000..<20_001, 15_000..<21_000] {
+        let error = #expect(throws: ArchiveError.self) { try file.data(in: range) }
+        #expect(error?.code == .damaged && error?.offset == 16_384)
+      }
+      #expect(try file.data(in: 10_000..<16_384) == Data(bytes[10_000..<16_384]))
+    }
+  }
+
   @Test func threadsReadWhilePagesAreFreed() throws {
     try withTemporaryFolder { folder in
       let bytes = numbered(300_000)
-      let file = try unsafe paged(folder.path("file"), bytes, didUse: { _ in })
+      let file = try unsafe paged(folder.path("file"), bytes, quota: PageQuota(limit: .max))
       let wrong = Lock(0)
       let readerCount = Lock(3)
       Threads.forEach(below: 5, width: 5) { thread in
@@ -210,6 +269,10 @@ import Testing
       for _ in 0..<2 { _ = file.freeUnusedPages(atMost: .max) }
       #expect(file.pageByteCount == 0)
     }
+  }
+
+  private func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+    bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   @Test func aFileThatIsCutWhileOpenGivesAnErrorAndWhatWasReadStays() throws {
