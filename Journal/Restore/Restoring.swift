@@ -11,30 +11,34 @@ extension Journal {
   ///
   /// An entity that was deleted since returns under its number, with the entities that belong to it and, if they were
   /// deleted, those that it refers to, each with the entities that belong to it. An entity that was added since is
-  /// deleted, with the entities that belong to it. The result never breaks a rule of the model.
+  /// deleted, with the entities that belong to it. If the scope names such an entity, or is everything at a point at which
+  /// nothing existed, its additions are the plan's ``RestorePlan/conflicts``, because a restore of what did not exist is
+  /// mostly a mistake. The result never breaks a rule of the model.
   /// - Parameters:
   ///   - scope: what to restore.
   ///   - selector: the point in time.
   ///   - fields: only these parts, of entities that exist now and existed then; all parts if nil. Entities that the
   ///     scope names must exist. The number of a field means another field in each kind of entity.
   ///   - keepsNew: whether to keep entities and parts that were added since.
+  ///   - deletesNew: whether entities that the scope names are deleted if they did not exist at the point.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, if an entity never
   ///   existed, if its content at that point was erased, or if it is deleted and only parts of it are to be restored.
   /// - Complexity: that of the state at the point, or for ``RestoreScope/everything`` that of ``diff(from:to:)``.
   public func planRestore(
     of scope: RestoreScope, asOf selector: RevisionSelector, fields: Set<FieldKey>? = nil,
-    keepsNew: Bool = false
+    keepsNew: Bool = false, deletesNew: Bool = false
   ) throws -> RestorePlan {
     let kinds = State.kindNames.indices.map { EntityKind(rawValue: UInt8($0)) }
     let fieldsByKind = fields.map { fields in Dictionary(uniqueKeysWithValues: kinds.map { ($0, fields) }) }
-    return try planRestore(of: scope, asOf: selector, fieldsByKind: fieldsByKind, keepsNew: keepsNew)
+    return try planRestore(
+      of: scope, asOf: selector, fieldsByKind: fieldsByKind, keepsNew: keepsNew,
+      deletesNew: deletesNew)
   }
 
   /// Plans to restore entities as ``planRestore(of:asOf:fields:keepsNew:)`` does, with other parts for each kind.
   package func planRestore(
     of scope: RestoreScope, asOf selector: RevisionSelector,
-    fieldsByKind fields: [EntityKind: Set<FieldKey>]?,
-    keepsNew: Bool
+    fieldsByKind fields: [EntityKind: Set<FieldKey>]?, keepsNew: Bool, deletesNew: Bool
   ) throws -> RestorePlan {
     let newest = version
     let point = try revision(at: selector)
@@ -95,12 +99,31 @@ extension Journal {
     let changes = targets.changes
     try chain.faults.check()
     let coversEverything = if case .everything = scope { true } else { false }
+    var edits = try laterEdits(lostBy: changes, since: point)
+    let deleted = deletesNew ? [] : Self.deletedUnasked(by: changes, scope, asOf: point, selected)
+    let additions = edits.filter { $0.operation == .add && deleted.contains($0.entity) }
+    if !additions.isEmpty { edits.removeAll { deleted.contains($0.entity) } }
     return RestorePlan(
-      action: .restore(asOf: point), changes: changes,
-      undoes: try laterEdits(lostBy: changes, since: point), conflicts: [],
+      action: .restore(asOf: point), changes: changes, undoes: edits, conflicts: additions,
       note: Self.note(of: scope, asOf: point, fields, keepsNew: keepsNew),
       metadata: [RestoreMetadata.restores: "\(point)"], journal: id, head: newest.head,
       coversEverything: coversEverything)
+  }
+
+  /// The entities that changes delete because they did not exist at the point, if the scope names them or nothing existed.
+  private static func deletedUnasked(
+    by changes: [EntityDifference], _ scope: RestoreScope, asOf point: Revision,
+    _ selected: [(entity: EntityKey, past: EntityRecord?)]
+  ) -> Set<EntityKey> {
+    var named: Set<EntityKey>
+    switch scope {
+    case .everything where point > 0: return []
+    case .everything: named = Set(selected.map(\.entity))
+    case .entities(let entities):
+      named = Set(entities)
+      for (entity, past) in selected where past != nil { named.remove(entity) }
+    }
+    return named.intersection(changes.filter { $0.new == nil }.map(\.entity))
   }
 
   /// `restored title, stars of item:1 as of revision 2`.

@@ -13,7 +13,7 @@ struct RestoreTests {
       for _ in 0..<30 {
         try made.commit(using: &random)
         let revision = Int.random(in: 0...made.newest, using: &random)
-        let plan = try made.journal.planRestore(of: .everything, asOf: .revision(revision))
+        let plan = try made.journal.planRestore(of: .everything, asOf: .revision(revision), deletesNew: true)
         #expect(plan.isEmpty == (made.states[revision].records == made.journal.state.records))
         try made.journal.commit(plan, by: "eve")
         made.note()
@@ -61,7 +61,8 @@ struct RestoreTests {
         let entities = (0..<Int.random(in: 1...3, using: &random)).map { _ in
           made.anyEntity(using: &random)
         }.filter { now.revision(of: $0) > 0 }
-        let plan = try made.journal.planRestore(of: .entities(entities), asOf: .revision(revision))
+        let plan = try made.journal.planRestore(
+          of: .entities(entities), asOf: .revision(revision), deletesNew: true)
         let expected = Self.restored(entities, now: now, past: past)
         try made.journal.commit(plan)
         made.note()
@@ -208,6 +209,35 @@ struct RestoreTests {
         ])
       try journal.close()
     }
+  }
+
+  /// A restore of an item that was added later deleted it.
+  @Test func whatDidNotExistThenIsDeletedOnlyOnRequest() throws {
+    let journal = try CatalogJournal.inMemory()
+    try journal.commit(by: "ana") { try $0.addItem(kind: "book") }
+    try journal.commit(by: "bob") { try $0.addItem(kind: "book") }
+    try journal.commit(by: "ana") { try $0.updateItem(2, set: ["title": .string("Emma")]) }
+    func expectRefusal(_ plan: RestorePlan, _ conflicts: [Revision]) {
+      #expect(plan.conflicts.map(\.revision) == conflicts)
+      #expect(plan.conflicts.allSatisfy { $0.operation == .add })
+      let error = #expect(throws: JournalError.self) { try journal.commit(plan) }
+      #expect(error?.code == .conflict)
+      #expect(journal.head.revision == 3)
+    }
+    let both = RestoreScope.entities([.item(1), .item(2)])
+    expectRefusal(try journal.planRestore(of: both, asOf: .revision(1)), [2])
+    expectRefusal(try journal.planRestore(of: .everything, asOf: .revision(0)), [2, 1])
+    #expect(try journal.planRestore(of: both, asOf: .revision(1), keepsNew: true).isEmpty)
+    // Everything as of a point is without what was added later.
+    let everything = try journal.planRestore(of: .everything, asOf: .revision(1))
+    #expect(everything.conflicts.isEmpty && everything.undoes.map(\.revision) == [3, 2])
+
+    let asked = try journal.planRestore(of: both, asOf: .revision(1), deletesNew: true)
+    #expect(asked.changes == everything.changes && asked.undoes == everything.undoes)
+    try journal.commit(asked)
+    #expect(journal.state.records.keys.sorted() == [.item(1)])
+    try journal.commit(try journal.planRestore(of: .everything, asOf: .revision(0), deletesNew: true))
+    #expect(journal.state.records.isEmpty)
   }
 
   @Test func aPlanIsNotCommittedIfTheJournalHasChangedSince() throws {

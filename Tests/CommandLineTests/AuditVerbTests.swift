@@ -354,6 +354,26 @@ import Testing
                  2  2026-08-02 11:30:00  ben     item:1 (blue cup)  age     a photo
           """)
       try expect(
+        ["restore", "image:1", "--at", "1"], in: path,
+        prints: """
+          restoring revision 1 would change 1 entity, but later edits conflict; nothing was written
+
+          - image:1  cup.png
+              item: item:1 (blue cup)
+              name: cup.png
+              mediaType: image/png
+              sha256: 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824
+              byteCount: 5
+
+          Conflicting later edits:
+          REVISION  DATE (UTC)           AUTHOR  ENTITY             CHANGE  NOTE
+                 2  2026-08-02 11:30:00  ben     image:1 (cup.png)  add     a photo
+          """,
+        says: "journal: nothing was restored: image:1 did not exist at revision 1; --force deletes what was "
+          + "added since, --keep-new keeps it", code: 1)
+      try check("restore", path, "--all", "--at", "2001", code: 1, says: "nothing existed then; --force deletes")
+      try check("restore", path, "image:1", "--at", "1", "--force", "--dry-run", prints: "dry run")
+      try expect(
         ["restore", "--all", "--at", "1", "--keep-new"], in: path,
         prints: "nothing to do: everything is as requested already")
       try expect(

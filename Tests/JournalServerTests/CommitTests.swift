@@ -217,6 +217,20 @@ import Testing
     }
   }
 
+  @Test func aNamedItemThatDidNotExistThenIsDeletedOnlyOnRequest() throws {
+    try withBooks { (served) throws in
+      let made = try served.journal.commit(by: "eve") { try $0.addItem(kind: "book") }
+      let request = "\"entities\":[\"\(Catalog.name(of: made.value.entity))\"],\"at\":\"r1\""
+      let refused = try served.post("/api/restore", "{\(request)}")
+      #expect(refused.status == 409 && refused.text.contains("did not exist then"), "\(refused.text)")
+      #expect(try refused.json()["conflicts"]?[0]?["author"] == "eve", "\(refused.text)")
+      #expect(try served.post("/api/restore", "{\(request),\"later\":\"keep\"}").status == 200)
+      #expect(served.journal.head.revision == made.revision)
+      #expect(try served.post("/api/restore", "{\(request),\"later\":\"override\"}").status == 201)
+      #expect(served.journal.state.item(made.value.number) == nil)
+    }
+  }
+
   @Test func severalItemsAreRestoredInOneEntryAndNewFieldsAreKeptOnRequest() throws {
     try withBooks { (served) throws in
       try served.journal.commit(by: "eve") { draft in

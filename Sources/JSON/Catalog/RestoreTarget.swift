@@ -21,11 +21,14 @@ package enum RestoreTarget {
 
 extension Journal where State == Catalog {
   /// The plan of a restore as of a point in time.
-  /// - Parameter parts: the parts to restore; nil for all.
+  /// - Parameters:
+  ///   - parts: the parts to restore; nil for all.
+  ///   - deletesNew: whether to delete named entities that did not exist then, or everything if nothing did.
   /// - Throws: ``JournalError`` with code `wrongUse` for a tag, or `notFound` if no item has the kind, or nothing that is
   ///   to be restored has one of the parts; ``Absence`` if there is nothing to do because an entity does not exist.
   package func planRestore(
-    of target: RestoreTarget, _ parts: NamedParts?, asOf point: RevisionSelector, keepsNew: Bool
+    of target: RestoreTarget, _ parts: NamedParts?, asOf point: RevisionSelector, keepsNew: Bool,
+    deletesNew: Bool
   ) throws -> RestorePlan {
     var entities: [EntityKey]?
     var named: [EntityKey] = []
@@ -44,11 +47,13 @@ extension Journal where State == Catalog {
     case .categories(let ids):
       entities = try ids.sorted().flatMap { try self.entities(ofCategory: $0, asOf: point) }
     }
+    // Those of a kind or a category are not named one by one.
+    let isGroup = entities != nil && named.isEmpty
     // Of a group, those that are deleted have no parts to restore.
-    if parts != nil, named.isEmpty { entities?.removeAll { state.record(of: $0) == nil } }
+    if parts != nil, isGroup { entities?.removeAll { state.record(of: $0) == nil } }
     let plan = try planRestore(
       of: entities.map(RestoreScope.entities) ?? .everything, asOf: point, fieldsByKind: parts?.byKind,
-      keepsNew: keepsNew)
+      keepsNew: keepsNew, deletesNew: deletesNew || isGroup)
     if let parts { try check(parts, of: entities, asOf: point) }
     if plan.isEmpty, let absent = named.first(where: { state.record(of: $0) == nil }) {
       throw try absence(of: absent, at: revision(at: point))

@@ -44,7 +44,8 @@ extension Route {
     details: """
       Send exactly one of entities, kind, category (a number) and all. With fields, only these fields are restored; a \
       field that nothing has, now or at that point, is not found, and neither is a kind. keepNew keeps entities and \
-      fields that were added since.
+      fields that were added since. An entity that is named and did not exist then is a conflict, and so is everything \
+      if nothing existed; later says how to treat these, as for revert.
       """,
     body: #"{"entities":["item:1"],"fields":["title"],"at":"r1"}"#
   ) { try $0.restore($1, $2) }
@@ -203,7 +204,7 @@ extension JournalAPI {
   fileprivate func restore(_ value: FieldValue, _ request: HTTPRequest) throws -> HTTPResponse {
     let body = try Members(
       value, of: "the body",
-      allowing: ["entities", "kind", "category", "all", "at", "fields", "keepNew"] + Members.ofPlans)
+      allowing: ["entities", "kind", "category", "all", "at", "fields", "keepNew", "later"] + Members.ofPlans)
     guard let at = try body.string("at") else { throw APIError.wrongUse("at is missing: a point in time") }
     let point = RevisionSelector.revision(try journal.revision(at: RevisionSelector(at)))
     let names = try body.array("entities").map { try Catalog.entity(named: Members.string($0, "entities")) }
@@ -214,8 +215,10 @@ extension JournalAPI {
     guard targets.count == 1 else {
       throw APIError.wrongUse("name what to restore, with exactly one of entities, kind, category and all")
     }
+    let later = try later(body)
     let plan = try journal.planRestore(
-      of: targets[0], parts(body), asOf: point, keepsNew: body.flag("keepNew"))
+      of: targets[0], parts(body), asOf: point, keepsNew: body.flag("keepNew") || later == .keep,
+      deletesNew: later == .override)
     return try carryOut(plan, body, request)
   }
 
@@ -275,8 +278,11 @@ extension JournalAPI {
     if let shown = try body.string("plan"), shown != digest {
       refusal = "the journal has changed since the preview, so this is not what was shown"
     } else if !plan.conflicts.isEmpty {
-      refusal =
-        "later edits changed the same fields; later: keep keeps them and does the rest, later: override undoes them too"
+      let reason =
+        if case .restore = plan.action { "it would delete what did not exist then" } else {
+          "later edits changed the same fields"
+        }
+      refusal = "\(reason); later: keep keeps them and does the rest, later: override undoes them too"
     }
     if let refusal { return response(409, nil, APIError(409, "conflict", refusal)) }
     if plan.isEmpty, expected.all.isEmpty { return response(200, nil) }

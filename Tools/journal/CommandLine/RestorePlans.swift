@@ -34,11 +34,22 @@ extension Arguments {
         terminal: terminal
       ).print(revision)
     }
-    if plan.conflicts.isEmpty { return }
-    throw Failure(
-      .no,
-      "\(plan.action.words.refusal): later edits changed the same fields; --theirs keeps them and reverts the rest, "
-        + "--force overrides them")
+    if let conflict = plan.conflicts.first { throw Failure(.no, plan.refusal(because: conflict)) }
+  }
+}
+
+extension RestorePlan {
+  /// What to say if conflicts prevent the plan.
+  fileprivate func refusal(because conflict: LaterEdit) -> String {
+    guard case .restore(let revision) = action else {
+      return
+        "\(action.words.refusal): later edits changed the same fields; --theirs keeps them and reverts the rest, "
+        + "--force overrides them"
+    }
+    let missing =
+      revision == 0
+      ? "nothing existed then" : "\(Catalog.name(of: conflict.entity)) did not exist at revision \(revision)"
+    return "\(action.words.refusal): \(missing); --force deletes what was added since, --keep-new keeps it"
   }
 }
 

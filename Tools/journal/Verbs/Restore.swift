@@ -8,7 +8,8 @@ enum Restore: Verb {
 
     Returns entities exactly to what they were at a point in time, as a new entry. No history is lost. Entities that were
     deleted since return under their old numbers, with their images, and with their category if it was deleted too.
-    Attributes and entities that were added since are removed, unless --keep-new keeps them.
+    Attributes and entities that were added since are removed, unless --keep-new keeps them. An entity that you name and
+    that did not exist at the point is deleted only with --force, and so is everything if nothing existed then.
 
     An entity may name its own point: item:42@yesterday. Several entities have one point in time; restore those with
     another one separately. Without a point, a deleted entity returns as it was before it was deleted. A day means its
@@ -28,6 +29,7 @@ enum Restore: Verb {
     [--kind KIND]: all items of a kind, now or then
     [--fields A,B]: only these attributes, or @category or @kind
     [--keep-new]: keep attributes and entities that were added since
+    [--force]: delete what did not exist at the point
     [--dry-run], [--note TEXT], [--by AUTHOR], [--full], [--json]
 
     $ journal restore Books.journal item:42 --at yesterday  # item 42 as it was
@@ -85,7 +87,8 @@ enum Restore: Verb {
         names.isEmpty ? .everything : .entities(names.map(\.entity))
       }
     let plan = try journal.planRestore(
-      of: target, parts, asOf: revision, keepsNew: arguments.has("--keep-new"))
+      of: target, parts, asOf: revision, keepsNew: arguments.has("--keep-new"),
+      deletesNew: arguments.has("--force"))
     try arguments.carryOut(plan, in: journal, isWhole: leftOut.isEmpty, terminal)
     try journal.close()
   }
