@@ -5,6 +5,9 @@ extension Journal {
   /// Creates a journal with the state at a point in time as its first entry, without the history before it. Entities
   /// keep their numbers. References to erased entities are removed, because the copy has no trace of those.
   ///
+  /// The highest number of each kind stays used: if its entity was deleted, it is an erased entity of the copy. So no new
+  /// entity gets the number of a deleted one, which an attribute may still name.
+  ///
   /// The metadata of the entry, under `journal.copyOf`, names the journal, revision and digest that it came from.
   /// `progress` is called as in ``copy(to:through:progress:)``, but counts entities instead of entries.
   /// - Throws: as ``copy(to:through:progress:)``.
@@ -47,11 +50,18 @@ extension Journal {
       records[entity] = RestoreTargets<State>.record(record, of: entity.kind, without: lost)
       open += records[entity] == nil ? state.referrers(to: entity) : [entity]
     }
-    return everything.compactMap { difference in
+    let added = everything.compactMap { difference in
       records[difference.entity].map {
         JournalEvent(entity: difference.entity, previous: 0, change: .add($0))
       }
     }
+    let highest = (state.parts?.tables ?? []).enumerated().map { kind, table in
+      EntityKey(kind: EntityKind(rawValue: UInt8(kind)), number: table.highest)
+    }
+    let placeholders = highest.filter {
+      $0.number > 0 && records[$0] == nil && State.isRestored($0.kind)
+    }
+    return added + placeholders.map { JournalEvent(entity: $0, previous: 0, change: .erased(.add)) }
   }
 
   private func bringImages(

@@ -38,12 +38,29 @@ enum EntryCoding {
       unsafe writer.withBytes { unsafe seal.add(header: $0) }
       writer.appendArrayHead(count: 1 + events.count + (stateDigest == nil ? 0 : 1))
       append(part: annotation.encoded(), to: &writer, &seal, &salts)
-      for event in events { append(part: event.payload, to: &writer, &seal, &salts) }
+      for event in events {
+        if case .erased(.add) = event.change {
+          appendErased(to: &writer, &seal, &salts)
+        } else {
+          append(part: event.payload, to: &writer, &seal, &salts)
+        }
+      }
       if let stateDigest { append(part: stateDigest.bytes, to: &writer, &seal, &salts) }
       digest = seal.finish()
     }
     guard bytes.count <= logLimit else { throw tooLarge(bytes.count, limit) }
     return SealedEntry(revision: revision, bytes: bytes, digest: digest)
+  }
+
+  /// Appends a part as if its content had been erased. Its digest is random, because there never was a content.
+  private static func appendErased(
+    to writer: inout CBORWriter, _ seal: inout EntrySeal, _ salts: inout RandomBytes
+  ) {
+    writer.append(tag: erasedTag)
+    var digest = ContentDigest.zero
+    unsafe salts.take(digest.bytes.count) { digest = unsafe ContentDigest(bytes: $0) ?? digest }
+    unsafe digest.withUnsafeBytes { unsafe writer.append(bytes: $0) }
+    seal.add(erased: digest)
   }
 
   private static func tooLarge(_ byteCount: Int, _ limit: Int) -> JournalError {

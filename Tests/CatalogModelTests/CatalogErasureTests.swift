@@ -184,6 +184,44 @@ import Testing
     }
   }
 
+  /// The first new item of a copy got the number of a deleted one, to which an attribute referred.
+  @Test func aCopyWithoutHistoryGivesNoNumberAgain() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Cards.journal"))
+      try journal.commit { draft in
+        try draft.addItem(kind: "card", attributes: ["label": 3])
+        for _ in 1...2 { try draft.addItem(kind: "label") }
+        try draft.addCategory(name: "old")
+      }
+      try journal.commit { draft in
+        for number in 2...3 { try draft.deleteItem(Catalog.Item.ID(number)) }
+        try draft.deleteCategory(1)
+      }
+      let url = folder.url.appending(path: "Copy.journal")
+      try journal.copyState(to: url)
+      try journal.close()
+      for opening in 1...2 {
+        let copy = try CatalogJournal.open(at: url)
+        #expect(copy.state.items.map(\.id.number) == [1] + (4..<3 + opening))
+        #expect(copy.state.isErased(.item(3)) && !copy.state.isErased(.item(2)))
+        let number = try copy.commit { try $0.addItem(kind: "label") }.value.number
+        #expect(number == 3 + opening)
+        if opening == 2 { #expect(try copy.commit { try $0.addCategory(name: "new") }.value == 2) }
+        #expect(try copy.verify(.deep).problems.map(\.description) == [])
+        // A copy of the copy, and one with its history.
+        try copy.copyState(to: url.appendingPathExtension("state\(opening)"))
+        try copy.copy(to: url.appendingPathExtension("log\(opening)"))
+        try copy.close()
+      }
+      for form in ["state", "log"] {
+        let again = try CatalogJournal.open(at: url.appendingPathExtension("\(form)2"))
+        #expect(try again.commit { try $0.addItem(kind: "label") }.value == 6, "\(form)")
+        #expect(try again.verify(.deep).isSound)
+        try again.close()
+      }
+    }
+  }
+
   /// A follower compares states by their layers, and none of them says what was erased.
   @Test func aFollowerTellsThatAnEntityWasErased() throws {
     try withTemporaryFolder { folder in
