@@ -371,7 +371,7 @@ import Testing
           """,
         says: "journal: nothing was restored: image:1 did not exist at revision 1; --force deletes what was "
           + "added since, --keep-new keeps it", code: 1)
-      try check("restore", path, "--all", "--at", "2001", code: 1, says: "nothing existed then; --force deletes")
+      try check("restore", path, "--all", "--at", "2001", code: 1, says: "nothing existed then; --force")
       try check("restore", path, "image:1", "--at", "1", "--force", "--dry-run", prints: "dry run")
       try expect(
         ["restore", "--all", "--at", "1", "--keep-new"], in: path,
