@@ -1,11 +1,10 @@
 import Foundation
 
-/// An invalid command line; the message is one sentence.
+/// An invalid command line.
 struct WrongUse: Error {
   let message: String
 }
 
-/// The options of the command line.
 struct Arguments {
   var rows = Row.all
   var rounds: Int?
@@ -39,7 +38,6 @@ struct Arguments {
     rows: \(rowNames)
     """
 
-  /// - Throws: ``WrongUse``
   init(_ arguments: [String]) throws {
     var rest = arguments.makeIterator()
     while let argument = rest.next() {

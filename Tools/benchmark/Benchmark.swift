@@ -3,8 +3,8 @@ import Foundation
 
 /// Measures all figures of this project, against peers, in one run.
 ///
-/// A row (`Row`) is a race between the journal and its peers: same bytes, same file system, same number of operations, in
-/// turns. `Rows/` has a file for each kind of work.
+/// A ``Row`` is a race between the journal and its peers: same bytes, same file system, same number of
+/// operations, in turns.
 @main
 struct Benchmark {
   static func main() async {
@@ -30,7 +30,6 @@ struct Benchmark {
     }
   }
 
-  /// Has a signal end the run.
   private static func interruption(_ number: Int32, of bench: Workbench) -> any DispatchSourceSignal {
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -42,7 +41,7 @@ struct Benchmark {
     return source
   }
 
-  /// Measures the rows whose needs are met, and returns whether none of them failed.
+  /// - Returns: whether no row failed.
   private static func run(_ rows: [Row], on bench: Workbench) async -> Bool {
     var ready: [Row] = []
     var found: [Need: String?] = [:]

@@ -2,7 +2,7 @@ import CatalogModel
 import Foundation
 import Locks
 
-/// A program of the folder of this one.
+/// A program in this one's folder; this one if the name is empty.
 func ownProgram(_ name: String) -> URL {
   let own = Bundle.main.executableURL?.resolvingSymlinksInPath() ?? URL(filePath: CommandLine.arguments[0])
   return name.isEmpty ? own : own.deletingLastPathComponent().appending(path: name)
@@ -21,14 +21,14 @@ final class Child {
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()
-    // Set last: if the program can't be started, there is no process that `deinit` may end.
+    // Set last: if the program can't be started, `deinit` must not end a process.
     self.process = process
     _ = Self.running.withLock { [id] in $0.insert(id) }
   }
 
   deinit {
     _ = Self.running.withLock { [id] in $0.remove(id) }
-    // The benchmark ignores SIGINT and SIGTERM, and the child inherits that.
+    // SIGKILL, because the child inherits that SIGINT and SIGTERM are ignored.
     if process.isRunning { kill(id, SIGKILL) }
     process.waitUntilExit()
   }
@@ -46,7 +46,6 @@ final class Child {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Waits for the end of the program, and returns what it printed and its exit code.
   func rest() throws -> (output: Data, code: Int32) {
     let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
@@ -54,7 +53,6 @@ final class Child {
   }
 }
 
-/// Runs a program and returns what it prints.
 /// - Throws: ``PeerFailure`` for an exit code other than 0.
 @discardableResult
 func output(of program: URL, _ arguments: [String]) throws -> Data {
@@ -65,13 +63,13 @@ func output(of program: URL, _ arguments: [String]) throws -> Data {
   return output
 }
 
-/// The same for a program that is found in `PATH` by its name.
+/// Runs a program that is found in `PATH`.
 @discardableResult
 func output(of name: String, _ arguments: [String]) throws -> Data {
   try output(of: URL(filePath: "/usr/bin/env"), [name] + arguments)
 }
 
-/// The peak resident memory of a process.
+/// The peak resident memory of a process, in bytes.
 func peakMemory(of process: String) throws -> Double {
   let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
   let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
@@ -82,30 +80,25 @@ func peakMemory(of process: String) throws -> Double {
 
 /// The time and memory that opening a journal and reading something takes, in a separate process.
 struct OpeningProbe: Codable {
-  /// What is read.
   enum Question: Codable {
     case item(Int)
-    /// The first 20 samples from a price on, in the order of their prices, by an index.
+    /// The first 20 samples from a price on, by an index.
     case prices(from: Double)
   }
 
-  /// From the call that opens the journal to the answer.
+  /// From opening the journal to the answer.
   let seconds: Double
-  /// The peak memory of the process, including its libraries.
   let byteCount: Double
 
-  /// The first argument of such a process.
   static let flag = "--opening-probe"
 
-  /// Starts this program again as such a process, and returns what it reports.
+  /// Runs this program again as such a process.
   static func run(_ journal: URL, _ question: Question) throws -> OpeningProbe {
     let question = String(decoding: try JSONEncoder().encode(question), as: UTF8.self)
     let report = try output(of: ownProgram(""), [flag, journal.path, question])
     return try JSONDecoder().decode(Self.self, from: report)
   }
 
-  /// The main function of such a process.
-  /// - Parameter arguments: what follows ``flag``.
   static func main(_ arguments: [String]) throws {
     let question = try JSONDecoder().decode(Question.self, from: Data(arguments[1].utf8))
     let url = URL(filePath: arguments[0], directoryHint: .isDirectory)
@@ -125,35 +118,32 @@ struct OpeningProbe: Codable {
   }
 }
 
-/// A process that follows a journal and reports when it sees each entry, or only when it sees one of them.
+/// A process that follows a journal and reports when it sees each entry, or one of them.
 struct FollowProbe {
-  /// The first argument of such a process.
   static let flag = "--follow-probe"
 
   private let child: Child
 
-  /// Starts this program again as such a process, and returns when it follows the journal.
-  /// - Parameter last: the only entry that it reports; nil for all.
+  /// Starts this program again as such a process, and waits until it follows the journal.
+  /// - Parameter last: the only entry to report; nil for all.
   init(_ journal: URL, until last: Revision? = nil) throws {
     child = try Child(ownProgram(""), [Self.flag, journal.path] + (last.map { ["\($0)"] } ?? []))
     guard try child.line() == "follows" else { throw PeerFailure("following \(journal.path) failed") }
   }
 
-  /// Waits until the process has seen the next entry, and returns when that was, as ``now()`` does.
+  /// Waits until the process has seen the next entry, and returns the time, as ``now()`` does.
   func next() throws -> Double {
     guard let seconds = Double(try child.line()) else { throw PeerFailure("the follower has ended") }
     return seconds
   }
 
-  /// The time in seconds of a clock that all processes share.
+  /// Seconds of a clock that all processes share.
   static func now() -> Double {
     var time = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  /// The main function of such a process.
-  /// - Parameter arguments: what follows ``flag``.
   static func main(_ arguments: [String]) async throws {
     let last = arguments.count == 2 ? Revision(arguments[1]) : nil
     let journal = try CatalogJournal.open(

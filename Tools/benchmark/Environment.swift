@@ -1,8 +1,8 @@
 import CPeers
 import Foundation
 
-/// Where a run is made: without it the figures mean nothing.
-/// - Parameter flushSeconds: the median flush of a small write in the folder.
+/// The machine, the folder, the software and the settings of a run, a line each.
+/// - Parameter flushSeconds: the median time of flushing a small write.
 func environment(of folder: URL, flushSeconds: Double, rounds: Int, seed: UInt64) -> [String] {
   let information = ProcessInfo.processInfo
   let processor = processorName() ?? "processor of unknown name"
@@ -25,7 +25,7 @@ func environment(of folder: URL, flushSeconds: Double, rounds: Int, seed: UInt64
   ]
 }
 
-/// What a program prints; nil if there is none.
+/// The output of a program; nil if it fails.
 private func said(_ program: String, _ arguments: [String]) -> String? {
   guard let text = try? output(of: program, arguments) else { return nil }
   return String(decoding: text, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)

@@ -13,21 +13,16 @@ extension PeerFailure: FileFailure {
   init(_ error: FileError) { description = "\(error.path): \(error.message)" }
 }
 
-/// Throws the failure that the C interface reports.
-/// - Throws: ``PeerFailure``
 func check(_ isDone: Bool) throws(PeerFailure) {
   if !isDone { throw PeerFailure(unsafe String(cString: peer_failure())) }
 }
 
-/// An object of the C interface.
-///
-/// Safe to use from any thread, as far as the function that gets the handle says so: the object owns its handle, which
-/// never changes and lives as long as it does.
+/// An object of the C interface. The handle never changes and lives as long as the object, so it may be used
+/// on any thread that the C functions allow.
 @safe
 final class Peer: @unchecked Sendable {
   let handle: OpaquePointer
 
-  /// - Parameter handle: nil if it could not be made, for the reason that the C interface reports.
   @safe init(_ handle: OpaquePointer?) throws {
     guard let handle = unsafe handle else { throw PeerFailure(unsafe String(cString: peer_failure())) }
     unsafe self.handle = handle
@@ -40,29 +35,27 @@ final class Peer: @unchecked Sendable {
 struct WrittenEntries {
   private let entries: Peer
 
-  /// Reads the entries of a closed journal.
   init(ofJournalAt url: URL) throws {
     entries = try Peer(unsafe peer_entries(url.appending(path: "entries").path))
   }
 
   var count: Int { unsafe peer_entries_count(entries.handle) }
 
-  /// The average bytes of an entry, including its key.
+  /// The mean size of a key and its value.
   var averageByteCount: Int {
     count == 0 ? 0 : Int(unsafe peer_entries_byte_count(entries.handle)) / count
   }
 
-  /// A new LevelDB for these entries.
   func levelDB(at url: URL) throws -> Peer { try Peer(unsafe peer_leveldb(url.path, entries.handle)) }
 
-  /// Writes all entries with synced puts, and returns the seconds.
+  /// Puts all entries, each synced, and returns the seconds.
   func put(at url: URL, callers: Int) throws -> Double {
     let database = try levelDB(at: url)
     return try timedThreads(callers, count: count) { try check(unsafe peer_leveldb_put(database.handle, $0)) }
   }
 
-  /// Inserts the first entries into SQLite, each in its own transaction, and returns the seconds.
-  /// - Parameter connections: 1 for one that all callers share, or one for each.
+  /// Inserts the first `count` entries into SQLite, each in its own transaction, and returns the seconds.
+  /// - Parameter connections: 1 if all callers share it, or as many as callers.
   func insert(_ count: Int, at url: URL, callers: Int, connections: Int) throws -> Double {
     let databases = try (0..<connections).map { _ in try Peer(unsafe peer_sqlite(url.path)) }
     return try timedThreads(callers, count: count) { [entries] index in
@@ -76,7 +69,6 @@ struct WrittenEntries {
 struct SQLiteItems: Sendable {
   private let database: Peer
 
-  /// - Parameter indexes: the columns that get one.
   init(_ items: some Sequence<(id: Int, sample: Sample)>, indexes: [String] = [], at url: URL) throws {
     database = try Peer(unsafe peer_sqlite(url.path))
     // Large enough for the whole database, because the journal's state is in memory too.
@@ -98,7 +90,6 @@ struct SQLiteItems: Sendable {
     try check(unsafe peer_sqlite_update(database.handle, Int64(id), Int64(count)))
   }
 
-  /// Reads the items that answer a question, and adds their number to `rows`.
   func ask(_ question: Question, _ rows: inout Int) throws {
     switch question {
     case .equal(let count): try check(unsafe peer_sqlite_equal(database.handle, Int64(count), &rows))

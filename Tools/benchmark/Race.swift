@@ -5,8 +5,8 @@ import Locks
 
 /// The same work, done by all contestants in turns, round after round.
 ///
-/// A warm-up comes first and is not counted. The order is reversed from round to round, and the file system finishes its
-/// writes before each turn, so that no contestant always pays for the one before it.
+/// A warm-up is not counted. The order is reversed from round to round, and the file system finishes its
+/// writes before each turn, so that no contestant pays for the one before it.
 struct Race {
   private struct Contestant {
     let name: String
@@ -22,16 +22,14 @@ struct Race {
   private var contestants: [Contestant] = []
 
   /// - Parameters:
-  ///   - operations: how many each turn has.
-  ///   - limit: the maximum number of rounds, for work that moves gigabytes.
+  ///   - operations: the number in each turn.
+  ///   - limit: the most rounds, for work that moves gigabytes.
   init(_ bench: Workbench, _ work: String, operations: Int = 1, rounds limit: Int = .max) {
     (self.bench, self.work, self.operations) = (bench, work, operations)
     rounds = min(bench.rounds, limit)
   }
 
-  /// Adds a contestant.
-  /// - Parameter run: does the work once and returns the seconds that it took. Preparation and cleanup are not included:
-  ///   making folders, opening, closing, checking.
+  /// - Parameter run: does the work once and returns its seconds, without preparation and checks.
   mutating func add(_ name: String, _ run: @escaping () async throws -> Double) {
     contestants.append(Contestant(name: name, run: run))
   }
@@ -49,11 +47,9 @@ struct Race {
     }
   }
 
-  /// Adds a line about the work to the report.
   func report(_ figure: Figure, _ rivals: Rival...) { report(work, figure, 0, rivals) }
 
-  /// Adds a line to the report.
-  /// - Parameter ours: which contestant is compared with the peers.
+  /// - Parameter ours: the contestant that is compared with the peers.
   func report(_ title: String, _ figure: Figure, ours: Int = 0, _ rivals: Rival...) {
     report(title, figure, ours, rivals)
   }
@@ -78,7 +74,7 @@ struct Race {
         comparisons: comparisons))
   }
 
-  /// A contestant with which the journal is compared, and the wanted ratio.
+  /// A contestant to compare with, and the wanted ratio.
   struct Rival {
     let index: Int
     let atLeast, atMost: Double?
@@ -88,13 +84,13 @@ struct Race {
     }
   }
 
-  /// How the seconds of a race are shown, and which ratio.
+  /// The unit of a race's figures, and of its ratios.
   enum Figure {
-    /// Operations per second; the ratio of the rates.
+    /// Operations per second, and the ratio of the rates.
     case rate(String)
-    /// Seconds; the ratio of the times.
+    /// Seconds, and the ratio of the times.
     case duration
-    /// Seconds; how many times as fast the journal is.
+    /// Seconds, and how many times as fast the journal is.
     case speed
 
     fileprivate var unit: String { if case .rate(let what) = self { "\(what)/s" } else { "s" } }
@@ -124,19 +120,18 @@ struct Spread: Encodable {
     highest = sorted[sorted.count - 1]
   }
 
-  /// Converts seconds per operation to operations per second.
+  /// Operations per second instead of seconds per operation.
   var reciprocal: Spread { Spread([lowest, median, highest].map { 1 / $0 }) }
 }
 
 // MARK: Callers
 
-/// The seconds that a piece of work takes.
 func timed(_ work: () throws -> Void) rethrows -> Double {
   try ContinuousClock().measure(work) / .seconds(1)
 }
 
-/// Deals the indexes below `count` to threads in turn, and returns the seconds from the moment all threads are ready until
-/// the last has returned.
+/// Shares out the indexes below `count` among threads. Returns the seconds from when all threads are ready
+/// until the last has returned.
 /// - Throws: the first error of a caller, after all have returned.
 func timedThreads(
   _ callers: Int, count: Int, _ work: @escaping @Sendable (_ index: Int) throws -> Void
@@ -168,17 +163,15 @@ private final class FirstFailure: Sendable {
   let error = Lock<(any Error)?>(nil)
 }
 
-/// Who commits.
 enum Callers {
   case threads(Int)
   case tasks(Int)
-  /// One thread, in a pipeline.
+  /// One thread.
   case pipeline
 }
 
-/// Commits entries to journals, which the callers share out among themselves, and returns the seconds until the last is
-/// durable.
-/// - Parameter body: makes the events of an entry. It gets the entry's index, from 0.
+/// Commits entries, shared out among the callers, and returns the seconds until the last is durable.
+/// - Parameter body: makes the events of the entry with an index, from 0.
 func commit(
   _ callers: Callers, to journals: [CatalogJournal], count: Int,
   _ body: @escaping @Sendable (inout Draft<Catalog>, Int) throws -> Void

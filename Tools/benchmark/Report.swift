@@ -1,14 +1,12 @@
 import Foundation
 
-/// The results of a run.
 struct Report: Encodable {
-  /// Where it was made, in lines.
+  /// What ``environment(of:flushSeconds:rounds:seed:)`` returns.
   let environment: [String]
   var lines: [Line] = []
   /// What was left out or failed.
   var remarks: [String] = []
 
-  /// For machines: one object.
   var json: String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -17,7 +15,6 @@ struct Report: Encodable {
     do { return String(decoding: try encoder.encode(self), as: UTF8.self) } catch { return "\(error)" }
   }
 
-  /// For people.
   var text: String {
     var cells = [["row", "work", "journal", "peer", "", "ratio", "(rounds)", "wanted", ""]]
     for line in lines {
@@ -39,11 +36,8 @@ struct Report: Encodable {
   }
 }
 
-/// One line of the report.
 struct Line: Encodable {
-  /// The row's name; the report adds it.
   var row = ""
-  /// The work and its sizes, for people.
   let work: String
   /// `s`, `B`, or a number per second such as `commits/s`.
   let unit: String
@@ -54,7 +48,7 @@ struct Line: Encodable {
 }
 
 extension Workbench {
-  /// Adds a line of figures that must not be above a limit.
+  /// Adds figures that must not exceed a limit.
   func add(_ work: String, _ unit: String, _ figures: [Double], atMost limit: Double) {
     let allowance = Comparison(
       peer: display(limit, unit), figure: Spread([limit]), ratio: Spread(figures.map { $0 / limit }),
@@ -63,14 +57,13 @@ extension Workbench {
   }
 }
 
-/// The journal compared with one peer.
 struct Comparison: Encodable {
   let peer: String
-  /// The peer's figure, in the line's unit.
+  /// In the line's unit.
   let figure: Spread
-  /// The ratio of the two, round by round.
+  /// A ratio for each round.
   let ratio: Spread
-  /// The wanted ratio; neither bound if the comparison is for information only.
+  /// The wanted ratio; both are nil if the comparison is only for information.
   var atLeast: Double?
   var atMost: Double?
 
@@ -87,7 +80,6 @@ struct Comparison: Encodable {
   }
 }
 
-/// A figure in a line's unit, for people.
 private func display(_ figure: Double, _ unit: String) -> String {
   switch unit {
   case "s" where figure < 1e-3: String(format: "%.1f µs", figure * 1e6)

@@ -2,10 +2,9 @@ import Foundation
 
 /// Some lines of the report that are measured together.
 struct Row: Sendable {
-  /// Its name on the command line and in the report.
   let name: String
   var needs: [Need] = []
-  /// Measures, and adds each line to the report as soon as its figures are there.
+  /// Adds each line to the report as soon as its figures are known.
   let measure: @Sendable (Workbench) async throws -> Void
 
   static let all = [
@@ -43,14 +42,12 @@ struct Row: Sendable {
 
 /// What a row needs besides the libraries that are linked.
 enum Need {
-  /// The program `journal`, next to this one.
   case commandLine
-  /// An empty database.
   case postgres
-  /// Linux's report of a process's memory.
+  /// Linux's /proc, for the memory of a process.
   case processStatus
 
-  /// Why it is not there; nil if it is.
+  /// Why the need is not met; nil if it is.
   func lack(on bench: Workbench) -> String? {
     do {
       switch self {

@@ -1,13 +1,12 @@
 import CatalogModel
 import Foundation
 
-/// A small, fast generator with a seed, so that a run can be repeated with the same data.
+/// SplitMix64: fast, and the same data for the same seed.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
   init(seed: UInt64) { state = seed }
 
-  // SplitMix64.
   mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var value = state
@@ -17,8 +16,7 @@ struct SeededGenerator: RandomNumberGenerator {
   }
 }
 
-/// Items as an app would have them: five attributes, some 200 bytes, of random letters and numbers so that they hardly
-/// compress.
+/// Items as an app would have them: five attributes of some 200 bytes, random so that they hardly compress.
 struct Sample: CatalogItem {
   static let kind = "sample"
   static let indexes = [Index(\Sample.count), Index(\.price)]
@@ -45,7 +43,6 @@ struct Sample: CatalogItem {
     ]
   }
 
-  /// The attributes of many items.
   static func attributes(count: Int, seed: UInt64) -> [[String: FieldValue]] {
     var random = SeededGenerator(seed: seed)
     return (0..<count).map { _ in Sample(&random).attributes }
@@ -78,15 +75,14 @@ extension Draft<Catalog> {
 }
 
 extension CatalogJournal {
-  /// Commits entries in a pipeline, so that a flush makes many of them durable.
-  /// - Parameter body: makes the events of an entry. It gets the entry's index, from 0.
+  /// Commits entries in a pipeline.
+  /// - Parameter body: makes the events of the entry with an index, from 0.
   func fill(_ count: Int, _ body: (inout Draft<Catalog>, Int) throws -> Void) throws {
     try withPipeline { pipeline in
       for index in 0..<count { try pipeline.commit { try body(&$0, index) } }
     }
   }
 
-  /// Adds items, `perEntry` of them with each entry.
   func addItems(_ count: Int, perEntry: Int, seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     try fill((count + perEntry - 1) / perEntry) { draft, entry in
@@ -96,9 +92,8 @@ extension CatalogJournal {
     }
   }
 
-  /// Updates items, `perEntry` of them with each entry. Each update sets another count, because a commit that changes
-  /// nothing makes no entry.
-  /// - Parameter item: the number of the item that an update changes. It gets the update's index, from 0.
+  /// Updates items. Each update sets another count, because a commit that changes nothing makes no entry.
+  /// - Parameter item: the item that the update with an index changes, from 0.
   func update(_ count: Int, perEntry: Int = 1, _ item: (Int) -> Int) throws {
     let start = Int.random(in: 1_000_001...1 << 30)
     try fill(count / perEntry) { draft, entry in
@@ -110,7 +105,6 @@ extension CatalogJournal {
 }
 
 extension Workbench {
-  /// A new journal of items, which stays open.
   func openJournal(
     items count: Int, perEntry: Int = 1_000, _ layers: LayerPolicy = .automatic
   ) throws -> (url: URL, journal: CatalogJournal) {
@@ -121,8 +115,6 @@ extension Workbench {
     return (url, journal)
   }
 
-  /// A closed journal of items.
-  /// - Parameter finish: is called before the journal is closed.
   func journal(
     items count: Int, perEntry: Int = 1_000, _ layers: LayerPolicy = .automatic,
     then finish: (CatalogJournal) throws -> Void = { _ in }
@@ -134,10 +126,10 @@ extension Workbench {
     return url
   }
 
-  /// How many items of a journal of many entries have 20 events, spread over the whole log.
+  /// The number of items with 20 events each, spread over the whole log.
   static let trackedCount = 200
 
-  /// A closed journal of many entries with an event each, which adds items and updates some of them again and again.
+  /// A closed journal of one event an entry, which adds items and updates some of them 19 times.
   func journal(entries: Int) throws -> URL {
     try journal(items: Self.trackedCount, perEntry: 1) { journal in
       let count = entries - Self.trackedCount

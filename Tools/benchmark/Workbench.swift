@@ -2,17 +2,17 @@ import Files
 import Foundation
 import Locks
 
-/// The settings of a run for its rows, the folder in which they write, and the report to which they add lines.
+/// The settings of a run, the folder in which its rows write, and the report.
 final class Workbench: Sendable {
   let rounds: Int
   let isQuick: Bool
   let isLarge: Bool
   let seed: UInt64
   let postgres: String?
-  /// The folder of the run. Each row has a folder of its own in it.
+  /// Has a folder for each row.
   private let folder: URL
   private let handle: Folder<PeerFailure>
-  /// The time of flushing a small write, in seconds. A durable commit can't be faster.
+  /// The seconds of flushing a small write, and so the least time of a durable commit.
   private let flushTime: Double
   private let wantsJSON: Bool
   private let showsProgress = isatty(FileHandle.standardError.fileDescriptor) == 1
@@ -25,7 +25,6 @@ final class Workbench: Sendable {
     var atEnd: [@Sendable () -> Void] = []
   }
 
-  /// Makes a new folder and measures the time of a flush there.
   init(_ arguments: Arguments) throws {
     isQuick = arguments.isQuick
     isLarge = arguments.isLarge
@@ -33,8 +32,8 @@ final class Workbench: Sendable {
     rounds = arguments.rounds ?? (arguments.isQuick ? 3 : 7)
     seed = arguments.seed
     postgres = arguments.postgres
-    // On many machines the system's temporary folder is in memory, where a flush costs nothing and the ratios mean
-    // nothing. So the default is the folder of the program, which is in the build folder.
+    // The system's temporary folder may be in memory, where a flush costs nothing. So the default is the
+    // folder of the program, in the build folder.
     let name = "journal-benchmark-\(ProcessInfo.processInfo.processIdentifier)"
     folder = (arguments.folder ?? ownProgram("").deletingLastPathComponent())
       .appending(path: name, directoryHint: .isDirectory)
@@ -49,7 +48,7 @@ final class Workbench: Sendable {
 
   // MARK: The report
 
-  /// Starts a row, and removes what the row before it wrote.
+  /// Starts a row, and removes what the row before wrote.
   func begin(_ row: String) throws {
     let old = state.withLock { state in
       defer { state.row = row }
@@ -70,15 +69,15 @@ final class Workbench: Sendable {
 
   func remark(_ text: String) { state.withLock { $0.report.remarks.append(text) } }
 
-  /// Prints what was measured, removes everything that the run wrote, and ends the process.
+  /// Prints the report, removes everything that the run wrote, and ends the process.
   func end(_ code: Int32) -> Never {
-    // An interrupt after this waits for the lock, until the process has ended.
+    // The lock is never released, so an interrupt can't end the run twice.
     state.withLock { state -> Never in
       show("")
       print(wantsJSON ? state.report.json : state.report.text)
       Child.killAll()
       for action in state.atEnd { action() }
-      // Threads that still write could add files while the folder is being removed, so it is renamed first.
+      // Renamed first, because threads that still write could add files while the folder is removed.
       let away = folder.deletingLastPathComponent().appending(path: "\(folder.lastPathComponent)-removed")
       try? FileManager.default.moveItem(at: folder, to: away)
       try? FileManager.default.removeItem(at: away)
@@ -86,23 +85,22 @@ final class Workbench: Sendable {
     }
   }
 
-  /// Has `action` called at the end of the run, also after an interrupt.
+  /// Registers an action for the end of the run, also after an interrupt.
   func atEnd(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.atEnd.append(action) } }
 
-  /// Replaces the line on standard error that says what is being done, if that is a terminal.
+  /// Replaces the progress line on standard error, if that is a terminal.
   func show(_ text: String) {
     if showsProgress { FileHandle.standardError.write(Data("\r\u{1B}[K\(text)".utf8)) }
   }
 
   // MARK: Sizes and files
 
-  /// The size of a large journal.
   var largeSize: Int { isQuick ? 100_000 : 1_000_000 }
 
-  /// The sizes of a large and of a small journal.
+  /// Of a large and of a small journal.
   var sizes: [Int] { [largeSize, 10_000] }
 
-  /// The path of a new file or folder, which does not exist yet and is removed after the row.
+  /// The path of a new file or folder, which is removed after the row.
   func path(_ name: String) -> URL {
     state.withLock { state in
       state.pathCount += 1
@@ -110,7 +108,7 @@ final class Workbench: Sendable {
     }
   }
 
-  /// Calls `work` with a path whose parent folder is new and is removed afterwards.
+  /// Calls `work` with a path in a new folder, which is removed afterwards.
   func temporary<Result>(_ work: (URL) async throws -> Result) async throws -> Result {
     let parent = path("turn")
     try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: false)
@@ -118,7 +116,7 @@ final class Workbench: Sendable {
     return try await work(parent.appending(path: "subject", directoryHint: .isDirectory))
   }
 
-  /// Returns when the file system has nothing left to write, so that no contestant pays for the one before it.
+  /// Waits until the file system has nothing left to write.
   func settle() throws { _ = try handle.flushFileSystem() }
 
   /// A number of durable operations that takes about `seconds` on this drive when each waits for one flush.

@@ -13,7 +13,7 @@ thread_local std::string peerFailure;
 
 namespace {
 
-/// The first byte of the keys of a journal's entries. Other keys are not entries.
+/// The keys of a journal's entries begin with this byte.
 constexpr char entryTag = 'e';
 
 void check(const leveldb::Status &status, const char *what) {
@@ -36,8 +36,7 @@ struct Database : peer {
     synced.sync = true;
   }
 
-  /// Calls `body(key, value)` for each entry. Verifies checksums, and keeps blocks out of the cache, as LevelDB's manual
-  /// advises for bulk reads.
+  /// Verifies checksums and does not fill the cache, as LevelDB's manual advises for bulk reads.
   template <typename Body>
   void forEachEntry(Body body) {
     leveldb::ReadOptions options;

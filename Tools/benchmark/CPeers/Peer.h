@@ -13,13 +13,13 @@ struct peer {
   virtual ~peer() = default;
 };
 
-/// A key and a value for each entry, in the order of the log.
+/// Keys and values, in the order of the log.
 struct Entries : peer {
   std::vector<std::pair<std::string, std::string>> all;
   uint64_t byteCount = 0;
 };
 
-/// A failed peer makes the figures worthless, so everything in here throws, and the C interface reports the message.
+/// A failed peer makes the figures worthless, so the peers throw, and the C interface reports the message.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

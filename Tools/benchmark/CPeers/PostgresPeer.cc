@@ -9,10 +9,10 @@ namespace {
 
 using Result = std::unique_ptr<PGresult, decltype(&PQclear)>;
 
-/// A connection that is used as libpq's manual advises: with prepared statements, and values in binary.
+/// Uses libpq as its manual advises: prepared statements, and values in binary.
 struct Connection : peer {
   std::unique_ptr<PGconn, decltype(&PQfinish)> connection;
-  /// A row for each transaction: the journal, and arrays of its revisions, digests and bytes.
+  /// Each row has a transaction's journal, and arrays of its revisions, digests and bytes.
   Result batches{nullptr, PQclear};
 
   explicit Connection(const char *address) : connection(PQconnectdb(address), PQfinish) {
@@ -37,7 +37,7 @@ peer *peer_postgres(const char *address, size_t *batches) {
   return reporting([&]() -> peer * {
     auto made = std::make_unique<Connection>(address);
     PGconn *connection = made->connection.get();
-    // A row has the number of the transaction that inserted it. Rows with the same number are one batch of the journal.
+    // xmin is the transaction that inserted a row, so rows with the same one are a batch of the journal.
     made->batches = made->check(PQexecParams(
         connection,
         "SELECT journal, array_agg(revision ORDER BY revision), array_agg(digest ORDER BY revision),"

@@ -12,7 +12,7 @@ void check(sqlite3 *database, int result) {
   throw Failure(std::string("SQLite: ") + (database ? sqlite3_errmsg(database) : sqlite3_errstr(result)));
 }
 
-/// A statement that is prepared when it is first run.
+/// Prepared when first run.
 class Statement {
  public:
   explicit Statement(const char *text) : text_(text) {}
@@ -48,14 +48,14 @@ class Statement {
       case SQLITE_INTEGER: seen_ += static_cast<uint64_t>(sqlite3_column_int64(statement_, column)); break;
       case SQLITE_FLOAT: seen_ += sqlite3_column_double(statement_, column) > 0; break;
       default:
-        // Copies the bytes, as a caller who makes a string of them does.
+        // Copies the bytes, as a caller that makes a string of them does.
         seen_ += std::string(reinterpret_cast<const char *>(sqlite3_column_text(statement_, column))).size();
     }
   }
 
   const char *text_;
   sqlite3_stmt *statement_ = nullptr;
-  // Keeps the compiler from leaving out the reading.
+  // Volatile, so that the compiler can't leave out the reading.
   volatile uint64_t seen_ = 0;
 };
 
@@ -67,7 +67,7 @@ struct Handle {
 #define ITEMS "SELECT name, note, count, price, seen FROM items "
 
 struct Database : peer {
-  // Closed last, after the statements.
+  // Declared first, so that the statements are finalized before the database is closed.
   Handle handle;
   std::mutex mutex;
   Statement insert{"INSERT INTO entries VALUES(?, ?)"};

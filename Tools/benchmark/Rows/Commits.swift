@@ -2,10 +2,10 @@ import CPeers
 import CatalogModel
 import Foundation
 
-/// Durable commits, each of one event: every call returns when its entry is flushed; in a pipeline, when the body has run.
+/// Durable commits of one event. A call returns when its entry is flushed, in a pipeline when its body ran.
 func commits(_ bench: Workbench, callers: Int) async throws {
-  // A peer without group commit needs a flush for each operation, so the number of operations depends on the time of a
-  // flush. But groups form only if each caller makes some commits, and layers are merged only after some ten thousands.
+  // A peer without group commit flushes for each operation, so the number of operations depends on the time
+  // of a flush. At least 16 a caller let groups form, and some ten thousand let layers be merged.
   let most = bench.isQuick ? 2_048 : callers == 64 ? 102_400 : 6_400
   let count = bench.operations(
     lasting: bench.isQuick ? 0.15 : callers == 64 ? 12 : 0.4, in: max(64, 16 * callers)...most)
@@ -19,7 +19,7 @@ func commits(_ bench: Workbench, callers: Int) async throws {
       let journal = try CatalogJournal.create(at: url)
       let seconds = try await commit(callers, to: [journal], count: count) { try $0.addSample(items[$1]) }
       try journal.close()
-      // Memory for two runs would be too much.
+      // The entries of two runs would take too much memory.
       latest = nil
       latest = try WrittenEntries(ofJournalAt: url)
       guard latest?.count == count else { throw PeerFailure("the journal lacks commits") }
@@ -36,8 +36,8 @@ func commits(_ bench: Workbench, callers: Int) async throws {
     }
   }
 
-  // The faster way to use SQLite: connections that wait for each other's transactions can be so slow that a whole race
-  // would take minutes.
+  // The faster way to use SQLite is raced: with a connection each, callers can wait for one another so long
+  // that a race takes minutes.
   var (connections, how) = (1, "")
   if callers > 1 {
     bench.show("trying the two ways in which \(callers) callers can use SQLite")
@@ -67,8 +67,8 @@ func commits(_ bench: Workbench, callers: Int) async throws {
     ours: 3, .against(1), .against(2, atLeast: isOne ? nil : 20))
 }
 
-/// Durable commits of 64 tasks into a journal of many items that was just opened: its state is in layers, of which little
-/// has been read.
+/// Durable commits of 64 tasks into a journal of many items that was just opened, so that hardly any page of
+/// its layers is in memory.
 func commitsAfterOpening(_ bench: Workbench) async throws {
   let sizes = bench.sizes
   let urls = try sizes.map { try bench.journal(items: $0) }
@@ -80,7 +80,7 @@ func commitsAfterOpening(_ bench: Workbench) async throws {
   ) async throws -> Double {
     let journal = try CatalogJournal.open(at: url)
     let seconds = try await commit(.tasks(64), to: [journal], count: count, body)
-    // The next round must not begin with the merges that this one left.
+    // Merges of this round must not run in the next one.
     journal.waitForLayers()
     try journal.close()
     return seconds
@@ -118,11 +118,11 @@ func commitsAfterOpening(_ bench: Workbench) async throws {
     .against(1), .against(2))
 }
 
-/// The time of the slowest commits while a snapshot is written and while none is written.
+/// The slowest commits while a snapshot is written, and while none is.
 func commitTail(_ bench: Workbench) async throws {
   let (_, journal) = try bench.openJournal(items: 200_000, .manual)
   try journal.takeSnapshot()
-  // Enough commits for some snapshots to be written meanwhile, and for a hundredth of the commits to be many.
+  // Enough that several snapshots are written meanwhile, and that 1 % of the commits are many.
   let count = bench.operations(lasting: bench.isQuick ? 1 : 3, in: 2_000...40_000)
   let items = Sample.attributes(count: count, seed: bench.seed)
   func slowest() throws -> Double {
@@ -145,11 +145,9 @@ func commitTail(_ bench: Workbench) async throws {
   try journal.close()
 }
 
-/// Entries of many events, as an import writes them: in a pipeline, and for comparison so that each commit waits for its
-/// flush.
+/// Entries of 1,000 events, as an import writes them: in a pipeline, and with a flush for each commit.
 ///
-/// The thread that writes layers works longer on a short import than the import takes. A long one includes most of its
-/// work.
+/// Layers of a short import are mostly written after it; a long one includes most of that work.
 func bulk(_ bench: Workbench, entries: Int, wanted: Double? = nil) async throws {
   let perEntry = 1_000
   var runs: UInt64 = 0

@@ -16,7 +16,7 @@ func follow(_ bench: Workbench) async throws {
     "until another process sees an acknowledged entry, 99th percentile of \(count)", "s", tails, atMost: 0.02)
   try journal.close()
 
-  // The follower reads and applies all entries, so on a machine with few cores it competes for the processor.
+  // The follower applies all entries, so on a machine with few cores it competes for the processor.
   let operations = bench.isQuick ? 12_800 : 64_000
   let items = Sample.attributes(count: operations, seed: bench.seed)
   func run(isFollowed: Bool) async throws -> Double {
@@ -26,7 +26,7 @@ func follow(_ bench: Workbench) async throws {
       let seconds = try await commit(.threads(64), to: [journal], count: operations) {
         try $0.addSample(items[$1])
       }
-      // The follower reports only the last entry, so it has seen all of them.
+      // The last entry is reported when all have been seen.
       _ = try follower?.next()
       try journal.close()
       return seconds
@@ -51,7 +51,7 @@ private func slowestDelays(
     var delays: [Double] = []
     for _ in 0..<count {
       let sample = Sample(&random).attributes
-      // So that commits come at any moment of the follower's pauses.
+      // Commits come at any moment of the follower's pauses.
       try await Task.sleep(for: .microseconds(Int.random(in: 1_000...20_000, using: &random)))
       delays.append(try await delay(sample))
     }

@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// Opens journals in separate processes, and keeps the peak memory of these.
+/// Opens journals in separate processes and keeps their peak memory.
 private final class Openings {
   var memory: [Double] = []
   private let bench: Workbench
@@ -12,7 +12,7 @@ private final class Openings {
     random = SeededGenerator(seed: bench.seed)
   }
 
-  /// Opens a journal and reads one of its items, and returns the seconds.
+  /// The seconds of opening a journal and reading one of its items.
   func item(_ url: URL, of count: Int) throws -> Double {
     try open(url) { .item(.random(in: 1...count, using: &random)) }
   }
@@ -22,17 +22,16 @@ private final class Openings {
   }
 
   private func open(_ url: URL, _ question: () -> OpeningProbe.Question) throws -> Double {
-    // The time of a new process varies with whatever else is running, so this is the median of several.
+    // The time of a new process varies, so this is the median of five.
     let probes = try (0..<5).map { _ in try OpeningProbe.run(url, question()) }
     memory += probes.map(\.byteCount)
     return Spread(probes.map(\.seconds)).median
   }
 
-  /// Adds a line about the memory of all processes so far.
   func reportMemory() { bench.add("peak memory of that process", "B", memory, atMost: Double(64 << 20)) }
 }
 
-/// Opening with a layer of the newest revision, in a large journal and in a small one.
+/// Opening a journal whose newest revision is in a layer, large and small.
 func opening(_ bench: Workbench) async throws {
   let openings = Openings(bench)
   var race = Race(bench, "opening and first item of \(bench.largeSize)")
@@ -45,7 +44,7 @@ func opening(_ bench: Workbench) async throws {
   openings.reportMemory()
 }
 
-/// Opening and the first query by an index, which is read from the layers, in a large journal and in a small one.
+/// Opening and the first query by an index, which is read from the layers.
 func openingOfIndex(_ bench: Workbench) async throws {
   let openings = Openings(bench)
   var race = Race(bench, "opening and first 20 of \(bench.largeSize) in order, by an index")
@@ -53,7 +52,7 @@ func openingOfIndex(_ bench: Workbench) async throws {
     let url = bench.path("indexed.journal")
     bench.show("writing a journal of \(size) items")
     let journal = try CatalogJournal.create(at: url)
-    // Declares the indexes, so that all layers get them.
+    // All layers get the declared indexes.
     journal.state.buildIndexes(of: Sample.self)
     try journal.addItems(size, perEntry: 1_000, seed: bench.seed)
     journal.waitForLayers()
@@ -64,8 +63,7 @@ func openingOfIndex(_ bench: Workbench) async throws {
   race.report(.duration, .against(1, atMost: 3))
 }
 
-/// A journal of items and of updates of random ones, whose process was killed at the worst moment for the next opening:
-/// just before the next layer was due.
+/// A journal whose process was killed just before a layer was due, the worst moment for the next opening.
 private func killedJournal(
   _ bench: Workbench, items: Int, perEntry: Int, updates: Int, updatesPerEntry: Int
 ) throws -> URL {
@@ -76,7 +74,7 @@ private func killedJournal(
     try journal.update(count, perEntry: perEntry) { _ in .random(in: 1...items, using: &random) }
   }
   try update(updates, perEntry: updatesPerEntry)
-  // Until just after a layer was written, and then until just before the next one is due.
+  // Writes until a layer was just written, and then until just before the next one is due.
   journal.waitForLayers()
   let known = try journal.statistics().newestCheckpoint
   while try journal.statistics().newestCheckpoint == known {
@@ -85,7 +83,7 @@ private func killedJournal(
   }
   let since = try journal.head.revision - journal.statistics().newestCheckpoint
   try update(LayerPolicy.automatic.eventCount - since - 1)
-  // The files are now as a process would leave them if it were killed here.
+  // A killed process would leave the files as they are now.
   let url = bench.path("killed.journal")
   try FileManager.default.copyItem(at: writing, to: url)
   try journal.close()
@@ -98,7 +96,7 @@ private func statistics(_ url: URL) throws -> JournalStatistics {
   return try journal.statistics()
 }
 
-/// Opens a journal whose process was killed just before the next layer was due, and a small journal that was closed.
+/// Opening such a journal, against a small one that was closed.
 func openingAfterKill(_ bench: Workbench) async throws {
   let items = bench.largeSize
   let url = try killedJournal(
@@ -121,8 +119,8 @@ func openingAfterKill(_ bench: Workbench) async throws {
     atMost: Double(found.logByteCount))
 }
 
-/// Opens journals whose process was killed while commits waited for layers: one during an import, the other during
-/// updates. Opening never has more to replay.
+/// Opening journals whose process was killed while commits waited for layers, in an import and in updates. No
+/// opening has more to replay.
 func openingWithBacklog(_ bench: Workbench) async throws {
   let items = bench.largeSize
   let updates = LayerPolicy.automatic.backlogCount
@@ -147,7 +145,7 @@ func openingWithBacklog(_ bench: Workbench) async throws {
     .against(1))
 }
 
-/// Opening journals of growing sizes after a kill at the worst moment, and by a replay of the whole log.
+/// Opening killed journals of growing sizes, with their layers and without.
 func startUp(_ bench: Workbench) async throws {
   var sizes = bench.isQuick ? [10_000, 30_000, 100_000] : [10_000, 30_000, 100_000, 300_000, 1_000_000]
   if bench.isLarge { sizes += [3_000_000, 10_000_000] }
@@ -173,12 +171,12 @@ func startUp(_ bench: Workbench) async throws {
   }
 }
 
-/// Writes a layer of 10,000 updates over many items and over few items.
+/// Writing a layer of 10,000 updates over many items and over few.
 func layerWrite(_ bench: Workbench) async throws {
   let count = 10_000
   var policy = LayerPolicy.automatic
   policy.eventCount = count
-  // So that no layers are merged.
+  // No layers are merged.
   policy.fanout = 1_000
   policy.logShare = 1_000
   var race = Race(bench, "writing a layer of \(count) updates over \(bench.largeSize) items")
@@ -187,7 +185,7 @@ func layerWrite(_ bench: Workbench) async throws {
     let journal = try CatalogJournal.open(at: url, options: JournalOptions(layers: policy))
     var turn = 0
     func update(_ count: Int) throws {
-      // No item occurs twice in an entry, because its two updates would be one event.
+      // Two updates of an item in one entry would be one event.
       try journal.update(count, perEntry: 100) { index in (turn + index) * 7_919 % size + 1 }
       turn += count
     }
@@ -195,7 +193,7 @@ func layerWrite(_ bench: Workbench) async throws {
       try update(count - 100)
       let before = try journal.statistics().newestCheckpoint
       let seconds = try timed {
-        // With these updates, a layer is due.
+        // A layer is due after these.
         try update(100)
         journal.waitForLayers()
       }

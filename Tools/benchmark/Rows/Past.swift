@@ -2,13 +2,13 @@ import CPeers
 import CatalogModel
 import Foundation
 
-/// A replay of many entries from revision 0, against an iteration over the same entries.
+/// A replay of many entries from revision 0, against an iterator over the same entries.
 func replay(_ bench: Workbench) async throws {
   let entries = bench.largeSize
   try await replay(bench, "\(entries) entries", try bench.journal(entries: entries), entries)
 }
 
-/// The same if the second half of the entries updates random items of the first half.
+/// The same, where the second half of the entries updates random items of the first.
 func replayOfUpdates(_ bench: Workbench) async throws {
   let entries = bench.largeSize
   var random = SeededGenerator(seed: bench.seed)
@@ -22,10 +22,9 @@ private func replay(_ bench: Workbench, _ what: String, _ url: URL, _ entries: I
   let copy = bench.path("entries")
   try FileManager.default.copyItem(at: url.appending(path: "entries"), to: copy)
   let scan = try Peer(unsafe peer_leveldb(copy.path, nil))
-  // Opened again. Otherwise LevelDB would still hold some entries in memory, and reading would be faster than in an app
-  // that has just been started.
+  // Reopened, because LevelDB still holds the newest entries in memory after writing.
   let journal = try CatalogJournal.open(at: url)
-  // The merges that are left from writing would take a processor from what is measured.
+  // Merges that are left from writing would take a processor.
   journal.waitForLayers()
   var byteCount: UInt64 = 0
   var race = Race(bench, "replay", operations: entries)
@@ -44,23 +43,21 @@ private func replay(_ bench: Workbench, _ what: String, _ url: URL, _ entries: I
   try journal.close()
 }
 
-/// The seconds of reading a past state.
 private func version(
   _ revision: Revision, _ work: (RevisionSelector) throws -> Version<Catalog>
 ) throws -> Double {
-  // Held until the clock has stopped, so that releasing the state is not measured.
+  // Held, so that releasing the state is not measured.
   var version: Version<Catalog>?
   let seconds = try timed { version = try work(.revision(revision)) }
   guard let version, version.revision == revision else { throw PeerFailure("no state of \(revision)") }
   return seconds
 }
 
-/// The state as of a random revision of a long history in which all items are updated in turn, against a full replay;
-/// and the same after a snapshot was taken and dropped.
+/// The state as of a random revision of a long history in which all items are updated in turn, against a full
+/// replay; and the same after a snapshot was taken and dropped.
 func asOf(_ bench: Workbench) async throws {
   let items = bench.isQuick ? 5_000 : 50_000
   let entries = items * 20
-  // The layers are those that a journal writes and keeps automatically.
   let url = try bench.journal(items: items, perEntry: 1) { journal in
     bench.show("writing a journal of \(entries) entries")
     try journal.update(entries - items) { $0 % items + 1 }
@@ -69,7 +66,7 @@ func asOf(_ bench: Workbench) async throws {
   try FileManager.default.copyItem(at: url, to: copy)
   let journal = try CatalogJournal.open(at: url)
   let dropped = try CatalogJournal.open(at: copy)
-  // Between two layers.
+  // The snapshot is between two layers.
   try dropped.update(1) { _ in 1 }
   try dropped.dropSnapshot(at: dropped.takeSnapshot().revision)
   let statistics = try journal.statistics()
@@ -94,9 +91,9 @@ func asOf(_ bench: Workbench) async throws {
   try dropped.close()
 }
 
-/// Some changes of an item at random points of its very long history, against a shorter one.
+/// 20 changes of an item at random points of a very long history, against a shorter one.
 func historyPart(_ bench: Workbench) async throws {
-  // Both are so long that LevelDB has most entries in tables.
+  // Long enough that LevelDB has most entries in tables.
   let counts = [bench.isQuick ? 500_000 : 1_000_000, 100_000]
   let (passes, limit) = (200, 20)
   var random = SeededGenerator(seed: bench.seed)

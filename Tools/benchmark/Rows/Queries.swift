@@ -1,7 +1,6 @@
 import CatalogModel
 import Foundation
 
-/// A question to many items.
 enum Question: Sendable {
   case equal(count: Int)
   /// The first 20 in order.
@@ -9,7 +8,7 @@ enum Question: Sendable {
   case scan(note: String)
 }
 
-/// Queries over many items, against SQLite with the same indexes: the same rows, with all five attributes of each read.
+/// Queries over many items, against SQLite with the same indexes. All five attributes of each row are read.
 func queries(_ bench: Workbench) async throws {
   let size = bench.largeSize
   let (_, journal) = try bench.openJournal(items: size, .manual)
@@ -33,7 +32,7 @@ func queries(_ bench: Workbench) async throws {
   func race(
     _ work: String, _ count: Int, atLeast wanted: Double, _ make: (inout SeededGenerator) -> Question
   ) async throws {
-    // The journal and SQLite must find the same number of rows.
+    // The contestants must find the same number of rows.
     var expected: Int?
     func contestant(_ ask: @escaping (Question, inout Int) throws -> Void) -> () async throws -> Double {
       var random = SeededGenerator(seed: bench.seed)
@@ -60,7 +59,7 @@ func queries(_ bench: Workbench) async throws {
   try await race("first 20 of \(size) in order from a value on, by an index", 5_000, atLeast: 0.5) {
     .first(price: .random(in: 0...999, using: &$0))
   }
-  // Texts such that the notes of one to three items in a thousand are not below them.
+  // The notes of one to three items in a thousand are not below these.
   try await race("items of \(size) from a text on, without an index", 3, atLeast: 0.3) {
     .scan(note: ["zz", "zy", "zx"].randomElement(using: &$0) ?? "zz")
   }

@@ -3,7 +3,7 @@ import CatalogModel
 import Foundation
 import PostgresLog
 
-/// Durable commits of nodes whose log is in PostgreSQL, against the same rows that libpq inserts in the same batches.
+/// Durable commits of nodes whose log is in PostgreSQL, against libpq with the same rows and batches.
 func shared(_ bench: Workbench, nodes: Int) async throws {
   let address = try database(bench)
   let count = bench.isQuick ? 6_400 : 25_600
@@ -49,7 +49,7 @@ func sharedJoin(_ bench: Workbench) async throws {
   race.report(.rate("entries"), .against(1, atLeast: 0.5))
 }
 
-/// Makes a journal with this many nodes. It is the only journal in the database.
+/// A journal with this many nodes, the only one in the database.
 func makeNodes(_ count: Int, _ bench: Workbench, items: Int = 0) throws -> [URL] {
   let address = try database(bench)
   try dropTables(at: address)
@@ -81,7 +81,6 @@ private func dropTables(at address: String) throws {
     at: address)
 }
 
-/// Runs SQL and returns the result as text.
 @discardableResult
 func psql(_ text: String, at address: String) throws -> String {
   let bytes = try output(of: "psql", ["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", text])

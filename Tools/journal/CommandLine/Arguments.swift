@@ -1,16 +1,14 @@
 import Foundation
 
-/// A verb's arguments, by their names in its syntax.
 struct Arguments {
   private let verb: String
   private var given: [String: [String]] = [:]
 
   /// Parses the command line after the verb.
   ///
-  /// A value follows its option after a space. It can also follow a long option after `=`, and a short option directly:
-  /// `--at=7`, `-n7`. After `--`, everything is an operand.
-  /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` if an argument is unknown, missing or superfluous, or lacks its
-  ///   value.
+  /// A value follows its option as the next word. It can also follow a long option after `=`, and a short
+  /// option directly: `--at=7`, `-n7`. After `--`, everything is an operand.
+  /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` if the words do not fit the syntax.
   init(_ words: [String], of verb: String, syntax: Syntax) throws(Failure) {
     self.verb = verb
     var values: [String] = []
@@ -78,25 +76,21 @@ struct Arguments {
     return takesValue && word.count > 2 ? (name, String(word.dropFirst(2))) : (word, nil)
   }
 
-  /// A failure because of wrong use, which names the help of the verb.
   func misuse(_ message: String) -> Failure { Failure(.wrongUse, "\(message); see journal help \(verb)") }
 
-  /// The path that a required operand names.
   func url(_ name: String) -> URL { URL(fileURLWithPath: operand(name)) }
 
-  /// The value of a required operand.
+  /// The value of a required argument.
   func operand(_ name: String) -> String { value(name) ?? "" }
 
-  /// The value of an operand or an option, nil if it was not given.
+  /// The value of an argument; nil if it was not given.
   func value(_ name: String) -> String? { given[name]?.first }
 
-  /// All values of an operand or an option that may be given several times.
   func values(_ name: String) -> [String] { given[name] ?? [] }
 
-  /// Whether an operand or an option was given.
   func has(_ name: String) -> Bool { given[name] != nil }
 
-  /// An option's value as a nonnegative integer, nil if it was not given.
+  /// An option's value as a number from 0 on; nil if it was not given.
   /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` for any other value.
   func count(_ name: String) throws(Failure) -> Int? {
     guard let text = value(name) else { return nil }

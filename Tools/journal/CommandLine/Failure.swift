@@ -1,6 +1,4 @@
-/// The exit code of the program.
 enum ExitCode: Int32 {
-  /// Success.
   case done = 0
   /// The answer is no: something does not exist, or a check found something.
   case no = 1

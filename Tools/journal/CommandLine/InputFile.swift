@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads a file that an argument names, which may also be a pipe. `-` is standard input.
+/// Reads a file or a pipe; `-` is standard input.
 /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` and the reason.
 func inputFile(_ path: String) throws(Failure) -> Data {
   func failure(_ code: Int32) -> Failure {

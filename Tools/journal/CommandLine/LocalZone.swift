@@ -2,7 +2,7 @@ import Foundation
 
 /// The zone of this machine, which `--local` means.
 enum LocalZone {
-  /// Fails if `TZ` names a zone that Foundation can't read, because it would take another one and not say so.
+  /// Fails if Foundation can't read the zone of `TZ`, because it would silently take another one.
   static func check() throws(Failure) {
     guard let text = ProcessInfo.processInfo.environment["TZ"], !text.isEmpty, !isRead(text) else { return }
     throw Failure(
@@ -14,10 +14,10 @@ enum LocalZone {
   private static func isRead(_ text: String) -> Bool {
     let name = text.hasPrefix(":") ? String(text.dropFirst()) : text
     let zone = TimeZone(identifier: name)
-    // Foundation takes UTC or the zone of /etc/localtime for all others, which is right if TZ is that path.
+    // For other texts, Foundation takes UTC or the zone of /etc/localtime. The latter is right for that path.
     guard zone != nil || name == "UTC0" || name.hasPrefix("/") else { return false }
     let now = Date()
-    // One of the two may be in summer time.
+    // Half a year later, summer time ends or begins.
     return [now, now.addingTimeInterval(182 * 86_400)].allSatisfy { date in
       let offset = TimeZone.current.secondsFromGMT(for: date)
       let others = [zone?.secondsFromGMT(for: date), systemOffset(at: date)]
@@ -25,8 +25,8 @@ enum LocalZone {
     }
   }
 
-  /// The offset of the C library, which differs for zones such as GMT+3; nil for 0, which it also takes if it lacks the
-  /// zone.
+  /// The C library's offset, which differs for zones such as GMT+3. Nil for 0, which the library also takes
+  /// for unknown zones.
   private static func systemOffset(at date: Date) -> Int? {
     var seconds = time_t(date.timeIntervalSince1970)
     guard let offset = unsafe localtime(&seconds)?.pointee.tm_gmtoff, offset != 0 else { return nil }

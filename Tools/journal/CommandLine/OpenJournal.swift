@@ -5,9 +5,9 @@ import Locks
 import PostgresLog
 
 extension Arguments {
-  /// Opens the journal that the command line names, by default for reading, which changes nothing on disk.
+  /// Opens the journal of the command line. The default mode changes nothing on disk.
   ///
-  /// Problems with layers and snapshots, which cost only time, are reported on standard error when the program ends.
+  /// Problems with layers and snapshots, which cost only time, are reported when the program ends.
   func openJournal(
     _ terminal: Terminal, mode: CatalogJournal.Mode = .readOnly, layers: LayerPolicy = .manual
   ) throws -> CatalogJournal {
@@ -17,7 +17,6 @@ extension Arguments {
     return journal
   }
 
-  /// Opens a damaged journal up to its damage, for reading.
   func openUpToDamage(_ terminal: Terminal) throws -> CatalogJournal {
     let journal = try CatalogJournal.openUpToDamage(
       at: URL(fileURLWithPath: operand("JOURNAL")), options: journalOptions())
@@ -33,15 +32,14 @@ extension Arguments {
       }
     }
     terminal.checkAtEnd {
-      // The results may be incomplete if a part of the state could not be read.
+      // If a part of the state could not be read, the results may be incomplete.
       if let failure = journal.state.failure { throw failure }
     }
   }
 
   /// Opens the journal for a verb that commits, or with `--dry-run` for reading.
   ///
-  /// The verb plans its commit for the newest state, so a node of a shared journal first fetches what other nodes have
-  /// committed.
+  /// Commits are planned for the newest state, so a node of a shared journal first fetches new entries.
   func openForCommit(_ terminal: Terminal) throws -> CatalogJournal {
     if has("--dry-run") { return try openJournal(terminal) }
     let journal = try openJournal(terminal, mode: .readWrite, layers: .automatic)
@@ -49,17 +47,17 @@ extension Arguments {
     return journal
   }
 
-  /// Opens the entries of the journal on the command line without building a state.
+  /// Opens the entries without building a state.
   func openHistory() throws -> EntryHistory<Catalog> {
     try EntryHistory(at: URL(fileURLWithPath: operand("JOURNAL")), options: journalOptions())
   }
 
-  /// The options of a verb's journal. With `--verbose`, all notices are printed at once. Otherwise only these are: a
-  /// warning that the clock is far ahead, once, because no later entry can have an earlier date; one of files of other
-  /// programs in the journal's folder, once; and one that the commits of a shared journal wait, because the verb seems to
-  /// hang then.
-  /// - Parameter isServing: whether the verb runs until it is interrupted. It then also prints errors, which a server's
-  ///   clients can't see, and when the server of a shared journal gets out of reach and is back.
+  /// The options of a verb's journal. With `--verbose`, all notices are printed. Otherwise only these are:
+  /// once that the clock is far ahead, because no later entry can have an earlier date; once that other
+  /// programs have files in the journal's folder; and that commits of a shared journal wait, because the verb
+  /// seems to hang.
+  /// - Parameter isServing: whether the verb runs until interrupted. Then errors, which clients can't see,
+  ///   are printed, and whether the server of a shared journal is in reach.
   /// - Throws: ``Failure`` if `--shared-images` names a folder in a journal.
   func journalOptions(
     layers: LayerPolicy = .manual, isServing: Bool = false
@@ -78,7 +76,6 @@ extension Arguments {
       images: try sharedImages())
   }
 
-  /// The folder of `--shared-images`, to which verbs write.
   private func sharedImages() throws(Failure) -> SharedImageFolder? {
     guard let path = value("--shared-images") else { return nil }
     let url = URL(fileURLWithPath: path).absoluteURL
@@ -93,12 +90,10 @@ extension Arguments {
   /// The zone of dates that name none: UTC, or with `--local` that of this machine.
   var timeZone: TimeZone { has("--local") ? .current : .gmt }
 
-  /// The selector of a text.
   func selector(_ text: String) throws(JournalError) -> RevisionSelector {
     try RevisionSelector(text, timeZone: timeZone)
   }
 
-  /// The selector of an option.
   func selector(of option: String, else standard: RevisionSelector) throws -> RevisionSelector {
     try value(option).map { try selector($0) } ?? standard
   }
@@ -112,7 +107,7 @@ extension Arguments {
 }
 
 extension JournalNotice {
-  /// The kind of a notice of which a verb prints the first one: that the clock is far ahead, or files of other programs.
+  /// The kind of a notice of which only the first is printed.
   fileprivate var saidOnce: String? {
     if case .ahead? = clockWarning { return "clock" }
     return level == .warning && cause?.code == .notAJournal ? "files" : nil
@@ -120,16 +115,14 @@ extension JournalNotice {
 }
 
 extension Journal where State == Catalog {
-  /// Fails if an entity never existed.
-  /// - Throws: ``Failure`` with ``ExitCode/no``.
+  /// - Throws: ``Failure`` with ``ExitCode/no`` if the entity never existed.
   func checkEverExisted(_ entity: EntityKey) throws(Failure) {
     guard state.revision(of: entity) == 0 else { return }
     throw Failure(.no, "\(Catalog.name(of: entity)) never existed in this journal")
   }
 
-  /// The categories with a number (`3`, `category:3`) or a name: those that have it at a point in time or, if none has
-  /// it then, those that have it now.
-  /// - Throws: ``Failure`` with ``ExitCode/no`` if there is none.
+  /// The categories with a number (`3`, `category:3`) or a name at a point in time, or else now.
+  /// - Throws: ``Failure`` with ``ExitCode/no`` if there are none now either.
   func categories(named text: String, asOf point: RevisionSelector) throws -> Set<CategoryID> {
     for selector in [point, .head()] {
       let found = try state(asOf: selector).categories(named: text)
@@ -140,7 +133,7 @@ extension Journal where State == Catalog {
 }
 
 extension Catalog {
-  /// The entity with a name such as `item:42`, which need not exist.
+  /// An entity such as `item:42`, which need not exist.
   static func entity(_ name: String) throws(Failure) -> EntityKey {
     do throws(JournalError) {
       return try entity(named: name)

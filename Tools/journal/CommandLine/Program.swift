@@ -3,13 +3,11 @@ import Foundation
 import JSON
 import LegacyStores
 
-/// The whole program except its exit.
 enum Program {
   static let version = "0.1.0"
 
-  /// Runs a command line and reports an error in one sentence on standard error.
   static func run(_ words: [String]) -> ExitCode {
-    // So a write to a closed output fails with an error instead of a signal.
+    // A write to a closed output fails with an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     occupyStandardDescriptors()
     let terminal = Terminal()
@@ -25,7 +23,6 @@ enum Program {
       return .done
     } catch {
       terminal.progress.clear()
-      // Results before the failure are printed before it.
       try? terminal.output.flush()
       terminal.sayRemarks()
       let failure = Failure(describing: error)
@@ -35,15 +32,15 @@ enum Program {
     }
   }
 
-  /// Opens standard descriptors that the caller has closed, so that no file of a journal can get their numbers and be
-  /// written to by accident. Writing to standard output then fails, so that the caller notices.
+  /// Opens standard descriptors that the caller has closed, so that no file of a journal gets their numbers
+  /// and is written to by accident. Standard output is read-only then, so the caller notices.
   private static func occupyStandardDescriptors() {
     for descriptor in 0...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       _ = unsafe open("/dev/null", descriptor == STDERR_FILENO ? O_RDWR : O_RDONLY)
     }
   }
 
-  /// Swift replaces bytes of arguments that are not UTF-8, so a path would name another file.
+  /// Swift replaces bytes that are not UTF-8, so a path would name another file.
   private static func checkArguments() throws(Failure) {
     for index in 0..<Int(CommandLine.argc) {
       guard let word = unsafe CommandLine.unsafeArgv[index] else { continue }
@@ -68,9 +65,9 @@ enum Program {
     terminal.isLocal = arguments.has("--local")
     terminal.isJSON = arguments.has("--json")
     if terminal.isLocal { try LocalZone.check() }
-    // Any other verb does its work and exits with its code even if nothing reads its results.
+    // Other verbs do their work even if nothing reads their results.
     terminal.output.isEssential = verb.endsWithReader
-    // JSON is for programs, and --follow prints without an end, so neither goes to a pager.
+    // JSON is for programs, and --follow does not end.
     let isPaged = verb.isPaged && !["--no-pager", "--json", "--follow"].contains { arguments.has($0) }
     if isPaged { try terminal.startPager() }
     try verb.run(arguments, terminal)
@@ -78,7 +75,6 @@ enum Program {
 }
 
 extension Failure {
-  /// Any error as a sentence with an exit code.
   init(describing error: any Error) {
     switch error {
     case let failure as Failure: self = failure
@@ -87,7 +83,7 @@ extension Failure {
       self.init(.wrongUse, "\(error)")
     case let error as JournalError where [.rejected, .conflict, .tooLarge].contains(error.code):
       self.init(.no, "\(error)")
-    // With a path, they concern the journal's folder and not what was asked for.
+    // An error with a path concerns the journal's folder, and not what was asked for.
     case let error as JournalError where [.notFound, .pruned].contains(error.code) && error.path == nil:
       self.init(.no, "\(error)")
     case let error as JournalError: self.init(.unreadable, "\(error)")

@@ -3,7 +3,7 @@ import EntitySearch
 import JSON
 
 extension EntityQuery {
-  /// What to say after nothing was found: that the text looks like a condition, or that a condition may mean a field of
+  /// A remark after nothing was found: the text looks like a condition, or a condition may mean a field of
   /// the catalog, whose name begins with `@`.
   var hint: String {
     if let text, text.contains("="), !text.contains(" ") {
@@ -14,10 +14,9 @@ extension EntityQuery {
 }
 
 extension Arguments {
-  /// The query of these options and a text.
   /// - Parameter point: the point in time at which a category has its name.
-  /// - Throws: ``Failure`` if there is no such category, or the text is empty, and ``JournalError`` if a condition has no
-  ///   operator.
+  /// - Throws: ``Failure`` if there is no such category, or the text is empty; ``JournalError`` if a
+  ///   condition has no operator.
   func query(
     _ journal: CatalogJournal, text: String? = nil, asOf point: RevisionSelector
   ) throws -> EntityQuery {
@@ -31,8 +30,8 @@ extension Arguments {
       conditions: conditions)
   }
 
-  /// The parts that an option names, separated by commas; nil for all parts, if the option was not given.
-  /// - Throws: ``Failure`` if it names none, and ``JournalError`` if the catalog has no part of a name.
+  /// The parts that an option names, separated by commas; nil if it was not given.
+  /// - Throws: ``Failure`` if it names none; ``JournalError`` if the catalog has no part of a name.
   func parts(_ option: String) throws -> NamedParts? {
     guard let text = value(option) else { return nil }
     guard !text.allSatisfy({ $0 == "," || $0.isWhitespace }) else {

@@ -6,7 +6,6 @@ extension Arguments {
   /// The author of the new entry.
   var author: String { value("--by") ?? NSUserName() }
 
-  /// How to treat later edits of the same fields.
   func laterEdits() throws(Failure) -> LaterEdits {
     switch (has("--theirs"), has("--force")) {
     case (true, true): throw Failure(.wrongUse, "--theirs and --force exclude each other")
@@ -54,7 +53,6 @@ extension RestorePlan {
 }
 
 extension RestorePlan.Action {
-  /// Its name while it is done, and what to say if it is not.
   fileprivate var words: (progress: String, refusal: String) {
     switch self {
     case .restore(let revision): ("restoring revision \(revision)", "nothing was restored")
@@ -65,7 +63,6 @@ extension RestorePlan.Action {
   }
 }
 
-/// Tells people what a restore, a revert or an undo would do or has done.
 private struct RestoreReport {
   let plan: RestorePlan
   let journal: CatalogJournal
@@ -74,7 +71,7 @@ private struct RestoreReport {
   let isWhole: Bool
   let terminal: Terminal
 
-  /// - Parameter revision: of the new entry; nil if there is none.
+  /// - Parameter revision: the new entry; nil if there is none.
   func print(_ revision: Revision?) throws {
     if !plan.isEmpty {
       let count = plan.changes.count.counted("entity", "entities")
@@ -97,7 +94,7 @@ private struct RestoreReport {
     try printTable(plan.conflicts, "Conflicting later edits:")
   }
 
-  /// Prints a number of elements, or all if the report is full.
+  /// Prints the first elements, or with `--full` all.
   private func print<Element>(
     _ elements: [Element], upTo limit: Int, _ body: (ArraySlice<Element>) throws -> Void
   ) throws {
@@ -107,7 +104,7 @@ private struct RestoreReport {
     if hidden > 0 { try terminal.line("… and \(hidden.grouped) more; --full prints all") }
   }
 
-  /// What values refer to may be restored by the same plan.
+  /// The entities that values refer to; the plan may restore them too.
   private var references: ReferenceTexts {
     let labels = Labels(journal)
     let records = Dictionary(

@@ -1,6 +1,5 @@
-/// Suggests a known word for a misspelled one.
 enum Suggestion {
-  /// ` (did you mean --reverse?)`, or nothing if no known word is near. Case is ignored.
+  /// ` (did you mean --reverse?)`, or nothing if no known word is near.
   static func text(for word: String, among known: [String]) -> String {
     let near = known.map { (word: $0, distance: distance(word.lowercased(), $0.lowercased())) }
       .min { $0.distance < $1.distance }
@@ -8,8 +7,7 @@ enum Suggestion {
     return " (did you mean \(near.word)?)"
   }
 
-  /// The edit distance: how many insertions, deletions, replacements and swaps of neighboring letters turn one word
-  /// into the other.
+  /// The least number of insertions, deletions, replacements and swaps of neighboring letters.
   static func distance(_ first: String, _ second: String) -> Int {
     let (a, b) = (Array(first), Array(second))
     var rows = [Array(0...b.count)]

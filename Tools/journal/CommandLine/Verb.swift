@@ -1,13 +1,11 @@
-/// A verb of the program: `journal VERB …`.
 protocol Verb: Sendable {
-  /// What ``Manual`` is made of.
+  /// The source of ``Manual``.
   static var text: String { get }
-  /// Whether its results may be long enough for a pager.
   static var isPaged: Bool { get }
-  /// Whether it ends when its results are no longer read, because all that is left to do then is to print the rest.
+  /// Whether the verb ends when its output is closed, because printing is all that is left to do.
   static var endsWithReader: Bool { get }
 
-  /// Sets the terminal's code if the answer is no, and there is nothing to say about that.
+  /// Sets the terminal's code if the answer is no and needs no message.
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws
 }
 
@@ -16,11 +14,11 @@ extension Verb {
   static var endsWithReader: Bool { false }
 
   static var manual: Manual { Manual(text) }
-  /// The name alone, without parsing the rest.
+  /// Read without parsing the text.
   static var name: String { String(text.prefix { $0 != ":" }) }
 }
 
-/// What a verb does and takes: the one source of the parser, the help, the completions and the manual page.
+/// A verb's help and arguments: the one source of the parser, the help, the completions and the manual page.
 ///
 /// A verb writes it as a text:
 ///
@@ -37,9 +35,7 @@ extension Verb {
 /// The last paragraph has examples, each with its purpose. A line that begins with two blanks continues the line before
 /// it. ``Syntax`` describes the form of arguments.
 struct Manual {
-  /// What the verb does, in a few words for the list of verbs.
   let summary: String
-  /// What the verb does, in sentences.
   let explanation: String
   let syntax: Syntax
   let examples: [(command: String, does: String)]
@@ -59,25 +55,24 @@ struct Manual {
 }
 
 extension String {
-  /// The lines, each joined with those that continue it.
   fileprivate var unfoldedLines: [String] {
     replacing("\n  ", with: " ").split(separator: "\n").map { String($0.trimmingPrefix(" ")) }
   }
 }
 
-/// The arguments of a verb.
+/// The arguments of a verb, a line each: the usage, a colon and the help.
 ///
-/// Its text has a line for each: how it is written, a colon and its help. Arguments in brackets are optional, and those
-/// with an … may be repeated. A line without help names arguments that several verbs have, separated by commas.
+/// Arguments in brackets are optional, and those with an … may be repeated. A line without help names
+/// arguments that several verbs have, separated by commas.
 struct Syntax {
   struct Argument {
-    /// Of an option with its dashes.
+    /// An option's name includes its dashes.
     let name: String
-    /// The name of an option's value; nil for a switch.
+    /// The placeholder of an option's value; nil for a switch.
     let value: String?
     let help: String
     let isOptional: Bool
-    /// Whether an option may be given several times, or an operand takes all further arguments.
+    /// Whether an option may be repeated, or an operand takes all further arguments.
     let isRepeated: Bool
 
     fileprivate init(_ usage: String, help: String) {
@@ -90,11 +85,11 @@ struct Syntax {
     /// `--at SELECTOR`
     var usage: String { name + (value.map { " \($0)" } ?? "") }
 
-    /// What to write instead of an empty value; nil if the value may be empty.
+    /// Advice if the value is empty; nil if it may be.
     var insteadOfEmpty: String? {
       switch value ?? name {
       case "SELECTOR": "write a point in time, such as 120, HEAD~3, 2026-08-01 or yesterday"
-      // The empty path would be that of the current folder.
+      // An empty path would name the current folder.
       case "DEST", "DIR", "FILE", "FOLDER", "JOURNAL", "NEW", "PATH":
         value == nil
           ? "a variable of the shell may not be set" : "write a path; a variable of the shell may not be set"
@@ -104,7 +99,7 @@ struct Syntax {
   }
 
   let operands: [Argument]
-  /// The options of the verb only.
+  /// Without those of all verbs.
   let options: [Argument]
 
   init(_ text: String) {
@@ -123,7 +118,7 @@ struct Syntax {
 
   var allOptions: [Argument] { options + Self.common }
 
-  /// The line after `usage: journal VERB`.
+  /// The usage after `journal VERB`.
   var summary: String {
     let operands = operands.map { ($0.isOptional ? "[\($0.name)]" : $0.name) + ($0.isRepeated ? "…" : "") }
     return (operands + options.map { $0.isOptional ? "[\($0.usage)]" : $0.usage }).joined(separator: " ")

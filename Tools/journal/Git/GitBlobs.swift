@@ -2,8 +2,8 @@ import SHA256
 
 /// Contents of files from one running `git cat-file --batch`, in the order of the requests.
 ///
-/// Requests are sent ahead, so that git never waits for the next one. A pipe holds at least 4,096 bytes, and unanswered
-/// requests never exceed that. So a request can always be written without blocking, and there is no deadlock.
+/// Requests are sent ahead, so that git never waits. Unanswered requests never exceed 4,096 bytes, which
+/// every pipe holds, so writing one never blocks and there is no deadlock.
 final class GitBlobs {
   private static let pipeSize = 4096
   private let repository: GitRepository
@@ -18,7 +18,7 @@ final class GitBlobs {
     process = try repository.start(["cat-file", "--batch"])
   }
 
-  /// Requests the content of that hash. All contents must be read in the order of their requests.
+  /// Requests a content. All contents must be read, in the order of their requests.
   func ask(for hash: String) throws {
     questions.append(hash)
     try send()
@@ -33,7 +33,6 @@ final class GitBlobs {
     try process.write(Array(next.map { $0 + "\n" }.joined().utf8))
   }
 
-  /// Reads the next requested content.
   /// - Parameters:
   ///   - start: called once, with the number of bytes.
   ///   - body: called with each piece, of at most 64 KiB.
@@ -68,14 +67,14 @@ final class GitBlobs {
   }
 }
 
-/// Contents of earlier versions, which are read one at a time, and only if a change needs them.
+/// Contents of earlier versions, read one at a time.
 final class PastContents {
   private let repository: GitRepository
   private var contents: GitBlobs?
 
   init(_ repository: GitRepository) { self.repository = repository }
 
-  /// - Returns: the content if the import keeps it as a text, and its digest.
+  /// - Returns: the text, if the import keeps the content as one, and the digest.
   func read(_ hash: String) throws -> (text: String?, digest: ContentDigest) {
     let contents = try contents ?? GitBlobs(repository)
     self.contents = contents
@@ -84,7 +83,7 @@ final class PastContents {
     var digest = SHA256Hash()
     try contents.read { piece in
       digest.update(Array(piece))
-      // One byte more than a text may have shows that it is none.
+      // One byte over the limit shows that the content is no text.
       bytes += piece.prefix(FileContent.textByteLimit + 1 - bytes.count)
     }
     return (FileContent.text(of: bytes), digest.finish())

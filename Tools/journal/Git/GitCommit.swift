@@ -2,31 +2,28 @@ import CBOR
 
 /// A commit, and its changes relative to its first parent.
 struct GitCommit {
-  /// In hexadecimal digits.
   let hash: String
-  /// The author's name, or the address if there is no name.
+  /// The name, or the address if there is none.
   let author: String
   let authored: GitDate
   let committed: GitDate
-  /// The whole message, without the line breaks at its end.
+  /// Without the line breaks at the end.
   let message: String
   let changes: [GitChange]
 }
 
-/// What a commit did to one file.
 struct GitChange {
   let path: String
-  /// The file before; nil if it was added.
+  /// Nil if the file was added.
   let old: GitFile?
-  /// The new file; nil if it was deleted.
+  /// Nil if the file was deleted.
   let file: GitFile?
 }
 
-/// A file in a tree.
 struct GitFile: Equatable {
   /// Six octal digits: `100644`, `100755`, `120000` for a symbolic link, `160000` for a submodule.
   let mode: String
-  /// The name of the content, in hexadecimal digits.
+  /// In hexadecimal digits.
   let hash: String
 
   init(mode: some Collection<UInt8>, hash: some Collection<UInt8>) {
@@ -38,13 +35,12 @@ struct GitFile: Equatable {
   var hasContent: Bool { mode != "160000" }
 }
 
-/// A date of a commit.
 struct GitDate {
   private static let textLimit = 100
 
-  /// The beginning of what the commit has: seconds since 1970 and a zone, or anything else.
+  /// The beginning of the text: seconds since 1970 and a zone, or anything else.
   let text: String
-  /// Nil if it is missing or no number, or if its year is not 1 to 9999: a journal can't have such a date.
+  /// Nil if it is missing, no number, or outside the years 1 to 9999, which a journal's dates have.
   let timestamp: Timestamp?
 
   init(_ text: String) {
@@ -55,6 +51,6 @@ struct GitDate {
     timestamp = seconds != nil && !overflows && stamp.hasFourDigitYear ? stamp : nil
   }
 
-  /// The date as metadata have it; nil if it is missing.
+  /// For metadata; nil if the date is missing.
   var description: String? { timestamp?.description ?? (text.isEmpty ? nil : text) }
 }

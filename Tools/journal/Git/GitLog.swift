@@ -2,14 +2,14 @@
 final class GitLog {
   private let repository: GitRepository
   private let process: ChildProcess
-  /// The hash of the next commit, if its start was read as the end of the previous one.
+  /// Set if the start of the next commit was read as the end of the previous one.
   private var nextHash: String?
   private var isAtEnd = false
 
   /// Starts at the first commit of the tip's first-parent line, or after a given commit on it.
   init(_ repository: GitRepository, to tip: String, after start: String?) throws {
     self.repository = repository
-    // The options override any user configuration that changes the output.
+    // The options override configuration that changes the output.
     process = try repository.start(
       [
         "-c", "log.showSignature=false", "log", "-O/dev/null", "--first-parent", "--reverse",

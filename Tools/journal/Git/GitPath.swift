@@ -1,9 +1,7 @@
-/// Converts names of files, which are bytes in git, to texts.
 enum GitPath {
-  /// The bytes as text. Valid UTF-8 is unchanged, and an invalid byte is written in hexadecimal: `\xff`.
+  /// Bytes of a file's name as text. An invalid byte of UTF-8 is written in hexadecimal: `\xff`.
   ///
-  /// A backslash that is followed by `x` and two hexadecimal digits is written `\x5c`, so that no two names become the
-  /// same text.
+  /// A backslash before `x` and two hexadecimal digits is written `\x5c`, so that different names stay so.
   static func text(_ bytes: some Collection<UInt8>) -> String {
     let bytes = Array(bytes)
     if let text = String(validating: bytes, as: UTF8.self) {
@@ -18,7 +16,7 @@ enum GitPath {
     var text = ""
     var rest = bytes[...]
     while let byte = rest.first {
-      // The shortest valid beginning is one scalar.
+      // The shortest valid prefix is one scalar.
       let count = (1...4).first { String(validating: rest.prefix($0), as: UTF8.self) != nil }
       if let count, byte != backslash || !looksEscaped(rest) {
         text += String(decoding: rest.prefix(count), as: UTF8.self)

@@ -1,6 +1,5 @@
 import Foundation
 
-/// A git repository, read by running git.
 struct GitRepository {
   let path: String
 
@@ -16,9 +15,9 @@ struct GitRepository {
     }
   }
 
-  /// Starts git in the repository. Its messages are in English. Variables of git's may name another repository (as in a
-  /// hook), change what paths or commits mean, or do what a later version invents; so only those are passed on that say
-  /// where git's programs, its configuration and repositories are found.
+  /// Starts git in the repository. Variables of git may name another repository (as in a hook), or change
+  /// what paths and commits mean. So only those are passed on that locate git's programs, configuration and
+  /// repositories.
   func start(_ arguments: [String]) throws -> ChildProcess {
     var environment = ProcessInfo.processInfo.environment.filter { name, _ in
       !name.hasPrefix("GIT_") || Self.passedOn.contains { name.hasPrefix($0) }
@@ -31,16 +30,15 @@ struct GitRepository {
     "GIT_CONFIG", "GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM",
   ]
 
-  /// A repository's configuration may come from anyone. If an object is missing, git would run the commands that the
-  /// configuration names for its remote. The commands of this tool read neither the index nor a working tree, so no
-  /// other setting can run anything. Replaced objects and grafts would hide history.
+  /// A repository's configuration may come from anyone. For a missing object, git would run the commands that
+  /// it names for a remote. These settings prevent that; nothing else can run, because neither the index nor
+  /// a working tree is read. Replaced objects and grafts would hide history.
   private static let safe = [
     "LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_NO_REPLACE_OBJECTS": "1",
     // A missing file; git warns about an empty one.
     "GIT_GRAFT_FILE": "/dev/null/none",
   ]
 
-  /// Runs git to its end, for short answers.
   private func run(_ arguments: [String]) throws -> (text: String, code: Int32, complaint: String) {
     let process = try start(arguments)
     let text = String(decoding: try process.readToEnd(), as: UTF8.self)
@@ -48,7 +46,7 @@ struct GitRepository {
     return (text.trimmingCharacters(in: .newlines), code, process.errorText)
   }
 
-  /// Runs git, and reads its output line by line until `body` returns false.
+  /// Reads the output of git until `body` returns false.
   private func forEachLine(
     of arguments: [String], endingWith end: UInt8 = UInt8(ascii: "\n"),
     _ body: (ArraySlice<UInt8>) throws -> Bool
@@ -60,7 +58,7 @@ struct GitRepository {
     try checkEnd(process)
   }
 
-  /// - Throws: ``Failure`` if the repository lacks commits: no later import could add them before the others.
+  /// - Throws: ``Failure`` if the clone is shallow: no later import could add its older commits.
   func checkIsWhole() throws {
     guard try run(["rev-parse", "--is-shallow-repository"]).text == "true" else { return }
     throw Failure(
@@ -69,7 +67,7 @@ struct GitRepository {
         + "git fetch --unshallow")
   }
 
-  /// The hash of the newest commit of a branch, or of any other revision that git knows.
+  /// The commit of a branch, or of any other revision that git knows.
   /// - Throws: ``Failure`` if there is none.
   func tip(of branch: String) throws -> String {
     let answer = try run(["rev-parse", "--verify", "--end-of-options", branch + "^{commit}"])
@@ -80,7 +78,7 @@ struct GitRepository {
     throw Failure(.wrongUse, "the repository \(path) has no branch or commit \"\(branch)\"")
   }
 
-  /// The branch that a name stands for; nil if it names anything else.
+  /// The branch that a name means; nil if it means anything else.
   func branch(_ name: String) throws -> String? {
     let full = try run(["rev-parse", "--verify", "--symbolic-full-name", "--end-of-options", name]).text
     let prefix = "refs/heads/"
@@ -108,10 +106,10 @@ struct GitRepository {
     return version
   }
 
-  /// The pattern that only a file with this path matches.
+  /// A pathspec that matches only this path.
   private static func only(_ file: String) -> String { ":(top,literal)" + file }
 
-  /// A commit's date, which git has printed without its zone, or not at all if it can't print it.
+  /// A commit's date. Git prints dates without their zone, and nothing for a date that it can't print.
   func date(_ printed: String, _ role: String, of commit: String) throws -> GitDate {
     if !printed.isEmpty { return GitDate(printed) }
     // "committer Ana <ana@example.com> -86400 +0100"
@@ -125,8 +123,8 @@ struct GitRepository {
       String(decoding: line[end...].dropFirst(), as: UTF8.self).trimmingCharacters(in: .whitespaces))
   }
 
-  /// The committers' dates on the first-parent line of a tip, newest first, down to a given commit or to the end; nil if
-  /// that commit is not on the line.
+  /// The committers' dates on the first-parent line of a tip, newest first, down to a given commit or to the
+  /// end; nil if that commit is not on the line.
   func committerDates(to tip: String, after start: String?) throws -> [GitDate]? {
     var dates: [GitDate] = []
     var hash = ""
@@ -143,7 +141,7 @@ struct GitRepository {
     return start == nil || hash == start ? dates : nil
   }
 
-  /// How many objects and parents git would replace, in a sentence without a period; nil if there are none.
+  /// `1 replacement and 2 grafts not applied`; nil if there are none.
   func replacements() throws -> String? {
     let objects = try run(["for-each-ref", "--format=:", "refs/replace/"]).text.utf8.count { $0 == 58 }
     let folder = try run(["rev-parse", "--git-common-dir"]).text
@@ -170,7 +168,7 @@ struct GitRepository {
     }
   }
 
-  /// - Throws: ``Failure`` if git ended with an error.
+  /// - Throws: ``Failure`` if git fails.
   func checkEnd(_ process: ChildProcess) throws {
     let code = process.finish()
     guard code == 0 else {

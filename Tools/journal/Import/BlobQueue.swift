@@ -3,11 +3,10 @@ import Dispatch
 import Foundation
 import Locks
 
-/// Stores blobs concurrently with the import, because several flushes at a time take hardly longer than one.
-///
-/// The number and the size of the blobs in the queue are limited, so its memory is too.
+/// Stores blobs concurrently with the import, because several flushes at a time hardly take longer than one.
+/// The number and size of queued blobs are limited.
 final class BlobQueue {
-  /// Longer contents are not held in memory, but stored in pieces as they arrive.
+  /// Longer contents are stored in pieces as they arrive.
   static let pieceByteLimit = 1 << 20
   private static let width = 8
 
@@ -16,9 +15,9 @@ final class BlobQueue {
 
   init(_ store: BlobStore) { self.store = store }
 
-  /// Reads the next content that was requested from git, and stores it unless it is kept as a text.
+  /// Reads the next requested content, and stores it unless it is kept as a text.
   func read(next contents: GitBlobs, name: String, keepsTexts: Bool) throws -> FileContent {
-    // All bytes, or the first ones of a content that is stored in pieces.
+    // All bytes, or the first piece if the content is stored in pieces.
     var bytes: [UInt8] = []
     var writer: BlobWriter?
     try contents.read { count in
@@ -39,13 +38,12 @@ final class BlobQueue {
       blob.finish(Result { try store.add(Data(bytes)) })
       free.signal()
     }
-    // The import waits for the blob, so the work must run on some thread.
+    // Without another thread, the import stores the blob itself.
     if !Threads.start(work) { work() }
     return blob
   }
 }
 
-/// A blob that is being stored.
 final class PendingBlob: Sendable {
   private let result = Lock<Result<Blob, any Error>?>(nil)
   private let done = DispatchGroup()
@@ -60,7 +58,6 @@ final class PendingBlob: Sendable {
   }
 
   /// Blocks until the blob is stored.
-  /// - Throws: the reason why it can't be.
   func wait() throws -> Blob {
     done.wait()
     // The result is set before the group is left.
@@ -68,23 +65,20 @@ final class PendingBlob: Sendable {
   }
 }
 
-/// The content of a file, as an item stores it.
 enum FileContent {
-  /// There is none: the file was deleted, or it is a submodule, whose content is in another repository.
+  /// The file was deleted, or is a submodule, whose content is in another repository.
   case none
   /// UTF-8, and short enough for an attribute.
   case text(String)
-  /// Anything else; the bytes are being stored as a blob.
+  /// The bytes are being stored as a blob.
   case image(PendingBlob, mediaType: String)
 
-  /// A text of more bytes is stored as an image.
   static let textByteLimit = 65_536
 
-  /// The text that an item stores of these bytes; nil if it stores them as an image.
+  /// Nil if the bytes are stored as an image.
   static func text(of bytes: [UInt8]) -> String? {
     bytes.count > textByteLimit ? nil : String(validating: bytes, as: UTF8.self)
   }
 
-  /// The text, if it is one.
   var text: String? { if case .text(let text) = self { text } else { nil } }
 }

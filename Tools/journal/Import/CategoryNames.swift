@@ -1,7 +1,7 @@
 import CatalogModel
 
-/// The categories of a catalog by their names in the source. They are created when first needed. Those that an import has
-/// created, and that people have not changed, are deleted with their last item.
+/// The categories of a catalog by their names in the source, created when first needed. Categories that an
+/// import created and people did not change are deleted with their last item.
 struct CategoryNames {
   private let journal: CatalogJournal
   private var ids: [ExactText: CategoryID] = [:]
@@ -22,17 +22,15 @@ struct CategoryNames {
     if ids[ExactText(name)] == nil { ids[ExactText(name)] = category }
   }
 
-  /// The name that a category had when it was imported; nil if people added it, or if that can't be told any more.
+  /// The name with which a category was imported; nil if people added it, or if that can't be told any more.
   private static func sourceName(of category: Catalog.Category, _ journal: CatalogJournal) throws -> String? {
     guard try journal.isImported(category.created) else { return nil }
     let row = try journal.entity(category.id.entity, asOf: .revision(category.created))
     return row?.record[field: CategoryField.name]?.string
   }
 
-  /// The category of that name, if there is one.
   func known(_ name: String?) -> CategoryID? { name.flatMap { ids[ExactText(EntityName.usable($0))] } }
 
-  /// The category of that name.
   mutating func category(
     of name: String, _ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>
   ) throws -> CategoryID {
@@ -44,12 +42,11 @@ struct CategoryNames {
     return id
   }
 
-  /// Notes that an item may have left a category.
   mutating func leave(_ id: CategoryID?) {
     if let id { left.insert(id) }
   }
 
-  /// Deletes the categories that have lost their last item; called at the end of an entry.
+  /// Deletes categories without items; called at the end of an entry.
   mutating func deleteUnused(_ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>) throws {
     for id in left.sorted() {
       guard let category = draft.state.category(id),

@@ -1,25 +1,22 @@
 import CatalogModel
 
-/// One form of the import: turns what a commit did to files into changes of a catalog.
+/// A form of import: makes changes of a catalog from what a commit did to files.
 protocol CommitImporter {
   /// The changes of a commit, with everything that had to be read from git.
   associatedtype Change
 
-  /// How many commits may be prepared before the first of them is applied; 1 if preparing one needs the result of the
-  /// previous one.
+  /// How many commits may be prepared before the first of them is applied.
   var preparedLimit: Int { get }
 
-  /// Looks up in the journal what earlier commits have made. Called if others have changed the journal.
+  /// Looks up what earlier commits have made. Called again if others have changed the journal.
   mutating func start(from catalog: Catalog) throws
 
-  /// Requests the contents that this commit will need. Called for commits in order.
+  /// Requests the contents that a commit needs. Called for commits in order.
   func willImport(_ commit: GitCommit) throws
 
-  /// Prepares a commit. Called for commits in order.
-  /// - Returns: nil if the commit changes nothing for this form.
+  /// Called for commits in order. Nil if the commit changes nothing.
   mutating func prepare(_ commit: GitCommit, _ report: ImportReport) throws -> Change?
 
-  /// Makes the changes.
   /// - Returns: the entities that may have changed.
   mutating func apply(
     _ change: Change, of commit: GitCommit, to draft: inout Draft<Catalog>, _ report: ImportReport

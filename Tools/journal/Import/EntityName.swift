@@ -1,12 +1,11 @@
 import CatalogModel
 import SHA256
 
-/// Converts names of folders and files to names of categories and images that follow the catalog's rules.
 enum EntityName {
   private static let byteLimit = 4096
 
-  /// Nearly always the text itself. A name of only white space is written as its bytes, `\x20`; one that is too long
-  /// ends in a digest, so that long names stay distinct.
+  /// A name that follows the catalog's rules, for a category or an image. White space alone is written as its
+  /// bytes, `\x20`. A name that is too long ends in a digest, so that long names stay distinct.
   static func usable(_ text: String) -> String {
     if text.allSatisfy(\.isWhitespace) {
       return text.utf8.map { "\\x" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -1,6 +1,6 @@
 /// A text that compares by its bytes.
 ///
-/// For Swift's `String`, an "é" of one scalar equals an "é" of two; for git they are two names.
+/// Swift's `String` equates an "é" of one scalar with one of two; for git they are two names.
 struct ExactText: Hashable, Comparable, Sendable {
   let text: String
 

@@ -1,9 +1,9 @@
 import CatalogModel
 
-/// The form in which each file is an item of kind `file`, and its folder a category.
+/// Each file is an item of kind `file`, and its folder a category.
 struct FilesImporter: CommitImporter {
   private static let kind = "file"
-  /// The name of this form in an entry's metadata.
+  /// In the metadata of entries.
   static let source = "files"
   let preparedLimit = 16
 
@@ -13,7 +13,6 @@ struct FilesImporter: CommitImporter {
   private let blobs: BlobQueue
   private var items: SourceItems
 
-  /// Starts from the state of earlier commits.
   init(_ repository: GitRepository, _ journal: CatalogJournal, _ report: ImportReport) throws {
     self.repository = repository
     contents = try GitBlobs(repository)
@@ -53,10 +52,10 @@ struct FilesImporter: CommitImporter {
   ) throws {
     let key = ItemKey(path: change.path)
     let name = EntityName.usable(GitPath.baseName(of: change.path))
-    // The item may have stayed when the source lost the file.
+    // If the item stayed when the source lost the file, its last version counts.
     let before =
       try change.old ?? (items.has(key) ? repository.lastVersion(of: change.path, before: commit.hash) : nil)
-    // A text that this import has read is not read again.
+    // A text that this import has read need not be read again.
     let isCurrent = items.isCurrent(key)
     let isOldRead = !isCurrent && before?.hash != change.file?.hash
     let old = try isOldRead ? before.flatMap { try $0.hasContent ? past.read($0.hash) : nil } : nil

@@ -5,18 +5,17 @@ import Foundation
 struct GitImport {
   let repository: GitRepository
   let tip: String
-  /// The name of the form in an entry's metadata.
+  /// The form of import, in the metadata of entries.
   let source: String
   let journal: CatalogJournal
   let dates: Dates
   let terminal: Terminal
 
-  /// Which date of a commit orders its entry.
+  /// The date of a commit that orders its entry.
   enum Dates: String, CaseIterable {
     case commit, author
   }
 
-  /// The newest commit that an earlier run has imported, and its entry.
   struct ImportedCommit {
     let commit: String
     let source: String?
@@ -24,13 +23,13 @@ struct GitImport {
     let revision: Revision?
   }
 
-  /// The most bytes of a note and of an author. An entry may have 1 MiB of both and its metadata.
+  /// An entry may have 1 MiB of author, note and metadata.
   private static let noteByteLimit = 1_000_000
   private static let authorByteLimit = 4_096
 
   enum Key {
     static let commit = "git.commit"
-    /// The date that orders the entry, if an earlier or a later commit gave the entry another one.
+    /// The commit's own date, if the date of another commit orders the entry.
     static let date = "git.date"
     static let authored = "git.authored"
     static let committed = "git.committed"
@@ -40,9 +39,9 @@ struct GitImport {
   }
 
   /// The newest entry that was made of a commit.
-  /// - Parameter given: the commit that the user names, in case the journal no longer does.
-  /// - Throws: ``Failure`` if the journal may have lost the name of the newest one and none was given, because the
-  ///   import would begin again at an older one.
+  /// - Parameter given: the commit that the user names with `--after`.
+  /// - Throws: ``Failure`` if the journal may have lost the name of that commit and none was given, because
+  ///   the import would repeat commits.
   /// - Complexity: O(n) in the number of entries since.
   func newestImportedCommit(given: String?) throws -> ImportedCommit? {
     var loss: String?
@@ -79,8 +78,8 @@ struct GitImport {
         + "--after COMMIT, or import into a new journal")
   }
 
-  /// The committers' dates of the commits after the newest imported one, newest first.
-  /// - Throws: ``Failure`` if an import can't continue from there in this form.
+  /// The committers' dates of the commits that are left to import, newest first.
+  /// - Throws: ``Failure`` if an import can't continue in this form.
   private func remaining(after newest: ImportedCommit?) throws -> [GitDate] {
     if let newest, newest.source != source {
       throw Failure(
@@ -102,13 +101,13 @@ struct GitImport {
     return dates
   }
 
-  /// Another node has imported commits meanwhile.
+  /// Thrown if another node has imported commits meanwhile.
   private struct OtherImport: Error {}
 
-  /// Imports the commits after the newest imported one. If another node of a shared journal imports some of them at the
-  /// same time, this import continues after the newest of those.
+  /// Imports the commits after the newest imported one, and continues if another node of a shared journal
+  /// imports some of them at the same time.
   /// - Parameters:
-  ///   - given: the newest imported commit according to the user.
+  ///   - given: the commit of `--after`.
   ///   - makeImporter: makes an importer that continues after a commit.
   func run(
     given: String?, _ report: ImportReport, _ makeImporter: (_ after: String?) throws -> any CommitImporter
@@ -137,8 +136,8 @@ struct GitImport {
   }
 
   /// - Parameters:
-  ///   - committed: the committers' dates of the commits, newest first.
-  ///   - head: the state that the importer knows, or an earlier one.
+  ///   - committed: the committers' dates, newest first.
+  ///   - head: a state that the importer knows.
   private func run(
     after newest: String?, _ committed: [GitDate], on head: Head, _ importer: consuming some CommitImporter,
     _ report: ImportReport, _ progress: () -> String
@@ -147,8 +146,8 @@ struct GitImport {
       log: try GitLog(repository, to: tip, after: newest), importer: importer)
     var latest = head.revision == 0 ? nil : head.date
     var newestRevision = head.revision
-    // A date that no later commit precedes: the state as of any date is then the newest commit that is not later, which is
-    // what git rev-list --first-parent --before finds.
+    // No later commit has an earlier date than this. So the state as of a date is the newest commit that is
+    // not later, as git rev-list --first-parent --before finds it.
     var earliest: Timestamp?
     var order = committed.map { date in
       earliest = [earliest, date.timestamp].compactMap(\.self).min()
@@ -177,7 +176,7 @@ struct GitImport {
 
   /// - Parameters:
   ///   - date: the date for the entry.
-  ///   - latest: the date of the entry before, which this one's can't precede.
+  ///   - latest: the date of the previous entry, which this one's can't precede.
   private func make<Importer: CommitImporter>(
     _ commit: GitCommit, _ change: Importer.Change, _ importer: inout Importer, _ report: ImportReport,
     _ date: Date, _ latest: Date?, after newestRevision: Revision,
@@ -209,7 +208,7 @@ struct GitImport {
     var hasRun = false
     return try pipeline.commit(by: author, note: note, metadata: metadata, date: date) {
       draft in
-      // If another node took the revision of this commit, this runs again, and the importer knows what the first run made.
+      // If another node took the revision, the body runs again, and the importer knows what the first run made.
       if hasRun || draft.revision > newestRevision + 1 {
         try checkHaveNotImported(newestRevision + 1..<draft.revision)
         try importer.start(from: draft.state)
@@ -220,7 +219,6 @@ struct GitImport {
     }
   }
 
-  /// Fails if an entry of another node was made of a commit.
   private func checkHaveNotImported(_ revisions: Range<Revision>) throws {
     for revision in revisions where try journal.entry(at: revision).metadata[Key.commit] != nil {
       throw OtherImport()
@@ -228,9 +226,8 @@ struct GitImport {
   }
 }
 
-/// Reads commits ahead from git's log, requests their contents, and prepares some of them.
+/// Reads commits ahead, requests their contents, and prepares some of them.
 private struct GitImportReading<Importer: CommitImporter> {
-  /// How many commits are read ahead, so that the import never waits for git.
   private static var commitsAhead: Int { 64 }
 
   let log: GitLog
@@ -244,7 +241,6 @@ private struct GitImportReading<Importer: CommitImporter> {
     self.importer = importer
   }
 
-  /// The next commit and what it changes, nil after the last.
   mutating func next(_ report: ImportReport) throws -> (GitCommit, Importer.Change?)? {
     while prepared.count < importer.preparedLimit {
       while !isAtEnd, asked.count < Self.commitsAhead {
@@ -264,7 +260,7 @@ private struct GitImportReading<Importer: CommitImporter> {
 }
 
 extension String {
-  /// The text, or as many of its first scalars as have at most this many bytes.
+  /// The longest prefix of whole scalars with at most this many bytes.
   fileprivate func prefix(byteCount: Int) -> String {
     guard utf8.count > byteCount else { return self }
     var end = utf8.index(startIndex, offsetBy: byteCount)

@@ -24,7 +24,7 @@ enum GitSource {
     let clock = ContinuousClock()
     let start = clock.now
     let url = arguments.url("JOURNAL")
-    // Otherwise the refusal of the clone would leave an empty journal behind.
+    // Checked before the journal is created, so that a refusal leaves none behind.
     if !FileManager.default.fileExists(atPath: url.path) { try repository.checkIsWhole() }
     let journal = try CatalogJournal.openOrCreate(
       at: url, options: arguments.journalOptions(layers: .automatic))
@@ -33,7 +33,7 @@ enum GitSource {
       dates: dates, terminal: terminal)
     let report = ImportReport(terminal)
     try Import.storing(in: journal) {
-      // Otherwise a node would import again what other nodes have imported.
+      // A node must not import again what other nodes have imported.
       try journal.catchUp()
       try git.run(given: given, report) { commit in
         if let form { return try RecordsImporter(form, repository, journal, after: commit, report) }
@@ -59,7 +59,6 @@ enum GitSource {
           + String(format: "%.2f s", seconds))
     }
     try journal.close()
-    // For example, no object has the key.
     return report.entries == 0 && report.losses > 0 ? .no : .done
   }
 

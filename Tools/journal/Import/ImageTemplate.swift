@@ -1,12 +1,12 @@
 import CatalogModel
 
-/// Names the file that is an object's image: `data/{key.lowercased}.svg`.
+/// The path of an object's image: `data/{key.lowercased}.svg`.
 ///
-/// Braces contain `key`, the text that identifies the object, or the name of a field, optionally followed by
+/// Braces contain `key`, which identifies the object, or the name of a field, optionally followed by
 /// `.lowercased` or `.uppercased`.
 struct ImageTemplate {
   let source: String
-  /// The texts before, between and after the fields.
+  /// Before, between and after the fields.
   private var texts: [Substring] = []
   private var fields: [(name: String, change: String)] = []
 
@@ -28,7 +28,7 @@ struct ImageTemplate {
     }
   }
 
-  /// The path for an object; nil if it lacks a field that the template names.
+  /// Nil if the object lacks a field that the template names.
   func path(key: String, _ attributes: [String: FieldValue]) -> String? {
     var path = String(texts[0])
     for ((name, change), text) in zip(fields, texts.dropFirst()) {
@@ -43,7 +43,7 @@ struct ImageTemplate {
     return path
   }
 
-  /// Whether a path may be that of an object's image, and must be remembered.
+  /// Whether a path may be that of an image.
   func mayName(_ path: String) -> Bool {
     path.utf8.starts(with: texts[0].utf8)
       && path.utf8.reversed().starts(with: texts[texts.count - 1].utf8.reversed())
@@ -51,7 +51,7 @@ struct ImageTemplate {
 }
 
 extension FieldValue {
-  /// The text of a field in a path: a text, or a number as written; nil for anything else.
+  /// A text, or a number as written; nil for anything else.
   var keyText: String? {
     switch self {
     case .string(let text): text

@@ -1,8 +1,8 @@
 import CatalogModel
 
-/// Reports what an import could not read, and counts what it did.
+/// Counts what an import did, and reports what it could not read.
 final class ImportReport {
-  /// How many messages are printed; more are only counted.
+  /// Further messages are only counted.
   private static let lineLimit = 100
   private let terminal: Terminal
   private(set) var commits = 0
@@ -10,20 +10,18 @@ final class ImportReport {
   private(set) var events = 0
   private(set) var images = 0
   private(set) var notes = 0
-  /// How many of the notes say that something was not imported.
+  /// The notes that say that something was not imported.
   private(set) var losses = 0
-  /// The notes about commits that are not finished.
+  /// Of commits that are not finished.
   private var pending: [(commit: String, message: String, isLoss: Bool)] = []
 
   init(_ terminal: Terminal) { self.terminal = terminal }
 
-  /// Begins again after some finished commits.
   func restart(commits: Int) {
     self.commits = commits
     pending = []
   }
 
-  /// Counts a finished commit, and prints the notes about it.
   func finish(_ commit: String) {
     commits += 1
     for note in pending where note.commit == commit {
@@ -33,7 +31,8 @@ final class ImportReport {
     pending.removeAll { $0.commit == commit }
   }
 
-  /// Notes a part of a commit that was not imported, or a conflict. Changes that are made again are noted once.
+  /// Records a part of a commit that was not imported, or a conflict. A commit that is made again repeats its
+  /// notes, and each is kept once.
   func note(_ commit: String, _ message: String, isLoss: Bool = true) {
     if pending.contains(where: { $0 == (commit, message, isLoss) }) { return }
     pending.append((commit, message, isLoss))
@@ -48,7 +47,6 @@ final class ImportReport {
     }
   }
 
-  /// Counts an entry with events of these entities.
   func count(_ entities: some Collection<EntityKey>) {
     entries += 1
     events += entities.count

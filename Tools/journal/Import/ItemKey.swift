@@ -1,7 +1,6 @@
 import CatalogModel
 
-/// What identifies an item in its source: a text, or a number by its value. So `1` and `1.0` are one key, and `"1"` is
-/// another.
+/// The identity of an item in its source: a text, or a number by its value. `1` equals `1.0`, not `"1"`.
 struct ItemKey: Hashable, Comparable, Sendable {
   private let exact: ExactText
   private let isNumber: Bool

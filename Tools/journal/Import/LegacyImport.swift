@@ -3,9 +3,9 @@ import Foundation
 import JSON
 import LegacyStores
 
-/// Imports of older apps' files: reads them, shows or imports them, and reports the result.
+/// Imports of older apps' files.
 enum LegacyImport {
-  /// How many problems are printed; more are only counted.
+  /// Further problems are only counted.
   private static let lineLimit = 100
 
   static let sources = [
@@ -33,7 +33,7 @@ enum LegacyImport {
       var mapping = FieldMapping()
       for text in arguments.values("--map") { try mapping.add(text) }
       mapping.kind = arguments.value("--kind")
-      // Read first, so that no journal is created for unreadable files.
+      // Reading comes first, so that no journal is created for unreadable files.
       let files = arguments.values("PATH").map { URL(fileURLWithPath: $0) }
       var store = try read(files, mapping, arguments)
       store.name = arguments.value("--store") ?? ""
@@ -109,6 +109,5 @@ enum LegacyImport {
 }
 
 extension LegacyProblem {
-  /// What was not read or written, or another remark.
   var json: JSONObject { ["place": place, "reason": reason, "lost": isLoss, "parts": parts] }
 }

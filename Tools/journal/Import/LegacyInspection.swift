@@ -2,7 +2,7 @@ import CatalogModel
 import JSON
 import LegacyStores
 
-/// Shows the contents of an older app's files and what an import would make of them.
+/// Shows what an import would make of an older app's files.
 enum LegacyInspection {
   static func print(_ store: LegacyStore, _ terminal: Terminal) throws {
     let summary = store.summary

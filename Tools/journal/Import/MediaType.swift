@@ -1,4 +1,4 @@
-/// Guesses the media type of a file.
+/// Guesses media types.
 enum MediaType {
   private static let byExtension = [
     "avif": "image/avif", "bmp": "image/bmp", "css": "text/css", "csv": "text/csv", "gif": "image/gif",
@@ -21,7 +21,7 @@ enum MediaType {
     ([0x1F, 0x8B], "application/gzip"),
   ]
 
-  /// The media type by the ending of the name, else by the first bytes.
+  /// By the ending of the name, else by the first bytes.
   static func of(name: String, head: some Collection<UInt8>) -> String {
     if let dot = name.lastIndex(of: "."),
       let type = byExtension[name[name.index(after: dot)...].lowercased()]

@@ -3,34 +3,31 @@ import JSON
 
 /// One version of a file of records: a JSON array whose objects are identified by a field.
 ///
-/// Only objects that may differ from the previous version are parsed: those between the longest equal runs at the start
-/// and at the end.
+/// Elements in the longest equal runs at the start and the end are not parsed again.
 struct RecordFile {
-  /// An object that is new, or that may differ from the previous one with its key.
   struct Record {
     let key: ItemKey
     let attributes: [String: FieldValue]
   }
 
   private let array: JSONArray?
-  /// What identifies each element; nil if it has no key.
+  /// Nil for an element without a key.
   private let keyOfElement: [ItemKey?]
-  /// The last element with each key. As with equal names in a JSON object, the last one wins.
+  /// As with equal names in a JSON object, the last element with a key counts.
   private let elementOfKey: [ItemKey: Int]
-  /// The keys, in the order of the file.
+  /// In the order of the file.
   var keys: [ItemKey] {
     keyOfElement.indices.compactMap { index in
       keyOfElement[index].flatMap { elementOfKey[$0] == index ? $0 : nil }
     }
   }
-  /// The changed objects that have what an attribute can't have, and so change nothing.
+  /// Changed objects with values that an attribute can't have. They change nothing.
   let unreadable: [ItemKey]
-  /// The elements that are skipped, in a sentence without a period; nil if there are none.
+  /// The skipped elements, without a period; nil if there are none.
   let skipped: String?
-  /// The changed records that are not kept, or not exactly, in the same form.
+  /// The changed records that are not kept, or not exactly, without a period.
   let inexact: String?
 
-  /// No version yet.
   init() {
     array = nil
     (keyOfElement, elementOfKey, unreadable) = ([], [:], [])
@@ -38,10 +35,9 @@ struct RecordFile {
     inexact = nil
   }
 
-  /// Whether an object has that key.
   func has(_ key: ItemKey) -> Bool { elementOfKey[key] != nil }
 
-  /// The fields of the object with that key; nil if there is none, or if it can't be read.
+  /// Nil if there is no such object, or if it can't be read.
   func attributes(of key: ItemKey) -> [String: FieldValue]? {
     var loss: JSONError?
     guard let array, let index = elementOfKey[key],
@@ -50,7 +46,7 @@ struct RecordFile {
     return attributes
   }
 
-  /// Reads a version and finds its changes since the previous one.
+  /// Finds the changes of a version since the previous one.
   /// - Throws: ``JSONError`` if the text is not a JSON array.
   init(_ text: [UInt8], after old: RecordFile, keyedBy field: String, changed: inout [Record])
     throws(JSONError)
@@ -103,7 +99,7 @@ struct RecordFile {
     inexact = tally.inexact
   }
 
-  /// How many elements are equal at the start, and the index from which all equal the end of the old array.
+  /// The number of equal elements at the start, and the index of the equal ones at the end.
   private static func equalRuns(_ new: JSONArray, _ old: JSONArray?) -> (start: Int, end: Int) {
     guard let old else { return (0, new.count) }
     let limit = min(new.count, old.count)
@@ -113,15 +109,14 @@ struct RecordFile {
   }
 }
 
-/// Counts the elements of an array that are no records, and the records that are not kept exactly.
 private struct RecordLosses {
   let field: String
   var withoutKey = 0
   var others = 0
   var duplicates: [ItemKey] = []
-  /// How many objects are not kept exactly, and why the first of them is not.
+  /// Objects that are not kept exactly, and the reason of the first.
   private var losses: (count: Int, first: JSONError)?
-  /// The same for those that can't be read.
+  /// Objects that can't be kept.
   private var unreadable: (count: Int, first: JSONError, key: ItemKey)?
 
   init(field: String) { self.field = field }
@@ -166,6 +161,6 @@ private struct RecordLosses {
 }
 
 extension JSONError? {
-  /// Whether a value has what an attribute can't have, so that it is not kept at all.
+  /// Whether an attribute can't have a value at all.
   fileprivate var isLimit: Bool { map { $0.code != .inexactValue } ?? false }
 }

@@ -1,14 +1,12 @@
 import CatalogModel
 
-/// Follows the files that a template names, and finds the records whose image changes.
+/// Finds the records whose image a commit changes.
 struct RecordImages {
-  /// What the source had, and what it has now.
   typealias Change = (key: ItemKey, old: SourceItems.OldImage?, new: SourceItems.NewImage?)
 
-  /// The path of a record's image, and its version in the journal.
   private struct Place {
     var path: ExactText?
-    /// The path and the git hash of the image that the source had before; nil if it had none.
+    /// The image that the source had before; nil if it had none.
     var imported: Source?
   }
 
@@ -23,14 +21,13 @@ struct RecordImages {
   private let contents: GitBlobs
   private let past: PastContents
   private let blobs: BlobQueue
-  /// The git hash of each file that a record could name.
+  /// The git hash of each file that a template may name.
   private var tree: [ExactText: String] = [:]
   private var places: [ItemKey: Place] = [:]
   private var keysByPath: [ExactText: Set<ItemKey>] = [:]
   /// The records to check when the commit is read.
   private var affected: Set<ItemKey> = []
 
-  /// Starts with the records and the tree of the last commit that was imported, if there was one.
   init(
     _ template: ImageTemplate, keyedBy field: String, _ repository: GitRepository, _ journal: CatalogJournal,
     _ records: RecordFile, away: [(record: RecordFile.Record, commit: String)], after commit: String?
@@ -69,7 +66,6 @@ struct RecordImages {
     places[key]?.path.flatMap { path in tree[path].map { Source(path: path, hash: $0) } }
   }
 
-  /// Notes what a commit did to a file.
   mutating func follow(_ change: GitChange) {
     guard template.mayName(change.path) else { return }
     let path = ExactText(change.path)
@@ -77,19 +73,18 @@ struct RecordImages {
     affected.formUnion(keysByPath[path] ?? [])
   }
 
-  /// Notes the new path of a record's image.
   mutating func place(_ key: ItemKey, _ attributes: [String: FieldValue]) {
     move(key, to: path(of: key, attributes))
     affected.insert(key)
   }
 
-  /// Notes that a record was deleted. The image that the source had of it is remembered, because its item may stay.
+  /// Called when a record was deleted. Its item may stay, so the image that the source had is kept.
   mutating func leave(_ key: ItemKey) {
     move(key, to: nil)
     affected.remove(key)
   }
 
-  /// Notes that the item of a record is deleted, and its image with it.
+  /// Called when the item of a record is deleted, with its image.
   mutating func forget(_ key: ItemKey) {
     leave(key)
     places[key] = nil
@@ -108,7 +103,7 @@ struct RecordImages {
     if keysByPath[path]?.isEmpty == true { keysByPath[path] = nil }
   }
 
-  /// The image that the source had of a record before the commit.
+  /// The image before the commit.
   func old(_ key: ItemKey) -> SourceItems.OldImage? {
     places[key]?.imported.map { source in
       SourceItems.OldImage(name: EntityName.usable(GitPath.baseName(of: source.path.text))) { [past] in
@@ -117,8 +112,8 @@ struct RecordImages {
     }
   }
 
-  /// The changes of the commit, with the bytes being stored; in the order of the keys, so that an interrupted run makes
-  /// the same images as an uninterrupted one.
+  /// The changes of the commit, in the order of the keys, so that an interrupted run makes the same images as
+  /// an uninterrupted one.
   mutating func changes() throws -> [Change] {
     let wanted = affected.sorted().map { (key: $0, source: source(of: $0)) }
       .filter { $0.source != places[$0.key]?.imported }

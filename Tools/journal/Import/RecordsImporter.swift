@@ -2,16 +2,16 @@ import CBOR
 import CatalogModel
 import JSON
 
-/// The form in which each object of a JSON array is an item.
+/// Each object of a JSON array is an item.
 struct RecordsImporter: CommitImporter {
-  /// What to read, as given on the command line.
+  /// The options of the command line.
   struct Form {
     var file: String
     var key: String
     var category: String?
     var images: ImageTemplate?
 
-    /// The name of this form in an entry's metadata.
+    /// In the metadata of entries.
     var source: String {
       var source = "records \(file) key=\(key)"
       if let category { source += " category=\(category)" }
@@ -19,7 +19,7 @@ struct RecordsImporter: CommitImporter {
       return source
     }
 
-    /// The kind of the items: the file's name without its folder and extension.
+    /// The file's name without folder and extension.
     var kind: String {
       let name = GitPath.baseName(of: file)
       let stem = name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name
@@ -33,20 +33,19 @@ struct RecordsImporter: CommitImporter {
     }
   }
 
-  /// A longer file is reported and not read, because it must fit into memory twice.
+  /// A longer file is reported and not read: it must fit into memory twice.
   private static let fileByteLimit = 512 << 20
 
   let preparedLimit = 1
   private let form: Form
   private let texts: GitBlobs
   private var records = RecordFile()
-  /// What the source last had of records whose newest version was not imported: it can't be kept, or it is gone but
-  /// people have changed the item. Nil if there was nothing.
+  /// The last imported version of records whose newest version was not imported, because it can't be kept, or
+  /// because the source lost the record and people had changed the item. Nil if there was none.
   private var bases: [ItemKey: [String: FieldValue]?] = [:]
   private var items: SourceItems
   private var images: RecordImages?
 
-  /// What one commit does.
   struct Change {
     fileprivate var deleted: [(key: ItemKey, old: [String: FieldValue], image: SourceItems.OldImage?)] = []
     fileprivate var changed: [(old: [String: FieldValue]?, new: RecordFile.Record)] = []
@@ -54,7 +53,7 @@ struct RecordsImporter: CommitImporter {
     fileprivate var isEmpty: Bool { deleted.isEmpty && changed.isEmpty && images.isEmpty }
   }
 
-  /// Starts from the state of earlier commits, the last of which is `commit`.
+  /// Continues after a commit.
   init(
     _ form: Form, _ repository: GitRepository, _ journal: CatalogJournal, after commit: String?,
     _ report: ImportReport
@@ -69,16 +68,16 @@ struct RecordsImporter: CommitImporter {
     }
   }
 
-  /// Reads the newest version of the file that is valid, and older ones for objects that could not be imported or whose
-  /// items stayed when the source lost them.
-  /// - Returns: the newest version of each of the latter, and the last commit that has it.
+  /// Reads the newest valid version of the file, and older ones for objects that could not be imported, or
+  /// whose items stayed when the source lost them.
+  /// - Returns: the last version of each of the latter, and the last commit that has it.
   private mutating func readLastVersions(
     _ repository: GitRepository, upTo commit: String
   ) throws -> [(record: RecordFile.Record, commit: String)] {
     var isNewest = true
-    // The commit that was looked at before, which is the next newer one.
+    // The next newer commit that was read.
     var newer = commit
-    // The objects whose newest version that could be imported is older.
+    // Objects whose newest version could not be imported.
     var missing: Set<ItemKey> = []
     var away: Set<ItemKey> = []
     var lastVersions: [(record: RecordFile.Record, commit: String)] = []
@@ -121,7 +120,7 @@ struct RecordsImporter: CommitImporter {
     return lastVersions
   }
 
-  /// Reads the next version that was requested from git; nil if it is too long.
+  /// Reads the next requested version; nil if it is too long.
   private func readText() throws -> [UInt8]? {
     var text: [UInt8] = []
     var isTooLong = false
@@ -160,7 +159,6 @@ struct RecordsImporter: CommitImporter {
     return change.isEmpty ? nil : change
   }
 
-  /// Compares the file's new version with the previous one.
   private mutating func read(
     _ file: GitFile?, _ commit: GitCommit, _ report: ImportReport, _ change: inout Change
   ) throws {
@@ -193,7 +191,7 @@ struct RecordsImporter: CommitImporter {
     for record in changed {
       let base = base(of: record.key)
       bases[record.key] = nil
-      // In another place in the file, the object may be the same.
+      // An object that only moved in the file is the same.
       if base.map({ EntityRecord($0) }) != EntityRecord(record.attributes) {
         change.changed.append((base, record))
       }
@@ -224,7 +222,7 @@ struct RecordsImporter: CommitImporter {
         let name = record.key.text.shortened(to: 40)
         report.note(commit.hash, "the object \"\(name)\" is skipped: \(error)")
         bases[record.key] = .some(old)
-        // Its image is looked up again when the record is accepted.
+        // The image is looked up again when the record is accepted.
         if !items.has(record.key) { images?.forget(record.key) }
       }
     }

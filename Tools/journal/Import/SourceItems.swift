@@ -3,17 +3,16 @@ import CatalogModel
 import EntitySearch
 import SHA256
 
-/// The items that an import makes of a source, and the rule that it follows: what changed in the source since the last
-/// import is applied, what people added in the journal stays, and a conflict is reported; the history has both.
+/// The items that an import makes of a source, by this rule: what changed in the source since the last import
+/// is applied, what people added in the journal stays, and a conflict is reported; the history has both.
 ///
-/// A conflict is an attribute, category or image that both sides have changed; the source's is then used. An
-/// item that the source no longer has stays if people have changed it, and one that they have deleted comes back if the
-/// source changes it.
+/// A conflict is an attribute, category or image that both sides have changed; the source's is used. An item
+/// that the source lost stays if people have changed it. One that people have deleted comes back if
+/// the source changes it.
 struct SourceItems {
-  /// What the source has of an item at a commit, other than its image.
+  /// An item in the source at a commit, without its image.
   struct Version {
     var attributes: [String: FieldValue]
-    /// The name of its category.
     var category: String?
   }
 
@@ -31,26 +30,24 @@ struct SourceItems {
 
   private let journal: CatalogJournal
   private let kind: String
-  /// The attribute with the key.
   private let field: String
   private let report: ImportReport
   private var items: [ItemKey: Catalog.Item.ID] = [:]
-  /// The images that are as the source has them, and nil for items that have none. Those of items that this import has not
-  /// changed yet are not known.
+  /// The images that are as the source has them, nil for items without one. Items that this import has not
+  /// changed yet are missing.
   private var images: [ItemKey: ImageID?] = [:]
   private var categories: CategoryNames
   private var touched: Set<EntityKey> = []
-  /// Items that were changed in the journal, so that they or their images stay although the source lost them.
+  /// Items that people changed, so that they or their images stay although the source lost them.
   private var staying: Set<EntityKey> = []
   private var commit = ""
-  /// The items whose key people have changed, by the key in the source; found when first needed.
+  /// The items whose key people have changed, by the source's key; found when first needed.
   private var renamed: [ItemKey: Catalog.Item.ID]?
-  /// Whether an item that comes back after the source had lost it is the same item.
+  /// Whether an item that returns to the source is the same item.
   private let restoresItems: Bool
-  /// The items that this import has deleted.
   private var deleted: [ItemKey: Catalog.Item.ID] = [:]
-  /// The newest of the items with each key that were deleted before, and whether people deleted it; found when first
-  /// needed.
+  /// The newest item that was deleted before this import with each key, and whether people deleted it; found
+  /// when first needed.
   private var deletedBefore: [ItemKey: (item: Catalog.Item.ID, isByPeople: Bool)]?
 
   init(
@@ -66,25 +63,24 @@ struct SourceItems {
     try start(from: journal.state)
   }
 
-  /// Looks up the items in the journal. Called again if others have changed it.
+  /// Looks up the items. Called again if others have changed the journal.
   mutating func start(from catalog: Catalog) throws {
     (items, images, renamed, deleted, deletedBefore) = ([:], [:], nil, [:], nil)
     categories = try CategoryNames(journal, catalog)
     for item in catalog.items(ofKind: kind) {
       guard let key = ItemKey(item[field]) else { continue }
-      // Of two items with one key, one got it from the source.
+      // Of two items with one key, the one counts that got it from the source.
       if let other = items[key].flatMap({ catalog.item($0) }), try sourceKey(of: other) == key { continue }
       items[key] = item.id
     }
   }
 
-  /// Begins the changes of a commit.
   mutating func begin(_ commit: GitCommit) {
     self.commit = commit.hash
     (touched, staying) = ([], [])
   }
 
-  /// Ends the changes of a commit. If items only stay, the entry names them, so that no later run handles the commit again.
+  /// Ends a commit. If items only stay, the entry names them, so that no later run handles the commit again.
   /// - Returns: the entities that may have changed.
   mutating func end(_ draft: inout Draft<Catalog>) throws -> Set<EntityKey> {
     try categories.deleteUnused(&draft, &touched)
@@ -95,7 +91,7 @@ struct SourceItems {
     return touched
   }
 
-  /// The keys of items that came from the source, if it no longer has them.
+  /// The keys of items of the source that are missing there now.
   func keys(_ isMissing: (ItemKey) -> Bool) throws -> Set<ItemKey> {
     Set(
       try items.filter { key, id in
@@ -104,17 +100,16 @@ struct SourceItems {
       }.keys)
   }
 
-  /// Whether the journal has an item with that key.
   func has(_ key: ItemKey) -> Bool { items[key] != nil }
 
-  /// Whether the item's text and image are known to be those of the source.
+  /// Whether the item's text and image are known to be the source's.
   func isCurrent(_ key: ItemKey) -> Bool { images[key] != nil }
 
   /// Changes an item as the source has, or adds it.
   /// - Parameters:
   ///   - wasThere: whether the source had it before.
-  ///   - old: what the source had before, for an item of the journal.
-  /// - Returns: whether it was added.
+  ///   - old: what the source had before.
+  /// - Returns: whether the item was added.
   mutating func set(
     _ key: ItemKey, wasThere: Bool, from old: (Catalog.Item) throws -> Version?, to new: Version,
     in draft: inout Draft<Catalog>
@@ -133,7 +128,7 @@ struct SourceItems {
     }
     var (set, removed): ([String: FieldValue], [String]) = ([:], [])
     let (before, after) = (EntityRecord(old?.attributes ?? [:]), EntityRecord(new.attributes))
-    // Records that are nested too deeply can't be compared; this says so.
+    // Records that are nested too deeply can't be compared; this throws the reason.
     if (try? after.checkEncoding()) == nil {
       try draft.replaceAttributes(ofItem: item.id, with: new.attributes)
     }
@@ -183,7 +178,7 @@ struct SourceItems {
     touched.insert(item.entity)
   }
 
-  /// Deletes an item that the source no longer has, unless people have changed it.
+  /// Deletes an item that the source lost, unless people have changed it.
   /// - Returns: whether the journal no longer has it.
   mutating func delete(
     _ key: ItemKey, _ old: (Catalog.Item) throws -> Version, image: OldImage?, in draft: inout Draft<Catalog>
@@ -209,11 +204,10 @@ struct SourceItems {
     return true
   }
 
-  /// Changes an item's image as the source has.
   mutating func setImage(
     _ key: ItemKey, from old: OldImage?, to new: NewImage?, in draft: inout Draft<Catalog>
   ) throws {
-    // An item that the catalog's rules rejected is not there, so it has no image.
+    // The catalog's rules may have rejected the item.
     guard let item = items[key], draft.state.item(item) != nil else { return }
     var (image, isOurs) = try image(of: item, key, old, named: new?.name, in: draft.state)
     var conflict: String?
@@ -225,7 +219,7 @@ struct SourceItems {
             "\(Catalog.name(of: image.id.entity)) was changed in the journal too; the source's is used, and the history "
             + "has the other"
         }
-        // People may have renamed it.
+        // People may have renamed the image, so only a new name in the source counts.
         let name = old?.name == new.name ? nil : new.name
         try draft.updateImage(image.id, name: name, mediaType: new.mediaType, blob: blob)
       } else {
@@ -251,7 +245,7 @@ struct SourceItems {
     if let conflict { reportConflict("\(name(item, key)): \(conflict)") }
   }
 
-  /// The image of an item that came from the source, and whether it is as the source had it.
+  /// The image of an item from the source, and whether it is as the source had it.
   private func image(
     of item: Catalog.Item.ID, _ key: ItemKey, _ old: OldImage?, named name: String? = nil, in catalog: Catalog
   ) throws -> (Catalog.Image?, isOurs: Bool) {
@@ -268,7 +262,7 @@ struct SourceItems {
     named name: String?, in draft: inout Draft<Catalog>
   ) throws -> CategoryID? {
     let category = try name.map { try categories.category(of: $0, &draft, &touched) }
-    // If the item is rejected, it may have no item.
+    // If the item is rejected, the category may have none.
     categories.leave(category)
     return category
   }
@@ -285,7 +279,7 @@ struct SourceItems {
   }
 }
 
-// What the journal knows about items that are not where they are expected.
+// Items that are not found by their key.
 extension SourceItems {
   private mutating func find(
     _ key: ItemKey, wasThere: Bool, in catalog: Catalog
@@ -318,10 +312,9 @@ extension SourceItems {
     return ItemKey(record[field])
   }
 
-  /// Whether people added an item. False if that can't be told any more.
+  /// False if that can't be told any more.
   private func isAddedByPeople(_ item: Catalog.Item) throws -> Bool {
     if let base = journal.base, item.created <= base.revision { return false }
-    // An import does not wait until its own entries are stored.
     guard item.created <= journal.head.revision else { return false }
     let entry = try journal.entry(at: item.created)
     return !entry.isAnnotationErased && entry.metadata[GitImport.Key.commit] == nil

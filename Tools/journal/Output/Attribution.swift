@@ -1,32 +1,27 @@
 import CatalogModel
 import Foundation
 
-// Who made an entry, when and why, as all tables and texts print it.
-
 /// Replaces an erased author or content.
 let erasedText = "(erased)"
 
 extension Attributed {
-  /// The author in a sentence.
   var authorText: String {
     isAnnotationErased ? erasedText : author.isEmpty ? "(no author)" : author.printable
   }
 
-  /// The author in a column of a table; empty if there is none.
   func authorCell(width: Int = 20) -> String {
     isAnnotationErased ? erasedText : author.printable.cut(toColumns: width)
   }
 }
 
 extension Terminal {
-  /// The first line of the note that is not blank, followed by the clock's date in brackets if it differs from the entry's.
+  /// The first line of the note that is not blank, and a clock's date that differs from the entry's.
   func note(of entry: some Attributed) -> String {
     let clock = entry.differingClockDate.map { "[clock: \(text(of: $0))]" }
     return [entry.subject.printable, clock ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
   }
 
-  /// Prints the header of an entry.
-  /// - Parameter isShort: whether to omit the digest, and the fractions of seconds.
+  /// - Parameter isShort: whether to omit the digest and fractions of seconds.
   func printHead(of entry: Entry, tags: [String], isShort: Bool = false) throws {
     let names = tags.isEmpty ? "" : " (\(tags.joined(separator: ", ").printable))"
     try line(styled(.yellow, "entry \(entry.revision)\(names)"))
@@ -47,7 +42,7 @@ extension Terminal {
     try line()
   }
 
-  /// `bob: spelling`, or only the author if there is no note.
+  /// `bob: spelling`
   func authorAndNote(of entry: some Attributed) -> String {
     let note = note(of: entry)
     return entry.authorText + (note.isEmpty ? "" : ": \(note)")

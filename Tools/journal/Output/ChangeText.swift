@@ -1,29 +1,24 @@
 import CatalogModel
 import JSON
 
-/// The texts of entities to which values refer, such as `category:1 (Novels)`.
+/// Texts of entities to which values refer, such as `category:1 (Novels)`, before and after the changes.
 struct ReferenceTexts {
-  /// Of the values before the changes.
   let old: (EntityKey) throws -> String
-  /// Of the values after them.
   let new: (EntityKey) throws -> String
 }
 
 extension ReferenceTexts {
-  /// Those of changes between two revisions.
   init(_ labels: Labels, from old: Revision, to new: Revision) {
     self.init(
       old: { try labels.reference(to: $0, at: old) }, new: { try labels.reference(to: $0, at: new) })
   }
 }
 
-/// Changes as text for people: a line for each part, long texts line by line, nested values by path.
+/// Prints changes for people: a line for each part, long texts line by line, nested values by path.
 struct ChangeText {
   let terminal: Terminal
-  /// Whether nothing is shortened.
   let isFull: Bool
 
-  /// Prints an entity's changes under a heading.
   func print(_ difference: EntityDifference, _ references: ReferenceTexts) throws {
     let (entity, record) = (difference.entity, difference.new ?? difference.old)
     let label = record.flatMap { Catalog.label(of: $0, of: entity.kind) }
@@ -31,7 +26,6 @@ struct ChangeText {
     try print(difference.parts, of: entity.kind, difference.operation, references)
   }
 
-  /// Prints the changes of an entry.
   func print(_ events: [JournalEvent], in revision: Revision, _ labels: Labels) throws {
     for event in events {
       let parts = try labels.journal().parts(changedBy: event)
@@ -39,7 +33,6 @@ struct ChangeText {
     }
   }
 
-  /// Prints an event of an entry.
   func print(
     _ event: JournalEvent, _ parts: [PartChange], label: String?, in revision: Revision, _ labels: Labels
   ) throws {
@@ -58,7 +51,6 @@ struct ChangeText {
     try terminal.line(terminal.styled(operation.style, heading) + terminal.styled(.faint, text))
   }
 
-  /// Prints the parts of an entity that differ.
   private func print(
     _ parts: [PartChange], of kind: EntityKind, _ operation: JournalEvent.Operation,
     _ references: ReferenceTexts
@@ -111,8 +103,8 @@ struct ChangeText {
     try printPair(name, oldText, newText, old, new)
   }
 
-  /// Prints two values that differ. If they look the same, such as data of one size or two spellings of a text, the
-  /// digests of their bytes show that they differ, or the fractions of a second.
+  /// Prints two values that differ. If their texts are the same, as for data of one size or two spellings of
+  /// a text, digests of their bytes or fractions of a second show the difference.
   private func printPair(
     _ name: String, _ oldText: String, _ newText: String, _ old: FieldValue?, _ new: FieldValue?
   ) throws {
@@ -137,7 +129,6 @@ struct ChangeText {
 }
 
 extension JournalEvent.Operation {
-  /// `+`, `~` or `-`.
   var sign: String {
     switch self {
     case .add: "+"
@@ -146,7 +137,6 @@ extension JournalEvent.Operation {
     }
   }
 
-  /// The color of its sign.
   var style: Style {
     switch self {
     case .add: .green

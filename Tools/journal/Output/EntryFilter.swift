@@ -1,7 +1,6 @@
 import CatalogModel
 import JSON
 
-/// Selects entries, and events of them.
 struct EntryFilter {
   private let author: String?
   private let note: String?
@@ -13,7 +12,7 @@ struct EntryFilter {
   private let labels: Labels
   private let memberships: Memberships
 
-  /// - Parameter until: the point at which a category has its name.
+  /// - Parameter until: the point in time at which a category has its name.
   init(
     _ arguments: Arguments, entities: [EntityKey], _ labels: Labels, until: RevisionSelector = .head()
   ) throws {
@@ -39,7 +38,7 @@ struct EntryFilter {
     memberships = Memberships(labels)
   }
 
-  /// The selected events; nil if the entry is not selected.
+  /// Nil if the entry is not selected.
   func events(of entry: Entry) throws -> [JournalEvent]? {
     if let author, !entry.author.lowercased().contains(author) { return nil }
     if let note, !entry.note.lowercased().contains(note) { return nil }
@@ -73,7 +72,7 @@ struct EntryFilter {
     return membership.category.map { categories.contains($0) } ?? false
   }
 
-  /// Whether an event adds, changes or removes a part. What was erased is not known.
+  /// Whether an event adds, changes or removes a part; false for one whose content was erased.
   private func touches(_ event: JournalEvent, _ name: String, in revision: Revision) throws -> Bool {
     guard let key = Catalog.key(named: name, of: event.entity.kind) else { return false }
     var isTouched = false

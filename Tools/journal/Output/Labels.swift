@@ -1,17 +1,16 @@
 import CatalogModel
 import JSON
 
-/// Labels of entities, from their current records, or the last ones of deleted entities, or as of an entry.
+/// Labels of entities: current, or as of an entry.
 final class Labels {
   private let open: () throws -> CatalogJournal
   private var opened: CatalogJournal?
   private var past = PastValues<Label>()
   private var references = PastValues<String>()
 
-  /// - Parameter journal: opened for the first label.
+  /// - Parameter journal: evaluated for the first label.
   init(_ journal: @autoclosure @escaping () throws -> CatalogJournal) { open = journal }
 
-  /// The journal whose entities these are.
   func journal() throws -> CatalogJournal {
     if let opened { return opened }
     let journal = try open()
@@ -19,7 +18,7 @@ final class Labels {
     return journal
   }
 
-  /// The record of an entity after an event, or before its deletion; nil if its content was erased.
+  /// An entity after an event, or before its deletion; nil if its content was erased.
   func record(of event: JournalEvent, in revision: Revision) throws -> EntityRecord? {
     switch event.change {
     case .add(let record): return record
@@ -34,7 +33,7 @@ final class Labels {
     return try journal.entity(entity, asOf: .revision(point))?.record
   }
 
-  /// `item:42 (Dune)`, with the current label, or the last one of a deleted entity.
+  /// `item:42 (Dune)`, with the current label or the last one.
   func name(of entity: EntityKey) throws -> String {
     let (journal, state) = (try journal(), try journal().state)
     let changed = state.revision(of: entity)
@@ -45,11 +44,11 @@ final class Labels {
     return Catalog.name(of: entity, labeled: record.flatMap { Catalog.label(of: $0, of: entity.kind) })
   }
 
-  /// `category:1 (Novels)`, as of a revision: an entity to which a value refers.
+  /// `category:1 (Novels)`, as of a revision.
   func reference(to entity: EntityKey, at revision: Revision) throws -> String {
     let journal = try journal()
     let state = journal.state
-    // The state has the label if no later event changed the entity. What was erased is erased at every revision.
+    // Without a later event, the label in the state counts. Erased content is erased at every revision.
     if state.isErased(entity) || state.revision(of: entity) <= revision { return state.reference(to: entity) }
     if let known = references.value(of: entity, at: revision) { return known }
     let row: EntityRow? =
@@ -60,7 +59,7 @@ final class Labels {
     return name
   }
 
-  /// The label of an entity after an event, or before its deletion.
+  /// The label after an event, or before a deletion.
   func label(of event: JournalEvent, in revision: Revision) throws -> String? {
     let entity = event.entity
     switch event.change {
@@ -71,7 +70,7 @@ final class Labels {
     case .erased: return nil
     case .update, .delete: break
     }
-    // The entries before and after this one are printed too, and mostly have the same label.
+    // Neighboring entries are printed too, and mostly have the same label.
     let range = event.range(in: revision)
     var known = past.value(of: entity, at: revision)
     if known == nil, let before = past.value(of: entity, at: range.lowerBound), event.keeps(before) {
@@ -89,13 +88,12 @@ final class Labels {
 }
 
 extension Catalog {
-  /// `item:42 (Dune)`, or only the name if there is no label.
   static func name(of entity: EntityKey, labeled label: String?) -> String {
     let label = label?.printable.shortened(to: 40) ?? ""
     return name(of: entity) + (label.isEmpty ? "" : " (\(label))")
   }
 
-  /// `category:1 (Novels)`, or `category:1 (erased)`: an entity to which a value of this state refers.
+  /// `category:1 (Novels)`, or `category:1 (erased)`.
   func reference(to entity: EntityKey) -> String {
     if isErased(entity) { return "\(Self.name(of: entity)) \(erasedText)" }
     let label = record(of: entity).flatMap { Self.label(of: $0, of: entity.kind) }
@@ -103,7 +101,7 @@ extension Catalog {
   }
 }
 
-/// A label, and the attribute of an item that it comes from.
+/// A label, and the attribute that it comes from.
 private struct Label {
   let text: String?
   let attribute: String?
@@ -119,8 +117,7 @@ private struct Label {
 }
 
 extension JournalEvent {
-  /// Whether the entity has the same label before and after.
-  /// - Parameter label: the one before or after.
+  /// - Parameter label: the one before or after the event.
   fileprivate func keeps(_ label: Label) -> Bool {
     guard case .update(let changes) = change else { return operation == .delete }
     if entity.kind == .item { return changes.keepsLabel(from: label.attribute) }

@@ -1,7 +1,6 @@
 import CatalogModel
 import JSON
 
-/// Prints entries as `journal log` does.
 final class LogPrinter {
   private let terminal: Terminal
   private let labels: Labels
@@ -9,7 +8,6 @@ final class LogPrinter {
   private let isPatch: Bool
   private let isStat: Bool
   private let table: TextTable
-  /// The tags of a revision.
   private let tags: (Revision) -> [String]
   private var isFirst = true
   private let authorWidth: Int
@@ -35,7 +33,6 @@ final class LogPrinter {
       ], sampleCount: 0, isCut: !arguments.has("--full"), terminal)
   }
 
-  /// Prints an entry, and with `--patch` or `--stat` these events of it.
   func print(_ entry: Entry, _ events: [JournalEvent]) throws {
     if terminal.isJSON { return try printJSON(entry, events) }
     let tags = tags(entry.revision)
@@ -67,7 +64,7 @@ final class LogPrinter {
 }
 
 extension Entry {
-  /// `+3 ~1 -2`: how many entities were added, updated and deleted. `pruned` or `erased` for an entry that records that.
+  /// `+3 ~1 -2`: the numbers of added, updated and deleted entities; or `pruned` or `erased`.
   var changeCounts: String {
     if let rewriting { return rewriting }
     let counts = [JournalEvent.Operation.add, .update, .delete].map { operation in

@@ -25,7 +25,7 @@ final class Memberships {
 
   init(_ labels: Labels) { self.labels = labels }
 
-  /// What an item was before and after an event: one value if both are the same, and none if its content was erased.
+  /// An item before and after an event: one value if both are the same, none if its content was erased.
   func around(_ event: JournalEvent, in revision: Revision) throws -> [Membership] {
     let entity = event.entity
     switch event.change {

@@ -1,18 +1,16 @@
 import Foundation
 
-/// The reader of the results has closed its end, as `head` does.
+/// Thrown if the reader of the results has closed its end, as `head` does.
 struct OutputClosed: Error {}
 
-/// A buffered standard output. Results of any size pass through it in pieces.
+/// A buffered output.
 final class Output {
   private static let pieceSize = 64 << 10
   private var descriptor: Int32
   private var buffer: [UInt8] = []
-  /// Whether a failed write ends the verb. Otherwise the verb continues, and what it prints is discarded.
+  /// Whether a failed write ends the verb. Otherwise further results are discarded.
   var isEssential = true
-  /// The entries that the verb has committed, which are durable whatever happens later.
   private var done: [Int] = []
-  /// The first error of a write, if that did not end the verb.
   private var failure: (any Error)?
 
   init(_ descriptor: Int32) {
@@ -20,18 +18,16 @@ final class Output {
     buffer.reserveCapacity(2 * Self.pieceSize)
   }
 
-  /// Notes an entry that the verb has committed. If anything fails later, the message names it first, so that a script
-  /// does not make it twice.
+  /// Records an entry that the verb has committed. If anything fails later, the message names it, so that a
+  /// script does not make it twice.
   func noteDone(entry revision: Int) { done.append(revision) }
 
-  /// `entry 7 was committed`; nil if the verb has committed nothing.
   var doneText: String? {
     if done.isEmpty { return nil }
     return (done.count == 1 ? "entry" : "entries") + " \(done.map { "\($0)" }.enumerated) "
       + (done.count == 1 ? "was" : "were") + " committed"
   }
 
-  /// Writes to another descriptor from now on.
   func redirect(to descriptor: Int32) { self.descriptor = descriptor }
 
   func write(_ text: String) throws { try write(text.utf8) }
@@ -46,7 +42,7 @@ final class Output {
     try write(CollectionOfOne(UInt8(ascii: "\n")))
   }
 
-  /// Fails if the output was closed, which otherwise only a write would detect.
+  /// Detects a closed output without a write.
   /// - Throws: ``OutputClosed``.
   func checkReader() throws {
     var request = pollfd(fd: descriptor, events: 0, revents: 0)
@@ -55,7 +51,7 @@ final class Output {
 
   /// - Throws: if the output is essential, ``OutputClosed`` if it was closed, and ``Failure`` for any other error.
   func flush() throws {
-    // A retry would fail too.
+    // The buffer is dropped after an error too, because a retry would fail.
     defer { buffer.removeAll(keepingCapacity: true) }
     guard failure == nil else { return }
     do { try writeBuffer() } catch {
@@ -64,8 +60,7 @@ final class Output {
     }
   }
 
-  /// Writes the rest of the results.
-  /// - Throws: ``Failure`` if any result could not be written, except to an output that was closed and is not essential.
+  /// - Throws: ``Failure`` if a result could not be written, unless a closed output is not essential.
   func finish() throws {
     try flush()
     if let failure = failure as? Failure { throw failure }
@@ -89,5 +84,5 @@ final class Output {
   }
 }
 
-/// The system's words for an error number.
+/// The system's message for an error number.
 func systemMessage(_ number: Int32) -> String { unsafe String(cString: strerror(number)) }

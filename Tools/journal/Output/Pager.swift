@@ -3,25 +3,24 @@ import Locks
 
 /// The pager for long results: `PAGER`, or `less`.
 final class Pager {
-  /// Where results go.
   let descriptor: Int32
   private let hasEnded = DispatchSemaphore(value: 0)
-  /// Waits for the pager, if no thread does.
+  /// Set if no thread waits for the pager.
   private var wait: (() -> Void)?
 
-  /// Starts the pager; nil if it can't be started, or if `PAGER` is empty or `cat`.
+  /// Nil if the pager can't be started, or if `PAGER` is empty or `cat`.
   init?() throws {
     var environment = ProcessInfo.processInfo.environment
     let command = environment["PAGER"] ?? "less"
     if command.isEmpty || command == "cat" { return nil }
-    // As git does: quit if everything fits on the screen, pass colors through, leave the text on the screen.
+    // As git: quit if all fits on the screen, pass colors through, leave the text on the screen.
     if environment["LESS"] == nil { environment["LESS"] = "FRX" }
     let words = [
       "/bin/sh", "-c", "command -v \(command.prefix { $0 != " " }) >/dev/null && exec \(command) || exec cat",
     ]
     let pipe = try SpawnedProcess.makePipe()
     defer { close(pipe.reading) }
-    // While the pager runs, Ctrl-C is for the pager. Afterwards it interrupts this program again.
+    // While the pager runs, only the pager gets Ctrl-C.
     let ignored = Signals.ignore([SIGINT, SIGQUIT])
     guard
       let process = try? SpawnedProcess(

@@ -1,19 +1,18 @@
 import CatalogModel
 
-/// What entities were like when the entries of a log were made, such as their labels.
+/// Values that entities had when the entries of a log were made, such as labels.
 ///
-/// A log prints many events of an entity, and most of them leave the value as it was. So a value is kept with the
-/// revisions from and to which it is known to be the same, and few values are looked up.
+/// Most events leave the value as it was. Each value is kept with the revisions in which it is known to be
+/// the same, so that few are looked up.
 struct PastValues<Value> {
   private static var limit: Int { 10_000 }
   private var known: [EntityKey: (value: Value, range: ClosedRange<Revision>)] = [:]
 
-  /// The value of an entity after an entry, or before its deletion by that entry; nil if it is not known.
+  /// After an entry, or before a deletion by that entry; nil if not known.
   func value(of entity: EntityKey, at revision: Revision) -> Value? {
     known[entity].flatMap { $0.range.contains(revision) ? $0.value : nil }
   }
 
-  /// Records that an entity has a value from one revision to another.
   mutating func note(_ value: Value, of entity: EntityKey, in range: ClosedRange<Revision>) {
     var range = range
     if let old = known[entity]?.range, old.overlaps(range) {
@@ -26,6 +25,6 @@ struct PastValues<Value> {
 }
 
 extension JournalEvent {
-  /// The revisions from the previous event of the entity to this one.
+  /// From the previous event of the entity to this one.
   func range(in revision: Revision) -> ClosedRange<Revision> { min(previous, revision)...revision }
 }

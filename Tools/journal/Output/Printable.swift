@@ -1,7 +1,6 @@
 extension String {
-  /// The text for display: on one line, with everything escaped that could control the terminal or reorder text.
-  ///
-  /// Texts come from journals and repositories, so they are untrusted.
+  /// The text on one line, with everything escaped that could control the terminal or reorder text: journals
+  /// and repositories are untrusted.
   var printable: String {
     guard unicodeScalars.contains(where: \.steersTerminal) else { return self }
     var text = ""
@@ -17,13 +16,13 @@ extension String {
     return text
   }
 
-  /// The text shortened to at most this many characters, with an ellipsis.
+  /// At most this many characters, with an ellipsis.
   func shortened(to limit: Int) -> String {
     let head = prefix(limit)
     return head.endIndex == endIndex ? self : head.dropLast() + "…"
   }
 
-  /// The text shortened to at most this many columns of a terminal, with an ellipsis.
+  /// At most this many columns of a terminal, with an ellipsis.
   func cut(toColumns limit: Int) -> String {
     if columns <= limit { return self }
     var text = ""
@@ -37,7 +36,7 @@ extension String {
     return text + "…"
   }
 
-  /// Its width in columns of a terminal.
+  /// The width in columns of a terminal.
   var columns: Int {
     if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
     return reduce(0) { $0 + ($1.unicodeScalars.first!.isWide ? 2 : 1) }
@@ -65,7 +64,7 @@ extension Unicode.Scalar {
 }
 
 extension Int {
-  /// With commas between groups of three digits: `1,234,567`.
+  /// `1,234,567`
   var grouped: String {
     let digits = String(magnitude)
     var text = self < 0 ? "-" : ""

@@ -8,7 +8,7 @@ final class ProgressLine {
 
   init(isShown: Bool) { self.isShown = isShown }
 
-  /// Shows a line if the last one is old enough; the text is made only then.
+  /// Replaces a line that is old enough; the text is made only then.
   func show(_ text: () -> String) {
     guard isShown else { return }
     let now = clock.now
@@ -25,7 +25,6 @@ final class ProgressLine {
     StandardError.write(text + "\n")
   }
 
-  /// Clears the line.
   func clear() {
     guard isDirty else { return }
     isDirty = false

@@ -2,7 +2,6 @@ import CatalogModel
 import JSON
 
 extension SharingStatus {
-  /// Where the shared log is, how far behind this node is, and how commits are made durable there, for people.
   var lines: [(name: String, text: String)] {
     var lines = [(name: "shared at", text: address.printable)]
     if let newestRevision {

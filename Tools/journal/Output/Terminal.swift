@@ -2,23 +2,20 @@ import CatalogModel
 import Foundation
 import JSON
 
-/// The output of the program: results go to standard output, everything else to standard error.
+/// Results go to standard output, everything else to standard error.
 final class Terminal {
   let output: Output
   let progress: ProgressLine
-  /// Whether results are colored: on a terminal, unless `NO_COLOR` is set.
+  /// On a terminal, unless `NO_COLOR` is set.
   let usesColor: Bool
-  /// The number of columns of a line; nil if the output is not a terminal.
+  /// In columns; nil if the output is not a terminal.
   let width: Int?
-  /// Whether dates are printed in the time zone of this machine.
   var isLocal = false
-  /// Whether results are printed as JSON.
   var isJSON = false
   /// The exit code if nothing fails.
   var code = ExitCode.done
   private var json = JSONWriter()
   private var pager: Pager?
-  /// Sources of remarks to print at the end.
   private var sources: [() -> [String]] = []
   private var checks: [() throws -> Void] = []
 
@@ -31,7 +28,6 @@ final class Terminal {
     progress = ProgressLine(isShown: isatty(STDERR_FILENO) == 1 && environment["TERM"] != "dumb")
   }
 
-  /// The width of the terminal, or `COLUMNS`.
   private static func columns(_ environment: [String: String]) -> Int? {
     if let columns = environment["COLUMNS"].flatMap({ Int($0) }), columns > 0 { return columns }
     var size = winsize()
@@ -41,35 +37,34 @@ final class Terminal {
     return Int(size.ws_col)
   }
 
-  /// Sends results through a pager from now on, if the output is a terminal.
   func startPager() throws {
     guard isatty(STDOUT_FILENO) == 1, let pager = try Pager() else { return }
     self.pager = pager
     output.redirect(to: pager.descriptor)
   }
 
-  /// Waits until the user quits the pager.
   func endPager() { pager?.end() }
 
-  /// `2026-08-01 10:00:00`, in UTC or the zone of this machine. In the hour that a clock repeats, the zone always follows.
+  /// `2026-08-01 10:00:00`, in UTC or with `--local` in the zone of this machine. In an hour that a clock
+  /// repeats, the zone follows.
   func text(of date: Date, withZone: Bool = false) -> String {
     isLocal ? localText(of: date, withZone) { $0.printable } : date.printable + (withZone ? " UTC" : "")
   }
 
-  /// The same of a date in a record, and with the fraction of a second if there is one and it is wanted.
+  /// A date in a record, on request with the fraction of its second.
   func text(ofValue date: Date, withFraction: Bool = false) -> String {
     guard withFraction else { return text(of: date) }
     return isLocal ? localText(of: date) { $0.printableWithFraction } : date.printableWithFraction
   }
 
-  /// RFC 3339 with microseconds, in UTC or the zone of this machine.
+  /// RFC 3339 with microseconds.
   func preciseText(of date: Date) -> String {
     guard isLocal else { return date.precise }
     let minutes = offset(at: date) / 60
     return String(date.addingTimeInterval(Double(minutes * 60)).precise.dropLast()) + Self.zone(minutes)
   }
 
-  /// A date as the clock of this machine shows it. If it shows the same at another time, the zone follows.
+  /// A date as the clock of this machine shows it, with the zone if the clock shows the same at another time.
   private func localText(of date: Date, _ withZone: Bool = false, _ text: (Date) -> String) -> String {
     let clock = LocalClock(.current)
     let seconds = offset(at: date)
@@ -79,17 +74,15 @@ final class Terminal {
     return "\(text(date.addingTimeInterval(Double(minutes * 60)))) \(Self.zone(minutes))"
   }
 
-  /// How far the clock of this machine is ahead of UTC, in seconds. Until 1972, there were zones without whole minutes;
-  /// the text of a date that names its zone is that of a zone that has them.
+  /// In seconds. Until 1972 some zones had no whole minutes; a text with a zone is that of the whole minutes.
   private func offset(at date: Date) -> Int { TimeZone.current.secondsFromGMT(for: date) }
 
-  /// An offset: `+02:00`.
+  /// `+02:00`
   private static func zone(_ minutes: Int) -> String {
     let parts = [abs(minutes) / 60, abs(minutes) % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
     return (minutes < 0 ? "-" : "+") + parts.joined(separator: ":")
   }
 
-  /// The title of a column of dates.
   var dateTitle: String { isLocal ? "DATE (LOCAL)" : "DATE (UTC)" }
 
   func line(_ text: String = "") throws {
@@ -97,7 +90,6 @@ final class Terminal {
     try output.line(text)
   }
 
-  /// Prints a value as a line of JSON.
   func printJSON(_ value: some JSONWritable) throws {
     json.value(value)
     json.newline()
@@ -106,13 +98,12 @@ final class Terminal {
     json.removeAll()
   }
 
-  /// Prints an answer: an object as a line of JSON, or a text for people.
+  /// Prints an object as a line of JSON, or a text for people.
   func answer(_ object: @autoclosure () throws -> JSONObject, text: () throws -> Void) throws {
     if isJSON { try printJSON(object()) } else { try text() }
   }
 
-  /// Prints a list of names and texts, each in a line.
-  /// - Parameter width: that of the names; by default that of the widest one.
+  /// - Parameter width: that of the names; by default that of the widest.
   func printList(_ lines: [(name: String, text: String)], width: Int? = nil, indent: String = "") throws {
     let width = width ?? lines.map(\.name.columns).max() ?? 0
     for (name, text) in lines {
@@ -121,7 +112,6 @@ final class Terminal {
     }
   }
 
-  /// Shows how much is done of something, by default of entries.
   func showProgress(_ action: String, _ done: Int, of all: Int, _ things: String = "entries") {
     progress.show { "\(action): \(done.grouped) of \(all.grouped) \(things)" }
   }
@@ -130,33 +120,30 @@ final class Terminal {
     showProgress(state.phase == .proving ? "proving" : "copying", state.done, of: state.all)
   }
 
-  /// Prints a line on standard error, above the progress if there is one.
+  /// Prints a line on standard error.
   func warn(_ line: String) {
     progress.clear()
     StandardError.write(line + "\n")
   }
 
-  /// Registers a source of remarks, which are printed with ``warn(_:)`` after all results.
+  /// Registers remarks for the end, after all results.
   func sayAtEnd(_ source: @escaping () -> [String]) { sources.append(source) }
 
-  /// Registers a check, which is made after all results are printed.
+  /// Registers a check for the end, after all results.
   func checkAtEnd(_ check: @escaping () throws -> Void) { checks.append(check) }
 
-  /// Makes all registered checks.
   func checkResults() throws { for check in checks { try check() } }
 
-  /// Prints the remarks of all registered sources.
   func sayRemarks() {
     for source in sources { for remark in source() { warn("journal: \(remark.printable)") } }
   }
 
-  /// The text in a color or weight, if results are colored.
   func styled(_ style: Style, _ text: String) -> String {
     usesColor && !text.isEmpty ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
   }
 }
 
-/// A text style: parameters of the terminal's escape sequence.
+/// The parameter of a terminal's escape sequence.
 enum Style: String {
   case bold = "1"
   case faint = "2"
@@ -165,10 +152,8 @@ enum Style: String {
   case yellow = "33"
 }
 
-/// Standard error, unbuffered, because the program may end right after a message.
 enum StandardError {
   static func write(_ text: String) {
-    // A failure of standard error itself can't be reported.
     try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
   }
 }

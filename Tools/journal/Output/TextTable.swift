@@ -1,14 +1,14 @@
-/// Prints rows in aligned columns, which are as wide as the first rows need. Later rows are printed as they come.
+/// Prints rows in columns that are as wide as the first rows need. Later rows are printed as they come.
 final class TextTable {
   struct Column {
     let title: String
     var isRight = false
-    /// The least width, in columns of the terminal.
+    /// The least width.
     var width = 0
     var style: Style?
-    /// Whether it may be narrowed if the terminal is too narrow for all columns.
+    /// Whether a narrow terminal may narrow it.
     var isFlexible = false
-    /// Whether it was narrowed, so that its cells are cut.
+    /// Whether its cells are cut.
     fileprivate(set) var isNarrowed = false
 
     fileprivate var fullWidth: Int { max(width, title.columns) }
@@ -16,16 +16,16 @@ final class TextTable {
 
   private var columns: [Column]
   private let terminal: Terminal
-  /// Whether the last column, and those that were narrowed, are cut so that rows end at the edge of the terminal.
+  /// Whether the last column and narrowed ones are cut at the edge of the terminal.
   private let isCut: Bool
-  /// The first rows, until the widths are known.
+  /// Rows that wait until the widths are known.
   private var rows: [[String]]? = []
   private let sampleCount: Int
 
-  /// How much of a text is left at least.
+  /// The least width of a cut text.
   private static let leastWidth = 8
 
-  /// - Parameter sampleCount: of how many rows the widths are those of the widest cells.
+  /// - Parameter sampleCount: the number of rows whose widest cells decide the widths.
   init(_ columns: [Column], sampleCount: Int = .max, isCut: Bool = true, _ terminal: Terminal) {
     self.columns = columns
     self.sampleCount = sampleCount
@@ -33,7 +33,6 @@ final class TextTable {
     self.terminal = terminal
   }
 
-  /// Prints a table at once; nothing if there are no rows.
   static func print(
     _ columns: [Column], _ rows: [[String]], isCut: Bool = true, _ terminal: Terminal
   ) throws {
@@ -42,14 +41,14 @@ final class TextTable {
     try table.end()
   }
 
-  /// Adds a row, whose texts must be printable.
+  /// - Parameter row: printable texts.
   func add(_ row: [String]) throws {
     guard rows != nil else { return try print(row) }
     rows?.append(row)
     if rows?.count ?? 0 >= sampleCount { try end() }
   }
 
-  /// Prints the rows that wait for later ones, under the titles.
+  /// Prints the rows that wait, under the titles.
   func end() throws {
     guard let rows, !rows.isEmpty else { return }
     self.rows = nil
@@ -61,7 +60,7 @@ final class TextTable {
     for row in rows { try print(row) }
   }
 
-  /// Narrows the widest of the flexible columns until the last one has room.
+  /// Narrows the widest flexible columns until the last one has room.
   private func narrow(to width: Int) {
     guard let last = columns.last else { return }
     var excess = last.isRight ? last.fullWidth : Self.leastWidth
@@ -85,7 +84,6 @@ final class TextTable {
       })
   }
 
-  /// The cells, those of narrowed columns and the last one cut to fit.
   private func cut(_ cells: [String]) -> [String] {
     guard let width = terminal.width, let last = cells.last else { return cells }
     let cells = zip(cells, columns).map { cell, column in
@@ -101,7 +99,6 @@ final class TextTable {
     for (index, (cell, column)) in zip(cells, columns).enumerated() {
       let gap = String(repeating: " ", count: max(0, column.fullWidth - cell.columns))
       if index > 0 { line += "  " }
-      // The last column needs no padding.
       let isLast = index == columns.count - 1
       line += column.isRight ? gap + styled(cell, column) : styled(cell, column) + (isLast ? "" : gap)
     }

@@ -1,8 +1,7 @@
 import CatalogModel
 
-/// The differences of two nested values.
 enum ValueDifference {
-  /// The innermost places whose bytes differ, each with its path, such as `name.official` or `borders[2]`.
+  /// The innermost places whose bytes differ, with paths such as `name.official` or `borders[2]`.
   static func leaves(
     _ old: FieldValue?, _ new: FieldValue?, path: String
   ) -> [(path: String, old: FieldValue?, new: FieldValue?)] {
@@ -23,16 +22,15 @@ enum ValueDifference {
     }
   }
 
-  /// The members by the bytes of their names.
   private static func members(_ dictionary: [String: FieldValue]) -> [ExactText: FieldValue] {
     Dictionary(uniqueKeysWithValues: dictionary.map { (ExactText($0.key), $0.value) })
   }
 }
 
-/// The lines in which two texts differ, with some lines around them.
+/// The lines in which two texts differ, with `context` lines around them.
 struct LineDifference {
-  /// Each begins with `+`, `-` or a blank; `@@ line 12` names the line in the new text where a group begins. A carriage
-  /// return at the end of a line is part of it.
+  /// Each begins with `+`, `-` or a blank. `@@ line 12` names the line of the new text where a group begins.
+  /// A carriage return at the end is part of a line.
   let lines: [String]
 
   init(_ old: String, _ new: String, context: Int) {
@@ -59,7 +57,7 @@ struct LineDifference {
   }
 
   private static func split(_ text: String) -> [ExactText] {
-    // By bytes, because a text of a megabyte takes long by characters.
+    // Splitting a megabyte by characters takes long.
     text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
       ExactText(String(Substring(line)))
     }
@@ -78,13 +76,13 @@ struct LineDifference {
   }
 }
 
-/// The longest common subsequence of two arrays, by the algorithm of Myers, whose time and memory grow with the square of
-/// the number of differences.
+/// The longest common subsequence of two arrays, by the algorithm of Myers. Time and memory grow with the
+/// square of the number of differences.
 enum CommonElements {
-  /// With more differences than these, everything between the common ends counts as different.
+  /// With more differences, everything between the common ends counts as different.
   private static let differenceLimit = 2_000
 
-  /// The indices of the elements in common, in order.
+  /// The indices of common elements, in order.
   static func pairs<Element: Hashable>(_ old: [Element], _ new: [Element]) -> [(Int, Int)] {
     let start = zip(old, new).prefix { $0 == $1 }.count
     let most = min(old.count, new.count) - start
@@ -102,8 +100,8 @@ enum CommonElements {
       + (0..<end).map { (old.count - end + $0, new.count - end + $0) }
   }
 
-  /// The furthest places that can be reached with each number of differences, on each diagonal: elements of `a` minus
-  /// elements of `b`.
+  /// Finds the furthest places that each number of differences can reach, on each diagonal (an index of `a`
+  /// minus one of `b`).
   private static func pairs(_ a: [Int], _ b: [Int]) -> [(Int, Int)] {
     let limit = min(a.count + b.count, differenceLimit)
     let middle = limit + 1
@@ -121,7 +119,7 @@ enum CommonElements {
     return []
   }
 
-  /// The diagonal from which another one is reached with one more difference, and where that begins.
+  /// The diagonal from which one more difference reaches another one, and the place there.
   private static func step(to diagonal: Int, _ count: Int, from reached: [Int]) -> (diagonal: Int, x: Int) {
     let (below, above) = (reached[diagonal + count], reached[diagonal + count + 2])
     if count == 0 { return (0, 0) }
@@ -140,19 +138,17 @@ enum CommonElements {
         y -= 1
         pairs.append((x, y))
       }
-      // The difference itself.
       if start.diagonal > x - y { (x, y) = (first.x, first.y - 1) } else { (x, y) = (first.x - 1, first.y) }
     }
     return pairs.reversed()
   }
 }
 
-/// Shortens long texts around their difference.
 enum CutText {
-  /// Both texts in about this many characters. What they have in common at either end is cut, except for some context.
+  /// Shortens two texts to about `limit` characters around their difference, with some context.
   static func pair(_ first: String, _ second: String, limit: Int) -> (String, String) {
     if fits(first, limit), fits(second, limit) { return (first, second) }
-    // Bytes are compared, because comparing the characters of a megabyte takes long.
+    // Comparing a megabyte by characters takes long.
     let (a, b) = (first.utf8, second.utf8)
     let prefix = commonCount(a, b)
     let suffix = min(commonCount(a.reversed(), b.reversed()), min(a.count, b.count) - prefix)
@@ -172,7 +168,7 @@ enum CutText {
     return count
   }
 
-  /// A text that differs from another after `prefix` bytes and until `suffix` bytes before its end.
+  /// - Parameters prefix, suffix: how many bytes at either end are common.
   private static func cut(_ text: String, _ prefix: Int, _ suffix: Int, _ limit: Int) -> String {
     let around = 12
     let (start, end) = (text.startIndex, text.endIndex)

@@ -6,7 +6,7 @@ extension Date {
   /// `2026-08-01 10:00:00`, in UTC.
   var printable: String { String(printableWithFraction.prefix { $0 != "." }) }
 
-  /// The same with the fraction of a second, to the microsecond, if there is one: `2026-08-01 10:00:00.25`.
+  /// With the fraction of a second, to the microsecond, if there is one: `2026-08-01 10:00:00.25`.
   var printableWithFraction: String {
     guard let timestamp = Timestamp(self) else { return "?" }
     var text = timestamp.description.replacingOccurrences(of: "T", with: " ")
@@ -30,7 +30,7 @@ extension FieldKey {
 }
 
 extension Terminal {
-  /// A value on one line for people, shortened unless it is to be full.
+  /// A value on one line, shortened unless `isFull`.
   func text(of value: FieldValue, isFull: Bool = false) -> String {
     switch value {
     case .data(let data): data.count.counted("byte")
@@ -38,8 +38,7 @@ extension Terminal {
     default: (isFull ? value.json : value.json.shortened(to: 120)).printable
     }
   }
-  /// A part of an entity as text.
-  /// - Parameter reference: the text of an entity to which the part refers.
+  /// - Parameter reference: the text of an entity to which a part refers.
   func text(
     of value: FieldValue, _ key: FieldKey, of kind: EntityKind, isFull: Bool = false,
     reference: (EntityKey) throws -> String

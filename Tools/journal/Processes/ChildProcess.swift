@@ -1,9 +1,7 @@
 import Foundation
 
-/// A child process with pipes to its standard input and output.
-///
-/// Its standard error goes to an unnamed file, so that it never blocks on a pipe that is not read. Deinitializing the
-/// object terminates the process if it is still running, and waits for it.
+/// A child process with pipes to its standard input and output. Standard error goes to an unnamed file, which
+/// never blocks. Deinitializing terminates the process and waits for it.
 final class ChildProcess {
   private let program: String
   private let process: SpawnedProcess
@@ -11,13 +9,12 @@ final class ChildProcess {
   private var output: Int32
   private let errors: Int32
   private var isRunning = true
-  /// Output that was read from the pipe, of which the first `position` bytes are consumed.
+  /// Output of which the first `position` bytes are consumed.
   private var buffer: [UInt8] = []
   private var position = 0
   private static let pieceSize = 64 << 10
 
-  /// Starts a program that is found in `PATH`.
-  /// - Throws: ``Failure`` if it does not exist or can't be started.
+  /// - Throws: ``Failure`` if the program does not exist or can't be started.
   init(_ program: String, _ arguments: [String], environment: [String: String]) throws {
     self.program = program
     let inputPipe = try SpawnedProcess.makePipe()
@@ -42,14 +39,13 @@ final class ChildProcess {
     close(errors)
   }
 
-  /// Waits for more output, and reuses the space of what was consumed.
+  /// Reads more output into the buffer, in place of what was consumed.
   /// - Returns: false at the end of the output.
   private func fill() throws -> Bool {
     buffer.removeFirst(position)
     position = 0
     var count = 0
     let old = buffer.count
-    // The bytes are read directly into the buffer, after the existing ones.
     buffer.append(contentsOf: repeatElement(0, count: Self.pieceSize))
     var failure: Int32 = 0
     unsafe buffer.withUnsafeMutableBytes { bytes in
@@ -77,7 +73,7 @@ final class ChildProcess {
     }
   }
 
-  /// A run of bytes in pieces of at most 64 KiB.
+  /// - Parameter body: called with pieces of at most 64 KiB.
   /// - Returns: false if the output ends first.
   func read(count: Int, _ body: (ArraySlice<UInt8>) throws -> Void) throws -> Bool {
     var rest = count
@@ -91,13 +87,11 @@ final class ChildProcess {
     return true
   }
 
-  /// All that is left of the output.
   func readToEnd() throws -> ArraySlice<UInt8> {
     while try fill() {}
     return buffer[...]
   }
 
-  /// Writes to the program's standard input.
   func write(_ bytes: [UInt8]) throws {
     var written = 0
     while written < bytes.count {
@@ -112,8 +106,8 @@ final class ChildProcess {
     }
   }
 
-  /// Closes both pipes, so that the program ends, and waits for it.
-  /// - Returns: its exit code, or 128 plus the number of the signal that ended it.
+  /// Closes both pipes, so that the program ends.
+  /// - Returns: the exit code, or 128 plus the number of the signal that ended the program.
   func finish() -> Int32 {
     closePipes()
     return reap()
@@ -131,7 +125,7 @@ final class ChildProcess {
     return process.wait()
   }
 
-  /// The first 4 KiB of the program's standard error so far.
+  /// The first 4 KiB of standard error.
   var errorText: String {
     var bytes = [UInt8](repeating: 0, count: 4096)
     let count = unsafe bytes.withUnsafeMutableBytes { unsafe pread(errors, $0.baseAddress, $0.count, 0) }

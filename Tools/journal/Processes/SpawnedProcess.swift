@@ -6,19 +6,19 @@ import Foundation
   import Glibc
 #endif
 
-/// A child process, by default in the process group of this program.
+/// A child process in the process group of this program.
 ///
-/// There it can read from and control the terminal, and Ctrl-C reaches it too. `Foundation.Process` starts children in
-/// groups of their own, in the background of the terminal, where the system stops them as soon as they do that.
+/// In that group a child can use the terminal, and Ctrl-C reaches it. `Foundation.Process` starts children in
+/// groups of their own, which the system stops when they use the terminal.
 struct SpawnedProcess {
   let pid: pid_t
 
   /// Starts a program that is found in `PATH`.
   /// - Parameters:
-  ///   - descriptors: what its standard input, output and error are; those that are missing are this program's.
-  ///   - ignored: signals that this program ignores and the child does not.
-  ///   - hasTerminal: false to start it in a session of its own, which has no terminal and gets no Ctrl-C.
-  /// - Throws: ``Failure`` if it does not exist or can't be started.
+  ///   - descriptors: standard input, output and error; missing ones are inherited.
+  ///   - ignored: signals that only this program ignores.
+  ///   - hasTerminal: false for a session without a terminal, which gets no Ctrl-C.
+  /// - Throws: ``Failure`` if the program does not exist or can't be started.
   init(
     _ words: [String], environment: [String: String], descriptors: [Int32], ignored: [Int32] = [],
     hasTerminal: Bool = true
@@ -43,7 +43,7 @@ struct SpawnedProcess {
     for (target, descriptor) in descriptors.enumerated() {
       unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(target))
     }
-    // A child inherits which signals are ignored. If it ignored SIGPIPE, it would never notice a closed pipe.
+    // A child inherits ignored signals. Without SIGPIPE, it would not notice a closed pipe.
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     for number in ignored + [SIGPIPE] { unsafe sigaddset(&signals, number) }
@@ -68,8 +68,8 @@ struct SpawnedProcess {
     #endif
   }
 
-  /// Waits until it ends. May be called once.
-  /// - Returns: its exit code, or 128 plus the number of the signal that ended it.
+  /// Waits for the end. May be called once.
+  /// - Returns: the exit code, or 128 plus the number of the signal that ended the process.
   func wait() -> Int32 {
     var status: Int32 = 0
     while unsafe waitpid(pid, &status, 0) < 0 && errno == EINTR {}
@@ -77,13 +77,12 @@ struct SpawnedProcess {
     return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
   }
 
-  /// A pipe to or from a child.
   static func makePipe() throws -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [0, 0]
     guard unsafe pipe(&ends) == 0 else {
       throw Failure(.unreadable, "no pipe to another program can be made: \(systemMessage(errno))")
     }
-    // Another child must not inherit these ends, or the first would never see the end of its input.
+    // If another child inherited the ends, the first would not see the end of its input.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (ends[0], ends[1])
   }

@@ -75,7 +75,6 @@ enum BackupVerb: Verb {
     }
   }
 
-  /// Writes a backup to standard output.
   private static func write(_ journal: CatalogJournal, _ terminal: Terminal) throws {
     guard !terminal.isJSON else {
       throw Failure(

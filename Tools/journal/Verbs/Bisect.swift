@@ -49,7 +49,7 @@ enum Bisect: Verb {
       from: try arguments.selector(of: "--from", else: .start), through: last
     ) { version in
       let step = "testing revision \(version.revision.grouped)"
-      // What the command prints begins on the next line.
+      // The command prints on the next line.
       if command == nil { terminal.progress.show { step } } else { terminal.progress.printLine(step) }
       let holds =
         try command.map { try succeeds($0, reading: version) } ?? journal.holds(query, at: version.revision)
@@ -79,9 +79,8 @@ enum Bisect: Verb {
     }
   }
 
-  /// Whether a shell command that reads a state on standard input exits with 0.
   private static func succeeds(_ command: String, reading version: Version<Catalog>) throws -> Bool {
-    // A file instead of a pipe, because a command may exit before it has read everything.
+    // A command may exit before it has read everything, so it gets a file and no pipe.
     let file = try SpawnedProcess.makeNamelessFile()
     defer { close(file) }
     let output = Output(file)
@@ -92,7 +91,8 @@ enum Bisect: Verb {
       ["/bin/sh", "-c", command], environment: ProcessInfo.processInfo.environment,
       descriptors: [file, STDERR_FILENO])
     let code = process.wait()
-    // The shell's codes for a command that can't be run or does not exist, and for one that a signal ended.
+    // 126, 127 and 128 + n are the shell's codes for a command that can't be run, that does not exist, and
+    // that signal n ended.
     guard code < 126 else {
       throw Failure(.unreadable, "the command can't be run, or was killed: \(command.printable)")
     }
@@ -101,7 +101,6 @@ enum Bisect: Verb {
 }
 
 extension Journal where State == Catalog {
-  /// Whether any entity matches a query at a revision.
   fileprivate func holds(_ query: EntityQuery, at revision: Revision) throws -> Bool {
     var isFound = false
     try find(query, asOf: .revision(revision)) { _ in

@@ -39,7 +39,7 @@ enum BlameVerb: Verb {
       let text = try terminal.text(of: line.value, line.key, of: entity.kind) {
         try labels.reference(to: $0, at: revision)
       }
-      // The printable value is cut too.
+      // The text that is cut is printable.
       let value =
         if isFull, case .attribute = line.key { fullText(of: line.value, terminal) } else {
           text.shortened(to: isFull ? 120 : 40)
@@ -57,7 +57,6 @@ enum BlameVerb: Verb {
       ], rows, isCut: !isFull, terminal)
   }
 
-  /// A value of which nothing is left out.
   private static func fullText(of value: FieldValue, _ terminal: Terminal) -> String {
     if case .date(let date) = value { return terminal.text(ofValue: date, withFraction: true) }
     return value.json.printable

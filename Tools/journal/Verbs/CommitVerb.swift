@@ -44,7 +44,7 @@ enum CommitVerb: Verb {
       throw Failure(.wrongUse, "the events can't be read: \(error)")
     }
     if value.array != nil { value = .dictionary(["events": value]) }
-    // Before images are stored, the form of everything is checked.
+    // The form of everything is checked before images are stored.
     let noBytes = Blob(digest: .zero, byteCount: 0)
     _ = try CommitDocument(replacingFiles(in: value) { _ in (noBytes, []) })
     let journal = try arguments.openForCommit(terminal)
@@ -67,8 +67,7 @@ enum CommitVerb: Verb {
     return Array(try inputFile(path))
   }
 
-  /// Stores the bytes of a file.
-  /// - Returns: the image, and its first bytes.
+  /// - Returns: the stored image, and its first bytes.
   private static func store(_ path: String, in journal: CatalogJournal) throws -> (Blob, head: [UInt8]) {
     let blob: Blob
     do { blob = try journal.blobs.add(contentsOf: URL(fileURLWithPath: path)) } catch {
@@ -78,7 +77,7 @@ enum CommitVerb: Verb {
     return (blob, Array(try journal.blobs.reader(of: blob, isChecked: false).piece(at: 0, byteCount: 16)))
   }
 
-  /// The events with the digests of images instead of the files that they name.
+  /// Replaces the files that events name by digests of images.
   private static func replacingFiles(
     in value: FieldValue, _ image: (_ path: String) throws -> (Blob, head: [UInt8])
   ) rethrows -> FieldValue {

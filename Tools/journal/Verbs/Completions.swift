@@ -1,4 +1,3 @@
-/// `journal completions SHELL`
 enum Completions: Verb {
   static let text = """
     completions: prints completions for bash, zsh or fish
@@ -101,10 +100,8 @@ enum Completions: Verb {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// Quoted for single quotes.
   private static func quoted(_ text: String) -> String { text.replacing("'", with: "’") }
 
-  /// Quoted for zsh's brackets.
   private static func bracketed(_ text: String) -> String {
     text.replacing("[", with: "(").replacing("]", with: ")").replacing(":", with: "\\:")
   }

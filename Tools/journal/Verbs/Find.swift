@@ -25,7 +25,7 @@ enum Find: Verb {
   static let isPaged = true
   static let endsWithReader = true
 
-  /// A label can be a whole text, which no terminal cuts if the results go elsewhere.
+  /// A label can be a whole text, which a file gets uncut.
   private static let labelLimit = 200
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {

@@ -1,4 +1,3 @@
-/// `journal help [VERB]`
 enum Help: Verb {
   static let text = """
     help: explains a verb, or lists all verbs

@@ -44,7 +44,7 @@ enum History: Verb {
     var count = 0
     if arguments.has("--reverse") {
       try journal.forEachChange(of: entity, asOf: .revision(revision)) { change in
-        // One is read even for `-n 0`, to tell whether there is any.
+        // Even for `-n 0`, one change is read, to tell whether there is any.
         count += 1
         if count <= limit { try print(change) }
         return count < limit
@@ -56,7 +56,7 @@ enum History: Verb {
     try table.end()
   }
 
-  /// Calls `body` with the changes of a history, newest first, and returns how many were read.
+  /// Calls `body` with the changes, newest first, and returns how many were read.
   private static func readBack(
     _ entity: EntityKey, _ revision: Revision, _ limit: Int, _ journal: CatalogJournal,
     _ body: (EntityChange) throws -> Void
@@ -70,14 +70,13 @@ enum History: Verb {
       for change in part.prefix(limit - count) { try body(change) }
       count += part.count
       next = oldest.previous
-      // Without layers, finding the values before a part takes as long as reading all that is before it. Of large
-      // versions, fewer are returned than are read.
+      // Without layers, finding the values before a part takes as long as reading all that is before it.
       partCount = min(2 * part.count, longestPartCount)
     } while count < limit && next > 0
     return count
   }
 
-  /// A history is read and printed in parts of so many versions or bytes, so that memory holds one part.
+  /// A history is read in parts, so that memory holds one of them.
   private static let firstPartCount = 500
   private static let longestPartCount = 4_000
   private static let partByteCount = 16 << 20

@@ -70,7 +70,6 @@ enum Import: Verb {
     """
 
   static let sources = [GitSource.source] + LegacyImport.sources
-  /// Options that only some sources have.
   private static let sourceOptions = Set(sources.flatMap { $0.options })
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
@@ -91,13 +90,13 @@ enum Import: Verb {
     terminal.code = try source.run(arguments, terminal)
   }
 
-  /// Stores what is imported. If the journal can't store it, the error says what is kept, and how to continue.
+  /// Stores an import. If the journal can't, the error says what is kept and how to continue.
   static func storing<Result>(in journal: CatalogJournal, _ body: () throws -> Result) throws -> Result {
     let codes: [JournalError.Code] = [.io, .outcomeUnknown, .poisoned, .outOfResources, .unreachable]
     do {
       return try body()
     } catch let error as JournalError where codes.contains(error.code) {
-      // The outer errors tell a program to open the journal again, as the next run does.
+      // Outer errors advise a program to reopen the journal, which the next run does anyway.
       var cause: any Error = error
       while let inner = (cause as? JournalError)?.cause { cause = inner }
       throw Failure(
@@ -111,9 +110,8 @@ enum Import: Verb {
 /// A source of imports: `journal import JOURNAL NAME …`.
 struct ImportSource: Sendable {
   let name: String
-  /// Its options, in addition to those of all sources.
+  /// Without the options of all sources.
   let options: [String]
-  /// Whether it takes more than one path.
   var takesSeveral = false
   let run: @Sendable (Arguments, Terminal) throws -> ExitCode
 }

@@ -50,7 +50,7 @@ enum Log: Verb {
       : try print(entities, after: since, arguments, terminal)
   }
 
-  /// Prints the newest entries. It builds a state of the journal only if an option needs one.
+  /// Builds a state only if an option needs one.
   private static func printNewest(
     after point: RevisionSelector, _ arguments: Arguments, _ terminal: Terminal
   ) throws {
@@ -89,7 +89,7 @@ enum Log: Verb {
     let labels = Labels(journal)
     let tags = journal.state.tagNames
     let printer = LogPrinter(arguments, labels, widestRevision: window.end, terminal) { tags[$0] ?? [] }
-    // A filter takes entries in one order only.
+    // A filter takes entries in one order only, so each reading needs its own.
     func filter() throws -> EntryFilter {
       try EntryFilter(arguments, entities: entities, labels, until: .revision(window.end))
     }
@@ -99,8 +99,7 @@ enum Log: Verb {
     }
   }
 
-  /// Prints the entries that the filter selects.
-  /// - Parameter remark: what to say if there are none.
+  /// - Parameter remark: what to say if no entry is selected.
   private static func print(
     _ next: () throws -> Entry?, _ filter: EntryFilter, _ printer: LogPrinter, of window: EntryWindow,
     after base: Head?, _ arguments: Arguments, _ terminal: Terminal, remark: () throws -> String = { "" }
@@ -126,7 +125,6 @@ enum Log: Verb {
     }
   }
 
-  /// Prints new entries until the process is interrupted or its output is closed.
   private static func follow(_ arguments: Arguments, _ terminal: Terminal) throws {
     for option in ["--reverse", "--until"] where arguments.has(option) {
       throw arguments.misuse("\(option) and --follow exclude each other")
@@ -154,8 +152,7 @@ enum Log: Verb {
 }
 
 extension Journal where State == Catalog {
-  /// What to say of a window without entries: that the clock of some entries said a time in it, but that they have a
-  /// later date, because an earlier entry has it.
+  /// For a window without entries: clocks were in it, but earlier entries gave theirs a later date.
   fileprivate func remark(
     onClocksIn window: EntryWindow, _ filter: EntryFilter, newestFirst: Bool, _ terminal: Terminal
   ) throws -> String {
@@ -178,8 +175,8 @@ extension Journal where State == Catalog {
       "; \(subject) is ordered as of \(terminal.text(of: first.date, withZone: true)), the date of an earlier entry"
   }
 
-  /// What to say of imported commits that have a date in a window without entries, and are ordered before it. All entries
-  /// between were made of commits too.
+  /// For a window without entries: imported commits have a date in it, but later commits order them before
+  /// it. All entries between must be imported ones.
   fileprivate func remark(
     onCommitsIn window: EntryWindow, _ filter: EntryFilter, _ terminal: Terminal
   ) throws -> String {
@@ -207,14 +204,14 @@ extension Journal where State == Catalog {
   fileprivate func entries(
     of entities: [EntityKey], in range: ClosedRange<Revision>, newestFirst: Bool
   ) throws -> () throws -> Entry? {
-    // For each entity, the revision of its newest event that was not returned yet.
+    // For each entity, the newest event that was not returned yet.
     var open: Set<Revision> = []
     for entity in entities {
       let selector = RevisionSelector.entity(Catalog.name(of: entity), upTo: range.upperBound)
       do {
         open.insert(try revision(at: selector))
       } catch let error as JournalError where [.notFound, .pruned].contains(error.code) {
-        // It has no event in the range.
+        // The entity has no event in the range.
       }
     }
     func next() throws -> Entry? {
@@ -233,9 +230,7 @@ extension Journal where State == Catalog {
   }
 }
 
-/// The tags that the newest entries gave earlier ones.
 private struct TagsOfNewest {
-  /// By revision, in the order in which they were made.
   private(set) var names: [Revision: [String]] = [:]
   private var deleted: Set<EntityKey> = []
 
@@ -251,7 +246,6 @@ private struct TagsOfNewest {
 }
 
 extension Catalog {
-  /// The names of the tags of each revision.
   var tagNames: [Revision: [String]] {
     Dictionary(grouping: tags, by: \.revision).mapValues { $0.map(\.name) }
   }

@@ -1,4 +1,3 @@
-/// `journal man`
 enum ManPage: Verb {
   static let text = """
     man: prints the manual page

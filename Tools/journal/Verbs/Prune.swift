@@ -53,7 +53,6 @@ enum Prune: Verb {
 }
 
 extension Terminal {
-  /// Prints where history begins, for users who look for earlier entries.
   func print(base: Head?) throws {
     guard let base else { return }
     try line(styled(.faint, "history up to revision \(base.revision), of \(text(of: base.date)), was pruned"))

@@ -71,7 +71,6 @@ enum ReplayVerb: Verb {
     }
   }
 
-  /// Writes the whole state as one line.
   static func writeJSON(_ version: Version<Catalog>, to output: Output) throws {
     var text = StateText(version)
     while let piece = try text.next() { try output.write(piece) }
@@ -129,14 +128,13 @@ enum ReplayVerb: Verb {
 }
 
 extension Catalog {
-  /// The name of a category with items. If it has none, it was erased.
+  /// Items can be in a category without a name: it was erased.
   fileprivate func nameText(of id: CategoryID) -> String {
     category(id)?.name.printable ?? "\(Catalog.name(of: id.entity)) \(erasedText)"
   }
 }
 
 extension Catalog.Item {
-  /// The attributes on one line, shortened.
   fileprivate func outline(_ terminal: Terminal) -> String {
     let sorted = attributes.sorted { ExactText($0.key) < ExactText($1.key) }
     return sorted.prefix(6).map { "\($0.key.printable)=\(terminal.text(of: $0.value).shortened(to: 24))" }

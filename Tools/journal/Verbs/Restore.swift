@@ -54,7 +54,7 @@ enum Restore: Verb {
     guard points.count <= 1, points.isEmpty || !arguments.has("--at") else {
       throw Failure(.wrongUse, "a restore has one point in time; restore the others separately")
     }
-    // The point of one entity is not meant for the others.
+    // The point of one entity does not apply to others.
     if !points.isEmpty, let other = names.first(where: { $0.point == nil }) {
       throw Failure(
         .wrongUse,
@@ -93,8 +93,7 @@ enum Restore: Verb {
     try journal.close()
   }
 
-  /// What to say about erased entities, which a group leaves out. Nothing tells which kind and category an erased item
-  /// had, so it may not belong to the group.
+  /// A remark on erased entities. Their kind and category are lost, so they may not belong to the group.
   private static func note(
     leavingOut erased: [EntityKey], at revision: Revision, _ arguments: Arguments
   ) -> String {
@@ -106,7 +105,7 @@ enum Restore: Verb {
 }
 
 extension Journal where State == Catalog {
-  /// The categories with a number or a name that a restore is for.
+  /// The categories that `--category` means.
   /// - Throws: ``Failure`` if there is none, or if the name means other categories now than at the point.
   fileprivate func categories(
     restoredBy text: String, asOf point: RevisionSelector

@@ -40,7 +40,7 @@ enum Revert: Verb {
       ? try chosen(arguments, journal)
       : Set(try names.map { try revision(of: $0, arguments, journal) }).sorted(by: >)
     if revisions.isEmpty { throw Failure(.no, "no entry matches") }
-    // All of them are checked before the first is undone.
+    // All are checked before the first is undone.
     for revision in revisions {
       guard revision > 0 else {
         throw Failure(.no, "revision 0 is the empty journal; there is no entry to revert")
@@ -74,7 +74,7 @@ enum Revert: Verb {
     try journal.close()
   }
 
-  /// The entry that a text names. One that an entity names must have changed nothing else, because all of it is undone.
+  /// The entry that a text names. An entity names an entry only if that changed nothing else.
   private static func revision(
     of text: String, _ arguments: Arguments, _ journal: CatalogJournal
   ) throws -> Revision {
@@ -89,7 +89,6 @@ enum Revert: Verb {
       "\(name) names entry \(revision), which also changed \(list); write \(revision) to revert it")
   }
 
-  /// How many other entities or authors a message names.
   private static let otherLimit = 5
 
   /// The entries that the options select, newest first.
@@ -102,7 +101,7 @@ enum Revert: Verb {
     else { return [] }
     let wanted = arguments.value("--author")
     let author = wanted?.lowercased()
-    // The authors whose entries log --author finds as well.
+    // Authors that log --author would find.
     var longer: Set<String> = []
     var isNamed = false
     func isSelected(_ entry: Entry) -> Bool {

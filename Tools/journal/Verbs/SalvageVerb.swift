@@ -60,14 +60,14 @@ enum SalvageVerb: Verb {
     if !report.isWhole { terminal.code = .no }
   }
 
-  /// `44 entries of 89 that were acknowledged`. Those before the base of a pruned history do not count.
+  /// `44 entries of 89 that were acknowledged`, without those before the base of a pruned history.
   private static func countText(_ report: SalvageReport) -> String {
     let start = report.base?.revision ?? 0
     let found = report.head.revision - start
     guard let acknowledged = report.acknowledgedRevision.map({ max($0 - start, 0) }) else {
       return found.counted("entry", "entries")
     }
-    // HEAD lags behind the log after a crash, and a copy's HEAD may be older than another copy's entries.
+    // A HEAD may be older than the log: after a crash, or if another copy has the later entries.
     return acknowledged < found
       ? "\(found.counted("entry", "entries")), \(acknowledged) or more of them acknowledged"
       : "\(found.counted("entry", "entries")) of \(acknowledged) that were acknowledged"

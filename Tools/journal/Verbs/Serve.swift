@@ -39,10 +39,9 @@ enum Serve: Verb {
     try journal.close()
   }
 
-  /// Follows the journal, or with `--edit` opens it for writing.
   static func openJournal(_ arguments: Arguments, _ terminal: Terminal) throws -> CatalogJournal {
     guard arguments.has("--edit") else { return try arguments.openJournal(terminal, mode: .follow) }
-    // A server runs for long, so it writes layers as an app does.
+    // A server runs for long, so layers are written as in an app.
     return try CatalogJournal.open(
       at: arguments.url("JOURNAL"), mode: .readWrite,
       options: arguments.journalOptions(layers: .automatic, isServing: true))
@@ -77,7 +76,7 @@ enum Serve: Verb {
     return tokens
   }
 
-  /// Returns when the process receives SIGINT, SIGTERM or SIGHUP, except those that it was started to ignore.
+  /// Waits for SIGINT, SIGTERM or SIGHUP, except those that the process was started to ignore.
   static func waitForInterruption(_ terminal: Terminal) throws {
     terminal.warn("serving until it is interrupted (Ctrl-C)")
     let wasAsked = DispatchSemaphore(value: 0)

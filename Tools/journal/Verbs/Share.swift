@@ -75,7 +75,7 @@ enum Join: Verb {
     try terminal.line("digest \(head.digest.hex)")
   }
 
-  /// Fails if a journal is not a node of the one at an address, and closes it.
+  /// Fails if the journal is not a node of the one at an address. Closes it.
   private static func check(
     _ found: CatalogJournal, at path: String, isNodeOf address: String, _ id: JournalID?
   ) throws {
@@ -96,12 +96,11 @@ enum Join: Verb {
           + "replace the second line of \(path)/SHARED")
   }
 
-  /// Whether a database is known to have a journal.
   private static func has(_ address: String, _ journal: JournalID) -> Bool {
     (try? PostgresStorage(address).journals().contains(journal)) == true
   }
 
-  /// The journal in a folder; nil if there is none yet.
+  /// Nil if the folder has no journal yet.
   private static func existing(_ url: URL, _ options: JournalOptions) throws -> CatalogJournal? {
     do {
       return try CatalogJournal.open(at: url, mode: .readOnly, options: options)

@@ -66,7 +66,7 @@ enum SnapshotVerb: Verb {
       [.revision, .date(terminal), .number("ENTITIES"), .number("BYTES"), .text("STATE")], isCut: false,
       terminal)
     let snapshots = try journal.snapshots()
-    // Those that can't be read are not in the list, and opening has said why.
+    // Unreadable snapshots are not in the list; opening has reported them.
     var problemCount = try journal.unreadableSnapshotCount()
     for snapshot in snapshots {
       terminal.progress.show { "reading the snapshot of revision \(snapshot.revision.grouped)" }

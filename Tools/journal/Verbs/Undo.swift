@@ -42,7 +42,7 @@ enum Undo: Verb {
 }
 
 extension Journal where State == Catalog {
-  /// The author that one without entries may be meant for, such as bob for Bob.
+  /// Suggests a known author, such as Bob for bob.
   fileprivate func suggestion(forAuthor author: String) throws -> String {
     let first = (base?.revision ?? 0) + 1
     guard first <= head.revision else { return "" }

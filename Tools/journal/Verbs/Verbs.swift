@@ -1,4 +1,4 @@
-/// All verbs, in the order of the help. Completions and the manual page use the same list.
+/// All verbs, in the order of the help.
 enum Verbs {
   static let groups: [(title: String, verbs: [any Verb.Type])] = [
     (
@@ -22,7 +22,6 @@ enum Verbs {
 
   static let all = groups.flatMap(\.verbs)
 
-  /// The verb of that name.
   /// - Throws: ``Failure`` with a suggestion if there is none.
   static func named(_ name: String) throws(Failure) -> any Verb.Type {
     if let verb = all.first(where: { $0.name == name }) { return verb }

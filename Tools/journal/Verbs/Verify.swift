@@ -82,7 +82,6 @@ enum Verify: Verb {
   }
 }
 
-/// A problem of a journal.
 func problemJSON(_ message: String, _ revision: Revision?, _ path: String?) -> JSONObject {
   ["message": message, "revision": revision, "path": path]
 }

@@ -32,7 +32,6 @@ enum View: Verb {
     var options = try Serve.options(arguments)
     let journal: CatalogJournal
     do { journal = try Serve.openJournal(arguments, terminal) } catch let error as JournalError {
-      // What is before the damage is shown.
       guard error.code == .damaged,
         let readable = try? arguments.openUpToDamage(terminal)
       else { throw error }
@@ -53,8 +52,7 @@ enum View: Verb {
     try journal.close()
   }
 
-  /// Opens a page in the browser, or says that this is impossible. It does not wait, because some systems run the
-  /// browser until it is closed.
+  /// Does not wait, because some systems run the browser until it is closed.
   private static func openBrowser(_ page: RedirectingPage) {
     #if os(macOS)
       let program = "open"
@@ -65,8 +63,8 @@ enum View: Verb {
     defer { close(nothing) }
     do {
       try page.write()
-      // Ctrl-C must not close a browser with windows. A browser for terminals can't show the page, and must not take the
-      // terminal.
+      // Ctrl-C must not close a browser with windows, and a browser for terminals, which can't show the page,
+      // must not take the terminal.
       let browser = try SpawnedProcess(
         [program, page.file.absoluteString], environment: ProcessInfo.processInfo.environment,
         descriptors: [nothing, nothing, nothing], hasTerminal: false)
@@ -79,8 +77,8 @@ enum View: Verb {
   }
 }
 
-/// A file that sends a browser to an address with a token. The browser gets the file instead of the address, because all
-/// users of a machine can read the arguments of programs. Only the file's owner can read the file.
+/// A file that sends the browser to the address with the token. Only its owner can read it, while all users
+/// of a machine can read the arguments of a program.
 private struct RedirectingPage {
   private let address: URL
   private let folder = FileManager.default.temporaryDirectory.appending(
