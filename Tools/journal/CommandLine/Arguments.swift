@@ -27,16 +27,12 @@ struct Arguments {
         let known = syntax.allOptions.map(\.name)
         throw misuse("unknown option \(name)\(Suggestion.text(for: name, among: known))")
       }
-      guard given[name] == nil || option.isRepeated else {
-        throw misuse("\(name) is given twice")
-      }
+      guard given[name] == nil || option.isRepeated else { throw misuse("\(name) is given twice") }
       if let placeholder = option.value {
         guard let value = attached ?? rest.popFirst() else {
           throw misuse("\(name) needs a value: \(name) \(placeholder)")
         }
-        if value.isEmpty, let advice = option.insteadOfEmpty {
-          throw misuse("\(name) is empty: \(advice)")
-        }
+        if value.isEmpty, let advice = option.insteadOfEmpty { throw misuse("\(name) is empty: \(advice)") }
         given[name, default: []].append(value)
       } else {
         guard attached == nil else { throw misuse("\(name) takes no value") }
@@ -76,7 +72,7 @@ struct Arguments {
     return takesValue && word.count > 2 ? (name, String(word.dropFirst(2))) : (word, nil)
   }
 
-  func misuse(_ message: String) -> Failure { Failure(.wrongUse, "\(message); see journal help \(verb)") }
+  func misuse(_ message: String) -> Failure { Failure.wrongUse("\(message); see journal help \(verb)") }
 
   func url(_ name: String) -> URL { URL(fileURLWithPath: operand(name)) }
 
@@ -95,7 +91,7 @@ struct Arguments {
   func count(_ name: String) throws(Failure) -> Int? {
     guard let text = value(name) else { return nil }
     guard let number = Int(text), number >= 0 else {
-      throw Failure(.wrongUse, "\(name) needs a whole number from 0 on, not \"\(text.printable)\"")
+      throw Failure.wrongUse("\(name) needs a whole number from 0 on, not \"\(text.printable)\"")
     }
     return number
   }

@@ -17,4 +17,8 @@ struct Failure: Error, Equatable, CustomStringConvertible {
     self.code = code
     self.description = description
   }
+
+  static func no(_ description: String) -> Failure { Failure(.no, description) }
+  static func wrongUse(_ description: String) -> Failure { Failure(.wrongUse, description) }
+  static func unreadable(_ description: String) -> Failure { Failure(.unreadable, description) }
 }

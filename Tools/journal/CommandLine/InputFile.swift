@@ -4,7 +4,7 @@ import Foundation
 /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` and the reason.
 func inputFile(_ path: String) throws(Failure) -> Data {
   func failure(_ code: Int32) -> Failure {
-    Failure(.wrongUse, "\(path.printable) can't be read: \(systemMessage(code))")
+    Failure.wrongUse("\(path.printable) can't be read: \(systemMessage(code))")
   }
   if path == "-" {
     do { return try FileHandle.standardInput.readToEnd() ?? Data() } catch { throw failure(errno) }

@@ -5,8 +5,7 @@ enum LocalZone {
   /// Fails if Foundation can't read the zone of `TZ`, because it would silently take another one.
   static func check() throws(Failure) {
     guard let text = ProcessInfo.processInfo.environment["TZ"], !text.isEmpty, !isRead(text) else { return }
-    throw Failure(
-      .wrongUse,
+    throw Failure.wrongUse(
       "--local can't use the zone of TZ=\(text); set TZ to a name of the time zone database, such as Europe/Berlin or "
         + "UTC")
   }

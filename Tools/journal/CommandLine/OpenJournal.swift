@@ -80,8 +80,7 @@ extension Arguments {
     guard let path = value("--shared-images") else { return nil }
     let url = URL(fileURLWithPath: path).absoluteURL
     if let journal = JournalFolder.enclosingJournal(ofPath: url.resolvingSymlinksInPath().path) {
-      throw Failure(
-        .wrongUse,
+      throw Failure.wrongUse(
         "the shared images in \(path) would be inside the journal \(journal); choose another folder")
     }
     return SharedImageFolder(url)
@@ -118,7 +117,7 @@ extension Journal where State == Catalog {
   /// - Throws: ``Failure`` with ``ExitCode/no`` if the entity never existed.
   func checkEverExisted(_ entity: EntityKey) throws(Failure) {
     guard state.revision(of: entity) == 0 else { return }
-    throw Failure(.no, "\(Catalog.name(of: entity)) never existed in this journal")
+    throw Failure.no("\(Catalog.name(of: entity)) never existed in this journal")
   }
 
   /// The categories with a number (`3`, `category:3`) or a name at a point in time, or else now.
@@ -128,7 +127,7 @@ extension Journal where State == Catalog {
       let found = try state(asOf: selector).categories(named: text)
       if !found.isEmpty { return found }
     }
-    throw Failure(.no, "there is no category \"\(text)\"; journal find JOURNAL --kind category lists them")
+    throw Failure.no("there is no category \"\(text)\"; journal find JOURNAL --kind category lists them")
   }
 }
 
@@ -138,7 +137,7 @@ extension Catalog {
     do throws(JournalError) {
       return try entity(named: name)
     } catch {
-      throw Failure(.wrongUse, "\(error)")
+      throw Failure.wrongUse("\(error)")
     }
   }
 }

@@ -45,19 +45,15 @@ enum Program {
     for index in 0..<Int(CommandLine.argc) {
       guard let word = unsafe CommandLine.unsafeArgv[index] else { continue }
       if unsafe String(validatingCString: word) == nil {
-        throw Failure(.wrongUse, "\(CommandLine.arguments[index].printable) is not UTF-8; use another name")
+        throw Failure.wrongUse("\(CommandLine.arguments[index].printable) is not UTF-8; use another name")
       }
     }
   }
 
   private static func dispatch(_ words: [String], _ terminal: Terminal) throws {
     try checkArguments()
-    guard let first = words.first else {
-      throw Failure(.wrongUse, "a verb is missing; see journal help")
-    }
-    if first == "--version" {
-      return try terminal.output.line("journal \(version)")
-    }
+    guard let first = words.first else { throw Failure.wrongUse("a verb is missing; see journal help") }
+    if first == "--version" { return try terminal.output.line("journal \(version)") }
     if first == "--help" || first == "-h" { return try Help.printOverview(terminal) }
     let verb = try Verbs.named(first)
     let arguments = try Arguments(Array(words.dropFirst()), of: first, syntax: verb.manual.syntax)

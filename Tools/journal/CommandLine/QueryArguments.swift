@@ -20,7 +20,7 @@ extension Arguments {
   func query(
     _ journal: CatalogJournal, text: String? = nil, asOf point: RevisionSelector
   ) throws -> EntityQuery {
-    if let text, text.isEmpty { throw Failure(.wrongUse, "TEXT is empty; leave it out to find everything") }
+    if let text, text.isEmpty { throw Failure.wrongUse("TEXT is empty; leave it out to find everything") }
     let conditions = try values("--where").map {
       try EntityQuery.Condition(parsing: $0, timeZone: timeZone)
     }
@@ -35,7 +35,7 @@ extension Arguments {
   func parts(_ option: String) throws -> NamedParts? {
     guard let text = value(option) else { return nil }
     guard !text.allSatisfy({ $0 == "," || $0.isWhitespace }) else {
-      throw Failure(.wrongUse, "\(option) names no attribute")
+      throw Failure.wrongUse("\(option) names no attribute")
     }
     return try NamedParts(text.split(separator: ",").map(String.init))
   }

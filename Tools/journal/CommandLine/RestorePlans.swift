@@ -8,7 +8,7 @@ extension Arguments {
 
   func laterEdits() throws(Failure) -> LaterEdits {
     switch (has("--theirs"), has("--force")) {
-    case (true, true): throw Failure(.wrongUse, "--theirs and --force exclude each other")
+    case (true, true): throw Failure.wrongUse("--theirs and --force exclude each other")
     case (true, false): .keep
     case (false, true): .override
     case (false, false): .refuse
@@ -33,7 +33,7 @@ extension Arguments {
         terminal: terminal
       ).print(revision)
     }
-    if let conflict = plan.conflicts.first { throw Failure(.no, plan.refusal(because: conflict)) }
+    if let conflict = plan.conflicts.first { throw Failure.no(plan.refusal(because: conflict)) }
   }
 }
 

@@ -59,8 +59,7 @@ final class GitBlobs {
 
   private func broken(_ hash: String) -> Failure {
     let reason = process.errorText
-    return Failure(
-      .unreadable,
+    return Failure.unreadable(
       "git has no content \(hash) in \(repository.path); git fsck there may tell more, "
         + "and a partial clone must be cloned again without --filter"
         + (reason.isEmpty ? "" : ": \(reason)"))

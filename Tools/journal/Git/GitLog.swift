@@ -75,6 +75,6 @@ final class GitLog {
   }
 
   private var broken: Failure {
-    Failure(.unreadable, "git log of \(repository.path) ended early: \(process.errorText)")
+    Failure.unreadable("git log of \(repository.path) ended early: \(process.errorText)")
   }
 }

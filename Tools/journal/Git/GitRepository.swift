@@ -7,11 +7,11 @@ struct GitRepository {
   init(_ path: String) throws {
     self.path = path
     guard FileManager.default.fileExists(atPath: path) else {
-      throw Failure(.wrongUse, "there is no folder \(path)")
+      throw Failure.wrongUse("there is no folder \(path)")
     }
     let answer = try run(["rev-parse", "--git-dir"])
     guard answer.code == 0 else {
-      throw Failure(.wrongUse, "\(path) is not a git repository that can be read: \(answer.complaint)")
+      throw Failure.wrongUse("\(path) is not a git repository that can be read: \(answer.complaint)")
     }
   }
 
@@ -61,8 +61,7 @@ struct GitRepository {
   /// - Throws: ``Failure`` if the clone is shallow: no later import could add its older commits.
   func checkIsWhole() throws {
     guard try run(["rev-parse", "--is-shallow-repository"]).text == "true" else { return }
-    throw Failure(
-      .wrongUse,
+    throw Failure.wrongUse(
       "\(path.printable) is a shallow clone, which lacks the older commits; fetch them first with "
         + "git fetch --unshallow")
   }
@@ -73,9 +72,9 @@ struct GitRepository {
     let answer = try run(["rev-parse", "--verify", "--end-of-options", branch + "^{commit}"])
     if answer.code == 0 { return answer.text }
     if try run(["rev-list", "-n", "1", "--all"]).text.isEmpty {
-      throw Failure(.wrongUse, "the repository \(path) has no commits yet")
+      throw Failure.wrongUse("the repository \(path) has no commits yet")
     }
-    throw Failure(.wrongUse, "the repository \(path) has no branch or commit \"\(branch)\"")
+    throw Failure.wrongUse("the repository \(path) has no branch or commit \"\(branch)\"")
   }
 
   /// The branch that a name means; nil if it means anything else.
@@ -172,7 +171,7 @@ struct GitRepository {
   func checkEnd(_ process: ChildProcess) throws {
     let code = process.finish()
     guard code == 0 else {
-      throw Failure(.unreadable, "git can't read the repository \(path) (exit \(code)): \(process.errorText)")
+      throw Failure.unreadable("git can't read the repository \(path) (exit \(code)): \(process.errorText)")
     }
   }
 }

@@ -63,8 +63,7 @@ struct GitImport {
     guard let loss else {
       if let given, given != known?.commit {
         let newest = known.map { "the newest imported commit is \($0.commit)" } ?? "no commit was imported"
-        throw Failure(
-          .wrongUse,
+        throw Failure.wrongUse(
           "\(newest), so the import can't continue after \(given); leave --after out, or import into a new "
             + "journal")
       }
@@ -72,8 +71,7 @@ struct GitImport {
     }
     if let given { return ImportedCommit(commit: given, source: source, revision: nil) }
     let older = known.map { ", which is \($0.commit) or a later one" } ?? ""
-    throw Failure(
-      .wrongUse,
+    throw Failure.wrongUse(
       "\(loss), so the journal may no longer name the newest commit that was imported\(older); name it with "
         + "--after COMMIT, or import into a new journal")
   }
@@ -82,8 +80,7 @@ struct GitImport {
   /// - Throws: ``Failure`` if an import can't continue in this form.
   private func remaining(after newest: ImportedCommit?) throws -> [GitDate] {
     if let newest, newest.source != source {
-      throw Failure(
-        .wrongUse,
+      throw Failure.wrongUse(
         "the journal was imported as \"\(newest.source ?? "unknown")\", and this import would continue as "
           + "\"\(source)\"; use the same options, or another journal")
     }
@@ -92,8 +89,7 @@ struct GitImport {
     guard let dates = try repository.committerDates(to: tip, after: newest?.commit) else {
       try repository.checkIsWhole()
       let place = newest?.revision.map { " (revision \($0))" } ?? ""
-      throw Failure(
-        .wrongUse,
+      throw Failure.wrongUse(
         "the newest imported commit \(newest?.commit ?? "")\(place) is "
           + "not on this branch's first-parent line; name its branch with --branch, or import into a new journal"
       )

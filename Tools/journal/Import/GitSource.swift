@@ -16,10 +16,10 @@ enum GitSource {
     let given = try arguments.value("--after").map { try repository.tip(of: $0) }
     let dates = arguments.value("--dates") ?? GitImport.Dates.commit.rawValue
     guard let dates = GitImport.Dates(rawValue: dates) else {
-      throw Failure(.wrongUse, "--dates is commit or author, not \"\(dates.printable)\"")
+      throw Failure.wrongUse("--dates is commit or author, not \"\(dates.printable)\"")
     }
     if let form, try repository.commits(changing: form.file, upTo: tip, limit: 1).isEmpty {
-      throw Failure(.wrongUse, "no commit of \(path.printable) has a file \(form.file.printable)")
+      throw Failure.wrongUse("no commit of \(path.printable) has a file \(form.file.printable)")
     }
     let clock = ContinuousClock()
     let start = clock.now
@@ -83,10 +83,10 @@ enum GitSource {
     }
     while file.hasPrefix("./") { file.removeFirst(2) }
     guard !file.isEmpty else {
-      throw Failure(.wrongUse, "--records needs the path of a file in the repository")
+      throw Failure.wrongUse("--records needs the path of a file in the repository")
     }
     guard let key = arguments.value("--key") else {
-      throw Failure(.wrongUse, "--records needs --key FIELD, to tell one object from another")
+      throw Failure.wrongUse("--records needs --key FIELD, to tell one object from another")
     }
     var template: ImageTemplate?
     if let source = arguments.value("--images") { template = try ImageTemplate(source) }

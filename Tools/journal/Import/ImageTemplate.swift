@@ -21,8 +21,7 @@ struct ImageTemplate {
     }
     texts.append(rest)
     guard !texts.contains(where: { $0.contains { "{}".contains($0) } }) else {
-      throw Failure(
-        .wrongUse,
+      throw Failure.wrongUse(
         "\"\(source)\" is not a template: braces contain the name of a field, as in data/{key.lowercased}.svg"
       )
     }

@@ -28,7 +28,7 @@ struct EntryFilter {
       case "add": .add
       case "update": .update
       case "delete": .delete
-      default: throw Failure(.wrongUse, "--operation is add, update or delete, not \"\(name)\"")
+      default: throw Failure.wrongUse("--operation is add, update or delete, not \"\(name)\"")
       }
     }
     field = arguments.value("--touched")

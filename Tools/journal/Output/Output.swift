@@ -77,8 +77,7 @@ final class Output {
       } else if errno == EPIPE {
         throw OutputClosed()
       } else if errno != EINTR {
-        throw Failure(
-          .unreadable, "the results can't be written to standard output: \(systemMessage(errno))")
+        throw Failure.unreadable("the results can't be written to standard output: \(systemMessage(errno))")
       }
     }
   }

@@ -55,7 +55,7 @@ final class ChildProcess {
       } while count < 0 && failure == EINTR
     }
     buffer.removeLast(Self.pieceSize - max(0, count))
-    if count < 0 { throw Failure(.unreadable, "\(program) can't be read from: \(systemMessage(failure))") }
+    if count < 0 { throw Failure.unreadable("\(program) can't be read from: \(systemMessage(failure))") }
     return count > 0
   }
 
@@ -101,7 +101,7 @@ final class ChildProcess {
       if count >= 0 {
         written += count
       } else if errno != EINTR {
-        throw Failure(.unreadable, "\(program) ended early: \(errorText)")
+        throw Failure.unreadable("\(program) ended early: \(errorText)")
       }
     }
   }

@@ -54,7 +54,7 @@ struct SpawnedProcess {
     let result = unsafe posix_spawnp(&pid, words[0], &actions, &attributes, &arguments, &variables)
     guard result == 0 else {
       let reason = result == ENOENT ? "it is not installed or not in PATH" : systemMessage(result)
-      throw Failure(.unreadable, "\(words[0]) can't be started: \(reason)")
+      throw Failure.unreadable("\(words[0]) can't be started: \(reason)")
     }
     self.pid = pid
   }
@@ -80,7 +80,7 @@ struct SpawnedProcess {
   static func makePipe() throws -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [0, 0]
     guard unsafe pipe(&ends) == 0 else {
-      throw Failure(.unreadable, "no pipe to another program can be made: \(systemMessage(errno))")
+      throw Failure.unreadable("no pipe to another program can be made: \(systemMessage(errno))")
     }
     // If another child inherited the ends, the first would not see the end of its input.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -92,7 +92,7 @@ struct SpawnedProcess {
     var path = Array("\(NSTemporaryDirectory())/journal-XXXXXX".utf8CString)
     let descriptor = unsafe mkstemp(&path)
     guard descriptor >= 0 else {
-      throw Failure(.unreadable, "no temporary file can be made: \(systemMessage(errno))")
+      throw Failure.unreadable("no temporary file can be made: \(systemMessage(errno))")
     }
     unsafe unlink(path)
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

@@ -77,8 +77,8 @@ enum BackupVerb: Verb {
 
   private static func write(_ journal: CatalogJournal, _ terminal: Terminal) throws {
     guard !terminal.isJSON else {
-      throw Failure(
-        .wrongUse, "the backup goes to standard output, so --json can't print there; name a file instead of -"
+      throw Failure.wrongUse(
+        "the backup goes to standard output, so --json can't print there; name a file instead of -"
       )
     }
     terminal.output.isEssential = true
@@ -86,7 +86,7 @@ enum BackupVerb: Verb {
       try journal.backup(progress: terminal.showCopying) { try terminal.output.write($0) }
       try terminal.output.flush()
     } catch is OutputClosed {
-      throw Failure(.unreadable, "the backup is incomplete: its reader has closed standard output")
+      throw Failure.unreadable("the backup is incomplete: its reader has closed standard output")
     }
   }
 }

@@ -33,13 +33,11 @@ enum Bisect: Verb {
     let last = try arguments.selector(of: "--to", else: .head())
     let query = try arguments.query(journal, text: arguments.value("TEXT"), asOf: last)
     let command = arguments.value("--run")
-    guard command?.allSatisfy(\.isWhitespace) != true else {
-      throw arguments.misuse("--run needs a command")
-    }
+    guard command?.allSatisfy(\.isWhitespace) != true else { throw arguments.misuse("--run needs a command") }
     let hasQuery =
       query.text != nil || query.kind != nil || query.categories != nil || !query.conditions.isEmpty
     guard !hasQuery || command == nil else {
-      throw Failure(.wrongUse, "--run and other conditions exclude each other")
+      throw Failure.wrongUse("--run and other conditions exclude each other")
     }
     guard hasQuery || command != nil else {
       throw arguments.misuse("bisect needs --where or another condition, or --run")
@@ -57,12 +55,11 @@ enum Bisect: Verb {
     }
     guard let revision = found.revision else {
       let looked = found.looks.first?.revision ?? 0
-      throw Failure(
-        .no, "the condition does not hold at revision \(looked), the last one tested" + query.hint)
+      throw Failure.no(
+        "the condition does not hold at revision \(looked), the last one tested" + query.hint)
     }
     if found.heldBefore {
-      throw Failure(
-        .no,
+      throw Failure.no(
         "the condition already held at revision \(revision - 1), before the first one to test; choose an earlier one "
           + "with --from")
     }
@@ -94,7 +91,7 @@ enum Bisect: Verb {
     // 126, 127 and 128 + n are the shell's codes for a command that can't be run, that does not exist, and
     // that signal n ended.
     guard code < 126 else {
-      throw Failure(.unreadable, "the command can't be run, or was killed: \(command.printable)")
+      throw Failure.unreadable("the command can't be run, or was killed: \(command.printable)")
     }
     return code == 0
   }

@@ -19,7 +19,7 @@ enum Cat: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let what = arguments.operand("WHAT")
     guard let match = what.wholeMatch(of: /([a-z]+:[0-9]+)(?:\.([^@]+))?(?:@(.+))?/) else {
-      throw Failure(.wrongUse, "\"\(what)\" is neither an image (image:7) nor an attribute (item:42.text)")
+      throw Failure.wrongUse("\"\(what)\" is neither an image (image:7) nor an attribute (item:42.text)")
     }
     let entity = try Catalog.entity(String(match.1))
     let journal = try arguments.openJournal(terminal)
@@ -30,8 +30,8 @@ enum Cat: Verb {
     }
     guard let field = match.2.map(String.init) else {
       guard let blob = Catalog.blobs(in: row.record, of: entity.kind).first else {
-        throw Failure(
-          .wrongUse, "\(match.1) has no bytes of its own; name an attribute, such as \(match.1).title")
+        throw Failure.wrongUse(
+          "\(match.1) has no bytes of its own; name an attribute, such as \(match.1).title")
       }
       let reader = try journal.blobs.reader(of: blob, isChecked: false)
       var offset = 0
@@ -42,8 +42,7 @@ enum Cat: Verb {
       return
     }
     guard let key = Catalog.key(named: field, of: entity.kind), let value = row.record.value(of: key) else {
-      throw Failure(
-        .no,
+      throw Failure.no(
         entity.kind == .item
           ? "\(match.1) has no attribute \(field.printable) at revision \(revision)"
           : "only items have attributes; journal show prints the fields of \(match.1)")

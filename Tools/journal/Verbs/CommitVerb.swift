@@ -41,7 +41,7 @@ enum CommitVerb: Verb {
     do throws(JSONError) {
       value = try FieldValue(json: bytes, decodingWrappers: true, exactly: true)
     } catch {
-      throw Failure(.wrongUse, "the events can't be read: \(error)")
+      throw Failure.wrongUse("the events can't be read: \(error)")
     }
     if value.array != nil { value = .dictionary(["events": value]) }
     // The form of everything is checked before images are stored.
@@ -72,7 +72,7 @@ enum CommitVerb: Verb {
     let blob: Blob
     do { blob = try journal.blobs.add(contentsOf: URL(fileURLWithPath: path)) } catch {
       guard (error as? JournalError)?.code == .notFound else { throw error }
-      throw Failure(.wrongUse, "there is no file \(path.printable) for an image")
+      throw Failure.wrongUse("there is no file \(path.printable) for an image")
     }
     return (blob, Array(try journal.blobs.reader(of: blob, isChecked: false).piece(at: 0, byteCount: 16)))
   }

@@ -15,7 +15,7 @@ enum Completions: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let shell = arguments.operand("SHELL")
     guard let script = ["bash": bash, "zsh": zsh, "fish": fish][shell] else {
-      throw Failure(.wrongUse, "there are completions for bash, zsh and fish, not for \(shell.printable)")
+      throw Failure.wrongUse("there are completions for bash, zsh and fish, not for \(shell.printable)")
     }
     try terminal.output.write(script)
   }

@@ -59,8 +59,7 @@ enum Find: Verb {
     }
     try table.end()
     if count > 0 { return }
-    throw Failure(
-      .no,
+    throw Failure.no(
       (isDeleted ? "no deleted entity matches" : "nothing found; --deleted searches deleted entities")
         + query.hint)
   }

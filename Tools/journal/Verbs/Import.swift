@@ -99,8 +99,7 @@ enum Import: Verb {
       // Outer errors advise a program to reopen the journal, which the next run does anyway.
       var cause: any Error = error
       while let inner = (cause as? JournalError)?.cause { cause = inner }
-      throw Failure(
-        .unreadable,
+      throw Failure.unreadable(
         "the import stopped, and everything up to revision \(journal.head.revision) is kept; run it again to "
           + "continue, after mending this: \(cause)")
     }

@@ -44,7 +44,7 @@ enum Restore: Verb {
     let scopes = ["--all", "--category", "--kind"].filter { arguments.has($0) }
     let names = try arguments.values("ENTITY").map { try arguments.entityAndPoint($0) }
     guard scopes.count + (names.isEmpty ? 0 : 1) < 2 else {
-      throw Failure(.wrongUse, "entities, --category, --kind and --all exclude each other")
+      throw Failure.wrongUse("entities, --category, --kind and --all exclude each other")
     }
     guard !scopes.isEmpty || !names.isEmpty else {
       throw arguments.misuse("name what to restore: entities, --category, --kind or --all")
@@ -52,17 +52,16 @@ enum Restore: Verb {
     try RestoreTarget.check(names.map(\.entity))
     let points = Set(names.compactMap(\.point))
     guard points.count <= 1, points.isEmpty || !arguments.has("--at") else {
-      throw Failure(.wrongUse, "a restore has one point in time; restore the others separately")
+      throw Failure.wrongUse("a restore has one point in time; restore the others separately")
     }
     // The point of one entity does not apply to others.
     if !points.isEmpty, let other = names.first(where: { $0.point == nil }) {
-      throw Failure(
-        .wrongUse,
+      throw Failure.wrongUse(
         "--at is missing for \(Catalog.name(of: other.entity)); a restore has one point in time, so write --at for "
           + "all, or restore the others separately")
     }
     let given = try arguments.value("--at").map { try arguments.selector($0) } ?? points.first
-    let noPoint = Failure(.wrongUse, "--at is missing: the point in time, such as --at yesterday")
+    let noPoint = Failure.wrongUse("--at is missing: the point in time, such as --at yesterday")
     guard given != nil || names.count == 1 else { throw noPoint }
     let journal = try arguments.openForCommit(terminal)
     guard let point = try given ?? journal.pointBeforeDeletion(of: names[0].entity) else {
@@ -115,8 +114,7 @@ extension Journal where State == Catalog {
     if now.isEmpty || now == found { return found }
     let names = [found, now].map { ids in ids.sorted().map { Catalog.name(of: $0.entity) } }
     let revision = try revision(at: point)
-    throw Failure(
-      .wrongUse,
+    throw Failure.wrongUse(
       "\"\(text)\" was the name of \(names[0].joined(separator: ", ")) at revision \(revision), and is that of "
         + "\(names[1].joined(separator: ", ")) now; write the one to restore, such as --category \(names[0][0])"
     )

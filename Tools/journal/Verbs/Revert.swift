@@ -29,8 +29,8 @@ enum Revert: Verb {
     let names = arguments.values("REVISION")
     let isChosen = arguments.has("--author") || arguments.has("--since") || arguments.has("--until")
     guard names.isEmpty == isChosen else {
-      throw Failure(
-        .wrongUse, "name the entries to undo, or choose them by --author, --since and --until, but not both")
+      throw Failure.wrongUse(
+        "name the entries to undo, or choose them by --author, --since and --until, but not both")
     }
     let later = try arguments.laterEdits()
     let isDryRun = arguments.has("--dry-run")
@@ -39,16 +39,15 @@ enum Revert: Verb {
       isChosen
       ? try chosen(arguments, journal)
       : Set(try names.map { try revision(of: $0, arguments, journal) }).sorted(by: >)
-    if revisions.isEmpty { throw Failure(.no, "no entry matches") }
+    if revisions.isEmpty { throw Failure.no("no entry matches") }
     // All are checked before the first is undone.
     for revision in revisions {
       guard revision > 0 else {
-        throw Failure(.no, "revision 0 is the empty journal; there is no entry to revert")
+        throw Failure.no("revision 0 is the empty journal; there is no entry to revert")
       }
       let events = try journal.entry(at: revision).events
       if !events.isEmpty, events.allSatisfy({ $0.entity.kind == .tag }) {
-        throw Failure(
-          .wrongUse,
+        throw Failure.wrongUse(
           "entry \(revision) changed only tags; journal tag makes them, and with --delete deletes them")
       }
       _ = try journal.revertibleEntry(at: revision)
@@ -59,8 +58,7 @@ enum Revert: Verb {
       if revisions.count == 1, later == .refuse, plan.isEmpty, plan.conflicts.isEmpty,
         try !journal.planRevert(of: revision, later: .override).isEmpty
       {
-        throw Failure(
-          .no,
+        throw Failure.no(
           "entry \(revision) was reverted already, and later entries changed the same fields; --force reverts it again, "
             + "and overrides them")
       }
@@ -84,8 +82,7 @@ enum Revert: Verb {
     let others = try journal.entry(at: revision).events.map(\.entity).filter { $0 != entity }.sorted()
     if others.isEmpty { return revision }
     let list = others.map { Catalog.name(of: $0) }.listed(upTo: otherLimit)
-    throw Failure(
-      .wrongUse,
+    throw Failure.wrongUse(
       "\(name) names entry \(revision), which also changed \(list); write \(revision) to revert it")
   }
 
@@ -117,8 +114,7 @@ enum Revert: Verb {
       if isSelected(entry), entry.isUndoable(Catalog.self) { revisions.append(entry.revision) }
     }
     if let wanted, !isNamed, !longer.isEmpty {
-      throw Failure(
-        .no,
+      throw Failure.no(
         "no entry matches: no author is named \"\(wanted)\"; log --author also finds parts of names: "
           + longer.sorted().prefix(otherLimit).joined(separator: ", "))
     }

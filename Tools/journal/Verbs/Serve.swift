@@ -50,7 +50,7 @@ enum Serve: Verb {
   static func options(_ arguments: Arguments) throws(Failure) -> JournalServer.Options {
     var options = JournalServer.Options()
     guard let port = UInt16(exactly: try arguments.count("--port") ?? 0) else {
-      throw Failure(.wrongUse, "--port is a number up to 65535")
+      throw Failure.wrongUse("--port is a number up to 65535")
     }
     options.port = port
     options.isEditable = arguments.has("--edit")
@@ -60,13 +60,12 @@ enum Serve: Verb {
 
   private static func tokens(of path: String, _ terminal: Terminal) throws -> [String] {
     guard let text = String(data: try inputFile(path), encoding: .utf8) else {
-      throw Failure(.wrongUse, "the file of tokens, \(path.printable), is not UTF-8")
+      throw Failure.wrongUse("the file of tokens, \(path.printable), is not UTF-8")
     }
     let tokens = text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
       .filter { !$0.isEmpty }
     guard !tokens.isEmpty, tokens.allSatisfy({ $0.utf8.count >= 16 }) else {
-      throw Failure(
-        .wrongUse,
+      throw Failure.wrongUse(
         "a token needs at least 16 characters, and the file at least one token; openssl rand -hex 32 makes one"
       )
     }

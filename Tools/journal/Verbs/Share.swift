@@ -53,7 +53,7 @@ enum Join: Verb {
     if let text = arguments.value("--id") {
       id = JournalID(text)
       guard id != nil else {
-        throw Failure(.wrongUse, "\(text.printable) is not an id; journal stat prints it")
+        throw Failure.wrongUse("\(text.printable) is not an id; journal stat prints it")
       }
     }
     let path = arguments.operand("JOURNAL").printable
@@ -84,11 +84,10 @@ enum Join: Verb {
     let isWanted = id == nil || id == found.id
     if isWanted, known == address { return }
     guard isWanted, has(address, found.id) else {
-      throw Failure(
-        .no, "\(path) is another journal already, not a node of the shared one; choose another name")
+      throw Failure.no(
+        "\(path) is another journal already, not a node of the shared one; choose another name")
     }
-    throw Failure(
-      .no,
+    throw Failure.no(
       known == nil
         ? "the sharing of \(path) was not completed, or unshare ended it, so the journal is local; journal share \(path) "
           + "\(address.printable) completes it"

@@ -26,9 +26,7 @@ enum Show: Verb {
     }
     let journal = try arguments.openJournal(terminal)
     let revision = try journal.revision(at: try arguments.selector(what))
-    guard revision > 0 else {
-      throw Failure(.no, "revision 0 is the empty journal; there is no entry to show")
-    }
+    guard revision > 0 else { throw Failure.no("revision 0 is the empty journal; there is no entry to show") }
     let entry = try journal.entry(at: revision)
     if terminal.isJSON {
       try terminal.printJSON(entry.json)

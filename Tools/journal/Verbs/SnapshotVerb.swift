@@ -33,9 +33,7 @@ enum SnapshotVerb: Verb {
     if let revision, action != "drop" {
       throw arguments.misuse("\(action.printable) takes no \(revision.printable)")
     }
-    if arguments.has("--at"), action != "take" {
-      throw arguments.misuse("--at is for take")
-    }
+    if arguments.has("--at"), action != "take" { throw arguments.misuse("--at is for take") }
     switch action {
     case "take": return try take(arguments, terminal)
     case "list": return try list(arguments, terminal)
@@ -84,8 +82,7 @@ enum SnapshotVerb: Verb {
     try table.end()
     if !terminal.isJSON, snapshots.isEmpty, problemCount == 0 { try terminal.line("there are no snapshots") }
     if problemCount > 0 {
-      throw Failure(
-        .no,
+      throw Failure.no(
         "\(problemCount.counted("snapshot")) can't be used; no state depends on them, and they can be dropped"
       )
     }
@@ -95,7 +92,7 @@ enum SnapshotVerb: Verb {
     _ text: String?, _ arguments: Arguments, _ terminal: Terminal
   ) throws {
     guard let text, let revision = Revision(text) else {
-      throw Failure(.wrongUse, "drop needs the revision of a snapshot; see journal snapshot JOURNAL list")
+      throw Failure.wrongUse("drop needs the revision of a snapshot; see journal snapshot JOURNAL list")
     }
     let journal = try arguments.openJournal(terminal, mode: .readWrite)
     try journal.dropSnapshot(at: revision)

@@ -27,9 +27,7 @@ enum TagVerb: Verb {
       guard !isDeletion else { throw arguments.misuse("--delete needs the NAME of a tag") }
       return try list(arguments, terminal)
     }
-    guard !arguments.has("--list") else {
-      throw arguments.misuse("--list takes no NAME: it lists all tags")
-    }
+    guard !arguments.has("--list") else { throw arguments.misuse("--list takes no NAME: it lists all tags") }
     if isDeletion, let point = arguments.value("SELECTOR") {
       throw arguments.misuse("--delete takes no SELECTOR: \(point.printable)")
     }

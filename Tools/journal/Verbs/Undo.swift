@@ -31,8 +31,7 @@ enum Undo: Verb {
     let later = try arguments.laterEdits()
     let journal = try arguments.openForCommit(terminal)
     guard let plan = try makePlan(journal, arguments.author, later) else {
-      throw Failure(
-        .no,
+      throw Failure.no(
         "there is nothing for \(arguments.author.isEmpty ? "the empty author" : arguments.author.printable) to \(verb)"
           + (try journal.suggestion(forAuthor: arguments.author)))
     }

@@ -27,6 +27,6 @@ enum Verbs {
     if let verb = all.first(where: { $0.name == name }) { return verb }
     let kind = name.hasPrefix("-") ? "option" : "verb"
     let suggestion = Suggestion.text(for: name, among: all.map { $0.name })
-    throw Failure(.wrongUse, "unknown \(kind) \(name.printable)\(suggestion); see journal help")
+    throw Failure.wrongUse("unknown \(kind) \(name.printable)\(suggestion); see journal help")
   }
 }

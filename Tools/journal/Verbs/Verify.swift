@@ -39,8 +39,7 @@ enum Verify: Verb {
     }
     if result.isSound { return }
     let problems = result.problems.count.counted("problem")
-    throw Failure(
-      .no,
+    throw Failure.no(
       result.isDamaged
         ? "the journal has \(problems); run journal doctor, or restore it from a backup"
         : "the journal has \(problems) in layers or snapshots. That costs time, but no data: the journal replaces layers "

@@ -93,7 +93,7 @@ private struct RedirectingPage {
       at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     let descriptor = unsafe open(file.path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
     guard descriptor >= 0 else {
-      throw Failure(.unreadable, "\(file.path) can't be written: \(systemMessage(errno))")
+      throw Failure.unreadable("\(file.path) can't be written: \(systemMessage(errno))")
     }
     defer { close(descriptor) }
     let output = Output(descriptor)
