@@ -1,6 +1,6 @@
 /// The shortest of CBOR's three widths that represents a number exactly.
 ///
-/// It works on bit patterns, because `Float16` does not exist on every platform.
+/// Bit patterns are used because `Float16` does not exist on every platform.
 enum CBORFloat {
   case half(UInt16)
   case single(UInt32)
@@ -8,7 +8,7 @@ enum CBORFloat {
 
   init(_ value: Double) {
     if value.isNaN {
-      // One NaN for all, so that equal values have equal bytes.
+      // All NaNs become one, so that equal values have equal bytes.
       self = .half(0x7E00)
       return
     }
@@ -36,14 +36,13 @@ enum CBORFloat {
       guard mantissa & 0x1FFF == 0 else { return nil }
       return sign | UInt16(exponent + 15) << 10 | UInt16(mantissa >> 13)
     }
-    // A subnormal half: the hidden one becomes a bit of the mantissa.
+    // A subnormal half: the implicit leading 1 becomes a bit of the mantissa.
     let shift = UInt32(-exponent - 14 + 13)
     let full = mantissa | 0x80_0000
     guard full & ((1 << shift) - 1) == 0 else { return nil }
     return sign | UInt16(full >> shift)
   }
 
-  /// The number that half-precision bits stand for.
   static func double(half bits: UInt16) -> Double {
     let sign: Double = bits & 0x8000 == 0 ? 1 : -1
     let exponent = Int((bits >> 10) & 0x1F)

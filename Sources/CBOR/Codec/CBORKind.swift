@@ -1,4 +1,3 @@
-/// The kind of an item.
 package enum CBORKind: Sendable {
   case unsigned
   case negative
@@ -34,7 +33,6 @@ extension CBORReader {
     }
   }
 
-  /// A boolean.
   package mutating func readBool() throws(CBORError) -> Bool {
     let first = try peek()
     guard first == CBORByte.true || first == CBORByte.false else {
@@ -44,7 +42,6 @@ extension CBORReader {
     return first == CBORByte.true
   }
 
-  /// The null item.
   package mutating func readNull() throws(CBORError) {
     guard try peek() == CBORByte.null else { throw CBORError(.unexpectedItem, at: offset) }
     offset += 1

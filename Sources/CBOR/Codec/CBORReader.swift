@@ -30,11 +30,9 @@ enum CBORTag {
 }
 
 extension CBORReader {
-  /// Whether the next item is one with a tag.
   @inlinable @inline(__always)
   package func isTagged() throws(CBORError) -> Bool { try peek() >> 5 == CBORMajor.tag.rawValue }
 
-  /// Skips the tag of the next item, which must be that one.
   package mutating func expectTag(_ tag: UInt64) throws(CBORError) {
     let start = offset
     guard try argument(.tag) == tag else { throw CBORError(.unsupported, at: start) }
@@ -43,9 +41,9 @@ extension CBORReader {
 
 /// Reads deterministic CBOR from borrowed bytes.
 ///
-/// Marked safe although it has a pointer: a reader is only made inside a closure that borrows the bytes, and each read
-/// is checked against their end first. A read that fails throws ``CBORError``, which has the offset of the error; the
-/// reader's own offset is then unspecified.
+/// Marked safe although it has a pointer: a reader is only made inside a closure that borrows the bytes, and
+/// each read first checks that the bytes exist. A read that fails throws ``CBORError``, which has the offset
+/// of the error; the reader's own offset is then unspecified.
 @safe package struct CBORReader {
   @usableFromInline let base: UnsafeRawPointer
   @usableFromInline let end: Int
@@ -105,7 +103,7 @@ extension CBORReader {
     return argument
   }
 
-  /// A number of 1, 2, 4 or 8 bytes, which the caller knows to exist.
+  /// The caller checks that the bytes exist.
   @inline(__always)
   private func bigEndian(at offset: Int, width: Int) -> UInt64 {
     switch width {
@@ -163,7 +161,6 @@ extension CBORReader {
   @inlinable
   package mutating func readMapHead() throws(CBORError) -> Int { try count(.map, width: 2) }
 
-  /// Fails unless the next item is an array of exactly `count` elements.
   @inlinable @inline(__always)
   package mutating func expectArray(count: Int) throws(CBORError) {
     let start = offset
@@ -248,7 +245,7 @@ extension CBORReader {
     }
   }
 
-  /// Skips one item of bytes that were checked before, or that this module has made: only their end is checked.
+  /// Skips one item of checked bytes: only the end of the input is checked again.
   @inline(__always)
   mutating func pass() throws(CBORError) {
     if offset < end {
@@ -290,8 +287,8 @@ extension CBORReader {
     }
   }
 
-  /// Skips one of the most common items: a small integer, a short ASCII text, a constant. Returns false for all others,
-  /// which are not skipped.
+  /// Skips a small integer, a short ASCII text or a constant, which are the most common items. Returns false
+  /// for all others, which are not skipped.
   @inline(__always)
   mutating func skipShort() -> Bool {
     guard offset < end else { return false }
@@ -309,7 +306,7 @@ extension CBORReader {
     }
   }
 
-  /// Whether up to 23 bytes exist and are all ASCII. Also returns false near the end of all bytes, where a word can't
+  /// Whether up to 23 bytes exist and are all ASCII. Also false near the end of the input, where a word can't
   /// be loaded.
   @inline(__always)
   private func isShortASCII(at start: Int, count: Int) -> Bool {
@@ -326,7 +323,6 @@ extension CBORReader {
     return word & high & ((1 << UInt64(rest * 8)) - 1) == 0
   }
 
-  /// Skips a map whose keys are texts in ascending order.
   private mutating func skipTextMap(depth: Int) throws(CBORError) {
     let count = try readMapHead()
     var previous = 0..<0
@@ -352,7 +348,6 @@ extension CBORReader {
     offset += count
   }
 
-  /// Whether bytes, which the caller knows to be there, are all ASCII.
   @inline(__always)
   private func isASCII(at start: Int, count: Int) -> Bool {
     unsafe CBOR.isASCII(UnsafeRawBufferPointer(start: base + start, count: count))
@@ -396,7 +391,6 @@ extension CBORReader {
     return double
   }
 
-  /// Reads one item of any kind as a value.
   package mutating func readValue() throws(CBORError) -> FieldValue { try readValue(depth: 0) }
 
   func isUndefined() throws(CBORError) -> Bool { try peek() == CBORByte.undefined }
@@ -459,7 +453,7 @@ func isBefore(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -
   return left.count < right.count
 }
 
-/// Whether bytes are all ASCII, as nearly all text is: eight at a time.
+/// Whether bytes are all ASCII, read eight at a time.
 func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
   var seen: UInt64 = 0
   var index = 0
@@ -468,7 +462,7 @@ func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
     index += 8
   }
   if bytes.count >= 8 {
-    // The last eight, some of them for the second time.
+    // The last eight bytes overlap with those before.
     seen |= unsafe bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self)
   } else {
     while index < bytes.count {

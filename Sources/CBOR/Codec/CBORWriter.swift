@@ -6,11 +6,9 @@ import Foundation
 @safe package struct CBORWriter: ~Copyable {
   private var start: UnsafeMutableRawPointer
   private var capacity: Int
-  /// How many bytes were written so far.
   package private(set) var count = 0
-  /// How deep the values so far are nested: 0 for those that are no arrays or dictionaries.
+  /// The deepest nesting of arrays and dictionaries so far.
   private(set) var depth = 0
-  /// Whether the memory is the writer's own.
   private var ownsMemory: Bool
 
   package init(reserving capacity: Int = 0) {
@@ -30,7 +28,7 @@ import Foundation
     if ownsMemory { unsafe start.deallocate() }
   }
 
-  /// The bytes that `write` has written. If there are no more than `capacity`, they are written in place and not copied.
+  /// The bytes that `write` appends. Up to `capacity` of them are written in place and not copied.
   package static func bytes(reserving capacity: Int, _ write: (inout CBORWriter) -> Void) -> [UInt8] {
     var copied: [UInt8]?
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: max(capacity, 1)) { memory, count in
@@ -41,15 +39,12 @@ import Foundation
     return copied ?? bytes
   }
 
-  /// Returns the bytes, and ends the writer.
   package consuming func finish() -> [UInt8] {
     unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
   }
 
-  /// Returns the first bytes and then the others in another order, and ends the writer.
-  /// - Parameters:
-  ///   - head: the range of the first bytes.
-  ///   - parts: the ranges of the others.
+  /// Returns the bytes of `head`, then those of the parts, which need not be in the order in which they were
+  /// written.
   consuming func finish(with head: Range<Int>, then parts: some Sequence<Range<Int>>) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: count) { memory, end in
       func copy(_ range: Range<Int>) {
@@ -63,7 +58,6 @@ import Foundation
     }
   }
 
-  /// Calls `body` with the bytes written so far.
   @inline(__always)
   package borrowing func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
@@ -71,10 +65,9 @@ import Foundation
     try unsafe body(UnsafeRawBufferPointer(start: start, count: count))
   }
 
-  /// Forgets the bytes written so far, and keeps their memory.
+  /// The memory is kept.
   package mutating func removeAll() { count = 0 }
 
-  /// The head of a map of this many members.
   static func mapHead(count: Int) -> [UInt8] {
     if count < 24 { return [CBORMajor.map.rawValue << 5 | UInt8(count)] }
     var writer = CBORWriter()
@@ -108,10 +101,9 @@ import Foundation
   package mutating func appendBytesHead(count: Int) { head(.bytes, UInt64(count)) }
   package mutating func appendArrayHead(count: Int) { head(.array, UInt64(count)) }
   package mutating func appendMapHead(count: Int) { head(.map, UInt64(count)) }
-  /// The tag of the item that is appended next.
   package mutating func append(tag: UInt64) { head(.tag, tag) }
   package mutating func appendNull() { append(CBORByte.null) }
-  /// Marks a removed field in the changes of an update; never a value.
+  /// Marks a removed field in an update; never a value.
   package mutating func appendUndefined() { append(CBORByte.undefined) }
   /// A simple value that has no meaning in the standard.
   mutating func append(simple: UInt8) { append(CBORMajor.simple.rawValue << 5 | simple) }
@@ -131,7 +123,6 @@ import Foundation
     append(double: seconds)
   }
 
-  /// Appends encoded items.
   package mutating func append(encoded: UnsafeRawBufferPointer) {
     reserve(encoded.count)
     unsafe copy(encoded)
@@ -140,7 +131,7 @@ import Foundation
     unsafe encoded.withUnsafeBytes { unsafe append(encoded: $0) }
   }
 
-  /// The first eight bytes of a range, as a number whose order is that of the bytes. Missing ones count as 0.
+  /// The first eight bytes of a range as a big-endian number; bytes beyond the range count as 0.
   mutating func prefix(_ range: Range<Int>) -> UInt64 {
     precondition(!range.isEmpty && range.upperBound <= count)
     reserve(MemoryLayout<UInt64>.size)
@@ -150,7 +141,7 @@ import Foundation
     return (bytes >> (8 * missing)) << (8 * missing)
   }
 
-  /// Appends a value of any kind. A value that is nested deeper than any reader accepts is cut off, so that the
+  /// A value that is nested deeper than ``CBORLimits/depth`` is cut off one level below, so that the
   /// recursion is bounded; readers reject the result as too deep.
   package mutating func append(_ value: FieldValue) { append(value, depth: 0) }
 
@@ -210,7 +201,7 @@ import Foundation
 
   private static var headByteLimit: Int { 9 }
 
-  /// Makes room for some bytes. The functions below need it.
+  /// Must precede `put`, `putHead` and `copy`.
   @inline(__always)
   private mutating func reserve(_ byteCount: Int) {
     if byteCount > capacity - count { grow(byteCount) }

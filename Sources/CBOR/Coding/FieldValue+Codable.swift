@@ -1,5 +1,5 @@
-// `ValueEncoder` and `ValueDecoder` preserve a value. Other coders, such as JSON's, encode its content in their own
-// way, so bytes, dates and the width of numbers may change.
+// `ValueEncoder` and `ValueDecoder` preserve a value. Other coders, such as JSON's, may change bytes, dates
+// and the width of numbers.
 extension FieldValue: Codable {
   /// Encodes the content of the value.
   public func encode(to encoder: any Encoder) throws {

@@ -20,7 +20,7 @@ public struct ValueDecoder: Sendable {
 /// The `Decoder` of one part of a value.
 struct PartDecoder: Decoder, SingleValueDecodingContainer {
   let value: FieldValue
-  /// The path of the enclosing container, and the key in it. They are joined only on demand, because the paths of most
+  /// The path of the enclosing container, and the key in it. Joined only on demand, because the paths of most
   /// scalars are never read.
   let containerPath: [any CodingKey]
   let key: (any CodingKey)?
@@ -46,7 +46,8 @@ struct PartDecoder: Decoder, SingleValueDecodingContainer {
 
   func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
-  /// Decodes Foundation's types as a ``FieldValue`` represents them, and all others as they decode themselves.
+  /// Foundation's types are decoded as a ``FieldValue`` represents them, all others as they decode
+  /// themselves.
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
     let native: Any
     if type == FieldValue.self {
@@ -67,7 +68,6 @@ struct PartDecoder: Decoder, SingleValueDecodingContainer {
   }
 }
 
-/// The kinds of values, each read only from its own representation.
 extension PartDecoder {
   private func kept<T>(_ value: T?, _ type: Any.Type, _ expected: String) throws -> T {
     guard let value else { throw mismatch(type, expected) }
@@ -116,7 +116,7 @@ extension PartDecoder {
     switch value {
     case .integer(let number): return Decimal(number)
     case .unsigned(let number): return Decimal(number)
-    // The shortest digits of a double are those its writer meant: 0.1, not 0.1000000000000000055.
+    // The shortest digits of a double are those that its writer meant: 0.1, not 0.1000000000000000055.
     case .double(let number):
       guard number.isFinite, let decimal = Decimal(string: number.description, locale: nil) else { break }
       return decimal
@@ -129,8 +129,8 @@ extension PartDecoder {
     throw corrupted("\(number) is not a decimal number")
   }
 
-  /// Whether a text is a number: an optional sign, digits with an optional point, and an optional exponent of up to three
-  /// digits. Foundation parses a prefix and ignores the rest, so the text is checked first.
+  /// Whether a text is an optional sign, digits with an optional point, and an optional exponent of up to
+  /// three digits. The check comes first because Foundation parses a prefix and ignores the rest.
   private static func isDecimal(_ text: String) -> Bool {
     var rest = text.utf8[...]
     func skip(_ characters: String) -> Bool {
@@ -154,7 +154,6 @@ extension PartDecoder {
     return rest.isEmpty
   }
 
-  /// A number or text for an error's sentence.
   private var number: String {
     switch value {
     case .integer(let number): number.description
@@ -178,7 +177,6 @@ extension PartDecoder {
 }
 
 extension FieldValue {
-  /// The kind of value, for an error's sentence.
   fileprivate var kind: String {
     switch self {
     case .null: "null"

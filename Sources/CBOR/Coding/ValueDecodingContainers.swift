@@ -1,4 +1,3 @@
-/// Reads a dictionary.
 struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let members: [String: FieldValue]
   let codingPath: [any CodingKey]
@@ -63,7 +62,6 @@ struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 }
 
-/// Reads an array from its first element to its last.
 struct UnkeyedPartContainer: UnkeyedDecodingContainer {
   private let elements: [FieldValue]
   let codingPath: [any CodingKey]
@@ -77,7 +75,7 @@ struct UnkeyedPartContainer: UnkeyedDecodingContainer {
   var count: Int? { elements.count }
   var isAtEnd: Bool { currentIndex == elements.count }
 
-  /// Reads the next element and, if that succeeds, steps over it.
+  /// The element is consumed only if `read` succeeds.
   private mutating func next<T>(_ type: T.Type, _ read: (PartDecoder) throws -> T) throws -> T {
     guard !isAtEnd else { throw end(type) }
     let part = PartDecoder(

@@ -21,8 +21,8 @@ public struct ValueEncoder: Sendable {
   }
 }
 
-/// A part of the value in progress. A container writes into its node while the parts around it are written, so nodes
-/// are references; everything else is encoded to a value immediately.
+/// A part of the value in progress. Nodes are references, because a container writes into its node while the
+/// parts around it are written; everything else is encoded to a value immediately.
 enum EncodedPart {
   case finished(FieldValue)
   case open(EncodedNode)
@@ -35,7 +35,6 @@ enum EncodedPart {
   }
 }
 
-/// The target of one `Encoder`.
 final class EncodedNode {
   enum Content {
     case nothing
@@ -46,7 +45,7 @@ final class EncodedNode {
 
   private(set) var content = Content.nothing
 
-  /// The whole value. A type that encodes nothing becomes an empty dictionary, as with Foundation's encoders.
+  /// A type that encodes nothing becomes an empty dictionary, as with Foundation's encoders.
   var value: FieldValue {
     switch content {
     case .nothing: .dictionary([:])
@@ -56,7 +55,7 @@ final class EncodedNode {
     }
   }
 
-  /// Makes the node an empty dictionary or array, or keeps it one: a type may request its container again.
+  /// Keeps a container of the same kind, because a type may request its container again.
   func become(_ empty: Content) {
     switch (content, empty) {
     case (.nothing, _): content = empty
@@ -74,7 +73,7 @@ final class EncodedNode {
 
   func set(_ part: EncodedPart, forKey key: String) {
     guard case .dictionary(var parts) = content else { return }
-    // The list must not be shared while it is changed, or it would be copied each time.
+    // `parts` must be unique, or each change would copy it.
     content = .nothing
     parts[key] = part
     content = .dictionary(parts)
@@ -92,7 +91,7 @@ final class EncodedNode {
     return parts.count
   }
 
-  /// The node of a nested container that was requested under the same key before, or a new one.
+  /// The node of the container that was requested under the same key before, or a new one.
   func nested(forKey key: String) -> EncodedNode {
     if case .dictionary(let parts) = content, case .open(let node) = parts[key] { return node }
     let node = EncodedNode()
@@ -101,7 +100,6 @@ final class EncodedNode {
   }
 }
 
-/// The `Encoder` that one value encodes itself into.
 struct NodeEncoder: Encoder {
   let codingPath: [any CodingKey]
   var node = EncodedNode()
@@ -122,12 +120,12 @@ struct NodeEncoder: Encoder {
     UnkeyedNodeContainer(encoder: self, isArray: false)
   }
 
-  /// An encoder for the value under `key`, writing into `node`.
   func nested(_ key: any CodingKey, node: EncodedNode) -> NodeEncoder {
     NodeEncoder(codingPath: codingPath + [key], node: node)
   }
 
-  /// Encodes a value: Foundation's types as a ``FieldValue`` represents them, all others as they encode themselves.
+  /// Foundation's types are encoded as a ``FieldValue`` represents them, all others as they encode
+  /// themselves.
   func part<T: Encodable>(for value: T, key: (any CodingKey)?) throws -> EncodedPart {
     // The types are compared before casting, because a cast takes many times longer.
     if T.self == FieldValue.self, let value = value as? FieldValue { return .finished(value) }
@@ -149,7 +147,6 @@ struct NodeEncoder: Encoder {
     return .open(encoder.node)
   }
 
-  /// An integer of any width.
   func integer<T: FixedWidthInteger>(_ value: T, key: (any CodingKey)?) throws -> EncodedPart {
     if let integer = Int64(exactly: value) { return .finished(.integer(integer)) }
     if let integer = UInt64(exactly: value) { return .finished(.unsigned(integer)) }

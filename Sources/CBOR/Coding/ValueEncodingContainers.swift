@@ -1,4 +1,3 @@
-/// Writes a dictionary.
 struct KeyedNodeContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let encoder: NodeEncoder
 

@@ -5,7 +5,6 @@ package struct AttributePath: Hashable, Sendable {
   /// The names as encoded in records.
   private let keys: [[UInt8]]
 
-  /// - Parameter names: at least one.
   package init(_ names: [String]) {
     self.names = names
     keys = names.map { name in
@@ -15,7 +14,7 @@ package struct AttributePath: Hashable, Sendable {
     }
   }
 
-  /// The path of a field that has a number instead of a name.
+  /// The path of a numbered field.
   package init(field number: Int) {
     names = []
     var key = CBORWriter(reserving: 3)
@@ -27,12 +26,12 @@ package struct AttributePath: Hashable, Sendable {
 
   package func hash(into hasher: inout Hasher) { hasher.combine(keys) }
 
-  /// The range of the value in a record's bytes, nil if it is missing.
+  /// The range of the value, nil if it is missing.
   fileprivate func range(in bytes: UnsafeRawBufferPointer) -> Range<Int>? {
     var range = 0..<bytes.count
     for key in keys {
       let map = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
-      // Anything but a map has no such key.
+      // Only a map can contain the key.
       guard unsafe map.first.map({ $0 >> 5 == CBORMajor.map.rawValue }) == true,
         let found = unsafe key.withUnsafeBytes({ unsafe FieldMap.range(ofKey: $0, in: map) })
       else { return nil }
@@ -43,7 +42,7 @@ package struct AttributePath: Hashable, Sendable {
 }
 
 extension EntityRecord {
-  /// The key of the value at a path. Nothing else is decoded, and no value is made.
+  /// Nothing but the key is decoded.
   package func key(at path: AttributePath) -> ValueKey {
     unsafe bytes.withUnsafeBytes { bytes in
       guard let range = unsafe path.range(in: bytes) else { return .missing }
@@ -52,8 +51,7 @@ extension EntityRecord {
     }
   }
 
-  /// Calls `body` with the key of the value at a path and, if it is an array, with the keys of its elements. A repeated
-  /// element is passed repeatedly.
+  /// Calls `body` with the key of the value at a path and, if it is an array, with the key of each element.
   package func forEachKey(at path: AttributePath, _ body: (ValueKey) -> Void) {
     unsafe bytes.withUnsafeBytes { bytes in
       guard let range = unsafe path.range(in: bytes) else { return body(.missing) }
@@ -79,7 +77,7 @@ extension EntityRecord {
     }
   }
 
-  /// Calls `body` with each element of an array until it returns false.
+  /// `body` returns false to stop.
   private func forEachElement(
     of range: Range<Int>, in bytes: UnsafeRawBufferPointer, _ body: (ValueKey) -> Bool
   ) {
@@ -90,7 +88,7 @@ extension EntityRecord {
         guard body(try ValueKey(reading: &reader).asElement) else { return }
       }
     } catch {
-      // Unreachable, because a record was checked when it was made.
+      // Unreachable: records are checked when they are made.
     }
   }
 }

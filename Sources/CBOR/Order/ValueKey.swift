@@ -12,10 +12,9 @@ import Foundation
 /// 6. data by their bytes;
 /// 7. arrays and dictionaries, all of which are equal here.
 ///
-/// The order depends on no locale and no version of Unicode, so it is the same on each machine at any time. Two keys
-/// compare as two numbers of 128 bits, and texts and data beyond 14 bytes by their rest.
+/// The order is independent of locales and versions of Unicode. Two keys are compared as 128-bit numbers,
+/// then by the bytes of texts and data after the first 14.
 package struct ValueKey: Comparable, Hashable, Sendable {
-  /// The kinds of values in their order.
   enum Class: UInt8 {
     case missing, bool, number, date, text, data, composite
   }
@@ -25,7 +24,6 @@ package struct ValueKey: Comparable, Hashable, Sendable {
   /// The content beyond 14 bytes.
   private let tail: [UInt8]?
 
-  /// How many bytes of content fit into the head.
   private static let headByteCount = 14
 
   private init(unchecked head: UInt128, tail: [UInt8]? = nil) {
@@ -44,7 +42,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
     return leftTail.lexicographicallyPrecedes(rightTail)
   }
 
-  /// The key of these parts, as ``parts`` has given them; nil if there is none.
+  /// The reverse of ``parts``; nil if no key has these parts.
   package init?(head: UInt128, tail: [UInt8]?) {
     let isLong = UInt8(truncatingIfNeeded: head) > Self.headByteCount
     self.init(unchecked: head, tail: tail)
@@ -53,15 +51,15 @@ package struct ValueKey: Comparable, Hashable, Sendable {
     guard (tail != nil) == (hasBytes && isLong), tail?.isEmpty != true else { return nil }
   }
 
-  /// The number by which keys are compared first, and for a long text or long data the rest of its bytes.
+  /// The head and the tail.
   package var parts: (head: UInt128, tail: [UInt8]?) { (head, tail) }
 
   package static let missing = ValueKey(.missing)
-  /// No key of a value or an element comes after this one.
+  /// A sentinel: no value or element has this key.
   package static let greatest = ValueKey(unchecked: .max, tail: nil)
   private static let composite = ValueKey(.composite)
 
-  /// The key of a value; nil for a missing one.
+  /// A missing value is nil.
   package init(_ value: FieldValue?) {
     switch value {
     case nil, .null: self = .missing
@@ -86,7 +84,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
     self.init(.number, Self.content(floor) | UInt128(exact - Int128(floor)) << 40)
   }
 
-  /// The bits of a double, transformed to compare as the doubles do.
+  /// The bits of a double, transformed so that they sort as doubles do.
   private static func content(_ number: Double) -> UInt128 {
     let bits = (number.isNaN ? Double.nan : number == 0 ? 0 : number).bitPattern
     let ordered = bits >> 63 == 1 ? ~bits : bits | 1 << 63
@@ -105,7 +103,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
 }
 
 extension ValueKey {
-  /// Reads one item of any kind, without making a value.
+  /// Reads one item of any kind without making a value.
   package init(reading reader: inout CBORReader) throws(CBORError) {
     let first = try reader.peek()
     switch first >> 5 {
@@ -133,9 +131,7 @@ extension ValueKey {
   }
 }
 
-// The ends of ranges.
 extension ValueKey {
-  /// The class of this key.
   private var rank: UInt8 { UInt8(truncatingIfNeeded: head >> 120) & 0x7F }
 
   /// A key at or before all values of the same class that compare with this one: all numbers except NaN, all texts.
@@ -156,7 +152,7 @@ extension ValueKey {
     }
   }
 
-  /// Whether this is NaN, or a date that is. It is after all values that compare with others of its class.
+  /// Whether this is NaN or a date of NaN, which come after all other values of their class.
   var isNaN: Bool { greatestOfClass < self }
 
   /// The key right after all texts that begin with this one; nil for the empty text, after which there is none.
@@ -171,6 +167,5 @@ extension ValueKey {
   /// The same value as an element of an array. All elements come after all values.
   package var asElement: ValueKey { ValueKey(unchecked: head | 1 << 127, tail: tail) }
 
-  /// Whether this is an element of an array.
   package var isElement: Bool { head >> 127 == 1 }
 }

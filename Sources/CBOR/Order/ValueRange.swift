@@ -32,7 +32,7 @@ public struct ValueRange: Hashable, Sendable {
 
   private static func fromLeast(to value: FieldValue, includesIt: Bool) -> ValueRange {
     let key = ValueKey(value)
-    // NaN is after all numbers, so they would be in its range.
+    // NaN is after all numbers, so the range from the least number would contain them.
     if key.isNaN { return ValueRange(key, false, key, false) }
     return ValueRange(key.leastOfClass, true, key, includesIt)
   }
@@ -77,14 +77,12 @@ public struct ValueRange: Hashable, Sendable {
   /// All values, missing ones first.
   public static let all = ValueRange(.missing, true, ValueKey(.array([])), true)
 
-  /// Whether only one key is in the range.
   package var isPoint: Bool { includesLower && includesUpper && lower == upper }
 
   package func contains(_ key: ValueKey) -> Bool {
     (includesLower ? lower <= key : lower < key) && (includesUpper ? key <= upper : key < upper)
   }
 
-  /// Whether the value at a path of a record is in the range.
   package func contains(_ record: EntityRecord, at path: AttributePath) -> Bool {
     lower.isElement ? record.hasElement(lower, at: path) : contains(record.key(at: path))
   }

@@ -1,5 +1,4 @@
-/// Applies changes to a record, and computes them between two records. Both iterate over two sorted maps together, on
-/// their bytes, and decode nothing.
+/// Applies and computes changes by iterating over the bytes of two sorted maps together. Nothing is decoded.
 extension EntityRecord {
   /// This record with changes applied: set parts replace, and undefined parts are removed.
   /// - Complexity: O(n + m) in the numbers of bytes.
@@ -16,7 +15,7 @@ extension EntityRecord {
     return EntityRecord(trusted: merge.finish())
   }
 
-  /// This record with changes applied, and of it only some parts. Other values are not copied.
+  /// Only the wanted parts of this record with changes applied. Other values are not copied.
   /// - Complexity: O(n) in the numbers of parts and of the bytes that are copied.
   package func applying(
     _ changes: RecordChanges?, where isWanted: (FieldKey, _ byteCount: Int) -> Bool
@@ -31,8 +30,6 @@ extension EntityRecord {
     return EntityRecord(trusted: merge.finish())
   }
 
-  /// This record without some of its attributes.
-  /// - Complexity: O(n) in the number of bytes.
   package func removingAttributes(where isRemoved: (String) -> Bool) -> EntityRecord {
     var merge = FieldMerge()
     merge.walk(bytes, []) { field, _, merge in
@@ -47,7 +44,7 @@ extension EntityRecord {
   /// - Complexity: O(n + m) in the numbers of bytes.
   public func changes(to other: EntityRecord) -> RecordChanges? { changes(to: other, where: nil) }
 
-  /// The same for only some parts; nil if none of them differs.
+  /// Only the changes of the wanted parts; nil if none of these differs.
   package func changes(to other: EntityRecord, where isWanted: ((FieldKey) -> Bool)?) -> RecordChanges? {
     if bytes == other.bytes { return nil }
     var merge = FieldMerge()
@@ -102,7 +99,7 @@ public struct PartChange: Hashable, Sendable {
   }
 }
 
-/// One field, borrowed from the bytes of its map.
+/// A field and the borrowed bytes of its map.
 @safe private struct LentField {
   let bytes: UnsafeRawBufferPointer
   let field: FieldMap.Field
@@ -140,10 +137,10 @@ public struct PartChange: Hashable, Sendable {
 /// Marked safe although it has a pointer: the run is copied before the borrow of its bytes ends.
 @safe private struct FieldMerge: ~Copyable {
   private var count = 0
-  /// The map in progress, with room for its head in front.
+  /// The map in progress, after room for its head.
   private var bytes: [UInt8] = []
   private var headByteCount = 1
-  /// Fields that were taken and not copied yet: neighbors are copied together.
+  /// Fields that are not copied yet: adjacent ones are copied together.
   private var run = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
 
   var isEmpty: Bool { count == 0 }

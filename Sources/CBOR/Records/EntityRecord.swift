@@ -46,7 +46,7 @@ public struct EntityRecord: Hashable, Sendable {
   /// A record of bytes that are known to be as ``bytes`` specifies.
   package init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Fails unless the bytes are as ``bytes`` specifies, because a value may exceed a limit.
+  /// Fails if a value exceeds a limit, which ``init(_:fields:)`` does not check.
   /// - Complexity: O(n) in the number of bytes; nothing is decoded.
   package func checkEncoding() throws(CBORError) { try FieldMap.check(bytes, allowingUndefined: false) }
 
@@ -94,7 +94,6 @@ public struct EntityRecord: Hashable, Sendable {
     }
   }
 
-  /// Calls `body` with the key of each part, in the order of the bytes. No value is decoded.
   package func visitKeys(_ body: (FieldKey) -> Void) {
     unsafe bytes.withUnsafeBytes { buffer in unsafe FieldMap.forEach(in: buffer) { key, _ in body(key) } }
   }
@@ -152,7 +151,7 @@ extension FieldKey: CustomStringConvertible {
     }
   }
 
-  /// The key in the text of a record, where only the names of attributes have quotation marks.
+  /// Attributes have quotation marks in the text of a record.
   fileprivate var label: String {
     switch self {
     case .field: description
@@ -191,7 +190,7 @@ public struct RecordChanges: Hashable, Sendable {
     removeFields numbers: some Sequence<UInt8> = EmptyCollection()
   ) {
     let removedFields = Set(numbers).subtracting(fields.keys)
-    // Keys, because a set of strings would take two spellings of a name for one.
+    // Strings with different bytes can be equal in Swift; keys compare bytes.
     let removedAttributes = Set(names.map { FieldKey.attribute($0) })
       .subtracting(attributes.keys.map { .attribute($0) })
     var builder = FieldMapBuilder(
@@ -203,7 +202,6 @@ public struct RecordChanges: Hashable, Sendable {
     bytes = builder.finish()
   }
 
-  /// Calls `body` with the key of each changed part. No value is decoded.
   package func visitKeys(_ body: (FieldKey) -> Void) {
     unsafe bytes.withUnsafeBytes { buffer in unsafe FieldMap.forEach(in: buffer) { key, _ in body(key) } }
   }

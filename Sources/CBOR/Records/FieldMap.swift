@@ -1,10 +1,9 @@
 /// The common format of records and changes: maps whose keys are small numbers, then texts.
 ///
-/// All functions except ``check`` get bytes that passed it, or that this module has made from any values. In the second
-/// case, numbers can be too high and values nested too deep, which is tolerated. With other bytes, the functions would
-/// return incomplete results, but never read outside of the bytes.
+/// All functions except ``check`` expect bytes that passed it, or that this module encoded, where field
+/// numbers may be too high and values nested too deep. With other bytes, results are incomplete, but nothing
+/// outside of the bytes is read.
 enum FieldMap {
-  /// Fails unless the bytes are one such map in deterministic form.
   static func check(_ bytes: UnsafeRawBufferPointer, allowingUndefined: Bool) throws(CBORError) {
     var reader = unsafe CBORReader(bytes)
     let count = try reader.readMapHead()
@@ -12,9 +11,9 @@ enum FieldMap {
     var previousFirst = 0
     for index in 0..<count {
       let start = reader.offset
-      // The first byte of a key says its kind and its length, so it mostly decides the order.
+      // The first byte holds the kind and the length of a key, so it mostly decides the order.
       let first = Int(try reader.peek())
-      // Numbers of one byte and texts.
+      // Only one-byte numbers and texts are keys.
       if (24..<0x60).contains(first) { throw CBORError(.unexpectedItem, at: start) }
       try skipKey(&reader)
       if index > 0 {
@@ -46,14 +45,13 @@ enum FieldMap {
     }
   }
 
-  /// The value after an encoded key.
   static func value(forKey key: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> FieldValue? {
     guard let range = unsafe range(ofKey: key, in: bytes) else { return nil }
     var reader = unsafe CBORReader(bytes, from: range.lowerBound)
     return try? reader.readValue()
   }
 
-  /// The range of the value after an encoded key.
+  /// The range of the value of an encoded key.
   static func range(ofKey key: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> Range<Int>? {
     var reader = unsafe CBORReader(bytes)
     do throws(CBORError) {
@@ -94,7 +92,6 @@ enum FieldMap {
     }
   }
 
-  /// All named attributes, decoded in one pass.
   static func attributes(in bytes: UnsafeRawBufferPointer) -> [String: FieldValue] {
     var attributes: [String: FieldValue] = [:]
     unsafe attributes.reserveCapacity(FieldMapCursor(bytes).remaining)
@@ -104,13 +101,11 @@ enum FieldMap {
     return attributes
   }
 
-  /// One field of a map: the ranges of its key and its value.
   struct Field {
     var key: Range<Int>
     var value: Range<Int>
   }
 
-  /// All fields of a map, in order.
   static func fields(in bytes: UnsafeRawBufferPointer) -> [Field] {
     var cursor = unsafe FieldMapCursor(bytes)
     var fields: [Field] = []
@@ -120,12 +115,10 @@ enum FieldMap {
   }
 }
 
-/// Iterates over the fields of a map, in order.
 ///
-/// Marked safe although it has a pointer: it is used only while the bytes are borrowed.
+/// Marked safe although it has a pointer: a cursor is used only while the bytes are borrowed.
 @safe struct FieldMapCursor {
   private var reader: CBORReader
-  /// How many fields are left.
   private(set) var remaining: Int
 
   init(_ bytes: UnsafeRawBufferPointer) {
@@ -133,7 +126,6 @@ enum FieldMap {
     remaining = (try? reader.readMapHead()) ?? 0
   }
 
-  /// The next field, nil after the last.
   @inline(__always)
   mutating func next() -> FieldMap.Field? {
     guard remaining > 0 else { return nil }

@@ -10,28 +10,25 @@ package struct FieldMapBuilder: ~Copyable {
     let prefix: UInt64
   }
 
-  /// The head of the map, and the fields as they were added.
   private var writer: CBORWriter
   private let headByteCount: Int
   private var slots: [Slot] = []
   private var isSorted = true
-  /// The highest field number so far.
   private var lastNumber = -1
   private var hasValidNumbers = true
 
   /// - Parameter count: how many fields will be added.
   package init(count: Int) {
-    // Mostly enough, so that nothing is copied to larger memory.
+    // Enough for most records, so that nothing is copied to larger memory.
     writer = CBORWriter(reserving: 2 * (9 + 40 * count))
     writer.appendMapHead(count: count)
     headByteCount = writer.count
     slots.reserveCapacity(count)
   }
 
-  /// Whether a record of these fields is known to pass ``EntityRecord/checkEncoding()``, which reads all of it again.
+  /// Whether the record is known to pass ``EntityRecord/checkEncoding()``, which reads all of it.
   package var isValid: Bool { hasValidNumbers && writer.depth < CBORLimits.depth }
 
-  /// Adds a numbered field.
   package mutating func add(_ number: UInt8, _ value: FieldValue) {
     let keyStart = writer.count
     append(number)
@@ -40,7 +37,6 @@ package struct FieldMapBuilder: ~Copyable {
     finishSlot(keyStart, keyEnd)
   }
 
-  /// Adds all attributes of an entity.
   package mutating func add(_ attributes: [String: FieldValue]) {
     for (name, value) in attributes {
       let keyStart = writer.count
@@ -51,7 +47,6 @@ package struct FieldMapBuilder: ~Copyable {
     }
   }
 
-  /// Marks a part as removed.
   mutating func addRemoval(_ key: FieldKey) {
     let keyStart = writer.count
     switch key {
@@ -85,10 +80,9 @@ package struct FieldMapBuilder: ~Copyable {
     }
   }
 
-  /// The record of these fields.
   package consuming func record() -> EntityRecord { EntityRecord(trusted: finish()) }
 
-  /// The encoded map. Two fields with one name are a bug of the caller.
+  /// Two fields with one name are a bug of the caller.
   consuming func finish() -> [UInt8] {
     if isSorted { return writer.finish() }
     sort()
@@ -96,7 +90,7 @@ package struct FieldMapBuilder: ~Copyable {
   }
 
   private mutating func sort() {
-    // Records have few fields: below this, insertion sort beats a sort with a closure.
+    // Insertion sort beats a sort with a closure for the few fields of most records.
     guard slots.count <= 32 else {
       var sorted = slots
       sorted.sort { precedes($0, $1) }

@@ -1,6 +1,5 @@
 public import Foundation
 
-// Accessors without pattern matching: `item["stars"]?.integer`.
 extension FieldValue {
   /// Whether this is JSON's null.
   public var isNull: Bool { self == .null }

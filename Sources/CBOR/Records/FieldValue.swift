@@ -29,8 +29,8 @@ extension FieldValue: CustomStringConvertible {
   /// and of data only the size.
   public var description: String { text(depth: 0) }
 
-  /// A program can make a value that is nested too deeply for the stack, so the text ends at a depth that no journal
-  /// accepts.
+  /// Recursion ends at a depth that no journal accepts, because a deeply nested value would overflow the
+  /// stack.
   private func text(depth: Int) -> String {
     switch self {
     case .null: return "null"
@@ -41,7 +41,7 @@ extension FieldValue: CustomStringConvertible {
     case .string(let string): return string.debugDescription
     case .data(let data): return "<\(data.count) bytes>"
     case .date(let date):
-      // Foundation's description of a date far away ends the process.
+      // Foundation's description of a date in the far future or past crashes.
       return Timestamp(date)?.description ?? "\(date.timeIntervalSinceReferenceDate) s after 2001"
     case .array(let elements):
       guard depth < 128 else { return "[…]" }

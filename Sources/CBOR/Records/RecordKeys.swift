@@ -1,14 +1,11 @@
-/// The keys of a record without its values. Many records have the same.
+/// The keys of a record, which many records have in common.
 package struct RecordKeys: Hashable, Sendable {
   /// The encoded keys, in order, one after the other.
   package let bytes: [UInt8]
-  /// Where each key ends.
   let ends: [Int]
 
-  /// How many keys there are.
   package var count: Int { ends.count }
 
-  /// - Parameter bytes: encoded keys, one after the other.
   /// - Throws: ``CBORError`` unless they are keys of a record, in ascending order.
   package init(_ bytes: [UInt8]) throws(CBORError) {
     ends = try unsafe bytes.withUnsafeBufferPointer { buffer throws(CBORError) in
@@ -29,13 +26,12 @@ package struct RecordKeys: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// Keys that were read from a record.
   init(trusted bytes: [UInt8], ends: [Int]) {
     self.bytes = bytes
     self.ends = ends
   }
 
-  /// For each key, its position among other keys; nil if it is not there.
+  /// For each key, its position in `other`, nil if it is not there.
   /// - Complexity: O(n + m) in the numbers of keys.
   func positions(in other: RecordKeys) -> [Int?] {
     var positions: [Int?] = []
@@ -64,10 +60,8 @@ package struct RecordKeys: Hashable, Sendable {
     }
   }
 
-  /// Where a key is in the bytes.
   func range(_ place: Int) -> Range<Int> { (place == 0 ? 0 : ends[place - 1])..<ends[place] }
 
-  /// The keys, decoded.
   package var keys: [FieldKey] {
     var keys: [FieldKey] = []
     unsafe bytes.withUnsafeBytes { buffer in

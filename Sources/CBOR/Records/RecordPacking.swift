@@ -1,32 +1,31 @@
-/// Packs records one after the other: the number of a list of keys, which records share, and the values. A value that
-/// the record before has under the same key takes at most one byte.
+/// Packs records one after the other: the number of a shared list of keys, then the values. A value that
+/// equals the previous record's under the same key takes at most one byte.
 ///
 /// Documentation/Format.md, "Blocks", describes the bytes.
 package struct RecordPacker: ~Copyable {
-  /// The lists of keys, the first of which has the number 1.
+  /// The lists of keys, numbered from 1.
   package private(set) var lists: [RecordKeys] = []
   private var numbers: [RecordKeys: Int] = [:]
   private var keyByteCount = 0
 
-  /// The record before: its bytes, the number of its keys (0: unknown), and where its values are.
+  /// The previous record, the number of its keys (0: unknown), and the ranges of its values.
   private var previous = EntityRecord(trusted: [])
   private var previousNumber = 0
   private var previousValues: [Range<Int>] = []
-  /// The same of the record that is being packed.
+  /// The current record's values and keys.
   private var values: [Range<Int>] = []
   private var keyEnds: [Int] = []
   private var keys: [UInt8] = []
 
-  /// Further lists, and longer ones, are not shared, so that their memory is bounded.
+  /// Beyond these limits, keys are stored with their record, so that memory is bounded.
   package static let listLimit = 4096
   package static let keyByteLimit = 1 << 20
 
   package init() {}
 
-  /// Forgets the record before. The next record can be unpacked without it.
+  /// Makes the next record independent of the previous one.
   package mutating func startOver() { previousNumber = 0 }
 
-  /// Appends a record.
   package mutating func append(_ record: EntityRecord, to output: inout CBORWriter) {
     let isSplit = unsafe record.bytes.withUnsafeBytes { bytes in
       let number = unsafe split(bytes)
@@ -70,13 +69,11 @@ package struct RecordPacker: ~Copyable {
     }
   }
 
-  /// Finds the values of a record.
-  /// - Returns: the number of its keys; 0 if there is none.
   private mutating func split(_ bytes: UnsafeRawBufferPointer) -> Int {
     var cursor = unsafe FieldMapCursor(bytes)
     let count = cursor.remaining
     values.removeAll(keepingCapacity: true)
-    // Mostly they are the keys of the record before.
+    // Most records have the keys of the previous one.
     if previousNumber > 0, lists[previousNumber - 1].count == count,
       unsafe split(bytes, cursor, like: lists[previousNumber - 1])
     {
@@ -90,7 +87,7 @@ package struct RecordPacker: ~Copyable {
       keyEnds.append(keys.count)
       values.append(field.value)
     }
-    // Bytes that end too early.
+    // The bytes end too early.
     guard values.count == count else { return 0 }
     let list = RecordKeys(trusted: keys, ends: keyEnds)
     if let known = numbers[list] { return known }
@@ -123,17 +120,18 @@ package struct RecordPacker: ~Copyable {
 /// Unpacks what a ``RecordPacker`` has packed.
 package struct RecordUnpacker {
   private let lists: [RecordKeys]
-  /// The number of the current record's keys; 0 if it has its own, and -1 if there is no record.
+  /// The number of the current record's keys; 0 if these are stored with it, -1 without a current record.
   private var number = -1
-  /// Where the current record's values are; with keys of its own, the whole record. A range that is empty is not known.
+  /// The ranges of the current record's values, or of the whole record if its keys are stored with it. An
+  /// empty range is unknown.
   private var values: [Range<Int>] = []
 
   package init(_ lists: [RecordKeys]) { self.lists = lists }
 
-  /// Forgets the current record. Called before each record that was packed after ``RecordPacker/startOver()``.
+  /// Must be called before each record that was packed after ``RecordPacker/startOver()``.
   package mutating func startOver() { number = -1 }
 
-  /// Continues with the next record, which is in a part of the bytes. All parts must be of the same bytes.
+  /// Makes the record in this part of the bytes the current one. All calls must pass the same bytes.
   package mutating func advance(
     in bytes: UnsafeRawBufferPointer, _ part: Range<Int>
   ) throws(CBORError) {
@@ -150,7 +148,7 @@ package struct RecordUnpacker {
     }
     guard number <= lists.count else { throw CBORError(.unexpectedItem, at: start) }
     if number != self.number { takeValues(to: lists[number - 1]) }
-    // Until all of it is read, there is no record.
+    // No record is current until it was read completely.
     self.number = -1
     var index = 0
     while index < values.count {
@@ -171,7 +169,7 @@ package struct RecordUnpacker {
     self.number = number
   }
 
-  /// Continues with other keys: a value is known if the record before has its key.
+  /// Values of keys that the new list does not have are dropped; those of its other keys become unknown.
   private mutating func takeValues(to list: RecordKeys) {
     let known = values
     let positions = number > 0 ? list.positions(in: lists[number - 1]) : []
@@ -183,7 +181,7 @@ package struct RecordUnpacker {
   }
 
   /// The current record, after a check of its values.
-  /// - Throws: ``CBORError`` if it has more bytes than that: a few bytes can repeat large values.
+  /// - Throws: ``CBORError`` if the record would exceed `byteLimit`: a few bytes can repeat large values.
   package func record(
     in bytes: UnsafeRawBufferPointer, byteLimit: Int
   ) throws(CBORError) -> EntityRecord {
@@ -192,7 +190,7 @@ package struct RecordUnpacker {
         checking: UnsafeRawBufferPointer(rebasing: bytes[values.first ?? 0..<0]))
     }
     let list = lists[number - 1]
-    // A map of these has more bytes than the keys and the values.
+    // The head of the map is not counted.
     let byteCount = values.reduce(list.bytes.count) { $0 + $1.count }
     guard byteCount < byteLimit else { throw CBORError(.unsupported, at: 0) }
     for value in values {
@@ -215,8 +213,8 @@ package struct RecordUnpacker {
   }
 }
 
-/// Values that the record before has under the same keys: a simple value of CBOR that is otherwise unused, 0 for one
-/// value and 19 for twenty.
+/// A run of values that equal the previous record's: the otherwise unused simple values 0 (one value) to 19
+/// (twenty).
 private enum Repetition {
   static let longest = 20
   static let first: UInt8 = 0xE0
@@ -228,7 +226,7 @@ private enum Repetition {
 }
 
 extension CBORReader {
-  /// How many values the record before has too; nil, and nothing is read, if a value comes next.
+  /// The length of a run; nil, without reading anything, if a value comes next.
   @inline(__always)
   fileprivate mutating func readRepetition() throws(CBORError) -> Int? {
     let first = try peek()

@@ -19,7 +19,6 @@ package struct Timestamp: Hashable, Sendable {
     return Timestamp(microseconds: first)...Timestamp(microseconds: end - 1)
   }()
 
-  /// Whether this is one of ``fourDigitYears``.
   package var hasFourDigitYear: Bool {
     let years = Self.fourDigitYears
     return years.lowerBound.microseconds <= microseconds && microseconds <= years.upperBound.microseconds
@@ -41,12 +40,12 @@ extension Timestamp {
   /// The microsecond nearest to a date, in the same second; nil for dates outside of ±292,000 years and for NaN.
   package init?(_ date: Date) {
     let interval = date.timeIntervalSinceReferenceDate
-    // Converted separately, neither the whole seconds nor the fraction lose precision.
+    // Whole seconds and fraction are converted separately, so that neither loses precision.
     let whole = interval.rounded(.down)
     guard let seconds = Int64(exactly: whole) else { return nil }
     let (sum, sumOverflow) = seconds.addingReportingOverflow(Self.referenceSeconds)
     let (product, productOverflow) = sum.multipliedReportingOverflow(by: 1_000_000)
-    // Rounded up into the next second, the last moment of a year would be in the next year.
+    // Rounding up into the next second could move the last moment of a year into the next year.
     let fraction = min(Int64(((interval - whole) * 1_000_000).rounded()), 999_999)
     let (total, totalOverflow) = product.addingReportingOverflow(fraction)
     guard !sumOverflow, !productOverflow, !totalOverflow else { return nil }
@@ -59,7 +58,8 @@ extension Timestamp {
     let (seconds, fraction) = Self.floorDivide(microseconds, by: 1_000_000)
     let start = Double(seconds - Self.referenceSeconds)
     let nearest = start + Double(fraction) / 1_000_000
-    // Further away, the nearest date of a second's last microseconds may be in the next second.
+    // Beyond the years 1729 to 2273, the nearest date of a second's last microseconds may be in the next
+    // second.
     return Date(timeIntervalSinceReferenceDate: min(nearest, (start + 1).nextDown))
   }
 
@@ -74,8 +74,8 @@ extension Timestamp {
 extension Timestamp {
   /// Days from 1970-01-01 to a day of the Gregorian calendar, which is extended to all years.
   ///
-  /// Years are taken to begin in March, so that a leap day is a year's last, and in eras of 400 years, which
-  /// all have 146,097 days.
+  /// The calculation uses years that begin in March, so that a leap day is the last day, and eras of 400
+  /// years, each of 146,097 days.
   package static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
     let marchYear = month > 2 ? year : year - 1
     let marchMonth = month > 2 ? month - 3 : month + 9
@@ -88,7 +88,7 @@ extension Timestamp {
   /// The reverse of `daysSince1970(year:month:day:)`.
   package static func calendarDay(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let (era, dayOfEra) = floorDivide(days + daysFromYear0ToEpoch, by: 146_097)
-    // Without the leap days before this day, all years have 365 days.
+    // Subtracting the leap days before this day leaves years of 365 days.
     let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100)
     let marchMonth = (5 * dayOfYear + 2) / 153
@@ -164,7 +164,8 @@ extension Timestamp: CustomStringConvertible {
       guard let read = reader.readTime(), reader.isAtEnd else { return nil }
       time = read
     }
-    // Before 1970, time is counted back from the end of the day, because the start of the first day is out of range.
+    // Before 1970, time is counted back from the end of the day, because the start of the first representable
+    // day is out of range.
     let (wholeDays, rest) = days < 0 ? (days + 1, time - Self.microsecondsPerDay) : (days, time)
     let (start, startOverflow) = wholeDays.multipliedReportingOverflow(by: Self.microsecondsPerDay)
     let (sum, sumOverflow) = start.addingReportingOverflow(rest)
@@ -172,14 +173,13 @@ extension Timestamp: CustomStringConvertible {
     microseconds = sum
   }
 
-  /// Reads a timestamp's text from left to right.
   private struct Reader {
     let text: [UInt8]
     var position = 0
 
     var isAtEnd: Bool { position == text.count }
 
-    /// Steps over the next byte if it is one of these.
+    /// Reads the next byte if it is one of these.
     mutating func skip(_ expected: Unicode.Scalar...) -> UInt8? {
       guard position < text.count, expected.contains(Unicode.Scalar(text[position])) else { return nil }
       defer { position += 1 }
