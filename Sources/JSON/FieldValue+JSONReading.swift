@@ -1,7 +1,7 @@
 package import CBOR
 package import Foundation
 
-// This package has its own parser, because Foundation's does not distinguish `true`, `1` and `1.0`.
+// Foundation's parser does not distinguish `true`, `1` and `1.0`.
 extension FieldValue {
   /// Reads a JSON text (RFC 8259, UTF-8), strictly.
   ///
@@ -13,7 +13,7 @@ extension FieldValue {
   /// - Parameters:
   ///   - bytes: the text, as `[UInt8]`, `ArraySlice<UInt8>`, `Data` or a raw buffer.
   ///   - decodingWrappers: whether objects such as `{"$date":"…"}` are read as dates, data and doubles, as
-  ///     ``Value/json`` writes them. Otherwise they are read as dictionaries.
+  ///     ``FieldValue/json`` writes them. Otherwise they are read as dictionaries.
   ///   - exactly: whether it is an error if the value would lose something: digits of a number, a value whose key is
   ///     repeated, or half of a surrogate pair.
   /// - Throws: ``JSONError``, also for numbers beyond `Double` and for more than 512 nested containers.
@@ -34,7 +34,6 @@ extension FieldValue {
     }.get()
   }
 
-  /// The same for a string.
   package init(
     json text: String, decodingWrappers: Bool = false, exactly: Bool = false
   ) throws(JSONError) {
@@ -50,8 +49,8 @@ struct ValueReader {
   private var cursor: JSONCursor
   private let decodesWrappers: Bool
   private let isExact: Bool
-  /// The first part that a value can't have, which is null instead; if there is none and ``isExact``, the first one that
-  /// could not be kept exactly.
+  /// The first part that a value can't have, which becomes null. Without one, and if ``isExact``, the first
+  /// part that loses something.
   private(set) var loss: JSONError?
 
   init(_ cursor: JSONCursor, at start: Int = 0, decodesWrappers: Bool = false, isExact: Bool) {
@@ -59,7 +58,6 @@ struct ValueReader {
     self.cursor.position = start
   }
 
-  /// Reads the value at the position.
   mutating func value(depth: Int = 0) throws(JSONError) -> FieldValue {
     let start = cursor.position
     switch cursor.byte {
@@ -114,7 +112,7 @@ struct ValueReader {
     return value
   }
 
-  /// Notes that two keys of an object are equal as strings, because a dictionary loses one of their values.
+  /// A dictionary loses one of the values of two equal keys.
   private mutating func checkKeys(_ keys: [String], at start: Int) {
     var spellings: [String: String] = [:]
     for key in keys {
@@ -152,7 +150,7 @@ struct ValueReader {
   }
 
   private mutating func note(_ code: JSONError.Code, at offset: Int, _ message: @autoclosure () -> String) {
-    // Finding the line of an error takes time.
+    // An error is made only if it is wanted, because finding its line takes time.
     let isWanted = code == .inexactValue ? isExact && loss == nil : loss == nil || loss?.code == .inexactValue
     if isWanted { loss = cursor.error(code, at: offset, message()) }
   }

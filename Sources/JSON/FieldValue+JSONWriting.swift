@@ -20,13 +20,12 @@ extension FieldValue {
 }
 
 extension [UInt8] {
-  /// Appends a value as JSON.
   ///
-  /// The values that are still to be written are in a list instead of on the stack, because a program can make a value
-  /// that is nested too deeply for the stack.
+  /// Pending values are in a list and not on the stack, because a value can be nested too deeply for the
+  /// stack.
   mutating func append(json value: FieldValue) {
     if append(jsonScalar: value) { return }
-    // The last one is the next one.
+    // A stack: the last piece is written next.
     var rest: [JSONPiece] = [.value(value)]
     while let piece = rest.popLast() {
       switch piece {
@@ -54,9 +53,8 @@ extension [UInt8] {
     return members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
   }
 
-  /// Appends a value that is not a container.
   ///
-  /// - Returns: false, with nothing appended, if it is a container.
+  /// Returns false, and appends nothing, if the value is a container.
   private mutating func append(jsonScalar value: FieldValue) -> Bool {
     switch value {
     case .null: append(contentsOf: "null".utf8)
@@ -78,7 +76,7 @@ extension [UInt8] {
     append(contentsOf: "{\"$\(name)\":\"\(content)\"}".utf8)
   }
 
-  /// Appends a string in quotation marks. Only what JSON requires is escaped.
+  /// Escapes only what JSON requires.
   mutating func appendQuoted(_ string: String) {
     append(UInt8(ascii: "\""))
     var string = string

@@ -2,9 +2,9 @@ package import CBOR
 
 /// The elements of a JSON array, as ranges of its bytes.
 ///
-/// The initializer checks the grammar of the whole text, but makes no values. So a program that compares two versions of a
-/// file reads only the elements that differ. They may have what JSON allows but a value can't have: numbers beyond
-/// `Double`, more than 512 nested containers, and two equivalent keys.
+/// The initializer checks the grammar of the whole text, but makes no values, so a program that compares two
+/// versions of a file reads only the elements that differ. Elements may have what JSON allows but a value
+/// can't have: numbers beyond `Double`, more than 512 nested containers, and two equivalent keys.
 package struct JSONArray: Sendable {
   private let text: [UInt8]
   private let ranges: [Range<Int>]
@@ -27,8 +27,8 @@ package struct JSONArray: Sendable {
     self.text = text
   }
 
-  /// Reads one element, and notes what of it can't be kept: with `inexactValue` if something is lost, and with another
-  /// code if the element has what a value can't have.
+  /// Reads one element. The code of `loss` is `inexactValue` if something of the element is lost, and another
+  /// one if the element has what a value can't have.
   package func value(at index: Int, noting loss: inout JSONError?) -> FieldValue {
     unsafe self[index].withUnsafeBytes { bytes in
       var reader = unsafe ValueReader(JSONCursor(bytes), isExact: true)
@@ -43,7 +43,6 @@ package struct JSONArray: Sendable {
     }
   }
 
-  /// Reads one element.
   package func value(at index: Int) -> FieldValue {
     var loss: JSONError?
     return value(at: index, noting: &loss)
@@ -54,6 +53,6 @@ extension JSONArray: RandomAccessCollection {
   package var startIndex: Int { 0 }
   package var endIndex: Int { ranges.count }
 
-  /// The bytes of an element, without surrounding white space. Their indices are offsets in the text.
+  /// The bytes of an element, without white space around it. Their indices are offsets in the text.
   package subscript(index: Int) -> ArraySlice<UInt8> { text[ranges[index]] }
 }

@@ -1,7 +1,5 @@
 /// The grammar of RFC 8259, strictly. Reading a value and splitting an array begin with the same check.
 extension JSONCursor {
-  /// Checks a whole text.
-  /// - Parameter depthLimit: how deeply arrays and objects may be nested.
   /// - Returns: where its value begins and, if that is an array, where the elements are.
   mutating func check(depthLimit: Int = .max) throws(JSONError) -> (start: Int, elements: [Range<Int>]) {
     if self[0] == 0xEF, self[1] == 0xBB, self[2] == 0xBF { position = 3 }
@@ -16,8 +14,8 @@ extension JSONCursor {
     return (start, elements)
   }
 
-  /// Checks the value at the position, and moves behind it. The delimiters of open arrays and objects are kept in a list,
-  /// so nesting can't exhaust the stack.
+  /// Checks the value at the position, and moves past it. Open containers are in a list, so nesting can't
+  /// exhaust the stack.
   /// - Returns: where the elements are, if it is an array.
   mutating func checkValue(depthLimit: Int = .max) throws(JSONError) -> [Range<Int>] {
     let isArray = byte == UInt8(ascii: "[")
@@ -47,7 +45,7 @@ extension JSONCursor {
         continue
       default: throw unexpected(expecting: "a value")
       }
-      // Ends of containers may follow, then a comma.
+      // Closing delimiters may follow, then a comma.
       while true {
         if isArray, closings.count == 1 { elements.append(elementStart..<position) }
         guard let closing = closings.last else { return elements }
@@ -66,7 +64,7 @@ extension JSONCursor {
     }
   }
 
-  /// Moves behind a delimiter, to what follows it.
+  /// Moves past a delimiter and white space.
   mutating func enter() {
     position += 1
     skipWhitespace()

@@ -1,15 +1,13 @@
 import CBOR
 import Foundation
 
-/// A valid number in the text.
 struct NumberToken {
   let range: Range<Int>
-  /// Whether it has neither a point nor an exponent.
+  /// No point and no exponent.
   let isInteger: Bool
 }
 
 extension JSONCursor {
-  /// Reads a number that starts at the position.
   mutating func readNumber() throws(JSONError) -> NumberToken {
     let start = position
     if byte == UInt8(ascii: "-") { position += 1 }
@@ -33,7 +31,7 @@ extension JSONCursor {
     return NumberToken(range: start..<position, isInteger: isInteger)
   }
 
-  /// Skips digits, of which there must be one, and returns how many there are.
+  /// Skips one or more digits, and returns their count.
   private mutating func skipDigits(after place: String) throws(JSONError) -> Int {
     let start = position
     while byte &- UInt8(ascii: "0") < 10 { position += 1 }
@@ -45,22 +43,22 @@ extension JSONCursor {
       .invalidNumber, at: position, "\(name(of: byte)) where a digit should be, after \(place)")
   }
 
-  /// The integer, if it fits.
+  /// Nil if the number does not fit 64 bits.
   func integer(of token: NumberToken) -> FieldValue? {
     guard token.isInteger else { return nil }
     let text = text(in: token.range)
     return Int64(text).map { .integer($0) } ?? UInt64(text).map { .unsigned($0) }
   }
 
-  /// The nearest `Double`. The standard library accepts every valid JSON number.
+  /// The standard library accepts every valid JSON number.
   func double(of token: NumberToken) -> Double { Double(text(in: token.range)) ?? .nan }
 
   /// Whether the nearest `Double`, written with as many digits as the number, has other digits.
   func losesDigits(_ token: NumberToken, as double: Double) -> Bool {
-    // With its point or exponent it has at most 15 digits, which a double keeps.
+    // A token of 16 characters with a point or an exponent has at most 15 digits, which a double keeps.
     if token.range.count <= 16, double.isNormal { return false }
     let digits = Self.significantDigits(text(in: token.range))
-    // A double keeps 15 digits, unless it is very small. None has more than 767.
+    // A double keeps 15 digits unless it is subnormal, and has at most 767.
     if digits.count <= 15, double.isNormal || digits.isEmpty { return false }
     guard digits.count <= 767 else { return true }
     return Self.significantDigits(String(format: "%.\(max(digits.count, 1) - 1)e", double)) != digits

@@ -1,4 +1,3 @@
-/// A valid string in the text.
 struct StringToken {
   /// The range between the quotation marks.
   let range: Range<Int>
@@ -26,7 +25,7 @@ extension JSONCursor {
     position += text.utf8.count
   }
 
-  /// Reads a string, whose opening quotation mark is at the position, up to its closing one.
+  /// The opening quotation mark is at the position.
   mutating func readString() throws(JSONError) -> StringToken {
     let opening = position
     position += 1
@@ -71,7 +70,6 @@ extension JSONCursor {
     }
   }
 
-  /// The number in four hexadecimal digits.
   private func codeUnit(at offset: Int) -> UInt16? {
     var unit: UInt16 = 0
     for index in offset..<offset + 4 {
@@ -98,7 +96,7 @@ extension JSONCursor {
     position += scalar.count
   }
 
-  /// The text that a token stands for, and where it first has half of a surrogate pair, which becomes U+FFFD.
+  /// The text of a token, and the first offset of half of a surrogate pair, which becomes U+FFFD.
   func text(of token: StringToken) -> (text: String, half: Int?) {
     guard token.hasEscapes else { return (text(in: token.range), nil) }
     var half: Int?
@@ -119,7 +117,7 @@ extension JSONCursor {
     return (String(decoding: result, as: UTF8.self), half)
   }
 
-  /// Appends the character of the escape at `place`, and returns the position after it.
+  /// Returns the position after the escape.
   private func appendEscape(at place: Int, to result: inout [UInt8], _ half: inout Int?) -> Int {
     switch self[place + 1] {
     case UInt8(ascii: "b"): result.append(0x08)
@@ -137,8 +135,8 @@ extension JSONCursor {
     return place + 2
   }
 
-  /// The scalar of the `\u` escape at `place`, which may be followed by the other half of a pair, and the position after
-  /// it. Half of a pair is no scalar.
+  /// The scalar of a `\u` escape, or of two that are a surrogate pair, and the position after it; nil for
+  /// half of a pair.
   private func escapedScalar(at place: Int) -> (scalar: Unicode.Scalar?, end: Int) {
     let unit = UInt32(codeUnit(at: place + 2) ?? 0)
     if 0xD800...0xDBFF ~= unit, self[place + 6] == UInt8(ascii: "\\"), self[place + 7] == UInt8(ascii: "u"),

@@ -1,5 +1,5 @@
-/// A position in a text. Only this type accesses the text's memory. Every access is checked against its bounds; outside
-/// them it reads zero, a byte that JSON allows nowhere.
+/// A position in a text. Only this type accesses the text's memory, and checks the bounds of every access.
+/// Outside of the bounds, it reads zero, a byte that JSON allows nowhere.
 ///
 /// The memory must outlive the cursor, so create one only inside a `withUnsafeBytes`.
 @safe struct JSONCursor {
@@ -14,21 +14,17 @@
 
   var isAtEnd: Bool { position >= count }
 
-  /// The byte at the position, zero at the end.
   @inline(__always) var byte: UInt8 { self[position] }
 
-  /// The byte at `offset`, zero outside the text.
   @inline(__always) subscript(offset: Int) -> UInt8 {
-    // Compared as unsigned numbers, a negative offset is out of bounds too.
+    // As an unsigned number, a negative offset is out of bounds too.
     UInt(bitPattern: offset) < UInt(bitPattern: count) ? unsafe bytes[offset] : 0
   }
 
-  /// The text of a range whose bytes are known to be UTF-8.
   func text(in range: Range<Int>) -> String {
     unsafe String(decoding: slice(range), as: UTF8.self)
   }
 
-  /// Appends the bytes of a range.
   func append(_ range: Range<Int>, to buffer: inout [UInt8]) {
     unsafe buffer.append(contentsOf: slice(range))
   }

@@ -17,7 +17,7 @@ package struct JSONError: Error, Hashable, CustomStringConvertible {
     case tooDeep
     /// Two keys of an object differ only in how Unicode encodes their characters. A dictionary can't have both.
     case equivalentKeys
-    /// The value would lose something of the text, although it was to be read exactly.
+    /// The value would lose something of the text, which was to be read exactly.
     case inexactValue
     /// Something follows the value.
     case trailingText
@@ -37,6 +37,5 @@ package struct JSONError: Error, Hashable, CustomStringConvertible {
   /// What is wrong and what was expected, as a sentence without a full stop.
   package let message: String
 
-  /// The position, and what is wrong there.
   package var description: String { "line \(line), column \(column) (byte \(offset)): \(message)" }
 }

@@ -16,12 +16,11 @@ enum JSONWrapper {
   case date
   case data
   case double
-  /// A dictionary whose only key, which is given unescaped, looks like a wrapper's.
+  /// A dictionary whose only key looks like a wrapper's. The associated key is unescaped.
   case escaped(key: String)
 
   private static let names = ["date", "data", "double"]
 
-  /// The wrapper that an object's only key announces, or nil if it announces none.
   init?(key: String) {
     guard Self.isReserved(key) else { return nil }
     switch key {
@@ -32,7 +31,7 @@ enum JSONWrapper {
     }
   }
 
-  /// Whether a dictionary with only this key must be escaped: the key is one of the names after at least one `$`.
+  /// Whether a dictionary with only this key must be escaped.
   static func isReserved(_ key: String) -> Bool {
     guard key.utf8.first == UInt8(ascii: "$") else { return false }
     let name = key.utf8.drop { $0 == UInt8(ascii: "$") }
@@ -49,7 +48,7 @@ enum JSONWrapper {
     }
   }
 
-  /// The value that the wrapper with this content stands for; nil if the content does not fit.
+  /// Nil if the content does not fit.
   func unwrap(_ content: FieldValue) -> FieldValue? {
     if case .escaped(let key) = self { return .dictionary([key: content]) }
     guard case .string(let text) = content else { return nil }
@@ -69,7 +68,6 @@ enum JSONWrapper {
     }
   }
 
-  /// The content that stands for a date.
   static func content(for date: Date) -> String {
     if let timestamp = Timestamp(date), timestamp.hasFourDigitYear {
       return timestamp.description

@@ -21,7 +21,6 @@ package struct JSONWriter {
     case object
   }
 
-  /// The text so far, in UTF-8.
   package private(set) var bytes: [UInt8] = []
   private var open: [Container] = []
   /// Whether a comma must precede the next key or value.
@@ -30,9 +29,8 @@ package struct JSONWriter {
 
   package init() {}
 
-  /// The text so far.
   ///
-  /// - Complexity: O(*n*) in its bytes.
+  /// - Complexity: O(*n*) in the number of bytes.
   package var text: String { String(decoding: bytes, as: UTF8.self) }
 
   /// Drops the text so far, which the caller has copied. Open arrays and objects stay open, and the memory is kept.
@@ -46,7 +44,6 @@ package struct JSONWriter {
 
   package mutating func endArray() { end(.array, "]") }
 
-  /// The key of the next value.
   package mutating func key(_ key: String) {
     precondition(open.last == .object && !hasKey, "a key must be in an object, before its value")
     if needsComma { bytes.append(UInt8(ascii: ",")) }
@@ -56,7 +53,7 @@ package struct JSONWriter {
     hasKey = true
   }
 
-  /// Ends a line after a whole value, so that another one can follow.
+  /// Must follow a whole value.
   package mutating func newline() {
     precondition(open.isEmpty, "a line ends after a whole value")
     bytes.append(UInt8(ascii: "\n"))
@@ -88,7 +85,6 @@ package struct JSONWriter {
 }
 
 extension JSONWriter {
-  /// Writes a whole value that is JSON already.
   package mutating func json(_ text: String) {
     beginValue()
     bytes.append(contentsOf: text.utf8)
@@ -106,13 +102,12 @@ extension JSONWriter {
     value.write(to: &self)
   }
 
-  /// Writes the members of an object into the open one.
+  /// Writes the members into the open object.
   package mutating func members(_ object: JSONObject) {
     for (key, value) in object.members { member(key, value) }
   }
 
-  /// Writes an object whose members `body` writes.
-  /// - Parameter key: the key of the object in an object.
+  /// Writes an object, with its key if it is a member, whose members `body` writes.
   package mutating func object<Failure: Error>(
     _ key: String? = nil, _ body: (inout JSONWriter) throws(Failure) -> Void
   ) throws(Failure) {
@@ -139,7 +134,7 @@ extension JSONWriter {
 package struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral {
   package enum Key: ExpressibleByStringLiteral {
     case name(String)
-    /// In its place are the members of the value, which is another object.
+    /// The value is an object whose members are inserted here.
     case members
 
     package init(stringLiteral name: String) { self = .name(name) }
@@ -169,7 +164,7 @@ package struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral {
   }
 }
 
-/// The value of a member of a ``JSONObject`` that is left out if there is no value.
+/// A member of a ``JSONObject`` that is omitted if the value is nil.
 package func ifAny(_ value: (some JSONWritable)?) -> any JSONWritable {
   value ?? JSONObject.Omission() as any JSONWritable
 }
@@ -186,7 +181,6 @@ extension String: JSONWritable {
   package func write(to writer: inout JSONWriter) { writer.value(FieldValue.string(self)) }
 }
 
-/// In the form of ``CBOR/Value/json``.
 extension FieldValue: JSONWritable {
   package func write(to writer: inout JSONWriter) { writer.append(self) }
 }

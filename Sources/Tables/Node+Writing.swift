@@ -1,7 +1,6 @@
-// All of these change the node, so the caller must have the only reference to it. Those that move contents between two
-// nodes need the only reference to both.
+// The caller must have the only reference to the node, and to both nodes if contents move between two.
 extension Node {
-  /// A node with the same contents; values and children are shared.
+  /// Values and children are shared.
   @inlinable
   func copy() -> Node {
     let copy = Node.make(level: level)
@@ -17,7 +16,7 @@ extension Node {
     return copy
   }
 
-  /// Makes child `index` one that no other tree shares, copying it if necessary.
+  /// Copies the child if another tree shares it.
   @inlinable
   func ownChild(at index: Int) {
     let slot = unsafe children + index
@@ -52,7 +51,6 @@ extension Node {
     return old
   }
 
-  /// Removes a key, and returns its value.
   @inlinable
   func remove(at index: Int) -> Value {
     assert(level == 0 && index >= 0 && index < count)
@@ -69,7 +67,7 @@ extension Node {
 
   // MARK: Branches
 
-  /// Adds a child after the last one; the first child of a branch has no separator.
+  /// The first child of a branch has no separator.
   @inlinable
   func append(_ child: Node, separator: Key?) {
     assert(level == child.level + 1 && count < slots && (separator == nil) == (count == 0))
@@ -80,7 +78,7 @@ extension Node {
     count += 1
   }
 
-  /// Adds a child at `index`, after another; `separator` separates the two.
+  /// The separator is between the new child and the one before it.
   @inlinable
   func insert(_ child: Node, separator: Key, at index: Int) {
     assert(level == child.level + 1 && index > 0 && index <= count && count < slots)
@@ -112,7 +110,7 @@ extension Node {
 
   // MARK: Splitting and rebalancing
 
-  /// Moves everything from `index` on into a new node, which must follow this one.
+  /// Moves everything from `index` on into a new node, which the caller must insert after this one.
   @inlinable
   func split(at index: Int) -> (separator: Key, right: Node) {
     assert(index > 0 && index < count)
@@ -133,8 +131,8 @@ extension Node {
     return (separator, right)
   }
 
-  /// Rebalances child `index`, which is owned and has too few elements: it is merged with a neighbor, or the two share
-  /// their elements evenly. An empty child without a neighbor is removed.
+  /// Rebalances an owned child with too few elements: merges it with a neighbor, or shares the elements of
+  /// both evenly. An empty child without a neighbor is removed.
   @inlinable
   func mendChild(at index: Int) {
     guard count > 1 else {

@@ -1,4 +1,3 @@
-/// The header of a node, before its keys.
 @usableFromInline
 struct NodeHeader {
   /// Elements of a leaf, or children of a branch.
@@ -15,8 +14,8 @@ struct NodeHeader {
 
 /// A node of a table's tree, and the only type that touches raw memory.
 ///
-/// One allocation has the header, the keys, and then the values (of a leaf) or the children (of a branch). So the parts
-/// of a node that a search touches are close together.
+/// One allocation has the header, the keys, and then the values (of a leaf) or the children (of a branch).
+/// The parts that a search reads are close together.
 ///
 /// 1. A leaf has `count` keys, strictly ascending, and the value of each at the same position.
 /// 2. A branch has `count` children, one level below it, and `count - 1` keys that separate them: all keys
@@ -31,10 +30,9 @@ final class Node<Key: Comparable, Value>: ManagedBuffer<NodeHeader, Key> {
   // or child in it that counts references, so leaves of such values are smaller.
   @inlinable static var leafCapacity: Int { _isPOD(Key.self) && _isPOD(Value.self) ? 64 : 32 }
 
-  /// A path has four bits for the number of a child.
+  /// A path has four bits for each child.
   @inlinable static var branchCapacity: Int { 16 }
 
-  /// A new node without contents.
   @inlinable
   static func make(level: Int) -> Node {
     let capacity = level == 0 ? leafCapacity : branchCapacity
@@ -116,7 +114,7 @@ extension Node {
     countKeys(of: count) { $0 < key }
   }
 
-  /// The number of the child of a branch under which `key` belongs.
+  /// The index of the child under which `key` belongs.
   @inlinable
   func childIndex(for key: Key) -> Int {
     countKeys(of: count &- 1) { !(key < $0) }
@@ -131,8 +129,8 @@ extension Node {
     if unsafe total > 0 && isBefore(keys[total &- 1]) { return total }
     var low = 0
     if _isPOD(Key.self) {
-      // Such keys are cheap to compare, but a cache miss is expensive. So one key of each cache line is compared first,
-      // and the misses overlap. Then all keys of the right line are compared. No branch depends on a comparison.
+      // Comparing such keys is cheap, but a cache miss is expensive. One key of each cache line is compared
+      // first, so that misses overlap; then all keys of the right line. No branch depends on a comparison.
       var last = 7
       while last < total {
         low &+= unsafe isBefore(keys[last]) ? 8 : 0
@@ -159,16 +157,16 @@ extension Node {
     return low
   }
 
-  /// Whether `key` is the one at `index`, which may be just after the last.
+  /// `index` may be just after the last key.
   @inlinable
   func holds(_ key: Key, at index: Int) -> Bool {
     unsafe index < count && keys[index] == key
   }
 
-  /// The leaf under this node where `key` belongs, with the way to it and its position there.
+  /// The leaf where `key` belongs, and the path to its position there.
   ///
-  /// The answer is not retained: counting references at each level would cost more than the search.
-  /// It is valid while the caller retains this node.
+  /// The leaf is valid while the caller retains this node. It is not retained, because counting references at
+  /// each level would cost more than the search.
   @inlinable
   func find(_ key: Key) -> (leaf: Unmanaged<Node>, path: Path) {
     var path = Path()
@@ -184,7 +182,7 @@ extension Node {
     return unsafe (node, path)
   }
 
-  /// The leaf at the end of a path. It is not retained, so it is valid only while the caller retains this node.
+  /// The leaf is valid while the caller retains this node.
   @inlinable
   func leaf(at path: Path) -> Unmanaged<Node> {
     var node = unsafe Unmanaged.passUnretained(self)

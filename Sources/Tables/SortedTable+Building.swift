@@ -23,7 +23,7 @@ extension SortedTable {
     root = Self.tree(over: leaves)
   }
 
-  /// A tree over nodes of one level, in their order, each with a key that separates it from those before.
+  /// A tree over nodes of one level, each with the key that separates it from the node before.
   @inlinable
   static func tree(over nodes: [(smallest: Key, node: TableNode)]) -> TableNode {
     var row = nodes

@@ -72,7 +72,6 @@ extension SortedTable {
     @inlinable
     mutating func step() -> Change? {
       if old.node === new.node && old.index == new.index {
-        // Both are at the same node.
         old.leaveNode()
         new.leaveNode()
         return nil
@@ -87,7 +86,7 @@ extension SortedTable {
           old.advance()
           new.advance()
         } else {
-          // The higher one first, so that the two can meet at a node they share.
+          // The higher side goes first, so that both can meet at a shared node.
           if oldLevel >= newLevel { old.enterChild() }
           if newLevel >= oldLevel { new.enterChild() }
         }
@@ -122,7 +121,7 @@ extension SortedTable {
   /// A position in a tree: before an element of a leaf, or before a child of a branch that is not yet entered.
   @usableFromInline
   struct Walk {
-    /// The nodes entered and not yet left, and the position in each. None is at its end.
+    /// The entered nodes, and the position in each. None is at its end.
     @usableFromInline var nodes: [TableNode]
     @usableFromInline var positions: [Int]
     @usableFromInline var visitedNodes: Int
@@ -143,7 +142,7 @@ extension SortedTable {
     @inlinable var value: Value { node.value(at: index) }
     @inlinable var child: TableNode { node.child(at: index) }
 
-    /// Whether both are at the same child. The child is only compared, because retaining it would cost more.
+    /// The children are compared without retaining them, which would cost more.
     @inlinable
     func isAtSameChild(as other: Walk) -> Bool {
       unsafe node.children[index] === other.node.children[other.index]
@@ -161,14 +160,12 @@ extension SortedTable {
       visitedNodes += 1
     }
 
-    /// Moves past this position.
     @inlinable
     mutating func advance() {
       positions[positions.count - 1] += 1
       if index == node.count { leaveNode() }
     }
 
-    /// Moves past this node.
     @inlinable
     mutating func leaveNode() {
       repeat {

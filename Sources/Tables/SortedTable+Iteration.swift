@@ -28,10 +28,10 @@ extension SortedTable: Sequence {
     @usableFromInline let end: Key?
     @usableFromInline let isReversed: Bool
 
-    /// The leaf that is being read. It is not retained, because `root` retains it.
+    /// The current leaf, which `root` retains.
     @usableFromInline var leaf: Unmanaged<TableNode>?
 
-    /// The path to that leaf. Its position is not updated; `position` is.
+    /// The path to the leaf. Only `position` is updated, not the position in the path.
     @usableFromInline var path: Path
     /// The position between the elements that were read and the others.
     @usableFromInline var position: Int
@@ -76,7 +76,7 @@ extension SortedTable: Sequence {
       }
     }
 
-    /// Moves to a leaf, and finds where the iteration ends in it.
+    /// Enters a leaf, and finds the limit in it.
     @inlinable
     mutating func read(_ leaf: Unmanaged<TableNode>) {
       unsafe self.leaf = leaf
@@ -87,7 +87,7 @@ extension SortedTable: Sequence {
       }
     }
 
-    /// Whether there is a leaf after this one, which has been read up to its limit, that can have more.
+    /// Returns false if no later leaf can have elements of the iteration.
     @inlinable
     @inline(never)
     mutating func advanceToNextLeaf() -> Bool {
@@ -106,12 +106,12 @@ extension SortedTable: Sequence {
 }
 
 extension Node {
-  /// The path to the leaf after the one at `path`, or in reverse to the one before; nil if there is none.
+  /// The path to the next leaf, or in reverse to the previous one; nil if there is none.
   @inlinable
   func path(nextTo path: Path, isReversed: Bool) -> Path? {
     var node = self
     var taken = Path()
-    // The lowest branch on the way that has a child next to the one that was taken.
+    // The lowest branch on the path that has a child next to the one taken.
     var turn: (level: Int, path: Path)?
     while node.level > 0 {
       let index = path[node.level]

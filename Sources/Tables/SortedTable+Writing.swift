@@ -27,7 +27,6 @@ extension SortedTable {
     let (value, isLow) = unsafe leaf._withUnsafeGuaranteedRef { leaf in
       (leaf.remove(at: path.position), leaf.count < leaf.minimum)
     }
-    // Rebalances nodes that have too few elements.
     if isLow { mend(path) }
     return value
   }
@@ -44,7 +43,7 @@ extension SortedTable {
     return (path, unsafe leaf._withUnsafeGuaranteedRef { $0.holds(key, at: path.position) })
   }
 
-  /// Makes every node on a path this table's own, copying those that are shared, and returns the leaf.
+  /// Copies the shared nodes on a path, and returns the leaf.
   ///
   /// The leaf is not retained, because a reference would make it look shared. It is valid until the next write.
   @inlinable
@@ -116,7 +115,7 @@ extension SortedTable {
 extension Node {
   /// Inserts along a path of owned nodes whose leaf is full.
   ///
-  /// - Returns: the new node that follows this one, if this one had to be split.
+  /// - Returns: the new node after this one, if this one was split.
   @inlinable
   func insert(
     _ key: Key, _ value: Value, at path: Path, atRightEdge: Bool

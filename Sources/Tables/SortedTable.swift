@@ -12,8 +12,8 @@
 /// 2. A node has at most its capacity, and at least a third of it. The root and the last node of a level may have
 ///    fewer, but at least one. (So keys that are inserted in ascending order fill every leaf.)
 /// 3. A root that is a branch has at least two children. An empty table has no root.
-/// 4. A node that several tables share is never changed. A write copies the shared nodes on the path to its key, and
-///    changes the nodes that only this table has in place.
+/// 4. A node that several tables share is never changed. A write copies the shared nodes on the path to its
+///    key, and changes unshared nodes in place.
 ///
 /// **Threads.** A table is a value: copies may be read, written and released on any threads at the same time. As with
 /// any variable, a variable that has a table must not be accessed by several threads while one writes it. Releasing the
@@ -38,8 +38,8 @@ public struct SortedTable<Key: Comparable & Sendable, Value: Sendable> {
   }
 }
 
-// This holds because of invariant 4: a node is changed only while a single table has it, and like any value, a table is
-// not read or copied while it is written.
+// Invariant 4 makes this true: a node is changed only while a single table has it, and like any value, a
+// table is not read or copied while it is written.
 extension SortedTable: @unchecked Sendable {}
 
 extension SortedTable {

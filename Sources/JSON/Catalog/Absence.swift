@@ -3,13 +3,14 @@ package import CatalogModel
 /// The error that says why an entity does not exist at a revision.
 package struct Absence: Error, CustomStringConvertible {
   package let description: String
-  /// The revision of its last event up to then; nil if it had none.
+  /// The revision of the entity's last event up to then; nil if it had none.
   package let revision: Revision?
 }
 
 extension Journal where State == Catalog {
   /// Why an entity does not exist at a revision.
-  /// - Parameter namingErasure: whether to look for the entry that erased it, which reads all later entries.
+  /// - Parameter namingErasure: whether to name the entry that erased the entity. This reads all later
+  ///   entries.
   package func absence(
     of entity: EntityKey, at revision: Revision, namingErasure: Bool = true
   ) throws -> Absence {

@@ -2,8 +2,7 @@ package import CatalogModel
 package import EntitySearch
 package import Foundation
 
-// Entries, histories, blame and plans in JSON, as the command line prints them with `--json` and the HTTP API returns
-// them.
+// The JSON of `--json` and of the HTTP API.
 
 extension Date {
   /// RFC 3339 with microseconds, in UTC.
@@ -11,8 +10,8 @@ extension Date {
 }
 
 extension JSONObject {
-  /// When, by whom and why an entry was made. The clock's date is there only if it differs. Author and note are null if
-  /// they were erased; if there is no entry to read, the date is null too.
+  /// When, by whom and why an entry was made. The clock's date is a member only if it differs. Erased authors
+  /// and notes are null; without a readable entry, the date is null too.
   package static func attribution(of entry: (some Attributed)?) -> JSONObject {
     let isKnown = entry?.isAnnotationErased == false
     return [
@@ -23,18 +22,17 @@ extension JSONObject {
 }
 
 extension Journal where State == Catalog {
-  /// The revision of the first entry of the history up to a version, or nil if there is none.
+  /// Nil if history starts after the version.
   package func firstRevision(through version: Version<Catalog>) throws -> Revision? {
     let first = try revision(at: .start) + 1
     return version.revision >= first ? first : nil
   }
 
-  /// The entry of a revision; nil if it was pruned or is damaged.
   package func readableEntry(at revision: Revision) throws -> Entry? {
     try readable { try entry(at: revision) }
   }
 
-  /// The result of `body`; nil if an entry that it reads was pruned or is damaged.
+  /// Nil if an entry that `body` reads was pruned or is damaged.
   package func readable<Result>(_ body: () throws -> Result) throws -> Result? {
     do {
       return try body()
@@ -43,7 +41,6 @@ extension Journal where State == Catalog {
     }
   }
 
-  /// The journal's counts, as `stat --json` prints them.
   package func counts(of version: Version<Catalog>) throws -> JSONObject {
     let first = try firstRevision(through: version)
     return [
@@ -57,10 +54,8 @@ extension Journal where State == Catalog {
 }
 
 extension Entry {
-  /// The entry as `log --json` prints it.
   package var json: JSONObject { [.members: jsonHead, "events": events.map { Catalog.json(of: $0) }] }
 
-  /// All members except the events.
   package var jsonHead: JSONObject {
     let metadata = metadata.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     return [
@@ -72,7 +67,6 @@ extension Entry {
 }
 
 extension EntityChange {
-  /// One event of a history as `history --json` prints it.
   package var json: JSONObject {
     [
       "revision": revision, .members: JSONObject.attribution(of: self),
@@ -83,7 +77,6 @@ extension EntityChange {
 }
 
 extension Blame {
-  /// Who set a part, as `blame --json` prints it.
   package func json(of kind: EntityKind) -> JSONObject {
     [
       "field": Catalog.name(of: key, of: kind), "value": Catalog.shown(value, key, of: kind),
@@ -94,12 +87,10 @@ extension Blame {
 }
 
 extension FoundEntity {
-  /// A found entity, as `find --json` prints it.
   package var json: JSONObject { ["entity": Catalog.name(of: entity), "label": label, "kind": kind] }
 }
 
 extension Catalog.Tag {
-  /// A tag and who made it, as `tag --json` prints it.
   /// - Parameter entry: the entry of revision ``created``; nil if it can't be read.
   package func json(made entry: Entry?) -> JSONObject {
     ["name": name, "revision": revision, .members: JSONObject.attribution(of: entry)]
@@ -107,8 +98,7 @@ extension Catalog.Tag {
 }
 
 extension RestorePlan {
-  /// What a plan would do or has done, as `restore --json` prints it.
-  /// - Parameter revision: the revision of its entry, or nil if there is none.
+  /// - Parameter revision: nil if the plan was not committed.
   package func json(revision: Revision?, isDryRun: Bool) -> JSONObject {
     [
       "revision": revision, "dryRun": isDryRun, "changes": changes.map { Catalog.json(of: $0) },

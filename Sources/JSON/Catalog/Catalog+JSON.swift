@@ -1,6 +1,6 @@
 package import CatalogModel
 
-// Each entity is one object, as `journal replay --json` prints it. The documentation and scripts rely on this.
+// Each entity is one object. The documentation and scripts rely on the names of its members.
 extension Catalog.Category {
   package var json: JSONObject {
     ["id": id.number, "name": name, "color": color?.hex, "created": created, "modified": modified]
@@ -8,7 +8,6 @@ extension Catalog.Category {
 }
 
 extension Catalog.Item {
-  /// - Parameter catalog: the catalog of the item and its images.
   package func json(in catalog: Catalog) -> JSONObject {
     [
       "id": id.number, "kind": kind, "category": category?.number,
@@ -28,7 +27,6 @@ extension Catalog.Image {
 }
 
 extension Catalog {
-  /// One entity, or nil if it does not exist.
   package func json(of entity: EntityKey) -> JSONObject? {
     switch entity.kind {
     case .category: category(EntityID(entity.number))?.json

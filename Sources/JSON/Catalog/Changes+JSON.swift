@@ -42,8 +42,7 @@ extension Catalog {
       ])
   }
 
-  /// An event as `journal log --patch --json` prints it: as ``json(of:)-(JournalEvent)``, but `changes` has the old and
-  /// the new value of each part.
+  /// As ``json(of:)-(JournalEvent)``, but `changes` has the old and the new value of each part.
   package static func json(of event: JournalEvent, changing parts: [PartChange]) -> JSONObject {
     json(of: event, json(of: parts, of: event.entity.kind))
   }

@@ -3,8 +3,8 @@ package import EntitySearch
 package import Foundation
 
 extension EntityQuery.Condition {
-  /// The condition that a text states as people write it: `stars>=4`, `title^=Du`, `author!=ana`, `title=Dune`, or
-  /// `stars=null` for what has no stars.
+  /// Parses a condition: `stars>=4`, `title^=Du`, `author!=ana`, `title=Dune`, or `stars=null` for items
+  /// without stars.
   ///
   /// The value is in JSON, or a plain text. A date may be written as the command line prints it, `2026-08-01 10:00:00`,
   /// or shorter, `2026-08-01 10:00`, `2026-08-01` or `2026-08`.
@@ -16,7 +16,7 @@ extension EntityQuery.Condition {
   package init(parsing text: String, timeZone: TimeZone = .gmt) throws(JournalError) {
     let operators = ["!=", ">=", "<=", "^=", "=", ">", "<"]
     let places = operators.compactMap { sign in text.firstRange(of: sign).map { (sign, $0) } }
-    // The first operator counts. If two begin at the same place, the longer one does.
+    // The first operator counts, and the longer one of two at the same place.
     let first = places.min { ($0.1.lowerBound, $1.0.count) < ($1.1.lowerBound, $0.0.count) }
     let field = first.map { text[..<$0.1.lowerBound].trimmingCharacters(in: .whitespaces) } ?? ""
     guard let (sign, place) = first, !field.isEmpty else {
@@ -29,7 +29,7 @@ extension EntityQuery.Condition {
     let json = try? FieldValue(json: value, decodingWrappers: true)
     let literal = json ?? .string(value)
     let date = try Timestamp(calendarDate: value.trimmingCharacters(in: .whitespaces), in: timeZone)?.date
-    // Dates are equal if they are the same when they are rounded to microseconds.
+    // Dates are equal if they round to the same microsecond.
     let dates = date.map { date -> (first: FieldValue, last: FieldValue) in
       (.date(date.addingTimeInterval(-0.000_000_5)), .date(date.addingTimeInterval(0.000_000_5)))
     }
@@ -42,13 +42,13 @@ extension EntityQuery.Condition {
     case "^=": self.init(field, in: [.prefix(value)])
     default:
       self.init(
-        // The text "null" is a value; it is written in JSON.
+        // To find the text "null", it must be written in JSON.
         field, isOne: literal.isNull ? [.null] : [.string(value), literal],
         in: dates.map { [.from($0.first, through: $0.last)] } ?? [], isNegated: sign == "!=")
     }
   }
 
-  /// Fails for what a mistaken operator, or a mistaken field, makes of a text.
+  /// Fails if the operator or the field is probably a mistake.
   private static func check(
     _ field: String, _ sign: String, _ value: String, _ text: String
   ) throws(JournalError) {

@@ -1,6 +1,6 @@
 package import CatalogModel
 
-/// The parts that a restore covers, by the names that people and programs give them: `title`, `@category`.
+/// The parts that a restore covers, by name: `title`, `@category`.
 package struct NamedParts: Sendable {
   fileprivate let names: [String]
   /// The parts of each kind of entity. A field such as `@name` has another number in each kind.
@@ -27,8 +27,7 @@ package struct NamedParts: Sendable {
 }
 
 extension Catalog {
-  /// `; the catalog's own field is @kind` for the name `kind`, with which nothing was found; empty if no field has the
-  /// name.
+  /// `; the catalog's own field is @kind` for the name `kind`; empty if no field has the name.
   package static func hint(forFieldWithoutSign name: String) -> String {
     let isField = kindNames.indices.contains { number in
       fieldNames(of: EntityKind(rawValue: UInt8(number))).contains(name)
@@ -38,9 +37,9 @@ extension Catalog {
 }
 
 extension Journal where State == Catalog {
-  /// Fails if nothing that is to be restored has one of the parts: neither now nor at a point for an attribute, and for a
-  /// field because all are of other kinds.
-  /// - Parameter entities: what is to be restored; nil for everything.
+  /// Fails if no entity to restore has one of the parts: an attribute neither now nor at the point, or a
+  /// field of other kinds only.
+  /// - Parameter entities: nil for everything.
   /// - Throws: ``JournalError`` with code `notFound`, which names the part.
   /// - Complexity: O(n) for n entities.
   func check(

@@ -10,7 +10,7 @@ package enum RestoreTarget {
   /// Categories, and the items that are or were in them.
   case categories(Set<CategoryID>)
 
-  /// - Throws: ``JournalError`` with code `wrongUse` if one of the entities is a tag.
+  /// - Throws: ``JournalError`` with code `wrongUse` for a tag.
   package static func check(_ entities: [EntityKey]) throws(JournalError) {
     guard let tag = entities.first(where: { !Catalog.isRestored($0.kind) }) else { return }
     throw JournalError(

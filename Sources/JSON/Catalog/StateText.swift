@@ -1,6 +1,6 @@
 package import CatalogModel
 
-/// A whole state in JSON, made in pieces, so that a state of any size takes little memory.
+/// A state in JSON, made in pieces, so that it takes little memory whatever its size.
 package struct StateText {
   private static let pieceByteCount = 64 << 10
 
@@ -9,7 +9,7 @@ package struct StateText {
   /// The lists that are not yet written.
   private var lists: [(key: String, elements: AnyIterator<JSONObject>)]
 
-  /// The state of a version as `replay --json` prints it, with a line feed.
+  /// The state as `replay --json` prints it.
   package init(_ version: Version<Catalog>) {
     self.init(
       version.state,
@@ -43,8 +43,8 @@ package struct StateText {
   }
 
   /// The next piece; nil at the end.
-  /// - Throws: ``JournalError`` if a part of the state could not be read. What is written then must not be taken for the
-  ///   whole.
+  /// - Throws: ``JournalError`` if a part of the state could not be read. The pieces so far are then
+  ///   incomplete.
   package mutating func next() throws(JournalError) -> [UInt8]? {
     while let list = lists.first, writer.bytes.count < Self.pieceByteCount {
       if let element = list.elements.next() {
