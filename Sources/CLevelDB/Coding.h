@@ -16,10 +16,10 @@ uint32_t ReadFixed32(const char* bytes);
 uint64_t ReadFixed64(const char* bytes);
 void WriteFixed32(uint32_t value, char* bytes);
 
-// Reads a base-128 number and moves `bytes` on; false if it doesn't end before `limit`.
+// Reads a base-128 number and advances `bytes`; false if the number doesn't end before `limit`.
 bool ReadVarint(const char*& bytes, const char* limit, uint64_t* value);
 
-// The same for up to 32 bits. LevelDB itself fails with a longer one.
+// The same for up to 32 bits. LevelDB fails with a longer number.
 bool ReadShortVarint(const char*& bytes, const char* limit, uint64_t* value);
 
 // Reads a length, and that many bytes.
@@ -28,16 +28,16 @@ bool ReadBytes(const char*& bytes, const char* limit, leveldb::Slice* value);
 // The CRC-32C (RFC 3720, appendix B.4) of the bytes, as LevelDB stores it.
 uint32_t Checksum(const char* bytes, size_t count);
 
-// LevelDB's own form of a key is the user's, then a sequence number and a kind in eight bytes.
+// LevelDB's internal keys are the user's key, then a sequence number and a kind in eight bytes.
 constexpr size_t kTrailerSize = 8;
 
-// Whether a key is one that LevelDB makes, with a kind that it knows.
+// Whether a key has the length of an internal key and a known kind.
 bool IsInternalKey(const leveldb::Slice& key);
 
-// The user's part of a key; empty if LevelDB could not have made the key.
+// The user's part of an internal key; empty if the key is too short.
 leveldb::Slice UserKey(const leveldb::Slice& key);
 
-// The order of LevelDB's keys: the user's, then the newer before the older.
+// The order of internal keys: the user's, then the newer before the older.
 int CompareKeys(const leveldb::Slice& left, const leveldb::Slice& right);
 
 }  // namespace cldb

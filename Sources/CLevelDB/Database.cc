@@ -1,7 +1,3 @@
-// The implementation of a `cldb_database`.
-//
-// A database is opened for writing in two steps. `cldb_open` has LevelDB recover it in memory, so that everything can be
-// checked; `cldb_begin_writing` writes the result to disk.
 
 #include <sys/resource.h>
 
@@ -35,7 +31,6 @@ struct cldb_database {
 
   void Close() {
     if (db == nullptr) return;
-    // LevelDB waits for its scheduled work.
     env->worker().Release();
     env->worker().RunWithoutThread();
     db.reset();
@@ -77,8 +72,8 @@ int OpenFileLimit() {
   return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur / 4, 64, 1000));
 }
 
-// Files that a writer removes in the meantime are missing, and then the folder is read again. A writer takes longer to
-// replace a file than this takes, so the limit is only a safeguard.
+// Reads the folder again if a writer has removed files in the meantime. Writers take longer to replace a file than
+// this takes, so the limit is only a safeguard.
 Status TakeInUse(const cldb::Folder& folder, cldb::Inventory* inventory, std::string* key) {
   constexpr int kAttempts = 100;
   for (int attempt = 1;; attempt++) {
@@ -88,14 +83,14 @@ Status TakeInUse(const cldb::Folder& folder, cldb::Inventory* inventory, std::st
   }
 }
 
-// Opens the folder, reads its contents, and refuses what LevelDB would mistake for a new database.
+// Refuses what LevelDB would mistake for a new database.
 Status OpenEnv(const std::string& path, int descriptor, const cldb_options& options,
                std::unique_ptr<cldb::StagedEnv>* env, std::string* key) {
   std::unique_ptr<cldb::Folder> folder;
   Status status = cldb::Folder::Open(path, descriptor, options.hook, options.hook_context, &folder);
   if (!status.ok()) return status;
-  // Before anything is read, if its file exists. A file with several names may be locked by the owner of another folder,
-  // and is replaced before anything is written.
+  // The lock is taken before anything is read, if its file exists. A file with several names may be locked by the
+  // owner of another folder, and is replaced before anything is written.
   std::unique_ptr<cldb::LockedFile> lock;
   if (!options.read_only) {
     bool exists;
@@ -150,7 +145,7 @@ cldb_database* cldb_open(const char* path, int folder, const cldb_options* optio
   // No block is cached: scans read each once, and the entries of a history are far apart.
   database->cache.reset(leveldb::NewLRUCache(0));
   leveldb::DB* db = nullptr;
-  // By the folder's path the Env recognizes names. Nothing is opened by it.
+  // The Env removes this path from names. Nothing is opened by it.
   const std::string& name = database->env->folder().path();
   Status opened = leveldb::DB::Open(LevelDBOptions(*options, *database), name, &db);
   database->db.reset(db);
@@ -192,7 +187,7 @@ bool cldb_read_logs(cldb_database* database, cldb_receiver receive, void* contex
     Status read = log->Read([&](const Slice& key, const Slice& value) { Give(receive, context, key, value); });
     if (!Translate(read, status)) return false;
   }
-  // Only the last one grows: it is started after the previous one is complete.
+  // Only the last log grows: LevelDB starts a log after the previous one is complete.
   if (logs.size() > 1) logs.erase(logs.begin(), logs.end() - 1);
   return Succeed(status);
 }
@@ -285,7 +280,7 @@ bool cldb_write(cldb_database* database, cldb_batch* batch, bool sync, cldb_stat
     status->code = CLDB_REFUSED;
     return false;
   }
-  // LevelDB itself forgets a failed append and takes the next one.
+  // LevelDB itself would accept the next append after a failed one.
   folder.Poison(status->message);
   // A compaction may have poisoned the folder after the record was written and before it was flushed. `CLDB_POISONED`
   // would mean that nothing was written.

@@ -12,10 +12,10 @@ using leveldb::Status;
 
 namespace {
 
-// Marks the appended code and errno. No text or path contains it.
+// Separates the text from the code and the errno. No text or path contains it.
 constexpr char kMark = '\0';
 
-// The errno of a failure; 0 if there is none. `code` stays as it is if the failure has no mark.
+// The errno of a failure, or 0. `code` is set only if the failure has a mark.
 int ReadMark(const Status& from, cldb_code* code) {
   const std::string text = from.ToString();
   const size_t mark = text.find(kMark);
@@ -34,13 +34,13 @@ int ErrorOf(const Status& status) {
 
 Status Failed(cldb_code code, const std::string& path, const std::string& what, int error) {
   std::string text = what + kMark + std::to_string(code) + kMark + std::to_string(error);
-  // LevelDB treats two classes specially: for a lookup NotFound means that the key is absent, and Corruption of a log
-  // is skipped without paranoid checks. A temporary error must be neither.
+  // LevelDB treats two classes specially: NotFound means that a key is absent, and Corruption of a log is skipped
+  // without paranoid checks. A temporary error must be neither.
   return code == CLDB_DAMAGED ? Status::Corruption(path, text) : Status::IOError(path, text);
 }
 
 Status SystemError(const std::string& path, const char* what, int error) {
-  // std::strerror is not safe with threads; this is.
+  // Unlike std::strerror, this is safe with threads.
   std::string reason = std::string(what) + ": " + std::generic_category().message(error);
   return Failed(error == ENOMEM ? CLDB_OUT_OF_RESOURCES : CLDB_IO, path, reason, error);
 }

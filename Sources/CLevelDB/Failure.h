@@ -1,7 +1,7 @@
 // Carries errors of system calls through LevelDB to a `cldb_status`.
 //
-// A leveldb::Status has a class of error and a text, but no errno. So the errno and the code are appended to the text,
-// and removed from it here, on whichever thread LevelDB reports them.
+// A leveldb::Status has a class of error and a text, but no errno. The errno and the code are appended to the text,
+// and removed from it here.
 
 #pragma once
 
@@ -15,24 +15,20 @@ namespace cldb {
 // The status of a failed system call: "<path>: <what>: <the system's words>".
 leveldb::Status SystemError(const std::string& path, const char* what, int error);
 
-// A failure of this code.
 leveldb::Status Failed(cldb_code code, const std::string& path, const std::string& what, int error = 0);
 
-// Fills `status`, and returns true.
 bool Succeed(cldb_status* status);
-// Fills `status`, and returns false.
 bool Fail(cldb_status* status, cldb_code code, int os_error, const std::string& message);
 
-// Fills `status` from LevelDB's, and returns whether it is OK.
+// Returns whether LevelDB's status is OK.
 bool Translate(const leveldb::Status& from, cldb_status* status);
 
-// Sets the key of a failure.
 void SetKey(cldb_status* status, const std::string& key);
 
 // Whether the process or the system has no free descriptor, which is temporary.
 bool IsShortOfDescriptors(const leveldb::Status& status);
 
-// The same, or the memory.
+// The same, or out of memory.
 bool IsShortage(const leveldb::Status& status);
 
 // The words of a failure, for people.

@@ -34,7 +34,7 @@ FileName FileName::Parse(const std::string& name) {
     return result;
   }
   result.number = std::strtoull(name.c_str() + start, nullptr, 10);
-  // Tables had another suffix once, and LevelDB still reads those.
+  // Older versions of LevelDB named tables .sst.
   std::string canonical = suffix == ".sst" ? Of(Kind::kTable, result.number) : Of(result.kind, result.number);
   if (suffix == ".sst") canonical.replace(canonical.size() - suffix.size(), suffix.size(), suffix);
   if (name != canonical) result.number = UINT64_MAX;

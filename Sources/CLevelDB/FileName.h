@@ -16,8 +16,7 @@ struct FileName {
   Kind kind = Kind::kOther;
   uint64_t number = 0;
 
-  // For a name that LevelDB would accept as one of its files but never creates, such as one with a number that is too
-  // large or in another notation, the number is above the largest.
+  // A name that LevelDB accepts but never creates, such as one with extra leading zeros, gets a number above the largest.
   static FileName Parse(const std::string& name);
 
   static std::string Of(Kind kind, uint64_t number);

@@ -4,14 +4,13 @@
 //  1. Each file is reached through the folder's descriptor and its bare name, without following links, so
 //     nothing outside of the folder can be read or changed, whatever the files in it say.
 //  2. The hook of a test, if there is one, is asked before each read and each change to the disk.
-//  3. No file is ever truncated or overwritten: a file is written only after it was created under a name that did not
-//     exist. So hard links to files that existed at the opening are safe too; a file of this opening is appended to
-//     until it is closed, whatever links it gets meanwhile. Only zeros that were written for later bytes are
+//  3. No file is ever truncated or overwritten: a file is written only if it was created since the opening, under a
+//     name that did not exist. So hard links to older files are safe too. Only zeros that were written ahead are
 //     overwritten.
-//  4. After one failed create (unless the system had no descriptor to give), write (except of such zeros), flush or
-//     rename, no further change is made ("poisoned"). Nor after someone has removed or replaced a file that is being
-//     written. The kernel marks pages clean after a failed flush, and LevelDB's idea of a log's length is wrong after
-//     a failed append: whatever is written later may be silently lost.
+//  4. After a failed create (unless the system had no descriptor), write (except of such zeros), flush or rename, no
+//     further change is made ("poisoned"), nor after another program has removed or replaced a file that is being
+//     written. The kernel marks pages clean after a failed flush, and LevelDB's length of a log is wrong after a
+//     failed append: later writes could be silently lost.
 //
 // Safe to use from any thread.
 
@@ -31,8 +30,7 @@ namespace cldb {
 
 class Folder {
  public:
-  // Opens the folder of `descriptor` again, wherever it is now; `path` is for messages. `hook` is null, or asked before
-  // each operation.
+  // Opens the folder of `descriptor` again; `path` is for messages. `hook` may be null.
   static leveldb::Status Open(const std::string& path, int descriptor, cldb_hook hook, void* context,
                               std::unique_ptr<Folder>* result);
   ~Folder();
@@ -42,43 +40,40 @@ class Folder {
   const std::string& path() const { return path_; }
   std::string PathOf(const std::string& name) const { return path_ + "/" + name; }
 
-  // The file name in a path of LevelDB. LevelDB makes them all but that of the manifest, which CURRENT names, and that
-  // was checked (Inventory.h).
+  // The file name in a path of LevelDB. LevelDB makes all names but the manifest's, which was checked (Inventory.h).
   std::string NameOf(const std::string& path) const { return path.substr(path_.size() + 1); }
 
   leveldb::Status List(std::vector<std::string>* names) const;
-  // Whether there is a file of that name. An error for anything else of that name, and if that is unknown.
+  // An error for anything but a plain file, and if the system can't tell.
   leveldb::Status Find(const std::string& name, bool* exists, uint64_t* size) const;
-  // The status of a file without opening it; 0 or an errno.
   int StatusOf(const std::string& name, cfiles_status* status) const;
   leveldb::Status OpenForReading(const std::string& name, int* descriptor, uint64_t* size) const;
-  // Fills `bytes` from an offset on; `read` is smaller than `count` only at the end of the file.
+  // `read` is smaller than `count` only at the end of the file.
   leveldb::Status Read(int descriptor, const std::string& name, uint64_t offset, size_t count, char* bytes,
                        size_t* read) const;
-  // Opens or creates an empty marker file, such as a lock. It is never written to.
+  // Opens or creates an empty file, such as a lock, that is never written to.
   leveldb::Status OpenMarker(const std::string& name, int* descriptor);
 
-  // Creates a file. An existing one is an error. A lack of descriptors does not poison, because nothing was created.
+  // An existing file is an error. A lack of descriptors does not poison, because nothing was created.
   leveldb::Status Create(const std::string& name, int* descriptor);
-  // Writes all bytes at the end of the file and moves `offset` on.
+  // Writes all bytes at `offset`, the end of the file, and advances it.
   leveldb::Status Write(int descriptor, const std::string& name, const char* bytes, size_t count,
                         uint64_t* offset);
-  // Writes up to kMostZeros zeros from the end of the file on, to be overwritten later. A failure does not poison, and
-  // returns false.
+  // Writes up to kMostZeros zeros at the end of the file, to be overwritten later. A failure returns false and does
+  // not poison.
   bool WriteZeros(int descriptor, const std::string& name, uint64_t offset, size_t count);
   static constexpr size_t kMostZeros = 256 << 10;
   leveldb::Status SyncFile(int descriptor, const std::string& name);
-  // Fails and poisons if the file is shorter than what was written to it: another program has put an old copy into it.
+  // Fails and poisons if the file is shorter than what was written to it: another program has truncated it.
   leveldb::Status CheckSize(int descriptor, const std::string& name, uint64_t written);
-  // Fails and poisons if the name does not lead to the open file any more: what is written there would be lost.
+  // Fails and poisons if the name is no longer that of the open file: later writes would be lost.
   leveldb::Status CheckIsInPlace(int descriptor, const std::string& name);
   leveldb::Status CloseFile(int descriptor, const std::string& name);
   leveldb::Status SyncFolder();
-  // Renames and flushes the folder.
   leveldb::Status Rename(const std::string& from, const std::string& to);
   // A failure here does not poison: at worst an unused file stays.
   leveldb::Status Remove(const std::string& name);
-  // Removes a new file that is not referenced anywhere yet, even after a failure.
+  // Removes a new file that nothing refers to yet, even after a failure.
   void Discard(const std::string& name);
 
   // Refuses all changes from now on. The first reason stays.
@@ -90,10 +85,9 @@ class Folder {
   Folder(std::string path, int descriptor, cldb_hook hook, void* context)
       : path_(std::move(path)), descriptor_(descriptor), hook_(hook), context_(context) {}
 
-  // Asks the hook; 0 or an errno. `count` is that of a read or a write, which the hook can lower.
+  // Asks the hook; 0 or an errno. The hook may lower the `count` of a read or a write.
   int Ask(cldb_operation_kind kind, const std::string& name, const char* new_path = nullptr, size_t* count = nullptr,
           const char* bytes = nullptr, uint64_t offset = 0) const;
-  // Returns 0 or an errno.
   int WriteAll(int descriptor, const std::string& name, const char* bytes, size_t count, uint64_t* offset);
   leveldb::Status Refusal() const;
   leveldb::Status Failure(const std::string& path, const char* what, int error);

@@ -12,14 +12,12 @@ using leveldb::Status;
 
 namespace {
 
-// CURRENT is one file name.
 constexpr uint64_t kLongestCurrent = 64;
 
-// No new file has a number that is that far above the log's.
+// No new file has a number that far above the log's.
 constexpr uint64_t kFarAhead = 1'000'000;
 
-// Leftovers of a process that died while it created a database. CURRENT exists before the first write, so files with
-// these names never have stored data.
+// Leftovers of an interrupted creation. CURRENT exists before the first write, so these files never have entries.
 bool IsLeftOfCreation(const std::string& name, uint64_t size) {
   return name == "LOCK" || name == "MANIFEST-000002" || name == "000002.dbtmp" ||
          (name == "000003.log" && size == 0);
@@ -52,7 +50,7 @@ Status Inventory::TakeNames(const Folder& folder) {
   bool is_left_of_creation = true;
   for (const std::string& name : listed) {
     FileName parsed = FileName::Parse(name);
-    // Files of other programs. LevelDB would take some of them for its own, so it must not see these names either.
+    // Files of other programs. LevelDB would take some of them for its own.
     if (parsed.kind == FileName::Kind::kOther || parsed.IsAbsurd()) continue;
     bool exists;
     uint64_t size;
@@ -71,7 +69,6 @@ Status Inventory::TakeCurrent(const Folder& folder, std::string* manifest_name) 
   int descriptor;
   uint64_t size;
   const std::string current_path = folder.PathOf("CURRENT");
-  // CURRENT has no records and is read directly.
   Status status = folder.OpenForReading("CURRENT", &descriptor, &size);
   if (!status.ok()) return status;
   std::string current(std::min(size, kLongestCurrent), '\0');
@@ -104,8 +101,8 @@ Status Inventory::TakeManifest(const Folder& folder) {
   has_torn_tail = file.tail == RecordFile::Tail::kTorn;
   contents["CURRENT"] = current_;
   contents[name] = std::move(file.bytes);
-  // LevelDB counts its files. A file with a number far ahead, such as a date, is another program's, and counting would
-  // continue after it.
+  // A file with a number far ahead, such as a date, is another program's. LevelDB would continue its numbers after
+  // it.
   for (auto other = names.begin(); other != names.end();) {
     const bool is_far_ahead = FileName::Parse(*other).number > manifest.log_number + kFarAhead;
     other = is_far_ahead ? names.erase(other) : std::next(other);
@@ -131,7 +128,7 @@ std::map<uint64_t, std::string> Inventory::NeededLogs() const {
 }
 
 Status Inventory::OpenLogs(const Folder& folder) {
-  // Adds tables that were created after the listing, because LevelDB compares the names with the manifest.
+  // Tables that were created after the listing are added, because LevelDB compares the names with the manifest.
   for (const TableInfo& table : manifest.tables) names.insert(NameOf(table));
   // An incomplete record of the manifest is being written.
   has_torn_tail = false;

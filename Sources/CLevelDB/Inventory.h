@@ -1,7 +1,7 @@
 // The contents of a folder, read before LevelDB sees it.
 //
-// LevelDB gets its manifest and its logs from here, as they were read and checked. So it can't mistake a failed or
-// short read for the end of a file, and it never removes a file that was not read to its true end.
+// LevelDB gets its manifest and its logs from here, read to their ends and checked, so that it can't mistake a failed
+// or short read for the end of a file, and removes no file that was not read to its true end.
 
 #pragma once
 
@@ -21,31 +21,28 @@ struct Inventory {
   bool has_database = false;
   std::set<std::string> names;
 
-  // What LevelDB reads when it opens, by name: CURRENT, the manifest that it names, and the logs whose entries are
-  // in no table yet.
+  // What LevelDB reads at opening, by name: CURRENT, the manifest, and the logs whose entries are in no table yet.
   std::map<std::string, std::string> contents;
-  // The names of those logs, and their keys.
+  // The names of the logs, and their ranges of keys.
   std::set<std::string> logs;
   KeyRanges log_ranges;
   Manifest manifest;
 
-  // The name of a table's file. Other versions of LevelDB use an older one.
+  // The name of a table's file, which may have the suffix of older versions of LevelDB.
   std::string NameOf(const TableInfo& table) const;
 
-  // Whether a torn tail was ignored.
   bool has_torn_tail = false;
-  // OK, or where a log is damaged. The bytes before that place are in `contents`.
+  // OK, or where a log is damaged. `contents` has the bytes before the damage.
   leveldb::Status damage;
 
-  // Reads the folder and changes nothing. Fails with Corruption if stored data is unreachable; `key` is then the first
-  // missing key, if known.
+  // Fails with Corruption if stored data is unreachable; `key` is then the first missing key, if known.
   //
-  // If the database is in use, another process may be writing it. Its logs are then opened but not read: they are in
-  // `growing`, in order, and neither in `names` nor in `contents`.
+  // If another process may be writing the database, its logs are opened but not read: they are in `growing`, in
+  // order, and neither in `names` nor in `contents`.
   static leveldb::Status Take(const Folder& folder, bool is_in_use, Inventory* result, std::string* key);
   std::vector<std::unique_ptr<GrowingLog>> growing;
 
-  // Whether the manifest has grown since then, or there is another one: then missing files may have been replaced. Each
+  // Whether the manifest has grown or was replaced since, so that missing files may have been replaced too. Each
   // opening for writing makes a manifest.
   bool HasChanged(const Folder& folder) const;
 

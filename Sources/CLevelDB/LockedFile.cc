@@ -14,7 +14,7 @@ using leveldb::Status;
 
 namespace {
 
-// The only global of this module. The kernel's locks belong to the process, so their list does too.
+// The kernel's locks belong to the process, so their list is global.
 struct Registry {
   std::mutex mutex;
   std::set<std::pair<uint64_t, uint64_t>> files;  // device, inode
@@ -26,8 +26,8 @@ Registry& registry() {
   return *registry;
 }
 
-// Takes the locks of C++ LevelDB and of goleveldb, which do not see each other. File systems that take both for one, such
-// as NFS and those of Apple's systems, refuse the second; the first then keeps out both.
+// Takes the locks of C++ LevelDB and of goleveldb, which are independent. On file systems where they are one lock,
+// such as NFS and those of Apple's systems, the second is refused and the first excludes both.
 int LockForBoth(int descriptor) {
   const int error = cfiles_lock(descriptor, true);
   if (error == -EWOULDBLOCK) return EAGAIN;

@@ -1,8 +1,8 @@
-// LevelDB's LOCK file: the locks that the implementations of LevelDB take, and a list of what this process has locked.
+// LevelDB's LOCK file: the locks of LevelDB's implementations, and a list of the files that this process has locked.
 //
-// C++ LevelDB takes an fcntl lock, goleveldb an flock. An fcntl lock is lost when any code in the process closes the file,
-// and does not exclude other users in the same process. So the list is checked before the file is opened, by device and
-// inode: `db` and `./db` are one.
+// C++ LevelDB takes an fcntl lock, goleveldb an flock. An fcntl lock is lost when any code in the process closes the
+// file, and does not exclude other users in the same process. So the list is checked, by device and inode, before the
+// file is opened.
 
 #pragma once
 
@@ -14,7 +14,7 @@ namespace cldb {
 
 class LockedFile {
  public:
-  // Locks the file LOCK, which is made if necessary.
+  // Creates the file LOCK if necessary.
   static leveldb::Status Acquire(Folder& folder, std::unique_ptr<LockedFile>* result);
   ~LockedFile();
   LockedFile(const LockedFile&) = delete;

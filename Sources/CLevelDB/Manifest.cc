@@ -30,13 +30,13 @@ enum Tag : uint64_t {
   kPreviousLogNumber = 9,
 };
 
-// A part of a manifest's record: a tag, and the values that follow it.
+// A field of a manifest's record: a tag and its values.
 struct Part {
   uint64_t tag = 0, level = 0, number = 0, size = 0;
   Slice text, other;
   bool is_of_another_program = false;
 
-  // Reads the next part. False if it is cut, has a value that LevelDB does not write, or another tag.
+  // False if the next field is cut, or has a tag or a value that LevelDB does not write.
   bool Read(const char*& bytes, const char* limit) {
     if (!ReadShortVarint(bytes, limit, &tag)) return false;
     switch (tag) {
@@ -79,7 +79,7 @@ struct Named {
 
 class Reader {
  public:
-  // False if LevelDB does not write such a record. If another program does, `other_writer` says so.
+  // False if LevelDB does not write such a record. `other_writer` is set if another program does.
   bool Apply(const Slice& record, std::string* other_writer) {
     const char* bytes = record.data();
     const char* limit = bytes + record.size();
@@ -115,7 +115,7 @@ class Reader {
         case kNewFile: {
           const Place place = {part.level, part.number};
           const Named table = {part.size, part.text.ToString(), part.other.ToString()};
-          // goleveldb names a new table twice, and LevelDB takes that for once.
+          // goleveldb names a new table twice, which LevelDB accepts.
           const auto named = added.find(place);
           if (named != added.end() && named->second == table) break;
           if (!placed.insert(place).second) return false;
@@ -149,7 +149,6 @@ class Reader {
 
   std::set<Place> placed;  // of all tables, also of those that were deleted: LevelDB uses no number twice
 
-  // The first bytes of a name, for a message.
   static std::string Printable(const Slice& name) {
     std::string text = name.ToString().substr(0, 64);
     for (char& byte : text) {
@@ -158,7 +157,7 @@ class Reader {
     return text;
   }
 
-  // At all levels but the first, no two tables may have a key between the ends of both.
+  // Ranges of tables may overlap at the first level only.
   bool LevelsOverlap() const {
     std::vector<std::pair<uint64_t, const Named*>> sorted;
     for (const auto& table : tables) {
@@ -210,7 +209,7 @@ void LowerSequence(std::string* bytes, size_t start, uint64_t offset,
   if (start >= bytes->size()) return;
   RecordJoiner joiner;
   Slice rest(bytes->data() + start, bytes->size() - start);
-  // A record in several fragments stays as it is. LevelDB's records have some hundred bytes.
+  // A record in several fragments stays as it is; most records have some hundred bytes.
   if (!joiner.Take(&rest) || !joiner.is_whole() || !rest.empty()) return;
   const char* part_start = joiner.bytes().data();
   const char* part_end = part_start;
@@ -225,7 +224,7 @@ void LowerSequence(std::string* bytes, size_t start, uint64_t offset,
   }
   const uint64_t first = part.tag == kLastSequence && log > 0 ? first_sequence(log) : 0;
   if (first == 0 || first > part.number) return;
-  // As many bytes as before, so that no other byte moves.
+  // The new number has as many bytes as the old one, so that no other byte moves.
   const size_t end = part_end - bytes->data();
   uint64_t lower = first - 1;
   for (size_t index = part_start + 1 - bytes->data(); index < end; index++, lower >>= 7)

@@ -34,7 +34,7 @@ Status NewFile::Append(const Slice& data) {
     return Failed(CLDB_READ_ONLY, folder_.PathOf(name_), "the database is open for reading only");
   start_.append(data.data(), std::min(data.size(), kStartSize - start_.size()));
   buffer_.append(data.data(), data.size());
-  // A poisoned folder must fail here too, or LevelDB would treat buffered bytes as accepted.
+  // In a poisoned folder, the write must be tried and fail, or LevelDB would treat buffered bytes as accepted.
   const bool is_due = buffer_.size() >= kBufferSize || folder_.poisoned();
   return is_on_disk_ && is_due ? WriteBuffer() : Status::OK();
 }
@@ -115,10 +115,10 @@ Status NewFile::Rename(const std::string& name) {
 }
 
 Status NewFile::WriteBuffer() {
-  // Writing at the end of what was there would hide that it is gone.
+  // A write at the old end of a truncated file would hide the truncation.
   Status status = buffer_.empty() ? Status::OK() : folder_.CheckSize(descriptor_, name_, offset_);
   if (status.ok()) status = folder_.Write(descriptor_, name_, buffer_.data(), buffer_.size(), &offset_);
-  // Large bytes, such as those of a file that was in memory, are not kept.
+  // The memory of a large buffer, such as that of a staged file, is freed.
   if (buffer_.capacity() > 2 * kBufferSize) buffer_ = std::string();
   buffer_.clear();
   record_ = 0;
@@ -141,12 +141,12 @@ Status NewFile::WriteAndSync() {
 void NewFile::WriteZerosAhead() {
   // As many as the file has bytes, so that a small log stays small.
   constexpr uint64_t kFewest = 4 << 10, kMost = Folder::kMostZeros;
-  // For large records the time is that of their own bytes, and zeros would double these.
+  // Large records take most of the time themselves, and zeros would double their bytes.
   constexpr uint64_t kLargestRecord = 64 << 10;
   if (offset_ <= zeros_end_ || offset_ - synced_ > kLargestRecord) return;
   const uint64_t count = std::min(std::max(offset_, kFewest), kMost);
   zeros_end_ = offset_ + count;
-  // Nothing depends on the zeros. A full disk, for example, may still have room for the records.
+  // A failure is no error: a full disk may still have room for the records.
   writes_zeros_ = folder_.WriteZeros(descriptor_, name_, offset_, count);
 }
 

@@ -1,10 +1,10 @@
-// A file that LevelDB makes: in memory until it may be written to disk (`Put`), and from then on, on disk.
+// A new file of LevelDB: in memory until `Put`, then on disk.
 //
-// Its first flush also flushes its folder, without which the name could be lost in a crash.
+// The first flush also flushes the folder, or the name could be lost in a crash.
 //
-// The writer of a log writes zeros after its end and appends over them. A flush then changes neither the size of the
-// file nor its blocks, so the file system has no metadata to flush, and takes about two thirds of the time. LevelDB's
-// format allows the zeros, and RecordFile does not take them for a torn tail.
+// Zeros are written after the end of a log, and appended bytes overwrite them. A flush then changes neither the size
+// of the file nor its blocks, so the file system has no metadata to flush, and takes about two thirds of the time.
+// LevelDB's format allows the zeros, and RecordFile does not treat them as a torn tail.
 //
 // Safe to use from any thread.
 
@@ -25,29 +25,29 @@ namespace cldb {
 
 class NewFile {
  public:
-  // As for `LowerSequence` (Manifest.h).
+  // See `LowerSequence` (Manifest.h).
   using FirstSequence = std::function<uint64_t(uint64_t log)>;
 
-  // Nothing is appended in memory once `is_sealed` is true.
+  // Appending in memory fails once `is_sealed` is true.
   NewFile(Folder& folder, std::string name, const std::atomic<bool>& is_sealed, FirstSequence first_sequence);
   ~NewFile() { Close(); }
 
   leveldb::Status Append(const leveldb::Slice& data);
-  // Writes what a log has in memory. LevelDB flushes a table after each block, which would be many small writes, but
-  // reads no table or manifest before it is synced or closed.
+  // Writes the buffer of a log only. LevelDB also flushes a table after each block, which would be many small writes,
+  // but reads no table or manifest before it is synced or closed.
   leveldb::Status Flush();
   leveldb::Status Sync();
   // Harmless when repeated.
   leveldb::Status Close();
-  // Copies up to `count` bytes, of a table only.
+  // For tables only.
   leveldb::Status Read(uint64_t offset, size_t count, leveldb::Slice* result, char* scratch) const;
   std::string bytes() const;
   // The sequence number of the first record of a log; 0 if there is none.
   uint64_t first_sequence() const;
 
-  // Creates the file under a name, writes and flushes what was appended, and frees the memory.
+  // Creates the file under a name, and writes and flushes the buffer.
   leveldb::Status Put(const std::string& name);
-  // Renames a file that is on disk and not closed, replacing the target; also flushes the name.
+  // Renames a file that is on disk and open, replacing the target, and flushes the folder.
   leveldb::Status Rename(const std::string& name);
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 enum Type { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 
-// No torn write is longer: LevelDB's batches are below 4 GiB, and the journal's far below.
+// No torn write of the journal is longer.
 constexpr uint64_t kLongestTail = uint64_t(2) << 30;
 // A batch begins with the sequence number of its first change (8 bytes) and their number (4).
 constexpr size_t kBatchHeaderSize = 12;
@@ -47,7 +47,7 @@ bool AreZeros(const Slice& bytes) {
   return bytes.empty() || (bytes[0] == 0 && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
-// Calls `see` with each key and value of a batch. False if it is not one.
+// Calls `see` with each key and value of a batch. False if the record is not a batch.
 template <typename See>
 bool Walk(const Slice& record, uint64_t* sequence, uint32_t* count, See see) {
   if (record.size() < kBatchHeaderSize) return false;
@@ -66,15 +66,15 @@ bool Walk(const Slice& record, uint64_t* sequence, uint32_t* count, See see) {
   return found == *count;
 }
 
-// The same, but nothing is seen of a record that is not a batch.
+// The same, but `see` is called only if the whole record is a batch.
 bool ReadBatch(const Slice& record, const EntryReceiver& see) {
   uint64_t sequence;
   uint32_t count;
   return Walk(record, &sequence, &count, [](const Slice&, const Slice&) {}) && Walk(record, &sequence, &count, see);
 }
 
-// Cuts the bytes of a log before the first batch that LevelDB would not have written, and marks it as damaged there.
-// LevelDB assumes without a check, for example, that no sequence number occurs twice.
+// Cuts a log before the first batch that LevelDB would not have written, and marks it as damaged there. LevelDB
+// assumes without a check, for example, that no sequence number occurs twice.
 void CheckBatches(RecordFile* log) {
   RecordCursor cursor(log->bytes);
   Slice record;
@@ -94,7 +94,7 @@ void CheckBatches(RecordFile* log) {
   }
 }
 
-// The beginning of a record that can follow the intact ones.
+// Recognizes a record that can follow the intact ones.
 struct Successor {
   RecordFile::Kind kind;
   bool has_predecessor = false;
@@ -105,8 +105,8 @@ struct Successor {
     if (has_predecessor) sequence = ReadFixed64(record.data()) + ReadFixed32(record.data() + 8);
   }
 
-  // Whether a whole record begins after an error. The position of the next fragment is unknown there, so every position
-  // is tried.
+  // Whether a record begins in the bytes after an error. The position of the next fragment is unknown there, so every
+  // position is tried.
   bool BeginsIn(Slice block) const {
     while (block.size() >= kRecordHeaderSize) {
       const Fragment fragment = ReadFragment(block);
@@ -116,7 +116,7 @@ struct Successor {
     return false;
   }
 
-  // An entry can contain the bytes of a log; those have the sequence numbers of another database.
+  // Entries can contain the bytes of another database's log, which have other sequence numbers.
   bool Accepts(const Slice& block, const Fragment& fragment) const {
     constexpr uint64_t kFarthest = uint64_t(1) << 24;
     if (kind == RecordFile::Kind::kManifest) return true;
@@ -201,7 +201,7 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
   record = RecordJoiner();  // frees the last record
   result->bytes.resize(good);
   result->bytes.shrink_to_fit();
-  // Only the writer of a log writes zeros.
+  // Zeros are written ahead only in logs.
   if (kind == Kind::kManifest) is_written |= wrong < size;
   if (result->tail == Tail::kNone && (is_written || !is_whole)) result->tail = Tail::kTorn;
   if (kind == Kind::kLog) CheckBatches(result);
@@ -288,7 +288,7 @@ Status GrowingLog::Read(const EntryReceiver& see) {
       if (!ReadBatch(record.bytes(), see)) return Status::OK();
       offset_ = position + count - rest.size();
     }
-    // What is left of a block may be too short for another header.
+    // The rest of a block may be too short for a header.
     if (count < wanted || rest.size() >= kRecordHeaderSize) return Status::OK();
     position += wanted;
   }

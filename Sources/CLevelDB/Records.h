@@ -1,9 +1,9 @@
-// LevelDB's format of logs and manifests (its doc/log_format.md), read more strictly than LevelDB reads it; and the
-// contents of logs, batches of keys and values.
+// LevelDB's format of logs and manifests (its doc/log_format.md), and the contents of logs: batches of keys and
+// values.
 //
-// LevelDB silently treats a short read, a cut file and many flipped bits as the end of the file, even with paranoid
-// checks. Here a file is read to the end that the file system reports. Bytes after the last whole record are either the
-// torn tail of one write, or damage.
+// LevelDB silently treats a short read, a truncated file and many flipped bits as the end of the file, even with
+// paranoid checks. Here a file is read to the end that the file system reports, and bytes after the last whole record
+// are either the torn tail of one write, or damage.
 
 #pragma once
 
@@ -27,11 +27,11 @@ constexpr size_t kRecordHeaderSize = 7;
 // Joins a record from its fragments.
 class RecordJoiner {
  public:
-  // Takes the next fragment from the rest of a block. False, with nothing taken, if there is no complete next fragment.
+  // Takes the next fragment from the rest of a block. False, with nothing taken, if no complete fragment follows.
   bool Take(leveldb::Slice* block);
   // Whether the last fragment was the end of a record.
   bool is_whole() const { return !is_inside_; }
-  // The bytes of the record that has just ended; valid until the next call, and as long as the block.
+  // The bytes of the record that has just ended; valid until the next call, and while the block is.
   leveldb::Slice bytes() const { return is_joined_ ? leveldb::Slice(joined_) : single_; }
 
  private:
@@ -65,34 +65,35 @@ struct RecordFile {
     kDamage,  // whole records follow garbled bytes, or a batch is one that LevelDB would not have written
   };
 
-  // The file up to the end of its last whole record before anything that is wrong.
+  // The file up to its first error, or the end of its last whole record.
   std::string bytes;
   uint64_t file_size = 0;
   Tail tail = Tail::kNone;
 
-  // Reads a file. Fails only if the system does, not for wrong bytes. Memory is allocated only for whole records, so a
-  // sparse file costs none.
+  // Fails only if the system does, not for wrong bytes. Memory is allocated only for whole records, so that a sparse
+  // file costs none.
   static leveldb::Status Read(const Folder& folder, const std::string& name, Kind kind, RecordFile* result);
 };
 
 // Receives the keys and values of batches, in order.
 using EntryReceiver = std::function<void(const leveldb::Slice& key, const leveldb::Slice& value)>;
 
-// Reads every whole batch of a log, also those after an error. There, bytes of an entry may be taken for a record, so each
-// needs a proof of its own. `is_altered` is set if anything was skipped. The status is that of the first block that can't
-// be read; the others are read nevertheless.
+// Reads every whole batch of a log, also after errors. There, bytes of an entry may be mistaken for a batch, so the
+// caller must verify each entry. `is_altered` is set if anything was skipped. Fails with the status of the first
+// unreadable block, after reading the others.
 leveldb::Status ReadAround(const Folder& folder, const std::string& name, bool* is_altered, const EntryReceiver& see);
 
-// The first and the last key of those that begin with the same byte: each kind of key in a journal has a different one.
+// The first and the last key of those that begin with the same byte, which is different for each kind of key in a
+// journal.
 using KeyRanges = std::vector<std::pair<std::string, std::string>>;
 
-// The ranges of keys in the bytes of a log that was read without an error.
+// The ranges of keys in intact bytes of a log.
 KeyRanges ReadKeyRanges(const std::string& log);
 
 // A log that another process may be writing.
 //
-// Bytes after the last whole record may still be written, so they are neither torn nor damaged: the next call reads them
-// again. Only a caller that knows what was written can detect that something is missing. Used by one thread at a time.
+// Bytes after the last whole record may be a write in progress, so the next call reads them again. Only a caller that
+// knows what was written can detect that something is missing. For one thread at a time.
 class GrowingLog {
  public:
   // `folder` must outlive the result. The file stays open, so it can be read to its end after it was removed.

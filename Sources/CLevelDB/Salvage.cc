@@ -1,4 +1,4 @@
-// Reads the files of a database with a damaged manifest, tables or logs, each file separately.
+// Reads each file of a damaged database separately.
 
 #include <iterator>
 #include <map>
@@ -22,9 +22,9 @@ using leveldb::Status;
 struct cldb_salvage {
   struct Table {
     std::string name;
-    // Of the keys that can be read.
+    // The ranges of readable keys.
     cldb::KeyRanges ranges;
-    // Whether nothing was unreadable when the ranges were read. Otherwise it may have any key.
+    // Whether the ranges were read completely. Otherwise the table may have any key.
     bool is_readable = false;
 
     bool MayHave(const Slice& key) const {
@@ -39,7 +39,7 @@ struct cldb_salvage {
   std::mutex mutex;
   std::unique_ptr<cldb::Folder> folder;
   std::vector<Table> tables;
-  // What is in logs; LevelDB keeps them small.
+  // The entries of logs, which LevelDB keeps small.
   std::map<std::string, std::vector<std::string>> logged;
   // The table that was read last.
   std::string open_name;
@@ -122,7 +122,7 @@ bool cldb_salvage_get(cldb_salvage* salvage, const void* key, size_t key_size, c
       salvage->open.reset();
       return Translate(read, status);
     }
-    // What can't be read is skipped.
+    // Unreadable blocks are skipped.
     if (salvage->open != nullptr && salvage->open->IsAtKey() && salvage->open->key() == wanted)
       give(salvage->open->value());
   }

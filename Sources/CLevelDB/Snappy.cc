@@ -10,7 +10,6 @@ namespace {
 
 constexpr uint64_t kHighestRatio = 22;
 
-// Reads a number of 1 to 4 bytes, the lowest first.
 bool ReadNumber(const char*& bytes, const char* limit, size_t width, uint64_t* value) {
   if (width > size_t(limit - bytes)) return false;
   *value = 0;
@@ -52,7 +51,7 @@ bool Uncompress(const Slice& compressed, std::string* result) {
         length++;
     }
     if (offset == 0 || offset > result->size() || length > room) return false;
-    // One by one, because a reference may include bytes that it makes itself.
+    // Bytes are copied one by one, because a reference may include bytes that it produces.
     for (size_t from = result->size() - offset; length > 0; length--) result->push_back((*result)[from++]);
   }
   return result->size() == size;

@@ -15,15 +15,13 @@ using Kind = FileName::Kind;
 
 namespace {
 
-// Whether a write of this thread was refused a new log.
 thread_local bool is_refused = false;
 
-// LevelDB never recovers if its background work fails. A lack of descriptors is temporary, so the work waits until it
-// is over, but not longer than a writer without room should wait.
+// LevelDB never recovers from a failure of background work. A lack of descriptors is temporary, so the work waits for
+// its end, but no longer than a writer without room should wait.
 constexpr auto kRest = std::chrono::milliseconds(10);
 constexpr int kMostRests = 500;
 
-// LevelDB's interfaces to a new file.
 class Writer final : public leveldb::WritableFile {
  public:
   explicit Writer(std::shared_ptr<NewFile> file) : file_(std::move(file)) {}
@@ -49,7 +47,6 @@ class NewTable final : public leveldb::RandomAccessFile {
   const std::shared_ptr<NewFile> file_;
 };
 
-// Bytes that were read and checked before.
 class BytesReader final : public leveldb::SequentialFile {
  public:
   explicit BytesReader(std::string bytes) : bytes_(std::move(bytes)), rest_(bytes_) {}
@@ -100,7 +97,7 @@ Status StagedEnv::BeginWriting(const std::function<Status(const Slice&)>& holds,
   for (const auto& file : staged) {
     const bool takes_name = file.first == "CURRENT" || IsKeptLog(file.second);
     if (inventory_.names.count(file.first) > 0 && !takes_name) replaced.insert(file.first);
-    // Both are written under the name that LevelDB gives to such files, and then renamed.
+    // Both are written under a temporary name, and then renamed.
     FileName name = FileName::Parse(file.first);
     if (name.kind == Kind::kManifest || IsKeptLog(file.second)) {
       std::string temporary = FileName::Of(Kind::kTemporary, name.number);
@@ -146,7 +143,7 @@ Status StagedEnv::CheckLeftover(const std::string& name, const std::function<Sta
   Kind kind = FileName::Parse(name).kind;
   if (kind == Kind::kLog) {
     if (inventory_.logs.count(name) > 0) {
-      // LevelDB got the whole log, or never requested it.
+      // LevelDB has read the whole log, or never requested it.
       if (inventory_.contents.count(name) == 0) return Status::OK();
       return Failed(CLDB_IO, folder_->PathOf(name), "LevelDB has not read this log");
     }
@@ -158,7 +155,7 @@ Status StagedEnv::CheckLeftover(const std::string& name, const std::function<Sta
     std::unique_ptr<TableCursor> table;
     Status status = TableCursor::Open(*folder_, name, nullptr, &table);
     if (status.ok()) status = table->AddRanges(&ranges);
-    // A table that a crash has left unfinished. Its sources exist, or else keys would be missing.
+    // The table was unfinished at a crash. Its sources exist, or the database would lack tables.
     if (status.IsCorruption()) return Status::OK();
     if (!status.ok()) return status;
   }
@@ -200,7 +197,7 @@ Status StagedEnv::PutAll(const Staged& staged, std::vector<std::string>* made) {
   if (!status.ok()) return status;
   status = folder_->Rename(temporary, "CURRENT");
   if (!status.ok()) {
-    // If the rename took effect nevertheless, CURRENT names these files, so they must stay.
+    // If the rename took effect nevertheless, CURRENT names the new files, which must stay.
     bool is_there;
     uint64_t size;
     if (!folder_->Find(temporary, &is_there, &size).ok() || !is_there) made->clear();
@@ -287,8 +284,8 @@ Status StagedEnv::NewWritableFile(const std::string& path, leveldb::WritableFile
 }
 
 Status StagedEnv::NewAppendableFile(const std::string& path, leveldb::WritableFile** result) {
-  // Called for the manifest and for the last log. A closed file is never appended to, because after a failed flush it
-  // must not be flushed again. LevelDB makes a new manifest, and a small log is copied here.
+  // Called for the manifest and the last log. A closed file is never appended to, because it must not be flushed
+  // again after a failed flush. LevelDB makes a new manifest instead, and a small log is copied here.
   *result = nullptr;
   const std::string name = folder_->NameOf(path);
   std::lock_guard<std::mutex> lock(mutex_);
@@ -348,7 +345,7 @@ Status StagedEnv::GetFileSize(const std::string& path, uint64_t* size) {
 }
 
 Status StagedEnv::RenameFile(const std::string& from, const std::string& to) {
-  // LevelDB renames only what it has just made, while it opens: CURRENT.
+  // LevelDB renames only the new CURRENT, while it opens.
   std::lock_guard<std::mutex> lock(mutex_);
   auto found = staged_.find(folder_->NameOf(from));
   if (found == staged_.end()) return Status::NotSupported(from, "files are renamed at opening only");

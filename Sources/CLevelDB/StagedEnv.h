@@ -1,16 +1,16 @@
-// LevelDB's environment. LevelDB rewrites a folder by opening it: its log becomes a table, a new manifest is made, the
+// LevelDB's environment. LevelDB rewrites a folder when it opens it: the log becomes a table, a new manifest is made,
 // old files are removed, or truncated because their numbers are reused. Here that happens in memory first.
 //
 // Invariants:
-//  1. Until `BeginWriting`, no byte on disk changes. New files are staged; removing only hides a file.
+//  1. Until `BeginWriting`, nothing changes on disk. New files are staged, and removed files are hidden.
 //  2. LevelDB reads its manifest and its logs from bytes that were read to their end and checked (Inventory.h).
-//  3. No byte of a record or a table is ever overwritten: each file is new. A small log is copied with the same entries and replaces
-//     the old one when it is flushed; later entries are appended to it. If each opening made a table of the last
-//     session's log, there would be as many tables as openings.
-//  4. A file is removed only if its contents are known to be elsewhere. It is a log that was read to its end, once its
-//     table is flushed and named by a flushed manifest; a file of this session that LevelDB has replaced; or a leftover
-//     of a crash whose first and last keys are in the database. Any other file stays, and if its name is needed,
-//     writing does not begin.
+//  3. No byte of a record or a table is ever overwritten: each file is new. A small log is copied, and the flushed
+//     copy replaces it and is appended to. (If each opening made a table of the last session's log, there would be as
+//     many tables as openings.)
+//  4. A file is removed only if its contents are known to be elsewhere: a log that was read to its end, once a
+//     flushed manifest names its flushed table; a file of this session that LevelDB has replaced; or a leftover of a
+//     crash whose first and last keys are in the database. Any other file stays, and if its name is needed, writing
+//     does not begin.
 //  5. If writing can't begin, the files that were created for it are removed.
 
 #pragma once
@@ -36,8 +36,8 @@ namespace cldb {
 
 class StagedEnv final : public leveldb::EnvWrapper {
  public:
-  // `lock` is LevelDB's lock of the folder, or null for reading only, or if its file does not exist yet. A log of up to
-  // `kept_log_size` bytes is kept.
+  // `lock` is null for reading only, and if its file does not exist yet. A log of up to `kept_log_size` bytes is
+  // reused.
   StagedEnv(std::unique_ptr<Folder> folder, Inventory inventory, std::unique_ptr<LockedFile> lock,
             size_t kept_log_size);
 
@@ -47,19 +47,17 @@ class StagedEnv final : public leveldb::EnvWrapper {
   std::vector<std::unique_ptr<GrowingLog>>& growing_logs() { return inventory_.growing; }
   Worker& worker() { return worker_; }
 
-  // Refuses everything that would add to the staged files. LevelDB can still read, but compactions fail at their first
-  // step.
+  // Refuses new staged files. LevelDB can still read, but compactions fail at their first step.
   void Seal() { is_sealed_ = true; }
 
   // Writes the staged files to disk, and lets LevelDB write from now on. `holds` returns whether the database has a
-  // key: OK, NotFound, or an error if that is unknown. After a failure the folder is unchanged, except that useless
-  // leftovers were removed. If a leftover has the only copy of an entry, that is the failure, and `key` is the entry's
-  // key.
+  // key: OK, NotFound, or an error if that is unknown. Fails if a leftover has the only copy of an entry; `key` is
+  // then the entry's key. After a failure the folder is unchanged, except that useless leftovers were removed.
   leveldb::Status BeginWriting(const std::function<leveldb::Status(const leveldb::Slice&)>& holds,
                                std::string* key);
   bool is_writing() const { return is_writing_.load(std::memory_order_acquire); }
 
-  // Whether a write of this thread was refused a new log since the last call, because the system had no descriptor.
+  // Whether a write of this thread failed since the last call because the system had no descriptor for a new log.
   // LevelDB has then written nothing.
   bool TakeRefusal();
 
@@ -97,23 +95,22 @@ class StagedEnv final : public leveldb::EnvWrapper {
 
   mutable std::mutex mutex_;  // guards what follows
   Staged staged_;             // by name
-  // The log that LevelDB has read last, if it is to be reused.
+  // The last log that LevelDB has read, if it is to be reused.
   std::string kept_log_name_, kept_log_bytes_;
-  // The log that LevelDB has made last, or reuses.
+  // The last log that LevelDB has made, or reuses.
   std::string log_name_;
   std::shared_ptr<NewFile> log_;
-  // The one before, which stays until its contents are in a table.
+  // The previous log, which stays until its contents are in a table.
   std::string previous_log_name_;
   std::shared_ptr<NewFile> previous_log_;
   std::set<std::string> hidden_;   // names on disk that LevelDB has removed
   std::set<std::string> session_;  // names that LevelDB may remove once writing has begun
 
-  // Last, so that its thread ends first.
+  // The last member, so that its thread ends first.
   Worker worker_;
 };
 
-// Drops LevelDB's log of its own work. Such a file would have to be written, flushed and renamed under the same rules
-// as the data, and LevelDB also reports what matters as a status.
+// Drops LevelDB's info log. LevelDB also reports what matters as a status.
 class NullLogger final : public leveldb::Logger {
  public:
   void Logv(const char*, std::va_list) override {}

@@ -18,24 +18,23 @@ namespace {
 
 constexpr size_t kFooterSize = 48;
 constexpr unsigned char kTableMagic[8] = {0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb};
-// A block is followed by its compression type, in one byte, and a checksum of both, in four.
+// A block is followed by its compression type (1 byte) and a checksum of both (4 bytes).
 constexpr size_t kBlockTrailerSize = 5;
 constexpr char kUncompressed = 0, kSnappy = 1;
 
-// Whether a block with its trailer is inside of a file, and no larger than one can be.
+// Whether a block with its trailer is inside of a file, and below the largest size.
 bool IsPlace(uint64_t offset, uint64_t size, uint64_t file_size) {
   return size <= kLargestBlock && offset <= file_size && size <= file_size - offset &&
          file_size - offset - size >= kBlockTrailerSize;
 }
 
-// A block of the same length is not mistaken for a footer: where the magic number has its fourth byte, a block has its
-// compression type, which is 0 or 1.
+// Unambiguous: in place of the magic number's fourth byte, a block of that length has its compression type, 0 or 1.
 bool IsFooter(const char* bytes, size_t count) {
   return count == kFooterSize &&
          std::memcmp(bytes + kFooterSize - sizeof(kTableMagic), kTableMagic, sizeof(kTableMagic)) == 0;
 }
 
-// Where a footer says that the index block is; false if it points outside of the file.
+// The place of the index block in a footer; false if a handle points outside of the file.
 bool ReadFooter(const char* bytes, uint64_t file_size, uint64_t* offset, uint64_t* size) {
   const char* limit = bytes + kFooterSize - sizeof(kTableMagic);
   for (int handle = 0; handle < 2; handle++) {  // the metaindex block's, then the index block's
@@ -45,14 +44,13 @@ bool ReadFooter(const char* bytes, uint64_t file_size, uint64_t* offset, uint64_
   return true;
 }
 
-// LevelDB checks the checksum of an index only with `paranoid_checks`, and trusts its contents.
 bool BlockIsWhole(const char* bytes, size_t count) {
   // The checksum includes the type.
   return Checksum(bytes, count - 4) == ReadFixed32(bytes + count - 4);
 }
 
-// The contents of a block of `count` bytes, trailer included. If it is compressed, they are in `buffer`. Null, or why
-// there are none.
+// The contents of a block of `count` bytes with its trailer; `buffer` holds them if the block is compressed. Returns
+// null, or an error.
 const char* ReadContents(const char* bytes, size_t count, std::string* buffer, Slice* contents) {
   if (count < kBlockTrailerSize) return "a block of the table is too short";
   const size_t size = count - kBlockTrailerSize;
@@ -73,16 +71,16 @@ inline bool ReadLength(const char*& bytes, const char* limit, uint64_t* value) {
   return true;
 }
 
-// Reads the contents of a block, and gives its first and its last key, which are empty if it has no entries. False if
-// LevelDB could not have written or read it: each entry must be inside, each key a LevelDB key after the previous one,
-// and each restart point the offset of a complete key.
+// The first and the last key of a block; empty without entries. False if LevelDB could not have written or read the
+// block: each entry must be inside, each key an internal key after the previous one, and each restart point the
+// offset of a complete key.
 bool ReadBlock(const Slice& contents, std::string* first, std::string* last) {
   first->clear();
   last->clear();
   const char* bytes = contents.data();
   const size_t size = contents.size();
   if (size < 4) return false;
-  // The block ends with the restart points, each the offset of an entry, and their number.
+  // The block ends with its restart points, each the offset of an entry, and their number.
   uint64_t restarts = ReadFixed32(bytes + size - 4);
   if (restarts > size / 4 - 1) return false;
   const char* entries_end = bytes + size - 4 * (restarts + 1);
@@ -151,8 +149,8 @@ bool TableIndex::ReadEntry(size_t index, Slice* key, uint64_t* offset, uint64_t*
     return false;
   *key = Slice(entry, unshared);
   entry += unshared;
-  // Each entry must be a restart point, or LevelDB would read a handle that was not checked here. After the last one
-  // comes their number, which is lower than the offset of any second entry.
+  // Each entry must be a restart point, or LevelDB would read a handle that was not checked here. After the last
+  // restart point comes their number, which is lower than the offset of any second entry.
   const char* next = entry + value_size;
   if (next < limit && next != &block_[ReadFixed32(limit + 4 * (index + 1))]) return false;
   return ReadVarint(entry, limit, offset) && ReadVarint(entry, limit, size);
@@ -209,7 +207,7 @@ Status TableFile::ReadIndex(const char* footer) const {
   if (!BlockIsWhole(index.data(), index.size())) return Damage("the checksum of the table's index is wrong");
   if (const char* problem = ReadContents(index.data(), index.size(), &buffer, &contents)) return Damage(problem);
   bool is_index = ReadBlock(contents, &first, &last);
-  // Also without `info`, because LevelDB allocates whatever a handle requests.
+  // The handles are checked also without `info`, because LevelDB allocates whatever a handle requests.
   if (is_index) {
     index_offset_ = offset;
     index_ = TableIndex(contents.ToString(), size_, &is_index);

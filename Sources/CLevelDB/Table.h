@@ -1,5 +1,5 @@
-// Tables on disk, with the checks that LevelDB omits. It allocates whatever a footer requests, and its checks of a
-// block's structure are assertions, which end the process.
+// Tables on disk, with the checks that LevelDB omits: LevelDB allocates whatever a footer requests, and checks the
+// structure of a block with assertions, which end the process.
 
 #pragma once
 
@@ -25,11 +25,10 @@ namespace cldb {
 class TableIndex {
  public:
   TableIndex() = default;
-  // Takes the contents of a block whose entries were checked; `valid` is false if they are not an index of a table of
-  // `file_size` bytes.
+  // The entries of the block were checked. `valid` is false if they are not an index of a table of `file_size` bytes.
   TableIndex(std::string block, uint64_t file_size, bool* valid);
 
-  // Whether the data block at an offset of the file has keys that the index allows, from `first` to `last`.
+  // Whether the index allows a data block at an offset of the file to have the keys from `first` to `last`.
   bool Allows(uint64_t offset, const leveldb::Slice& first, const leveldb::Slice& last) const;
 
  private:
@@ -38,14 +37,14 @@ class TableIndex {
   leveldb::Slice KeyOf(size_t index) const;
 
   std::string block_;
-  // Where the entries of the block end, and its restart points begin.
+  // The end of the entries of the block, and the start of its restart points.
   size_t entries_end_ = 0;
-  // Of each data block: every block that is read is looked up here.
+  // The offsets of the data blocks.
   std::vector<uint64_t> offsets_;
 };
 
-// The file of a table, with random access. It is not mapped, because a mapped table that is cut while it is open ends
-// the process. A read is one block with its trailer, or the footer, and is checked before LevelDB gets it.
+// The file of a table. A read is one block with its trailer, or the footer, and is checked before LevelDB gets it.
+// Files are not mapped, because truncation of a mapped file ends the process.
 class TableFile final : public leveldb::RandomAccessFile {
  public:
   // `info` is the manifest's entry of the table. If it is null because the manifest does not name the table yet, the
@@ -64,7 +63,7 @@ class TableFile final : public leveldb::RandomAccessFile {
 
   leveldb::Status ReadAll(uint64_t offset, size_t count, char* scratch) const;
   leveldb::Status ReadIndex(const char* footer) const;
-  // Whether a block at this offset, with these keys at its ends, is where the index and the manifest say.
+  // Whether the index and the manifest allow a block at this offset with these first and last keys.
   bool IsInItsPlace(uint64_t offset, const std::string& first, const std::string& last) const;
   leveldb::Status Damage(const char* what) const;
 
@@ -78,16 +77,16 @@ class TableFile final : public leveldb::RandomAccessFile {
   mutable TableIndex index_;
 };
 
-// Iterates over the keys of one table. What can't be read is skipped, and then `status` is not OK.
+// Iterates over the keys of one table. Unreadable blocks are skipped, and then `status` is not OK.
 class TableCursor {
  public:
-  // `info` is as for `TableFile`.
+  // `info`: see `TableFile`.
   static leveldb::Status Open(const Folder& folder, const std::string& name, const TableInfo* info,
                               std::unique_ptr<TableCursor>* result);
 
-  // Adds the first and the last readable key of those that begin with the same byte. Reads two blocks for each.
+  // Reads two blocks for each range.
   leveldb::Status AddRanges(KeyRanges* ranges);
-  // Moves to the first key that is not before this one.
+  // Moves to the first key at or after this one.
   void Seek(const leveldb::Slice& key);
   bool IsAtKey() const { return position_->Valid(); }
   leveldb::Slice key() const { return UserKey(position_->key()); }
@@ -95,14 +94,14 @@ class TableCursor {
   leveldb::Status status() const { return position_->status(); }
 
  private:
-  // The order of LevelDB's own keys without their trailers, because each key of a user is written once.
+  // The order of user keys: each is written once, so trailers need no comparison.
   class KeyOrder final : public leveldb::Comparator {
    public:
     int Compare(const leveldb::Slice& left, const leveldb::Slice& right) const override {
       return UserKey(left).compare(UserKey(right));
     }
     const char* Name() const override { return "cldb.table"; }
-    // Only for writing tables.
+    // LevelDB calls these only when it writes tables.
     void FindShortestSeparator(std::string*, const leveldb::Slice&) const override {}
     void FindShortSuccessor(std::string*) const override {}
   };

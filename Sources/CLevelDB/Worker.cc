@@ -27,7 +27,7 @@ void Worker::Start() {
       }
     });
   } catch (const std::system_error&) {
-    // The system has none.
+    // Without a thread, writers run the work.
   }
 }
 

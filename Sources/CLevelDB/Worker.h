@@ -1,9 +1,9 @@
 // Runs LevelDB's background work: compactions.
 //
-// LevelDB schedules work while it holds its mutex, and waits for it when it closes, or when a write finds no room. Its
-// own Env starts a thread on demand; if the system refuses, the process ends or waits forever. Here the thread is
-// started before the database is opened. Without one, work runs on the writing threads, between their writes, when no
-// lock is held.
+// LevelDB schedules work while it holds its mutex, and waits for the work when it closes, or when a write finds no
+// room. LevelDB's own Env starts a thread on demand; if the system refuses, the process ends or waits forever. Here
+// the thread is started before the database is opened. Without a thread, work runs on the writing threads, between
+// their writes, when no lock is held.
 
 #pragma once
 
@@ -21,7 +21,7 @@ class Worker {
   using Work = std::function<void()>;
 
   Worker() = default;
-  // Ends the thread after it has run what is in the queue. Without a thread, what is in the queue does not run.
+  // Ends the thread after it has run the queue. Without a thread, the queue does not run.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -29,12 +29,12 @@ class Worker {
   // Starts the thread, if the system has one.
   void Start();
   void Schedule(Work work);
-  // Lets waiting work run.
+  // Lets scheduled work run.
   void Release();
-  // Runs waiting work on this thread, if the worker has no thread.
+  // Runs scheduled work on this thread, if the worker has no thread.
   void RunWithoutThread();
-  // Lets the worker's thread sleep for a moment; at most a writer without room waits for it. False on any other thread,
-  // and if the worker is to end.
+  // Sleeps on the worker's thread, for which at most a writer without room waits. False on any other thread, and if
+  // the worker is to end.
   bool Rest(std::chrono::milliseconds duration);
 
  private:

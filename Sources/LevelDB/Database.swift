@@ -7,8 +7,8 @@ package import Files
 ///    after the other.
 /// 2. After a write has failed, no other write is accepted: the outcome of the failed one is unknown until the database
 ///    is opened again. Reading still works. A write that was `refused` has stored nothing, and may be tried again.
-/// 3. Opening for reading changes nothing on disk, not even what LevelDB usually rewrites at opening. Opening for
-///    writing has two steps: the first is the same, and the second writes LevelDB's changes to disk.
+/// 3. Opening for reading changes nothing on disk, not even what LevelDB usually rewrites at opening. Opening
+///    for writing does the same first, then writes LevelDB's changes to disk.
 /// 4. No byte of a record or a table on disk is ever overwritten, and nothing is removed that may be the only copy of
 ///    an entry.
 /// 5. `close()` or deinitialization closes it. A call after that is an error.
@@ -16,7 +16,7 @@ package import Files
 package final class Database: Sendable {
   /// How opening may change the disk.
   package enum Access: Sendable {
-    /// Change nothing. New files of LevelDB are held in memory (about the size of the log), and writes are refused. No
+    /// Change nothing, and refuse writes. LevelDB's new files, about the size of the log, are in memory. No
     /// lock is taken: the caller must exclude writers.
     case readOnly
     /// Change nothing, while another process may be writing. The database then lacks LevelDB's log, which `readLogs`
@@ -24,7 +24,7 @@ package final class Database: Sendable {
     case inUse
     /// Open an existing database for writing.
     case existing
-    /// The same, but without changes before `beginWriting()`.
+    /// Open an existing database for writing, without changes before `beginWriting()`.
     case prepared
     /// Create a new database; fail if there is one.
     case new
@@ -37,19 +37,18 @@ package final class Database: Sendable {
     /// Whether a database with a damaged log is opened up to the damage, read-only; `damage` then has the place.
     /// Otherwise it is refused.
     package var opensUpToDamage = false
-    /// The bytes that are held in memory, in addition to the log, before they become a table. Opening after a crash
-    /// reads up to that many.
+    /// The bytes of entries in memory that become a table. Opening after a crash reads up to that many.
     package var writeBufferByteCount = 8 << 20
-    /// The bytes of a block, which is read and checked as one. With 16 KiB a scan is an eighth faster, and a lookup
-    /// takes more than twice as long.
+    /// The bytes of a block, the unit of reading. With 16 KiB a scan is an eighth faster, and a lookup takes
+    /// more than twice as long.
     package var blockByteCount = 4 << 10
     /// The bytes after which a compaction begins another table.
     package var tableByteCount = 8 << 20
-    /// A log up to this size is reused when the database is opened again: it is copied, which takes a few milliseconds
-    /// at most. A larger one becomes a table. If each log became a table, there would be a small table for each
-    /// opening, because tables with ascending keys are never merged.
+    /// A log up to this size is copied and reused when the database is opened again, which takes a few
+    /// milliseconds at most. A larger one becomes a table. Tables with ascending keys are never merged, so if
+    /// each log became a table, there would be a small table for each opening.
     package var keptLogByteCount = 1 << 20
-    /// For tests: whether the system is asked for a thread.
+    /// For tests: false as if the system had no thread.
     package var asksForThread = true
 
     package init() {}
@@ -58,9 +57,9 @@ package final class Database: Sendable {
   /// The path of the folder at the time of the opening; for messages.
   package let path: String
 
-  // Unsafe only by its type: LevelDB is safe to use from any thread, and it stays valid until `deinit`.
+  // Safe to share: LevelDB is safe to use from any thread, and the handle is valid until `deinit`.
   private nonisolated(unsafe) let handle: OpaquePointer
-  // Called through `handle`, so it must outlive it.
+  // Must outlive `handle`, which calls it.
   private let hooks: HookBox
 
   /// Opens the database in an open folder: all files are opened relative to it, even if it is moved and replaced. Its
@@ -119,7 +118,7 @@ package final class Database: Sendable {
   /// Whether a file of a database can have this name.
   package static func isFileName(_ name: String) -> Bool { unsafe cldb_is_file_name(name) }
 
-  /// Whether a torn tail of the log was ignored. It was never confirmed.
+  /// Whether a torn tail of the log was ignored. A torn tail was never confirmed.
   package var hasTornTail: Bool { unsafe cldb_has_torn_tail(handle) }
 
   /// Where the log is damaged; nil if it is intact. See `Options.opensUpToDamage`.
@@ -128,8 +127,8 @@ package final class Database: Sendable {
     return unsafe cldb_damage(handle, &status) ? nil : DatabaseError(status, path: path)
   }
 
-  /// The first and the last key of each table and of the log, as of opening. Keys that begin with different bytes have
-  /// separate ranges.
+  /// The first and the last key of each table and of the log, as of opening, with separate ranges for keys
+  /// that begin with different bytes.
   ///
   /// - Complexity: O(*n*) in the number of tables; most are not read.
   package func keyRanges() throws(DatabaseError) -> [(first: [UInt8], last: [UInt8])] {

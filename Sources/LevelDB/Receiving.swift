@@ -1,7 +1,7 @@
 internal import CLevelDB
 import Files
 
-/// Gives the hooks of a test an address for C. It must live as long as the database that calls it.
+/// Gives the hooks of a test an address for C. Must live as long as the database that calls it.
 final class HookBox: Sendable {
   private let hook: FileHook?
   private let readHook: ReadHook?
@@ -11,10 +11,8 @@ final class HookBox: Sendable {
     self.readHook = readHook
   }
 
-  /// The address for C, together with `call`.
   var context: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
 
-  /// Called by C: converts the operation to Swift, and the verdict back.
   static let call: cldb_hook = { context, operation, byteCount in
     guard let context = unsafe context else { return 0 }
     let box = unsafe Unmanaged<HookBox>.fromOpaque(context).takeUnretainedValue()
@@ -61,8 +59,7 @@ extension FileOperation.Kind {
 
 typealias EntryReceiver = (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> cldb_answer
 
-/// Calls a C function that fails with a status.
-/// - Throws: the error that it reports if it returns false.
+/// - Throws: the error in the status, if `body` returns false.
 func call(
   path: String, _ body: (_ status: UnsafeMutablePointer<cldb_status>) -> Bool
 ) throws(DatabaseError) {
@@ -70,7 +67,7 @@ func call(
   guard unsafe body(&status) else { throw DatabaseError(status, path: path) }
 }
 
-/// The same for one that passes entries to a receiver.
+/// Calls a C function that passes entries to a receiver.
 func call(
   path: String,
   _ body: (cldb_receiver, UnsafeMutableRawPointer, UnsafeMutablePointer<cldb_status>) -> Bool,

@@ -3,8 +3,8 @@ package import Files
 
 /// The readable contents of the files of a damaged database, file by file and without the manifest.
 ///
-/// Contents with a correct checksum are returned as they are; the caller must find out whether they are right. Nothing
-/// is changed. Safe to use from any thread.
+/// Contents with a correct checksum are returned as they are; the caller must verify them. Nothing is
+/// changed. Safe to use from any thread.
 @safe
 package final class SalvagedFiles: Sendable {
   private let path: String

@@ -4,8 +4,8 @@
 // Every function that can fail fills a `cldb_status` owned by its caller; nothing in it needs to be freed. A database is
 // safe to use from any thread, except that no other call may be in progress while it is closed or freed.
 //
-// No C++ exception is caught but that of a thread which the system refuses, because LevelDB is built without them: a lack
-// of memory ends the process, as it does in Swift. The sizes that files announce are checked before anything is allocated.
+// LevelDB is built without C++ exceptions, so a lack of memory ends the process, as it does in Swift. Sizes in files
+// are checked before anything is allocated. The only exception that is caught is that of `std::thread`.
 
 #pragma once
 
@@ -64,11 +64,11 @@ typedef struct cldb_entry {
   size_t value_size;
 } cldb_entry;
 
-// What a receiver wants next. All functions but `cldb_scan` call it for each entry whatever it returns.
+// What a receiver wants next. Only `cldb_scan` uses the answer.
 typedef enum cldb_answer : int32_t {
   CLDB_NEXT,
   CLDB_STOP,
-  // The same entry again, unless something before it could not be read; then the scan fails.
+  // The same entry again; or a failure of the scan, if something before the entry could not be read.
   CLDB_CHECK,
 } cldb_answer;
 
@@ -76,7 +76,6 @@ typedef cldb_answer (*cldb_receiver)(void *context, const cldb_entry *entry);
 
 // MARK: The hook of tests
 
-// What is about to be done to the disk.
 typedef enum cldb_operation_kind : int32_t {
   CLDB_CREATE,       // a file is created
   CLDB_WRITE,        // one write(2) at the end of a file
@@ -97,24 +96,21 @@ typedef struct cldb_operation {
   uint64_t offset;
 } cldb_operation;
 
-// Called before each operation, from any thread. Returns 0 to continue, or an errno with which the operation then fails
-// without being tried. Lowering `*byte_count` makes a write or a read a short one; the rest is a new operation.
+// Called before each operation, from any thread. Returns 0, or an errno with which the operation fails without being
+// tried. Lowering `*byte_count` makes a write or a read a short one; the rest is a new operation.
 typedef int32_t (*cldb_hook)(void *_Nullable context, const cldb_operation *operation, size_t *byte_count);
 
 // MARK: Opening and closing
 
 typedef struct cldb_options {
-  // Never changes anything on disk: what LevelDB rewrites at opening stays in memory, and writes are refused.
+  // Nothing changes on disk: what LevelDB rewrites at opening stays in memory, and writes are refused.
   bool read_only;
-  // With `read_only`: another process may be writing the database. Its logs are then not part of the database but read
-  // by `cldb_read_logs`.
+  // With `read_only`: another process may be writing the database. The logs are then read by `cldb_read_logs` only.
   bool in_use;
-  // Creates an empty database if there is none. A folder with remains of a database without its CURRENT file is still
-  // refused.
+  // Creates an empty database if there is none. A folder with files of a database but no CURRENT is refused.
   bool create_if_missing;
-  // Refuses a database that is already there.
   bool error_if_exists;
-  // Sizes in bytes. LevelDB clips them to what it can work with.
+  // Sizes in bytes. LevelDB limits them to what it can work with.
   size_t write_buffer_size;
   size_t block_size;
   size_t table_size;
@@ -131,39 +127,39 @@ typedef struct cldb_database cldb_database;
 // Whether a file of a database can have this name.
 bool cldb_is_file_name(const char *name);
 
-// Opens the database in a folder without changing anything there. `folder` is its descriptor, which the caller still
-// owns: all files are opened relative to it, wherever the folder is now, and `path` is for messages. Returns NULL and
-// fills `status` when that fails. If its log is damaged, it is opened up to the damage; see `cldb_damage`. To write,
-// `cldb_begin_writing` must follow. The result must be freed with `cldb_free`.
+// Opens the database in a folder without changing anything there. `folder` is a descriptor that the caller still
+// owns: files are opened relative to it, and `path` is for messages. Returns NULL on failure. A database with a
+// damaged log is opened up to the damage; see `cldb_damage`. To write, `cldb_begin_writing` must follow. The result
+// must be freed with `cldb_free`.
 cldb_database *_Nullable cldb_open(const char *path, int folder, const cldb_options *options, cldb_status *status);
 
-// Whether a torn tail of a log or a manifest was ignored. It was never confirmed.
+// Whether a torn tail of a log or a manifest was ignored. A torn tail was never confirmed.
 bool cldb_has_torn_tail(const cldb_database *database);
 
 // False, with CLDB_DAMAGED and the place, if the log is damaged: writing can't begin then.
 bool cldb_damage(const cldb_database *database, cldb_status *status);
 
-// Calls `receive` with ranges of keys, as of opening: each is the first and, as a value, the last key of those in a table
-// or a log that begin with the same byte. It reads from a table only if its keys differ in their first byte.
+// Calls `receive` with ranges of keys, as of opening: the first and, as a value, the last of those keys of a table or
+// a log that begin with the same byte. Only tables whose keys differ in their first byte are read.
 bool cldb_key_ranges(cldb_database *database, cldb_receiver receive, void *context, cldb_status *status);
 
-// For a database that is open as one `in_use`: calls `receive` with each key and value that its logs have gained since
-// the last call, in the order in which they were written. Incomplete writes are ignored, and so are logs that were
-// started after the opening. To be called by one thread at a time.
+// For a database opened with `in_use`: calls `receive` with each key and value that was added to the logs since the
+// last call, in the order of writing. Incomplete writes are ignored, and so are logs that were started after the
+// opening. For one thread at a time.
 bool cldb_read_logs(cldb_database *database, cldb_receiver receive, void *context, cldb_status *status);
 
-// Whether a writer may have replaced tables or logs since this was opened: a missing file is then not damage, and
-// unconfirmed writes in its logs may have been replaced by others. Opening the database again finds the contents.
+// Whether a writer may have replaced tables or logs since the opening: a missing file is then not damage, and
+// unconfirmed writes in logs may have been replaced by others. Opening the database again finds the contents.
 bool cldb_has_changed(const cldb_database *database);
 
-// Writes to disk what opening has changed in memory, and enables writing. Nothing is overwritten, and nothing is
-// removed that may be the only copy of an entry: then it fails with CLDB_DAMAGED and the entry's `key`. Entries before the
-// key `first` are not needed. After a failure the folder is unchanged, except for the removal of useless files, and the
-// database can only be closed.
+// Writes to disk what opening has changed in memory, and enables writing. Nothing is overwritten. If a file that
+// would be removed may have the only copy of an entry, fails with CLDB_DAMAGED and the `key` of the entry; entries
+// before the key `first` are not needed. After a failure the folder is unchanged, except for the removal of useless
+// files, and the database can only be closed.
 bool cldb_begin_writing(cldb_database *database, const void *_Nullable first, size_t first_size,
                         cldb_status *status);
 
-// Closes it. Closing twice is allowed. Afterwards every other call returns CLDB_CLOSED.
+// Closing twice is allowed. Afterwards every other call returns CLDB_CLOSED.
 void cldb_close(cldb_database *database);
 
 // Closes if necessary, and frees.
@@ -175,9 +171,9 @@ void cldb_free(cldb_database *database);
 bool cldb_get(cldb_database *database, const void *_Nullable key, size_t key_size, cldb_receiver receive,
               void *context, cldb_status *status);
 
-// Calls `receive` with the entries from one key through another one, in order or backwards, as of this call. Checksums
-// are verified, nothing is cached. LevelDB skips what it can't read: the call fails at the end, and `receive` can find
-// out earlier with CLDB_CHECK.
+// Calls `receive` with the entries from one key through another one, in order or backwards, as of this call.
+// Checksums are verified, and nothing is cached. LevelDB skips what it can't read: then the call fails at the end, or
+// earlier if `receive` returns CLDB_CHECK.
 bool cldb_scan(cldb_database *database, const void *_Nullable first, size_t first_size, const void *_Nullable last,
                size_t last_size, bool backwards, cldb_receiver receive, void *context, cldb_status *status);
 
@@ -186,17 +182,17 @@ bool cldb_scan(cldb_database *database, const void *_Nullable first, size_t firs
 // The readable contents of the files of a database that can't be opened, file by file and without the manifest.
 typedef struct cldb_salvage cldb_salvage;
 
-// Reads each table and log, and calls `receive` with the names of those that have a problem, and the problem in words.
+// Reads each table and log, and calls `receive` with the name of each that has a problem, and the problem in words.
 // Fails only if the folder can't be listed, or for a shortage. Nothing is changed. `folder` is as for `cldb_open`.
 cldb_salvage *_Nullable cldb_salvage_open(const char *path, int folder, cldb_receiver receive, void *context,
                                           cldb_status *status);
 void cldb_salvage_free(cldb_salvage *salvage);
 
-// Calls `receive` with each value that a file has for a key. A block whose checksum is wrong has none.
+// Calls `receive` with each value of a key in the files. Blocks with a wrong checksum are skipped.
 bool cldb_salvage_get(cldb_salvage *salvage, const void *_Nullable key, size_t key_size, cldb_receiver receive,
                       void *context, cldb_status *status);
 
-// Calls `receive` with the last key before a limit that a file has, if there is one.
+// Calls `receive` with the last key before a limit in the files, if there is one.
 bool cldb_salvage_last(cldb_salvage *salvage, const void *_Nullable limit, size_t limit_size, cldb_receiver receive,
                        void *context, cldb_status *status);
 
@@ -208,9 +204,9 @@ cldb_batch *cldb_batch_new(void);
 void cldb_batch_free(cldb_batch *batch);
 void cldb_batch_put(cldb_batch *batch, const cldb_entry *entry);
 
-// Applies the batch; with `sync` it returns when the drive has confirmed it. CLDB_REFUSED means that nothing was written,
-// and that a later write may succeed. After any other failure to write, it is unknown whether the batch is stored, and all
-// further writes return CLDB_POISONED.
+// Applies the batch, and with `sync` waits until the drive has confirmed it. CLDB_REFUSED means that nothing was
+// written, and that a later write may succeed. After any other failure to write, it is unknown whether the batch is
+// stored, and all further writes return CLDB_POISONED.
 bool cldb_write(cldb_database *database, cldb_batch *batch, bool sync, cldb_status *status);
 
 #pragma clang assume_nonnull end
