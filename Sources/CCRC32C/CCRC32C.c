@@ -39,12 +39,12 @@ static uint32_t update(uint32_t remainder, const uint8_t *next, size_t count) {
   return remainder;
 }
 
-// An instruction needs the result of the one before, for which it waits some cycles. So three parts are added in turns,
-// each from a remainder of its own. The remainder of two parts is that of the second one, from 0, and what becomes of
-// the remainder of the first if as many zero bytes follow.
+// Each instruction waits some cycles for the result of the previous one, so three parts are added in turns, each with
+// its own remainder. The remainder of two parts is the remainder of the second part from 0, plus (xor) that of the
+// first part followed by as many zero bytes as the second has.
 #define PART_SIZE 1024
 
-/// What becomes of each byte of a remainder if as many zero bytes follow as a part has.
+/// For each byte of a remainder: the remainder after as many zero bytes as a part has.
 static uint32_t after_part[sizeof(uint32_t)][256];
 static pthread_once_t after_part_once = PTHREAD_ONCE_INIT;
 

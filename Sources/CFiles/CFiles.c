@@ -27,7 +27,7 @@
 #include <sys/random.h>
 #endif
 
-// Makes a call until no signal interrupts it, and assigns its result, or -errno.
+// Repeats a call while a signal interrupts it, and assigns its result or -errno.
 #define CALL(result, call)                            \
   do {                                                \
     while ((result = (call)) == -1 && errno == EINTR) \
@@ -35,7 +35,7 @@
     if (result == -1) result = -errno;                \
   } while (0)
 
-// 0 until it is asked for.
+// 0: unknown.
 static _Atomic int process;
 
 static void forget_process(void) { process = 0; }
@@ -78,7 +78,7 @@ int cfiles_duplicate(int descriptor) {
 }
 
 int cfiles_close(int descriptor) {
-  // Not repeated after EINTR, because another thread may have the descriptor's number by then.
+  // Not repeated after EINTR, because the number may already be another thread's descriptor.
   return close(descriptor) == 0 || errno == EINTR ? 0 : -errno;
 }
 
@@ -110,8 +110,8 @@ int cfiles_flush(int descriptor, bool is_folder) {
   int result;
 #if defined(__APPLE__)
   (void)is_folder;
-  // On this system, fsync leaves the bytes in the drive's cache. Only a file system without F_FULLFSYNC may fall back
-  // to it: after a failure, a drive may answer the second call as if nothing had been lost.
+  // On this system, fsync leaves the bytes in the drive's cache, so it is used only if the file system lacks
+  // F_FULLFSYNC. After a failure of F_FULLFSYNC, a second call may succeed although bytes were lost.
   CALL(result, fcntl(descriptor, F_FULLFSYNC));
   if (result != -ENOTSUP && result != -EOPNOTSUPP && result != -EINVAL && result != -ENOTTY && result != -ENOSYS)
     return result;
@@ -148,7 +148,7 @@ void cfiles_begin_flush(int descriptor) {
 int cfiles_write_out(int descriptor, uint64_t written, uint64_t offset, uint64_t count) {
 #if defined(__linux__)
   int result = 0;
-  // A count of 0 would mean all bytes.
+  // 0 would mean all bytes.
   if (written > 0) CALL(result, sync_file_range(descriptor, 0, (off_t)written, SYNC_FILE_RANGE_WAIT_BEFORE));
   if (result == 0) CALL(result, sync_file_range(descriptor, (off_t)offset, (off_t)count, SYNC_FILE_RANGE_WRITE));
   // If the file system does not support this call, the flush writes the bytes.
@@ -169,10 +169,9 @@ static int KindOf(mode_t mode) {
 }
 
 #if defined(__linux__)
-// Asks a file system in user space or on a network for the present size: after a hard link, gocryptfs reports that of
-// the encrypted file for a second. Doesn't ask for times. Since Linux 6.13, the next write to a file whose times were asked for gets a precise time, and
-// so do later writes to all others: their metadata then changes at each write, and each flush of a log would have to
-// write it too.
+// AT_STATX_FORCE_SYNC: after a hard link, gocryptfs would report the size of the encrypted file for a second. Times
+// are not requested: since Linux 6.13, a request makes later writes of all files get precise times, so that metadata
+// changes at each write, and each flush of a log would write it too.
 static int StatusOf(int folder, const char *name, int flags, cfiles_status *status) {
   struct statx info;
   int result;
@@ -227,7 +226,7 @@ int64_t cfiles_free_byte_count(int descriptor) {
   int result;
   CALL(result, fstatvfs(descriptor, &info));
   if (result < 0) return result;
-  // Such as ramfs, a tmpfs without a limit, and many file systems in user space.
+  // ramfs, a tmpfs without a limit, and many file systems in user space have no blocks.
   if (info.f_blocks == 0) return -ENOSYS;
   uint64_t blocks = info.f_bavail, size = info.f_frsize;
   return size != 0 && blocks > INT64_MAX / size ? INT64_MAX : (int64_t)(blocks * size);
@@ -251,7 +250,7 @@ static int KindOfEntry(int folder, const struct dirent *entry) {
 }
 
 int cfiles_list(int folder, bool (*body)(void *context, const char *name, int kind), void *context) {
-  // Uses a separate descriptor, because listing moves its position.
+  // A separate descriptor is needed, because listing moves its position.
   int descriptor = cfiles_open(folder, ".", CFILES_FOLDER, false, 0);
   if (descriptor < 0) return descriptor;
   DIR *stream = fdopendir(descriptor);
@@ -300,7 +299,7 @@ int cfiles_exchange(int folder, const char *name, int other_folder, const char *
   if (renameat2(folder, name, other_folder, other_name, RENAME_EXCHANGE) == 0) return 0;
 #endif
   if (errno != EINTR) return -errno;
-  // Not repeated: if a file system such as FUSE or NFS made the exchange before the signal, that would undo it.
+  // Not repeated: FUSE or NFS may have made the exchange before the signal, and a second one would undo it.
   result = cfiles_status_of_name(folder, name, &after);
   if (result < 0) return result;
   return after.device == before.device && after.inode == before.inode ? -EINTR : 0;
@@ -363,12 +362,12 @@ int cfiles_fill_with_random_bytes(void *buffer, size_t count) {
   while (done < count) {
     ssize_t result;
 #if defined(__linux__)
-    // Gives any number of bytes in one call. A signal may end it early.
+    // getrandom returns any number of bytes, fewer after a signal.
     CALL(result, getrandom((char *)buffer + done, count - done, 0));
     if (result < 0) return (int)result;
     done += (size_t)result;
 #else
-    // Gives up to 256 bytes at a time, all of them or none.
+    // getentropy returns up to 256 bytes, all or none.
     size_t part = count - done < 256 ? count - done : 256;
     CALL(result, getentropy((char *)buffer + done, part));
     if (result < 0) return (int)result;
@@ -380,7 +379,7 @@ int cfiles_fill_with_random_bytes(void *buffer, size_t count) {
 
 bool cfiles_is_litter(const char *name) {
   static const char *const names[] = {".DS_Store", "Icon\r", ".localized", "Thumbs.db", "desktop.ini"};
-  // Files with extended attributes, on file systems that can't store these.
+  // "._" files have the extended attributes of others, on file systems that can't store these.
   if (strncmp(name, "._", 2) == 0) return true;
   for (size_t index = 0; index < sizeof names / sizeof *names; index++)
     if (strcmp(name, names[index]) == 0) return true;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-// Resolves percent escapes. In a path, an escaped NUL would hide all that follows it, so such a path stays as it is.
+// Resolves percent escapes. A path with an escaped NUL, which would hide the rest of the path, stays as it is.
 static size_t unescape(void *context, struct MHD_Connection *connection, char *text) {
   (void)context;
   (void)connection;

@@ -13,17 +13,16 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     case updating
     /// Must not exist. The file is for the owner alone.
     case creating
-    /// Must not exist. Everyone can read the file, unless the user's settings forbid it.
+    /// Must not exist. The umask decides whether others can read the file.
     case publishing
   }
 
   private let descriptor: Int32
-  /// Where the file was when it was opened.
+  /// The path of the file at its opening.
   package let path: String
   private let hook: FileHook?
   private let readHook: ReadHook?
 
-  /// Opens a plain file in a folder, but no link.
   init(
     _ name: String, _ access: Access, in folder: Int32, path: String, hook: FileHook?, readHook: ReadHook?
   ) throws(Failure) {
@@ -41,7 +40,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
       path: path, hook: hook, readHook: readHook)
   }
 
-  /// Opens a plain file that a user named for reading; it may be behind a link.
+  /// For reading a file that a user named, which may be a link.
   package init(readingFrom path: String) throws(Failure) {
     self.init(
       descriptor: try Self.open(
@@ -56,7 +55,6 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     self.readHook = readHook
   }
 
-  /// Opens a plain file.
   private static func open(
     _ name: String, _ access: Int32, in folder: Int32, followsLinks: Bool, permissions: UInt32, path: String
   ) throws(Failure) -> Int32 {
@@ -77,7 +75,6 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
 
   deinit { _ = cfiles_close(descriptor) }
 
-  /// Its status.
   package func status() throws(Failure) -> FileStatus { try Self.status(descriptor, path) }
 
   private static func status(_ descriptor: Int32, _ path: String) throws(Failure) -> FileStatus {
@@ -86,13 +83,11 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     return FileStatus(status)
   }
 
-  /// The file's size in bytes.
   package func byteCount() throws(Failure) -> Int { try status().byteCount }
 
   /// How many bytes the file system has left for this user; nil if it does not say.
   package func freeByteCount() throws(Failure) -> Int? { try Failure.freeByteCount(descriptor, path) }
 
-  /// Writes all bytes at an offset.
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(Failure) {
     var rest = unsafe bytes
     var position = offset
@@ -106,7 +101,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     }
   }
 
-  /// Fills the buffer from an offset on; returns the number of bytes, which is smaller only at the end of the file.
+  /// Returns the number of bytes, which is smaller than the buffer only at the end of the file.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(Failure) -> Int {
     if case .fail(let number)? = readHook?(path, buffer.count) {
       throw Failure(FileError(number, "can't read the file", path: path))
@@ -118,7 +113,8 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
 
   /// The bytes from an offset on, fewer than requested only at the end of the file.
   package func piece(at offset: Int, byteCount: Int) throws(Failure) -> [UInt8] {
-    // For no bytes, the initializer writes to the empty array that all threads share: a data race for the sanitizer.
+    // With a capacity of 0, the initializer writes to the shared empty array, which the thread sanitizer
+    // reports as a race.
     guard byteCount > 0 else { return [] }
     var failure: Failure?
     let piece = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
@@ -140,19 +136,19 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     return try piece(at: 0, byteCount: count)
   }
 
-  /// Returns when the drive has confirmed what was written. After a failure the file must not be flushed again, because
-  /// the system may drop the data and report success.
+  /// Waits until the drive has confirmed all writes. After a failure the file must not be flushed again,
+  /// because the system may drop the data and report success.
   package func flush() throws(Failure) {
     try hook.check(.sync, path, Failure.self)
     try Failure.check("can't flush the file to the drive", path) { cfiles_flush(descriptor, false) }
   }
 
-  /// Asks the system to begin writing to the drive, and returns at once. It guarantees nothing.
+  /// Asks the system to begin writing to the drive, without waiting or any guarantee.
   package func beginFlush() { cfiles_begin_flush(descriptor) }
 
-  /// Waits for all but the newest of the bytes before these to reach the drive, then begins to write these. So the drive
-  /// has only few bytes to write at any time, and the next flush is short however large the file is. It guarantees nothing.
-  /// - Parameter unwritten: how many bytes before these the drive may still have to write.
+  /// Waits for most bytes before the range to reach the drive, then begins to write the range. The drive
+  /// always has only few bytes left to write, so the next flush is short. Without any guarantee.
+  /// - Parameter unwritten: how many bytes before the range are not waited for.
   package func writeOut(_ range: Range<Int>, leaving unwritten: Int) throws(Failure) {
     try Failure.check("can't write the file to the drive", path) {
       cfiles_write_out(
@@ -161,7 +157,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     }
   }
 
-  /// Takes the lock of the file, which ends when it is closed; returns false if another holder has it.
+  /// Takes the lock of the file, which ends when the file is closed; returns false if another holder has it.
   package func lock() throws(Failure) -> Bool {
     let result = cfiles_lock(descriptor, true)
     if result == -EWOULDBLOCK { return false }
@@ -197,9 +193,8 @@ package struct FileStatus: Sendable {
 
   package let kind: Kind
   package let byteCount: Int
-  /// The ID of its owner.
   package let owner: UInt32
-  /// How many names it has; 0 when it was removed.
+  /// The number of names; 0 after the file was removed.
   package let linkCount: Int
   package let identity: FileIdentity
 

@@ -39,7 +39,7 @@ package struct FileError: Error, Sendable {
   package init(_ number: Int32, _ action: String, path: String) {
     let (reason, words) = Self.meaning(of: number)
     let systemWords = unsafe String(cString: strerror(number))
-    // LevelDB's messages end with them.
+    // LevelDB's messages end with the system's words.
     let ending = ": \(systemWords)"
     let action = action.hasSuffix(ending) ? String(action.dropLast(ending.count)) : action
     self.init(reason, "\(action): \(words ?? systemWords)", path: path)

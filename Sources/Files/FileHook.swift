@@ -1,5 +1,4 @@
 extension Optional where Wrapped == FileHook {
-  /// Fails if the hook makes the operation fail.
   func check<Failure: FileFailure>(
     _ kind: FileOperation.Kind, _ path: String, to newPath: String? = nil, _: Failure.Type
   ) throws(Failure) {
@@ -8,7 +7,7 @@ extension Optional where Wrapped == FileHook {
     }
   }
 
-  /// The same for a write; returns how many of its bytes may be written at once.
+  /// Returns how many of the bytes may be written at once.
   func checkWrite<Failure: FileFailure>(
     _ path: String, _ bytes: UnsafeRawBufferPointer, at offset: Int, _: Failure.Type
   ) throws(Failure) -> Int {
@@ -22,7 +21,6 @@ extension Optional where Wrapped == FileHook {
   }
 }
 
-/// Called before each read of a file, with its path and the number of requested bytes. `short` makes one read of
-/// LevelDB's files return fewer bytes, as the system may, and the rest is read next; a ``File`` ignores it. For tests
-/// only.
+/// Called before each read of a file, with its path and the number of requested bytes. `short` makes one read
+/// of LevelDB's files return fewer bytes; a ``File`` ignores it. For tests only.
 package typealias ReadHook = @Sendable (_ path: String, _ byteCount: Int) -> FileVerdict

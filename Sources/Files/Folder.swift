@@ -12,7 +12,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
 
   /// For lower modules that make their own system calls. Open as long as this object exists.
   package let descriptor: Int32
-  /// Where the folder was when it was opened; for messages.
+  /// The path of the folder at its opening; for messages.
   package let path: String
   package let hook: FileHook?
   package let readHook: ReadHook?
@@ -44,20 +44,17 @@ package final class Folder<Failure: FileFailure>: Sendable {
   /// The same folder, opened again, with a separate lock.
   package func reopened() throws(Failure) -> Folder { try Folder(".", in: self, path: path) }
 
-  /// A folder in this one.
   package func folder(_ name: String) throws(Failure) -> Folder {
     try checkName(name)
     return try Folder(name, in: self, path: path(of: name))
   }
 
-  /// A plain file in this folder.
   package func file(_ name: String, _ access: File<Failure>.Access) throws(Failure) -> File<Failure> {
     try checkName(name)
     return try File(
       name, access, in: descriptor, path: path(of: name), hook: hook, readHook: readHook)
   }
 
-  /// The path of a name, for messages.
   package func path(of name: String) -> String { "\(path)/\(name)" }
 
   /// The current path of the folder, even after it was moved; nil if unknown.
@@ -73,7 +70,6 @@ package final class Folder<Failure: FileFailure>: Sendable {
 
   // MARK: Looking
 
-  /// The status of the folder itself.
   package func status() throws(Failure) -> FileStatus {
     var status = cfiles_status()
     try Failure.check("can't examine the folder", path) {
@@ -131,8 +127,6 @@ package final class Folder<Failure: FileFailure>: Sendable {
 
   // MARK: Changing
 
-  /// Creates a folder.
-  /// - Parameter isPrivate: whether only the owner can access it.
   package func makeFolder(_ name: String, isPrivate: Bool = true) throws(Failure) {
     try checkName(name)
     let path = path(of: name)
@@ -173,11 +167,11 @@ package final class Folder<Failure: FileFailure>: Sendable {
     guard result == 0 else { throw Failure(FileError(-result, "can't exchange it", path: path)) }
   }
 
-  /// Fails if a folder in this one can't be moved, and so not exchanged either.
+  /// Fails if a folder in this one can't be moved, and therefore can't be exchanged.
   ///
-  /// Nothing changes, because the system moves no folder over one that has something in it. A file system that
-  /// can't move the folder says that first.
-  /// - Parameter occupied: a folder in the other one that has something in it.
+  /// Tries to move the folder over one that is not empty, which changes nothing. A file system that can't
+  /// move the folder reports that first.
+  /// - Parameter occupied: a folder in `other` that is not empty.
   package func checkMoves(_ name: String, over occupied: String, in other: Folder) throws(Failure) {
     try checkName(name)
     try checkName(occupied)
@@ -199,8 +193,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
   }
 
   /// Gives a file of this folder a second name in another folder.
-  /// - Returns: false if the two folders can't share a file, for example because they are on different drives. File
-  ///   systems without links give all kinds of errors, so only those that would concern a copy too are thrown.
+  /// - Returns: false if the two folders can't share a file, for example on different drives. File systems
+  ///   without links return all kinds of errors, so only errors that would concern a copy too are thrown.
   package func link(_ name: String, in other: Folder, as newName: String) throws(Failure) -> Bool {
     try checkName(name)
     try checkName(newName)
@@ -243,8 +237,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
     }
   }
 
-  /// Removes this folder and its contents, wherever it is now. No link is followed. If the folders in it have no
-  /// folders themselves, two free descriptors are enough.
+  /// Removes this folder and its contents, even after it was moved. No link is followed. Two free descriptors
+  /// are enough for one level of folders.
   package func remove() throws(Failure) {
     try removeContents()
     let path = currentPath() ?? path
@@ -279,13 +273,13 @@ package final class Folder<Failure: FileFailure>: Sendable {
     try rename(temporary, to: name)
   }
 
-  /// Returns when the drive has confirmed the names in the folder.
+  /// Waits until the drive has confirmed the names in the folder.
   package func flush() throws(Failure) {
     try hook.check(.syncFolder, path, Failure.self)
     try Failure.check("can't flush the folder to the drive", path) { cfiles_flush(descriptor, true) }
   }
 
-  /// Returns when the drive has confirmed everything that was written to the file system of the folder.
+  /// Waits until the drive has confirmed everything that was written to the file system of the folder.
   /// - Returns: false if the operating system does not support it.
   package func flushFileSystem() throws(Failure) -> Bool {
     let result = cfiles_flush_file_system(descriptor)
@@ -303,8 +297,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
     return true
   }
 
-  /// Releases the lock. Closing alone is not enough: a child process that is just being started could hold the lock for
-  /// a moment. A forked child does nothing, because it has the lock of its parent.
+  /// Releases the lock. Closing alone is not enough: a child process that is being started could hold the
+  /// lock for a moment. In a forked child, nothing is done: the lock is the parent's.
   package func unlock() { if System.process == process { cfiles_unlock(descriptor) } }
 
   private func checkName(_ name: String) throws(Failure) {

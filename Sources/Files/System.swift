@@ -13,13 +13,14 @@ package enum System {
   /// The id of this process. A forked child has another one.
   package static var process: Int32 { cfiles_process() }
 
-  /// Makes a write beyond the process's limit of file sizes an error, instead of the end of the process. A handler that
-  /// the program has set is kept.
+  /// Makes a write beyond the process's limit of file sizes an error instead of a fatal signal. A handler of
+  /// the program is kept.
   package static func ignoreFileSizeSignal() { cfiles_ignore_file_size_signal() }
 
-  /// Returns memory that was freed to the system. glibc keeps it otherwise: by default in up to eight pools for each core.
+  /// Returns freed memory to the system, which glibc keeps otherwise, by default in up to eight pools for
+  /// each core.
   package static func returnFreedMemory() { cfiles_return_freed_memory() }
 
-  /// Whether file managers leave files of that name in folders, such as `.DS_Store`. They are neither read nor removed.
+  /// Whether file managers leave files of that name in folders, such as `.DS_Store`.
   package static func isLitter(_ name: String) -> Bool { unsafe cfiles_is_litter(name) }
 }

@@ -3,8 +3,7 @@ package import Foundation
 extension URL {
   /// The path of a file or folder that a user named, without a `/` at its end.
   ///
-  /// After a link, `..` leads to the folder above the link's target, and not to that above the link. `URL` knows only
-  /// the text.
+  /// After a link, `..` leads to the folder above the link's target. `URL` removes both names instead.
   package var physicalPath: String {
     var path = resolvingDots() ?? standardizedFileURL.path
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
@@ -19,13 +18,13 @@ extension URL {
     let name = names.last == ".." ? nil : names.popLast()
     let start = isAbsolute ? "" : baseURL?.path ?? FileManager.default.currentDirectoryPath
     let given = "\(start)/\(names.joined(separator: "/"))"
-    // If the folder can't be opened, nothing else may be found in its place.
+    // If the folder can't be opened, the path stays as given, so that using it fails too.
     let folder = (try? Folder<PathFailure>(given, followsLinks: true, hook: nil))?.currentPath() ?? given
     return name.map { "\(folder)/\($0)" } ?? folder
   }
 }
 
-/// Why a folder in a path can't be opened, which does not matter here.
+/// The error is dropped: any failure means that the path stays as given.
 private struct PathFailure: FileFailure {
   init(_: FileError) {}
 }

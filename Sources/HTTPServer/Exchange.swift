@@ -3,10 +3,10 @@ internal import CMicroHTTPD
 /// One request and its response. Used only by the thread of its connection.
 final class Exchange {
   private let reception: HTTPReception
-  /// Whether the response was made before the body of the request arrived. The body is then not read.
+  /// Whether the response was made before the body of the request, which is then not read.
   let isAnsweredEarly: Bool
 
-  /// - Parameter request: the request, or nil if it is not valid.
+  /// - Parameter request: nil if the request is not valid.
   init(_ request: HTTPRequest?, _ handler: any HTTPHandler) {
     guard let request else {
       reception = .answer(handler.answerToInvalidText)
@@ -31,7 +31,7 @@ final class Exchange {
 }
 
 extension HTTPRequest {
-  /// Copies a request that libmicrohttpd has read. Nil if it is not valid UTF-8, or has contradicting lengths.
+  /// Nil if the request is not valid UTF-8, or has contradicting lengths.
   init?(_ connection: OpaquePointer, url: UnsafePointer<CChar>, method: UnsafePointer<CChar>) {
     guard let path = unsafe String(validatingCString: url),
       let method = unsafe String(validatingCString: method),
@@ -45,7 +45,6 @@ extension HTTPRequest {
   }
 }
 
-/// Collects headers or arguments.
 private final class KeyValues {
   private var values: [(name: String, value: String)] = []
   private var isValid = true
@@ -77,7 +76,6 @@ private final class KeyValues {
 }
 
 extension HTTPResponse {
-  /// Passes the response to libmicrohttpd.
   func queue(on connection: OpaquePointer) -> MHD_Result {
     guard let response = unsafe makeResponse() else { return .NO }
     defer { unsafe MHD_destroy_response(response) }
@@ -93,8 +91,8 @@ extension HTTPResponse {
       }
     case .stream(let length, let source):
       let box = unsafe Unmanaged.passRetained(SourceBox(source))
-      // SAFETY: libmicrohttpd reads pieces until it calls the second function, which releases the reference. Its buffer
-      // has room for as many bytes as it requests.
+      // SAFETY: libmicrohttpd reads pieces until it calls the second function, which releases the reference.
+      // The buffer has room for as many bytes as are requested.
       let response = unsafe MHD_create_response_from_callback(
         length.map { UInt64($0) } ?? chttp_unknown_length(), SourceBox.pieceByteCount,
         { context, _, buffer, count in
@@ -115,7 +113,7 @@ extension HTTPResponse {
   }
 }
 
-/// A reference to a source that C can hold, with the rest of the newest piece.
+/// A source as an object that C can hold.
 private final class SourceBox {
   static let pieceByteCount = 64 << 10
   private let source: any HTTPBodySource

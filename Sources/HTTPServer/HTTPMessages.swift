@@ -2,7 +2,7 @@
 package struct HTTPRequest: Sendable {
   /// The method as sent, such as `GET`.
   package let method: String
-  /// The path without the query, with percent escapes resolved. It is untrusted and may contain `..`.
+  /// The path without the query, with percent escapes resolved. Untrusted: it may contain `..`.
   package let path: String
   /// The query parameters in order, with escapes resolved.
   package let query: [(name: String, value: String)]
@@ -18,10 +18,8 @@ package struct HTTPRequest: Sendable {
     self.headers = headers
   }
 
-  /// The first value of that name in the query.
   package func value(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
-  /// All values of that name in the query.
   package func values(_ name: String) -> [String] { query.filter { $0.name == name }.map(\.value) }
 
   /// The length of the body in bytes. Nil if there is no body, or its length is unknown.
@@ -30,19 +28,16 @@ package struct HTTPRequest: Sendable {
   /// Whether a body follows.
   package var hasBody: Bool { (contentLength ?? 0) > 0 || headers["transfer-encoding"] != nil }
 
-  /// Whether the headers contradict each other about the length of the body. A proxy may believe the other one, and take a
-  /// part of the body for another request.
+  /// Whether the headers contradict each other about the length of the body. A proxy may believe the other
+  /// header, and treat a part of the body as another request.
   package var hasContradictingLengths: Bool {
     guard let length = headers["content-length"] else { return false }
     return headers["transfer-encoding"] != nil || !length.utf8.allSatisfy { (0x30...0x39).contains($0) }
   }
 }
 
-/// A response.
 package struct HTTPResponse {
-  /// The body of a response.
   package enum Body {
-    /// The whole body.
     case bytes([UInt8])
     /// Pieces that are requested one after the other, on the connection's own thread, so a request may block.
     /// - Parameter length: the number of bytes, or nil if it is unknown.
@@ -87,7 +82,6 @@ package enum HTTPReception {
 
 /// Handles requests. Called from many threads at once.
 package protocol HTTPHandler: Sendable {
-  /// Decides how to continue with a request after its head.
   func receive(_ request: HTTPRequest) -> HTTPReception
   /// The response to a request that is not valid UTF-8, or has contradicting lengths.
   var answerToInvalidText: HTTPResponse { get }

@@ -34,12 +34,11 @@ package final class HTTPServer: Sendable {
     package let description: String
   }
 
-  /// The port that it listens on.
   package let port: UInt16
   private let core: ServerCore
   private let daemon: Lock<Daemon?>
 
-  // SAFETY: the daemon may be used from any thread. The lock ensures that it is stopped only once.
+  // SAFETY: the daemon may be used from any thread. The lock ensures that only one stops it.
   @safe private struct Daemon: @unchecked Sendable {
     let pointer: OpaquePointer
   }
@@ -72,7 +71,8 @@ package final class HTTPServer: Sendable {
 
   deinit { stop() }
 
-  /// Ends all connections and waits for their threads. Stopping twice is allowed. Handlers must not call it.
+  /// Ends all connections and waits for their threads. Stopping twice is allowed. Must not be called by a
+  /// handler.
   ///
   /// A streamed body that waits for something must end by itself when the server is stopped.
   package func stop() {
@@ -108,7 +108,7 @@ final class ServerCore: Sendable {
 
   /// Closes connections past their deadlines, about twice a second, until the server ends.
   func watch() {
-    // If the system has no thread for this, the limit for idle connections still applies.
+    // Without a thread, the limit for idle connections still applies.
     _ = threads.start(for: self) { core in
       while core.isEnding.wait(timeout: .now() + 0.5) == .timedOut { core.cutLateConnections() }
     }
@@ -122,7 +122,7 @@ final class ServerCore: Sendable {
 
   private func cutLateConnections() {
     let now = ContinuousClock.now
-    // The lock is held, so that no socket is closed and its number reused in between.
+    // The lock is held, so that no socket is closed, and its number reused, before `shutdown`.
     connections.withLock { connections in
       for (key, connection) in connections {
         guard let deadline = connection.deadline, deadline < now else { continue }
@@ -169,7 +169,7 @@ private func requestCompleted(
 ) {
   guard let context = unsafe context, let connection = unsafe connection else { return }
   let core = unsafe Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
-  // The next request of this connection has the same limit for its head. Before it begins, the connection is idle.
+  // The connection is idle until the next request, whose head has the same limit.
   core.expect(UInt(bitPattern: connection), within: Double(core.limits.idleSeconds) + core.limits.headSeconds)
   guard let request = unsafe request, let exchange = unsafe request.pointee else { return }
   unsafe request.pointee = nil

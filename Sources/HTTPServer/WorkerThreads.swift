@@ -3,8 +3,8 @@ import Locks
 
 /// Threads that work for objects, and that can be waited for.
 ///
-/// When ``wait()`` returns, no thread has a reference to its worker. So the thread that releases a worker also frees what
-/// that has, for example an open journal, and not some thread later.
+/// When ``wait()`` returns, no thread has a reference to its worker. The thread that then releases a worker
+/// also frees its contents, such as an open journal.
 ///
 /// Safe to use from any thread.
 package final class WorkerThreads: Sendable {
@@ -27,6 +27,6 @@ package final class WorkerThreads: Sendable {
     return isStarted
   }
 
-  /// Waits until all threads have ended. None of them may call it.
+  /// Waits until all threads have ended. Must not be called by one of them.
   package func wait() { running.wait() }
 }

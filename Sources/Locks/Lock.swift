@@ -9,22 +9,22 @@ public import Foundation
 ///
 /// 1. The value is accessed only through ``withLock(_:)``, and leaves the lock only if it is sendable.
 /// 2. The accesses of one caller happen before those of the next.
-/// 3. It is not fair: a running thread can take a released lock without waking another thread first. With the standard
-///    library's `Mutex`, which passes to the longest waiting thread, commits of many threads took turns at the pace of
-///    the scheduler.
-/// 4. Taking it twice on one thread deadlocks.
-/// 5. Where glibc has it, a waiting thread first spins for up to a microsecond or so, because most locks are held for less
-///    time than a context switch takes. Commits of 64 tasks were a fifth faster with it.
+/// 3. The lock is not fair: a running thread can take a released lock before a waiting one. The standard
+///    library's `Mutex` passes to the longest waiting thread, so commits of many threads took turns at the
+///    pace of the scheduler.
+/// 4. Taking the lock twice on one thread deadlocks.
+/// 5. With glibc, a waiting thread first spins for about a microsecond, because most locks are held for less
+///    time than a context switch takes. Commits of 64 tasks were a fifth faster.
 ///
-/// It is public, although no app sees this module, because only public functions are specialized in other modules.
+/// Public, although no app sees this module, because only public functions are specialized in other modules.
 ///
-/// It is a POSIX mutex, because the thread sanitizer sees those. The standard library's `Mutex` works inside a library
-/// that isn't instrumented, so on Linux the sanitizer reports every access that it guards as a race.
+/// A POSIX mutex, because the thread sanitizer knows these. The standard library's `Mutex` is in a library
+/// without instrumentation, so on Linux the sanitizer reports every guarded access as a race.
 ///
 /// Safe to use from any thread.
 @safe
 public struct Lock<Value: ~Copyable>: ~Copyable {
-  // Both keep their addresses until `deinit`, because a mutex must not be moved.
+  // A mutex must not be moved, so it has its own memory.
   @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
   @usableFromInline let value: UnsafeMutablePointer<Value>
 
@@ -64,8 +64,7 @@ public struct Lock<Value: ~Copyable>: ~Copyable {
   public borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
-    // Inlined, because in generic code a call would look up the types of the value and the result at run time, which
-    // takes longer than the lock.
+    // Inlined, because a generic call would look up types at run time, which takes longer than the lock.
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     return try unsafe body(&value.pointee)

@@ -11,7 +11,8 @@ package import Dispatch
 
   /// A semaphore for waits with a time limit, with the methods of Dispatch's.
   ///
-  /// On Linux, Dispatch's own waits until a date: if the clock is set back by an hour meanwhile, it waits an hour longer.
+  /// On Linux, Dispatch's semaphore waits until a date: if the clock is set back by an hour, the wait takes
+  /// an hour longer.
   ///
   /// Safe to use from any thread.
   @safe
@@ -22,7 +23,7 @@ package import Dispatch
       var count: Int
     }
 
-    // It keeps its address until `deinit`. The count is accessed only with the mutex held.
+    // Safe to share: the count is accessed only with the mutex held, and the address is valid until `deinit`.
     private nonisolated(unsafe) let state: UnsafeMutablePointer<State>
 
     package init(value: Int) {

@@ -27,7 +27,7 @@ public struct ContentDigest: Hashable, Comparable, Sendable, CustomStringConvert
   /// The digest with these 64 hexadecimal digits, nil for anything else.
   public init?(hex: some StringProtocol) {
     let digits = Array(hex.utf8)
-    // A number may have a sign, and a digest may not.
+    // `UInt64` would accept a sign.
     guard digits.count == 64, digits.allSatisfy({ $0 >= UInt8(ascii: "0") }) else { return nil }
     let words = stride(from: 0, to: 64, by: 16).compactMap { start in
       UInt64(String(decoding: digits[start..<start + 16], as: UTF8.self), radix: 16)
@@ -39,7 +39,6 @@ public struct ContentDigest: Hashable, Comparable, Sendable, CustomStringConvert
   /// The 32 bytes.
   public var bytes: [UInt8] { unsafe withUnsafeBytes { unsafe Array($0) } }
 
-  /// Calls `body` with the 32 bytes.
   package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     let (a, b, c, d) = words
     return unsafe Swift.withUnsafeBytes(of: (a.bigEndian, b.bigEndian, c.bigEndian, d.bigEndian)) {

@@ -30,7 +30,7 @@ package struct SHA256Hash: ~Copyable {
     unsafe withUnsafeBytes(of: byte) { unsafe update($0) }
   }
 
-  /// A number as eight bytes, the most significant first.
+  /// As eight bytes, the most significant first.
   package mutating func update(_ number: UInt64) {
     unsafe withUnsafeBytes(of: number.bigEndian) { unsafe update($0) }
   }
@@ -56,7 +56,6 @@ package struct SHA256Hash: ~Copyable {
     #endif
   }
 
-  /// The digest of these bytes.
   package static func digest(_ bytes: UnsafeRawBufferPointer) -> ContentDigest {
     var hash = SHA256Hash()
     unsafe hash.update(bytes)

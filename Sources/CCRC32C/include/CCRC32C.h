@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/// Continues a CRC-32C (RFC 3720, appendix B.4) over more bytes, with the processor's instruction if it has one. The first
-/// remainder has all bits set, and the checksum is the complement of the last one.
+/// Continues a CRC-32C (RFC 3720, appendix B.4) over more bytes, with the processor's instruction if there is one.
+/// The first remainder has all bits set, and the checksum is the complement of the last remainder.
 uint32_t ccrc32c_update(uint32_t remainder, const void *bytes, size_t count);
 
 /// The same without the instruction, eight bytes at a time.

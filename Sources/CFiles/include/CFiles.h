@@ -1,8 +1,7 @@
 // The system calls of files and folders.
 //
 // 1. A call that a signal interrupts is repeated here, and nowhere else; only an exchange is not repeated.
-// 2. A result that is not negative is a success; a negative one is `-errno`, so it can't be overwritten by another
-//    call before it is read.
+// 2. A negative result is `-errno`, so that no other call can overwrite the error.
 // 3. Every descriptor is closed on exec.
 
 #ifndef CFILES_H
@@ -47,26 +46,24 @@ int cfiles_process(void);
 /// The folder argument that makes a name relative to the process's current folder.
 int cfiles_current_folder(void);
 
-/// Opens a name in a folder and returns a descriptor. It never waits for another process, not even at a pipe. Only the
-/// owner can access a new file unless `mode` says otherwise.
+/// Opens a name in a folder and returns a descriptor, without waiting for another process, even at a pipe.
 int cfiles_open(int folder, const char *name, int access, bool follows_links, unsigned mode);
 int cfiles_duplicate(int descriptor);
-/// Closes a descriptor. Some file systems report a failed write only here. The descriptor is closed even then.
+/// Some file systems report a failed write only here. The descriptor is closed even then.
 int cfiles_close(int descriptor);
 
-/// Fills the buffer from an offset on and returns the number of bytes, which is smaller only at the end of the file.
+/// Returns the number of bytes, which is smaller than `count` only at the end of the file.
 int64_t cfiles_read(int descriptor, void *buffer, size_t count, uint64_t offset);
-/// Writes all bytes at an offset.
 int cfiles_write(int descriptor, const void *bytes, size_t count, uint64_t offset);
-/// Returns when the drive has confirmed a file's bytes and the metadata to find them, or a folder's names.
+/// Waits until the drive has confirmed a file's bytes and the metadata to find them, or a folder's names.
 int cfiles_flush(int descriptor, bool is_folder);
-/// Returns when the drive has confirmed everything written to the file system of a folder so far; `-ENOTSUP` if the
+/// Waits until the drive has confirmed everything written to the file system of a folder so far; `-ENOTSUP` if the
 /// system has no such call.
 int cfiles_flush_file_system(int folder);
-/// Asks the system to begin writing the file's bytes to the drive, and returns at once. It guarantees nothing.
+/// Asks the system to begin writing the file's bytes to the drive, without waiting or any guarantee.
 void cfiles_begin_flush(int descriptor);
-/// Waits until the drive has the first bytes of the file, `written` many, then asks the system to begin writing `count` bytes
-/// from `offset` on, if it has such a call. It guarantees nothing, but makes the next flush shorter.
+/// Waits until the drive has the first `written` bytes of the file, then asks the system to begin writing `count`
+/// bytes from `offset` on, if it has such a call. Without any guarantee; makes the next flush shorter.
 int cfiles_write_out(int descriptor, uint64_t written, uint64_t offset, uint64_t count);
 
 int cfiles_status_of(int descriptor, cfiles_status *status);
@@ -79,10 +76,10 @@ int64_t cfiles_free_byte_count(int descriptor);
 int cfiles_list(int folder, bool (*body)(void *context, const char *name, int kind), void *context);
 int cfiles_make_folder(int folder, const char *name, unsigned mode);
 int cfiles_rename(int folder, const char *name, int new_folder, const char *new_name);
-/// Exchanges two names in one step; `-EINVAL`, `-ENOSYS` or `-ENOTSUP` if the file system can't, and `-EINTR` if a signal
-/// kept it from doing so.
+/// Exchanges two names in one step; `-EINVAL`, `-ENOSYS` or `-ENOTSUP` if the file system can't, and `-EINTR` if a
+/// signal prevented it.
 int cfiles_exchange(int folder, const char *name, int other_folder, const char *other_name);
-/// Gives a file a second name, in the same file system.
+/// Adds a name in the same file system.
 int cfiles_link(int folder, const char *name, int new_folder, const char *new_name);
 int cfiles_remove_file(int folder, const char *name);
 int cfiles_remove_folder(int folder, const char *name);
@@ -90,8 +87,8 @@ int cfiles_remove_folder(int folder, const char *name);
 /// Takes the lock of an open file or folder, which ends when the last descriptor of it is closed; `-EWOULDBLOCK` if
 /// another holder has it.
 int cfiles_lock(int descriptor, bool exclusive);
-/// Takes the lock of an open file in the way of LevelDB: the lock belongs to the process, and ends when the process
-/// closes any descriptor of the file; `-EAGAIN` or `-EACCES` if another process has it.
+/// Takes the lock that C++ LevelDB takes, which belongs to the process, and ends when the process closes any
+/// descriptor of the file; `-EAGAIN` or `-EACCES` if another process has it.
 int cfiles_lock_for_process(int descriptor);
 /// Releases the lock at once. Closing the descriptor releases it only if no child process has just inherited it.
 void cfiles_unlock(int descriptor);
@@ -99,7 +96,6 @@ void cfiles_unlock(int descriptor);
 /// The current path of an open file, even after it was moved. `path` has `count` bytes and is terminated by a zero.
 int cfiles_path(int descriptor, char *path, size_t count);
 
-/// Fills a buffer from the system's source of randomness.
 int cfiles_fill_with_random_bytes(void *buffer, size_t count);
 
 /// Whether file managers leave files of that name in any folder, such as ".DS_Store" and "Thumbs.db".

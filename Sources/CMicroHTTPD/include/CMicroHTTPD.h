@@ -20,7 +20,6 @@ struct MHD_Daemon *chttp_start(
     MHD_AccessHandlerCallback answer, MHD_RequestCompletedCallback completed, MHD_NotifyConnectionCallback connected,
     void *context);
 
-/// The port that a server listens on.
 uint16_t chttp_port(struct MHD_Daemon *server);
 
 /// The socket of a connection; -1 if there is none.
