@@ -10,20 +10,18 @@ extension EntityQuery {
   public struct Condition: Hashable, Sendable {
     /// An attribute, a path inside one such as `name.common`, or one of the catalog's fields such as `@category`.
     public let field: String
-    /// The values that match.
     private let ranges: [ValueRange]
-    /// An array or a dictionary that matches too. In ranges, all of these are equal.
+    /// An array or a dictionary that matches too: ranges can't distinguish these.
     private let composite: FieldValue?
-    /// Whether it must not hold.
+    /// Whether all other values match instead.
     private let isNegated: Bool
-    /// The field as it is found without decoding other parts; nil for a field that has to be interpreted: the catalog's
-    /// own, a position in a list, and a name with dots, which may also be that of an attribute.
+    /// The path of an attribute without dots in its name; nil for other fields, which have to be interpreted.
     private let path: AttributePath?
 
     /// The condition that a part has that value.
     public init(_ field: String, is value: FieldValue) { self.init(field, isOne: [value]) }
 
-    /// The condition that a part has one of these values, or a value in one of these ranges.
+    /// The condition that a part has one of the values, or a value in one of the ranges.
     package init(
       _ field: String, isOne values: [FieldValue] = [], in ranges: [ValueRange] = [], isNegated: Bool = false
     ) {
@@ -35,7 +33,7 @@ extension EntityQuery {
       path = field.isEmpty || field.hasPrefix("@") || field.contains(".") ? nil : AttributePath([field])
     }
 
-    /// Where an index lists all that match, and maybe others; nil if no index helps.
+    /// The ranges of an index that include all matches, and maybe others; nil if no index helps.
     package var lookup: (path: AttributePath, ranges: [ValueRange])? {
       guard let path, composite == nil, !isNegated else { return nil }
       return (path, ranges)

@@ -27,7 +27,7 @@ public struct EntityQuery: Hashable, Sendable {
 
   /// Whether an entity with that record matches.
   public func matches(_ entity: EntityKey, _ record: EntityRecord) -> Bool {
-    // Texts are equal if their bytes are, as in indexes.
+    // Texts are compared by bytes, as in indexes.
     if let kind, !Catalog.kindName(of: record, entity.kind).utf8.elementsEqual(kind.utf8) { return false }
     if let categories {
       guard entity.kind == .item, let category = (try? ItemFields(record))?.category,
@@ -137,15 +137,14 @@ extension Catalog {
     return Int(kind.rawValue) < kindNames.count ? kindNames[Int(kind.rawValue)] : ""
   }
 
-  /// The entities that would exist if their content had not been erased, in the order of kinds and numbers, without
-  /// tags, which no restore touches.
+  /// The entities whose content was erased, in the order of kinds and numbers, without tags, which no restore
+  /// touches.
   package var erasedEntities: [EntityKey] {
     zip(0..., tables).flatMap { kind, table in
       table.erasedNumbers.map { EntityKey(kind: EntityKind(rawValue: kind), number: $0) }
     }.filter { Self.isRestored($0.kind) }
   }
 
-  /// The deleted entities, with the revision that deleted each.
   fileprivate var deletedEntities: some Sequence<(EntityKey, Revision)> {
     zip(0..., tables).lazy.flatMap { kind, table in
       table.goneEntities.lazy.map {
@@ -154,7 +153,7 @@ extension Catalog {
     }
   }
 
-  /// The entities that may match, in the order of kinds and numbers.
+  /// The entities that may match, in order.
   fileprivate func candidates(_ query: EntityQuery) -> AnySequence<(EntityKey, EntityRecord)> {
     if let categories = query.categories {
       return AnySequence(

@@ -9,10 +9,9 @@ struct APIError: Error {
   let code: String
   let message: String
   var revision: Revision?
-  /// What to do about it.
   var advice: String?
   var headers: [(name: String, value: String)] = []
-  /// Writes more members of the response.
+  /// Writes further members of the response.
   var details: (@Sendable (inout JSONWriter) -> Void)?
 
   init(_ status: Int, _ code: String, _ message: String) {
@@ -21,10 +20,9 @@ struct APIError: Error {
     self.message = message
   }
 
-  /// The error for an invalid request.
   static func wrongUse(_ message: String) -> APIError { APIError(400, "wrongUse", message) }
 
-  /// Converts any error, without paths on the disk.
+  /// Paths on the disk are removed.
   init(_ error: any Error, hiding path: String) {
     switch error {
     case let error as APIError: self = error
@@ -34,7 +32,7 @@ struct APIError: Error {
     case let error as JournalError:
       self.init(
         Self.status(of: error.code), error.code.rawValue,
-        // Messages don't contain the path, unless they repeat the message of a cause.
+        // Only the messages of causes contain the path.
         error.messageForClients.replacing(path, with: "the journal"))
       revision = error.revision
       if error.code == .damaged {
@@ -77,8 +75,8 @@ struct APIError: Error {
 }
 
 extension JournalError {
-  /// Whether the journal takes no more commits after a commit with this error, until it is opened again. A shared
-  /// journal takes some again when its server can be reached.
+  /// Whether the journal takes no more commits after this error of a commit, until it is opened again. A
+  /// shared journal takes commits again when its server can be reached.
   var endsCommits: Bool {
     switch code {
     case .poisoned: return true
@@ -89,7 +87,7 @@ extension JournalError {
     }
   }
 
-  /// The message for a client, which can't open the journal again.
+  /// Clients can't open the journal again, so other advice replaces that of the error.
   fileprivate var messageForClients: String {
     guard endsCommits else { return message }
     let advice = "the journal takes no more commits: its server must be started again"
@@ -99,7 +97,7 @@ extension JournalError {
     return start + advice + end + reasons
   }
 
-  /// The messages of the causes, with the names of files instead of their paths.
+  /// Paths of files become their names.
   private var causes: [String] {
     guard let cause = cause as? JournalError else { return [] }
     var message = cause.message
@@ -111,12 +109,11 @@ extension JournalError {
 }
 
 extension HTTPResponse {
-  /// A JSON object that must not be cached.
   static func json(_ object: JSONObject, status: Int = 200) -> HTTPResponse {
     json(status) { $0.members(object) }
   }
 
-  /// A JSON object that must not be cached, whose members `write` writes.
+  /// A JSON object, whose members `write` writes, that must not be cached.
   static func json<Failure: Error>(
     _ status: Int = 200, _ write: (inout JSONWriter) throws(Failure) -> Void
   ) throws(Failure) -> HTTPResponse {
@@ -130,14 +127,13 @@ extension HTTPResponse {
 }
 
 extension JSONWriter {
-  /// The maximum bytes of JSON in a list. The next page continues where it ends.
+  /// The maximum bytes of JSON in a list, which the next page continues.
   static var listByteLimit: Int { 4 << 20 }
 
-  /// Whether a list may have another element.
   var hasRoom: Bool { bytes.count < Self.listByteLimit }
 
-  /// Writes a key and an array of elements, without those that begin beyond the limit of a list.
-  /// - Returns: how many were written.
+  /// Writes a key and an array of elements up to the limit of a list.
+  /// - Returns: the number of elements written.
   @discardableResult
   mutating func list<Elements: Sequence, Failure: Error>(
     _ key: String, of elements: Elements, _ json: (Elements.Element) throws(Failure) -> JSONObject

@@ -7,10 +7,10 @@ import SHA256
 /// Who may send requests: hosts, origins, tokens and sessions.
 ///
 /// 1. The `Host` must be a name of this server, which prevents DNS rebinding.
-/// 2. An `Origin`, if there is one, must be this server. So must the site that a browser names as the source of a
-///    request.
-/// 3. A one-time token becomes a session. A session is a bearer token, or a cookie that scripts can't read and other
-///    sites can't send. Secrets are stored as digests, and looked up by them, so timing reveals nothing about them.
+/// 2. An `Origin` header, and the site that a browser names as the source of a request, must be this server.
+/// 3. A one-time token becomes a session. A session is a bearer token, or a cookie that scripts can't read
+///    and other sites can't send. Secrets are stored and looked up as digests, so that timing reveals nothing
+///    about them.
 /// 4. A request that changes the journal with a cookie must have an origin.
 ///
 /// Safe to use from any thread.
@@ -22,17 +22,17 @@ final class AccessControl: Sendable {
     var port: UInt16 = 0
   }
 
-  /// The maximum number of sessions, and of unused invitations.
+  /// The maximum number of sessions, and of unused one-time tokens.
   private static let mostKept = 1000
 
-  /// The minimum length of a permanent token. A shorter one could be guessed.
+  /// A shorter permanent token could be guessed.
   private static let leastTokenBytes = 16
 
   private let tokens: Set<ContentDigest>
   private let hostNames: Set<String>
   private let secrets = Lock(Secrets())
 
-  /// - Throws: `JournalError` with code `wrongUse` if a token is too short or has a blank, or a host name is none.
+  /// - Throws: `JournalError` with code `wrongUse` if a token or a host name is not valid.
   init(_ options: JournalServer.Options) throws(JournalError) {
     let isToken = { (token: String) in
       token.utf8.count >= Self.leastTokenBytes
@@ -46,7 +46,7 @@ final class AccessControl: Sendable {
         "a token needs at least \(Self.leastTokenBytes) characters, without blanks and control characters, which "
           + "clients can't send; openssl rand -hex 32 makes one")
     }
-    // An empty name would admit clients that send none. None sends `/` or a blank.
+    // An empty name would admit clients that send none.
     let isName = { (name: String) in !name.isEmpty && !name.contains { $0 == "/" || $0.isWhitespace } }
     if let name = options.hostNames.first(where: { !isName($0) }) {
       throw JournalError(
@@ -63,7 +63,7 @@ final class AccessControl: Sendable {
 
   // MARK: Hosts and origins
 
-  /// Why a request is refused regardless of its session, or nil if it is not.
+  /// Why a request is refused, with or without a session.
   func refusal(of request: HTTPRequest) -> APIError? {
     guard let host = request.headers["host"]?.lowercased(), isOwn(host: host) else {
       return APIError(421, "wrongHost", "this server does not have that name")
@@ -85,7 +85,7 @@ final class AccessControl: Sendable {
   private func isOwn(host: String) -> Bool {
     let port = port
     return ["127.0.0.1", "localhost"].contains { name in
-      // Clients leave out the port that HTTP has by default.
+      // Clients omit the default port.
       host == "\(name):\(port)" || (port == 80 && host == name)
     } || hostNames.contains(host)
   }
@@ -102,7 +102,7 @@ final class AccessControl: Sendable {
     return token
   }
 
-  /// Opens a session for a one-time token, which is then used up. Nil if the token is not valid.
+  /// Uses up a one-time token. Nil if the token is not valid.
   func session(for token: String) -> String? {
     let session = Self.secret()
     return secrets.withLock { secrets in
@@ -113,15 +113,14 @@ final class AccessControl: Sendable {
     }
   }
 
-  /// The header that sets a browser's session.
   func cookie(_ session: String) -> (name: String, value: String) {
     ("Set-Cookie", "\(cookieName)=\(session); Path=/; HttpOnly; SameSite=Strict")
   }
 
-  // Browsers send cookies to all servers of a host, whatever their ports.
+  // Browsers send a cookie to all ports of a host.
   private var cookieName: String { "journal-\(port)" }
 
-  /// Why a request is refused for lack of a session, or nil if it is not.
+  /// Why a request is refused for lack of a session.
   func refusalWithoutSession(_ request: HTTPRequest) -> APIError? {
     if let header = request.headers["authorization"] {
       let parts = header.split(separator: " ", maxSplits: 1)
@@ -144,7 +143,7 @@ final class AccessControl: Sendable {
     return nil
   }
 
-  /// Whether a browser has a session.
+  /// Whether the request has the cookie of a session.
   func hasCookie(_ request: HTTPRequest) -> Bool {
     let cookies = request.headers["cookie"]?.split(separator: ";") ?? []
     return cookies.contains { cookie in
@@ -160,7 +159,7 @@ final class AccessControl: Sendable {
 
   private static func digest(_ text: String) -> ContentDigest { SHA256Hash.digest(Array(text.utf8)) }
 
-  /// 256 random bits in hexadecimal.
+  /// 256 random bits.
   private static func secret() -> String {
     var generator = SystemRandomNumberGenerator()
     return (0..<4).map { _ in

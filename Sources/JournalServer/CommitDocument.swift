@@ -19,11 +19,11 @@ package struct CommitDocument {
     }
   }
 
-  /// What the `previous` of its events say: which revision must have changed an entity last.
+  /// The revision that must have changed an entity last, for each event with `previous`.
   package var expectations: [(entity: EntityKey, revision: Revision)] { events.compactMap(\.expectation) }
 
-  /// Makes its changes.
-  /// - Throws: ``JournalError`` if a change breaks a rule, or an event refers to one that does not exist.
+  /// - Throws: ``JournalError`` if a change breaks a rule, or an event refers to a name that no earlier event
+  ///   has.
   package func apply(to draft: inout Draft<Catalog>) throws {
     try Self.asJournalError {
       var names: CommitEvent.Names = [:]

@@ -5,7 +5,7 @@ import CatalogModel
 /// An added entity has no number yet, so its `entity` is only its kind, or omitted for an item. With `as`, it gets a
 /// name by which later events of the same commit can refer to it.
 struct CommitEvent {
-  /// The entities that a commit has added, by the names that it gave them.
+  /// The entities that a commit has added with `as`.
   typealias Names = [String: EntityKey]
 
   private enum Target {
@@ -16,9 +16,9 @@ struct CommitEvent {
   private let target: Target
   private let operation: String
   private let changes: Members
-  /// The names of the attributes that an update removes.
+  /// The attributes that an update removes.
   private let removed: [String]
-  /// The name of an added entity.
+  /// The name of an added entity, from `as`.
   private let name: String?
   /// The revision that must have changed the entity last; nil if any may have.
   private let previous: Revision?
@@ -79,7 +79,7 @@ struct CommitEvent {
     self.removed = removed
   }
 
-  /// What `previous` says about an entity that exists.
+  /// The `previous` of an update or a delete.
   var expectation: (entity: EntityKey, revision: Revision)? {
     guard case .known(let entity) = target, let previous else { return nil }
     return (entity, previous)
@@ -174,7 +174,7 @@ struct CommitEvent {
     try number("category", .category, names).map { CategoryID($0) }
   }
 
-  /// The number of another entity, or of the entity that an earlier event has added under that name.
+  /// The number of an entity, given as a number or as the name of one that an earlier event has added.
   private func number(_ field: String, _ kind: EntityKind, _ names: Names) throws(APIError) -> Int? {
     guard let name = changes.value(field)?.string else { return try changes.integer(field) }
     guard let added = names[name], added.kind == kind else {
@@ -206,11 +206,11 @@ struct CommitEvent {
   }
 }
 
-/// The expectations of a request: those of the `If-Match` header, `"item:42@17"` for an entity, `"journal@120"` for the
-/// newest entry, or a list of these; and those of the events' `previous`.
+/// The expectations of a request, from the events' `previous` and the `If-Match` header: a list of
+/// `"item:42@17"` for an entity, or `"journal@120"` for the newest entry.
 struct Expectations {
   private(set) var all: [Expectation] = []
-  /// The oldest revision of each entity that the client has seen.
+  /// For each entity, the oldest revision that the client has seen.
   private(set) var entities: [EntityKey: Revision] = [:]
 
   init(_ header: String?) throws {

@@ -2,8 +2,8 @@ import CatalogModel
 import HTTPServer
 import JSON
 
-/// The entries after a revision as an endless stream of server-sent events. The `id` of each event is its revision.
-/// After an interruption, a client continues from that revision.
+/// The entries after a revision as an endless stream of server-sent events. The `id` of an event is its
+/// revision, from which a client continues after an interruption.
 final class EventStream: HTTPBodySource {
   /// The interval of comments that keep the connection alive and detect clients that have disappeared.
   private static var heartbeat: Duration { .seconds(15) }
@@ -23,7 +23,7 @@ final class EventStream: HTTPBodySource {
       return Array("retry: 1000\n\n".utf8)
     }
     let found = api.journal.waitForEntries(after: last, atMost: Self.heartbeat) { api.isServing }
-    // What was published before the waiting ended can still be read.
+    // Entries that were published before the waiting ended can still be sent.
     let newest = found ?? (api.isServing ? api.journal.head.revision : last)
     guard newest > last else { return found == nil ? nil : Array(": nothing new\n\n".utf8) }
     api.timeline.catchUp()
@@ -36,11 +36,11 @@ final class EventStream: HTTPBodySource {
 }
 
 extension Entry {
-  /// How many events of each entry a list shows, unless the request names another number.
+  /// The default number of events of each entry in a list.
   static var listedEventCount: Int { 20 }
 
-  /// Writes the entry as `log --json` prints it, with the first of its events, the number of its events, and the number
-  /// for each operation. Events that begin beyond the limit of a list are left out.
+  /// Writes the entry as `log --json` prints it, with only its first events, and the numbers of events by
+  /// operation.
   func writeOutline(to writer: inout JSONWriter, eventLimit: Int) {
     let counts = [JournalEvent.Operation.add, .update, .delete].map { operation in
       (operation.name, events.count { $0.operation == operation })

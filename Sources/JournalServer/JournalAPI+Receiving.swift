@@ -3,7 +3,7 @@ import Foundation
 import HTTPServer
 import JSON
 
-// What does not depend on the journal: access control, sessions, the page's files and errors.
+// Access control, sessions, the page's files and errors.
 extension JournalAPI {
   func receive(_ request: HTTPRequest) -> HTTPReception {
     do {
@@ -35,7 +35,7 @@ extension JournalAPI {
       ? secured(Self.page(error), isPage: true) : secured(error.response)
   }
 
-  /// The response to a request of which not even the path is known.
+  /// The response to a request whose path is not known.
   var answerToInvalidText: HTTPResponse {
     secured(
       APIError.wrongUse(
@@ -78,7 +78,6 @@ extension JournalAPI {
     return HTTPResponse(200, headers: headers, body: .bytes(ViewerPage.index))
   }
 
-  /// A page for a person without access.
   private static func page(_ error: APIError) -> HTTPResponse {
     let text = error.message.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
     return HTTPResponse(

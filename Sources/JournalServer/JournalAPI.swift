@@ -12,11 +12,11 @@ final class JournalAPI: HTTPHandler {
   let journal: CatalogJournal
   let options: JournalServer.Options
   let access: AccessControl
-  /// The states that were asked for last. Several requests of a page are for the same one.
+  /// Several requests of a page are for the same state.
   let states = RecentValues<Revision, Version<Catalog>>(atMost: 8)
   /// Held during a replay, because the next request is often for the same state.
   let replays = Lock(())
-  /// Searches in progress, each of which takes eight bytes for an item found.
+  /// Searches in progress, with eight bytes for each item found.
   let searches = RecentValues<SearchQuestion, SearchInProgress>(atMost: 6)
   /// The entities that differ between two revisions.
   let differences = RecentValues<[Revision], [EntityKey]>(atMost: 6)
@@ -26,7 +26,7 @@ final class JournalAPI: HTTPHandler {
   private let isEnding = Lock(false)
   /// Why the journal takes no more commits; nil if it does.
   let refusal = Lock<JournalError?>(nil)
-  /// Limits the requests in progress, because more of them would only take more memory.
+  /// Limits the requests in progress, because more would only take more memory.
   private let turns = TimedSemaphore(value: 8)
 
   init(_ journal: CatalogJournal, _ options: JournalServer.Options) throws(JournalError) {
@@ -38,21 +38,21 @@ final class JournalAPI: HTTPHandler {
     timeline.catchUp()
   }
 
-  /// Asks its threads to end soon, and ends the streams of entries.
+  /// Asks the threads to end soon, and ends the streams of entries.
   func end() {
     isEnding.withLock { $0 = true }
     journal.wakeWaitingThreads()
     timeline.end()
   }
 
-  /// Whether the streams of entries go on.
+  /// Whether the streams of entries continue.
   var isServing: Bool { isEnding.withLock { !$0 } }
 
-  /// Waits for its threads, after ``end()`` and the last request.
+  /// Waits for the threads, after ``end()`` and the last request.
   func wait() { threads.wait() }
 
-  /// Answers a request that reads, when not too many others are in progress.
-  /// - Throws: also if the answer lacks something that could be read neither from a layer nor from the log.
+  /// Waits until not too many other requests are in progress.
+  /// - Throws: ``JournalError`` also if a part of the state could not be read.
   func answer(_ request: HTTPRequest) throws -> HTTPResponse {
     guard turns.wait(timeout: .now() + 20) == .success else {
       var error = APIError(503, "busy", "the server is busy; try again")

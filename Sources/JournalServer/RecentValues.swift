@@ -1,7 +1,7 @@
 import Locks
 
-/// The values that were computed last, for the next request that needs one: another page of a long answer, or another
-/// view of a state. The first value after an erasure replaces all others, because they may have what was erased.
+/// The most recently used values, for the next page of a long answer or another view of a state. The first
+/// value after an erasure replaces all others, which may have what was erased.
 ///
 /// Safe to use from any thread.
 final class RecentValues<Key: Equatable & Sendable, Value: Sendable>: Sendable {
@@ -14,11 +14,10 @@ final class RecentValues<Key: Equatable & Sendable, Value: Sendable>: Sendable {
   private let limit: Int
   private let contents = Lock(Contents())
 
-  /// - Parameter limit: how many values are kept.
   init(atMost limit: Int) { self.limit = limit }
 
-  /// The value of a key, which `make` computes if it is not kept.
-  /// - Parameter erasureCount: the journal's, from before reading anything that `make` uses.
+  /// The kept value of a key, or the one that `make` computes.
+  /// - Parameter erasureCount: the journal's, before anything that `make` uses was read.
   func value(of key: Key, asOf erasureCount: Int, _ make: () throws -> Value) rethrows -> Value {
     if let known = known(key, asOf: erasureCount) { return known }
     let value = try make()
@@ -37,16 +36,16 @@ final class RecentValues<Key: Equatable & Sendable, Value: Sendable>: Sendable {
   }
 
   func keep(_ value: Value, of key: Key, asOf erasureCount: Int) {
-    // What is forgotten is freed outside the lock.
+    // Forgotten values are freed outside the lock.
     _ = contents.withLock { contents -> [(key: Key, value: Value)] in
-      // An erasure was noticed while the value was computed.
+      // The value was computed before an erasure.
       if contents.erasureCount > erasureCount { return [] }
       var forgotten: [(key: Key, value: Value)] = []
       if contents.erasureCount < erasureCount {
         swap(&forgotten, &contents.values)
         contents.erasureCount = erasureCount
       }
-      // Another request may have computed it at the same time.
+      // Another request may have computed the value at the same time.
       if let index = contents.values.firstIndex(where: { $0.key == key }) {
         forgotten.append(contents.values.remove(at: index))
       }

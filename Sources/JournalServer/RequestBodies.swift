@@ -2,7 +2,6 @@ import CatalogModel
 import HTTPServer
 import JSON
 
-/// Collects a JSON body.
 final class JSONBody: HTTPBodyReader {
   private let byteLimit: Int
   private let finish: ([UInt8]) -> HTTPResponse
@@ -22,7 +21,7 @@ final class JSONBody: HTTPBodyReader {
   func answer() -> HTTPResponse { finish(bytes) }
 }
 
-/// Stores a body as a blob while it arrives. An interrupted upload leaves nothing behind.
+/// Stores a body as a blob while it arrives. An interrupted upload leaves no file.
 final class ImageUpload: HTTPBodyReader {
   private let writer: BlobWriter
   private let byteLimit: Int
@@ -56,7 +55,7 @@ final class ImageUpload: HTTPBodyReader {
   }
 }
 
-/// The members of a JSON object, checked on access.
+/// Checks the members of a JSON object.
 struct Members {
   /// The members of all requests that restore something.
   static let ofPlans = ["dryRun", "plan", "author", "note"]

@@ -3,10 +3,10 @@ import Foundation
 import HTTPServer
 import Locks
 
-/// The dates and authors of entries, in memory: twelve bytes for each entry, and the name of each author once.
+/// The dates and authors of entries, in twelve bytes of memory for each entry.
 ///
-/// A separate thread reads the history once, and then new entries. Nothing waits for it: answers cover what it has read
-/// so far, and say up to where that is.
+/// A separate thread reads the history once, and then new entries. Answers don't wait for it, but say up to
+/// which entry they count.
 ///
 /// Safe to use from any thread.
 final class Timeline: Sendable {
@@ -14,50 +14,48 @@ final class Timeline: Sendable {
 
   fileprivate struct Heads: Sendable {
     var first: Revision
-    /// The journal's `erasureCount` when this was begun. After an erasure it begins again, because authors are erased too.
+    /// The journal's `erasureCount` at the start. After an erasure, reading starts again, because authors are
+    /// erased too.
     var erasureCount: Int
-    /// Microseconds since 1970, never decreasing.
+    /// Microseconds since 1970, in ascending order.
     var dates: [Int64] = []
     /// For each entry, the index of its author.
     var authorNumbers: [Int32] = []
     var authors: [Author] = []
     var numbers: [Author: Int32] = [:]
-    /// How many entries each author has made.
+    /// The number of entries of each author.
     var counts: [Int] = []
     var isEnding = false
     var isReading = false
-    /// Whether the log could not be read the last time.
+    /// Whether the last reading of the log failed.
     var hasFailed = false
   }
 
   fileprivate enum Author: Hashable {
-    /// Nil if it was erased.
+    /// Nil if the name was erased.
     case named(String?)
     /// The entry can't be read.
     case unknown
   }
 
-  /// A part of the range of time.
   struct Bucket: Equatable {
-    /// The position of the part.
     let place: Int
     var first: Revision
     var last: Revision
-    /// How many entries each author has made.
+    /// The number of entries of each author.
     var counts: [Int]
     /// How many entries can't be read.
     var unreadableCount = 0
   }
 
-  /// The counts in a range of time.
   struct Histogram {
     var from: Int64
     var to: Int64
-    /// The authors with the most entries, sorted by name. Nil stands for erased authors. Entries of all other authors
-    /// are counted after them.
+    /// The authors with the most entries, sorted by name; nil for erased ones. The last count of a bucket is
+    /// that of all others.
     var authors: [String?]
     var hasOthers: Bool
-    /// The buckets that are not empty.
+    /// Only buckets that are not empty.
     var buckets: [Bucket]
     /// The newest entry that was read.
     var through: Revision
@@ -74,7 +72,7 @@ final class Timeline: Sendable {
     heads = Lock(Heads(first: start + 1, erasureCount: journal.erasureCount))
   }
 
-  /// Reads new entries, on a separate thread.
+  /// Reads new entries on a separate thread.
   func catchUp() {
     let mayStart = heads.withLock { heads in
       heads.beginAgain(ifBefore: journal.erasureCount)
@@ -84,7 +82,7 @@ final class Timeline: Sendable {
     if mayStart, !threads.start(for: self, { $0.read() }) { heads.withLock { $0.isReading = false } }
   }
 
-  /// Asks its thread to end soon.
+  /// Asks the thread to end soon.
   func end() { heads.withLock { $0.isEnding = true } }
 
   private func read() {
@@ -100,11 +98,11 @@ final class Timeline: Sendable {
       heads.isReading = false
       return !heads.isEnding && !heads.hasFailed && heads.first + heads.dates.count <= journal.head.revision
     }
-    // An entry was added in the meantime. An unreadable log is not read again before the next request.
+    // Entries were added in the meantime. An unreadable log is not read again before the next request.
     if isBehind { catchUp() }
   }
 
-  /// Reads a range. A damaged entry gets the date of the entry before it.
+  /// A damaged entry gets the date of the entry before it.
   /// - Returns: false if nothing can be read now.
   private func read(_ range: ClosedRange<Revision>, _ erasures: Int) -> Bool {
     var found: [(date: Int64, author: Author)] = []
@@ -115,7 +113,7 @@ final class Timeline: Sendable {
         heads.withLock { $0.hasFailed = true }
         return false
       }
-      // Entries of an altered block are skipped one by one.
+      // Damaged entries are skipped one by one.
       if found.isEmpty { found = [(.min, .unknown)] }
     }
     heads.withLock { heads in
@@ -126,11 +124,6 @@ final class Timeline: Sendable {
     return true
   }
 
-  /// Counts entries by time and author.
-  /// - Parameters:
-  ///   - from: the first moment, in microseconds since 1970, or nil for the date of the first entry.
-  ///   - to: the last moment, or nil for the date of the newest entry.
-  /// - Complexity: O(n) in the entries of the range, about a nanosecond for each.
   func histogram(from: Int64?, to: Int64?, bucketCount: Int, authorCount: Int) -> Histogram? {
     heads.withLock { heads in
       guard let oldest = heads.dates.first, let newest = heads.dates.last, newest > .min else { return nil }
@@ -180,7 +173,7 @@ extension Timeline.Heads {
   }
 
   fileprivate mutating func add(_ date: Int64, _ author: Timeline.Author) {
-    // Damaged entries at the beginning get the date of the first entry that can be read.
+    // Damaged entries at the beginning get the date of the first readable entry.
     if dates.last == .min { dates = [Int64](repeating: date, count: dates.count) }
     dates.append(max(date, dates.last ?? date))
     let number = numbers[author] ?? Int32(authors.count)
@@ -193,6 +186,6 @@ extension Timeline.Heads {
     authorNumbers.append(number)
   }
 
-  /// The index of the first entry that is not before a date.
+  /// The index of the first entry at or after a date.
   fileprivate func index(_ date: Int64) -> Int { dates.partitioningIndex { $0 >= date } }
 }

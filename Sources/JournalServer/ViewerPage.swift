@@ -2,16 +2,14 @@ import CViewerPage
 
 /// The page that shows a journal: the files of `Sources/CViewerPage/page`, which are embedded in the program.
 enum ViewerPage {
-  /// A file that the page loads.
   struct Asset {
     let mediaType: String
     let bytes: [UInt8]
   }
 
-  /// The document of every view.
   static var index: [UInt8] { files["index.html"] ?? [] }
 
-  /// The file at a path such as `/assets/app.js`, or nil if there is none.
+  /// The file at a path such as `/assets/app.js`.
   static func asset(_ path: String) -> Asset? {
     guard path.hasPrefix("/assets/") else { return nil }
     let name = String(path.dropFirst("/assets/".count))
@@ -21,14 +19,12 @@ enum ViewerPage {
     return Asset(mediaType: type, bytes: bytes)
   }
 
-  /// By the extension of a file's name.
   private static let mediaTypes = [
     "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml",
   ]
 
   private static let files: [String: [UInt8]] = {
     var files: [String: [UInt8]] = [:]
-    // The C arrays are constants of the program.
     while let file = unsafe CViewerPageFile(files.count)?.pointee {
       unsafe files[String(cString: file.name)] = Array(
         UnsafeBufferPointer(start: file.bytes, count: file.byteCount))
@@ -36,7 +32,7 @@ enum ViewerPage {
     return files
   }()
 
-  /// Whether a path is one of the page's views. `app.js` shows the view.
+  /// Whether a path is a view that `app.js` shows.
   static func isView(_ path: String) -> Bool {
     path.wholeMatch(of: /\/(items(\/[0-9]+(\/report)?)?|entries(\/[0-9]+)?|compare|proof)?/) != nil
   }

@@ -3,7 +3,6 @@
 
 #include <stddef.h>
 
-/// A file of the page that shows a journal.
 struct CViewerPageFile {
   /// Such as `app.js`.
   const char *name;

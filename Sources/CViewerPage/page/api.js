@@ -1,4 +1,4 @@
-// Calls of the HTTP API, which any other program can use too.
+// Calls of the HTTP API.
 
 import { parse, stringify } from "./json.js";
 
@@ -22,7 +22,7 @@ function failed(error) {
   throw new APIError(0, "offline", "The program that serves this page does not respond. It may have ended.");
 }
 
-/** Gets `/api/…`. Parameters that are undefined, null or empty are omitted. */
+/** Parameters that are undefined, null or empty are omitted. */
 export function get(path, parameters = {}, signal) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {

@@ -1,4 +1,4 @@
-// START HERE: which view is shown, at which point in time, and what happens when new entries arrive.
+// START HERE: the shown view and point in time, and new entries.
 
 import { get } from "./api.js";
 import { author, authorText, debounce, h, openDialog, replace, sentence, subject, when } from "./dom.js";
@@ -41,7 +41,7 @@ const routes = [
   [/^\/proof$/, () => new ProofView(app)],
 ];
 
-/** Goes to another view, at the same point in time unless the address names another. */
+/** Shows a view, at the same point in time unless the address names another. */
 function navigate(address, { replaces = false } = {}) {
   const url = new URL(address, location.origin);
   if (app.at !== null && !url.searchParams.has("at")) url.searchParams.set("at", app.at);
@@ -50,7 +50,7 @@ function navigate(address, { replaces = false } = {}) {
   render();
 }
 
-/** Sets a parameter of the address. Without a value it is removed. */
+/** Sets a parameter of the address, or removes it without a value. */
 function setParameter(name, value, options) {
   const url = new URL(location.href);
   url.searchParams.delete(name);
@@ -130,7 +130,6 @@ async function updatePoint() {
     h("button", { type: "button", id: "to-now", class: "primary", onclick: () => setPoint(null) }, "Back to now"));
 }
 
-/** Requests everything again after a commit, and shows it. */
 async function refresh() {
   app.facts = await get("journal");
   document.getElementById("name").textContent = app.facts.name.replace(/\.journal$/, "");
@@ -143,7 +142,7 @@ async function refresh() {
 let shownProblem = "null";
 let healthTimer = 0;
 
-/** Shows what is wrong with the journal and what to do about it, also if the problem is found later. */
+/** Shows the problem of the journal, also if it is found later. */
 function showHealth() {
   const { facts } = app;
   const { problem, endsAtDamage, checkedRevision, lastRevision } = facts.health;
@@ -151,7 +150,7 @@ function showHealth() {
   if (!problem && checkedRevision < lastRevision) {
     healthTimer = setTimeout(() => get("journal").then(({ health }) => { facts.health = health; showHealth(); }).catch(() => {}), 3000);
   }
-  // If the alert stays the same, screen readers must not read it out again.
+  // Screen readers must not read out an unchanged alert again.
   if (JSON.stringify(problem) === shownProblem) return;
   shownProblem = JSON.stringify(problem);
   alarm.hidden = !problem;
@@ -164,7 +163,7 @@ function showHealth() {
 
 function announce(text) { document.getElementById("live").textContent = text; }
 
-// New entries are shown after a short pause, so that many entries are shown together.
+// A short pause lets many new entries appear together.
 const refreshSoon = debounce(150, () => refresh().catch(() => {}));
 
 function follow() {

@@ -3,7 +3,6 @@
 import { imageURL } from "./api.js";
 import { distinctValue, entityLink, h, visibleText } from "./dom.js";
 
-/** The sign of each operation, and what it has done. */
 export const signs = { add: ["+", "added"], update: ["~", "changed"], delete: ["−", "deleted"] };
 
 /** The change of one entity: `{entity, operation, changes}` as `diff --json` prints it. */
@@ -59,7 +58,7 @@ export function lineDifference(old, value) {
   return h("div", { class: "lines" }, lines);
 }
 
-/** The lines by their longest common subsequence or, if that takes too long, all old and then all new lines. */
+/** The difference by the longest common subsequence or, if that takes too long, all old and then all new lines. */
 function middle(a, b) {
   if (a.length * b.length > 250000) return [...a.map((text) => ["-", text]), ...b.map((text) => ["+", text])];
   const best = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));

@@ -1,8 +1,8 @@
-// Makes elements without markup, so the contents of a journal become text and never run.
+// Makes elements without markup, so that the contents of a journal become text and never run.
 
 import { numberText, stringify } from "./json.js";
 
-/** Makes an element: `h("a", {class: "x", href: "/", onclick}, "text", child)`. */
+/** For example: `h("a", {class: "x", href: "/", onclick}, "text", child)`. */
 export function h(tag, properties = {}, ...children) {
   const element = tag.startsWith("svg:")
     ? document.createElementNS("http://www.w3.org/2000/svg", tag.slice(4))
@@ -35,23 +35,22 @@ export function counted(count, singular, plural = singular + "s") {
   return `${count.toLocaleString("en")} ${count === 1 ? singular : plural}`;
 }
 
-/** An author as text; null is one that was erased. */
 export function authorText(name) { return name === null ? "(erased)" : name || "(no author)"; }
 
 export function author(name) { return h("span", { class: name ? "author" : "author faint" }, authorText(name)); }
 
-/** The date of an entry and, if it differs, that of the clock. */
+/** The date of an entry and, if it differs, the clock's. */
 export function when(entry) {
   return [time(entry.date), entry.clockDate ? [" (the clock said ", time(entry.clockDate), ")"] : null];
 }
 
-/** A message of the server as a sentence. If it begins with the name of an entity, that stays in lower case. */
+/** A message of the server as a sentence. The name of an entity at its start stays in lower case. */
 export function sentence(text) {
   const isNamed = /^[a-z]+:\d/.test(text);
   return (isNamed ? text : text.charAt(0).toUpperCase() + text.slice(1)).replace(/[.!?]?$/, ".");
 }
 
-/** The first line of a note that is not blank. */
+/** The first line of a note after blank ones. */
 export function subject(note) {
   return note === null ? "(erased)" : note.trimStart().split("\n", 1)[0];
 }
@@ -77,13 +76,12 @@ export function valueText(value) {
   return typeof value === "object" ? stringify(value) : String(value);
 }
 
-/** Characters that are not seen or that reorder text: those that the command line escapes, except line feeds. */
+/** Invisible characters and those that reorder text, which the command line escapes too, except line feeds. */
 const unseen = /([\u0000-\u0009\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069])/;
 
-/** A text in which every character is seen, such as `\r` at the end of a line. */
 export function visibleText(text) {
   const parts = text.split(unseen);
-  // An element for each would take too long in what is not a text.
+  // So many elements would take too long.
   if (parts.length > 2000) return parts.map((part, index) => (index % 2 ? escaped(part) : part)).join("");
   return parts.map((part, index) => {
     if (index % 2 === 0) return part;
@@ -95,12 +93,12 @@ function escaped(character) {
   return { "\t": "\\t", "\r": "\\r" }[character] ?? `\\u{${character.codePointAt(0).toString(16)}}`;
 }
 
-/** Whether the shown parts of two values look the same, such as data of one size or two spellings of a text. */
+/** Whether two values look the same, such as data of one size or two spellings of a text. */
 export function looksSame(first, second, limit = Infinity) {
   return valueText(first).slice(0, limit).normalize() === valueText(second).slice(0, limit).normalize();
 }
 
-/** A value for people. If another value looks the same, what follows tells them apart, as on the command line. */
+/** A value for people, with a distinction if the other value looks the same. */
 export function distinctValue(value, other, limit = Infinity) {
   const shown = visibleText(valueText(value).slice(0, limit));
   if (value === undefined || other === undefined || !looksSame(value, other, limit)) return shown;
@@ -114,7 +112,7 @@ export function distinctValue(value, other, limit = Infinity) {
 /** The first digits of the SHA-256 of bytes. Browsers compute it asynchronously. */
 function digestNote(bytes) {
   const note = h("span", {}, "");
-  // It is missing if the page came over an insecure connection.
+  // `subtle` is missing on insecure connections.
   if (!crypto.subtle) note.textContent = " (differs)";
   crypto.subtle?.digest("SHA-256", bytes).then((digest) => {
     const digits = [...new Uint8Array(digest).slice(0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -123,7 +121,7 @@ function digestNote(bytes) {
   return note;
 }
 
-/** A value in few words: `first edition, classic`, `amount 27, currency EUR`. */
+/** For example `first edition, classic` or `amount 27, currency EUR`. */
 export function brief(value) {
   const text = valueText(value);
   if (value === null || typeof value !== "object" || !/^[[{]/.test(text)) return text.split("\n", 1)[0];
@@ -131,7 +129,7 @@ export function brief(value) {
   return parts.join(", ");
 }
 
-/** `item:42` as a link to its view. Other entities are text. */
+/** Only items are links. */
 export function entityLink(name, label, at) {
   const [kind, number] = name.split(":");
   const text = [h("span", { class: "entity" }, name), label ? [" ", label] : null];
@@ -147,7 +145,6 @@ export function debounce(milliseconds, body) {
   };
 }
 
-/** Shows a dialog, which the keyboard can close. It is removed when it is closed. */
 export function openDialog(title, ...content) {
   const heading = h("h2", { id: "dialog-title" }, title);
   const close = h("button", { type: "button", class: "quiet", "aria-label": "Close", onclick: () => dialog.close() }, "✕");
@@ -163,18 +160,16 @@ export function openDialog(title, ...content) {
 export class View {
   constructor(app, fields = {}) { Object.assign(this, { app, ...fields }); }
 
-  /** Shows what has changed since. */
   update() {}
 
   leave() { this.request?.abort(); }
 
-  /** Begins a request that ends the one before it. */
+  /** The signal of a new request, which ends the previous one. */
   begin() {
     this.request?.abort();
     this.request = new AbortController();
     return this.request.signal;
   }
 
-  /** Says in an element why a request failed. */
   report(element, error) { if (error.name !== "AbortError") replace(element, h(element.matches("ol") ? "li" : "p", { class: "note" }, sentence(error.message))); }
 }

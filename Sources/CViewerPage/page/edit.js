@@ -1,4 +1,4 @@
-// Restoring: first a preview of what would change, then one entry, and then an offer to undo it.
+// Restoring: a preview of the changes, then one entry, then an offer to undo it.
 
 import { post } from "./api.js";
 import { changeBlock, fieldName } from "./changes.js";
@@ -10,7 +10,7 @@ export function restoreField(app, name, field, at) { propose(app, `Restore ${fie
 export function restoreEverything(app, at) { propose(app, `Restore everything as of revision ${at}`, "restore", { all: true, at: `r${at}` }); }
 export function revertEntry(app, revision) { propose(app, `Revert entry ${revision}`, "revert", { revision }); }
 
-/** Shows what a request would do, and carries it out after confirmation. */
+/** Previews a request, and carries it out after confirmation. */
 async function propose(app, title, path, request, done = () => {}) {
   const content = h("div", { class: "preview" }, h("p", { class: "note" }, "Computing what would change…"));
   const note = h("input", { type: "text", placeholder: "Why (optional)", "aria-label": "Why" });
@@ -54,7 +54,7 @@ async function propose(app, title, path, request, done = () => {}) {
       await app.refresh();
       toast(app, `Entry ${made.revision}: ${note.value || made.note}`, true);
     } catch (error) {
-      // The journal may take no more commits, which it then reports.
+      // The journal may take no more commits, which `refresh` shows.
       if (error.status >= 500) app.refresh().catch(() => {});
       replace(content, h("p", { class: "note bad" }, sentence(error.message)), error.status === 409 ? h("button", { type: "button", onclick: preview }, "Preview again") : null);
     }
@@ -69,7 +69,6 @@ function edits(list, title) {
     list.length > 20 ? h("p", { class: "faint" }, `… and ${list.length - 20} more`) : null);
 }
 
-/** Says what was done, and offers to undo it. */
 export function toast(app, text, offersUndo) {
   const undo = offersUndo ? h("button", { type: "button", id: "undo", onclick: async () => {
     element.remove();

@@ -1,4 +1,4 @@
-// The list of entries, a single entry, and the differences between two points in time.
+// The list of entries, an entry, and the differences between two points in time.
 
 import { get } from "./api.js";
 import { changeBlock } from "./changes.js";

@@ -48,7 +48,7 @@ export class ItemView extends View {
       strip);
   }
 
-  /** The newest changes; if these are all after the chosen point, those up to that point. */
+  /** The newest changes or, if these are all after the chosen point, those up to it. */
   async changes(signal) {
     const { app, name } = this;
     const history = await get(`entities/${name}/history`, { limit: shownChanges }, signal);
@@ -80,7 +80,6 @@ export class ItemView extends View {
       h("figcaption", {}, image.name, h("span", { class: "faint" }, ` ${counted(image.byteCount, "byte")}`)));
   }
 
-  /** The history as a strip, and what the selected event changed. */
   strip(history) {
     const { app } = this;
     const chosen = history.history.find((change) => change.revision <= app.revision) ?? history.history[history.history.length - 1];
@@ -101,7 +100,6 @@ export class ItemView extends View {
       changeBlock({ entity: this.name, operation: change.event.operation, changes: change.changes, erased: change.event.erased }, { before: change.revision - 1, after: change.revision })];
   }
 
-  /** The values of a field over time. */
   showValues(field) {
     const values = this.history.history.filter((change) => field in change.changes)
       .map((change) => ({ ...change, value: change.changes[field].new }));

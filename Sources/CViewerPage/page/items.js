@@ -1,13 +1,13 @@
-// The list of items, which may have any length. Only visible rows have elements.
+// The list of items, of any length. Only visible rows have elements.
 
 import { get, imageURL } from "./api.js";
 import { View, brief, counted, debounce, h, replace, sentence } from "./dom.js";
 import { restoreItems } from "./edit.js";
 
 const pageCount = 60;
-/** The limit of the list in pixels, as browsers limit elements. In a longer list, a pixel of scrolling is several rows. */
+/** Browsers limit elements to some height, in pixels. In a longer list, a pixel of scrolling is several rows. */
 const tallest = 8_000_000;
-/** A list with more items can't be selected as a whole. */
+/** The longest list that can be selected as a whole. */
 const mostChosen = 5000;
 
 export class ItemsView extends View {
@@ -47,7 +47,7 @@ export class ItemsView extends View {
 
   set(name, value) { this.app.setParameter(name, value, { replaces: name === "text" }); }
 
-  /** Sets the items that are selected for a restore. Null ends the selection. */
+  /** Null ends the selection. */
   setSelection(numbers) {
     this.selection = numbers && new Set(numbers);
     this.showSelection();
@@ -89,7 +89,7 @@ export class ItemsView extends View {
     this.deleted.checked = query.deleted === "1";
     const filters = JSON.stringify(query);
     if (filters !== this.filters) { this.filters = filters; this.scroller.scrollTop = 0; }
-    // The old rows stay until the new ones have arrived.
+    // The old rows stay until new ones arrive.
     this.generation = (this.generation ?? 0) + 1;
     this.asked.clear();
     this.begin();
@@ -111,7 +111,7 @@ export class ItemsView extends View {
     const generation = this.generation;
     if (this.asked.has(page)) return;
     this.asked.set(page, true);
-    // If the items are large, an answer has only the first items of the page, and the next request continues there.
+    // An answer with large items has only the first of the page, and the next request continues there.
     const part = this.shownGeneration === generation ? this.pages.get(page) : null;
     const known = part?.complete ? part.items : [];
     let found;
@@ -131,7 +131,7 @@ export class ItemsView extends View {
     if (isNew) { this.showGroups(found); this.showSelection(); }
     this.showCount(found);
     this.draw();
-    // A long search returns what it has found so far. The next request continues it.
+    // The next request continues a long search.
     if (found.complete) return;
     setTimeout(() => {
       if (generation !== this.generation) return;
@@ -161,7 +161,7 @@ export class ItemsView extends View {
     fill(this.kind, query.kind, [["", "All kinds"], ...found.kinds.map((kind) => [kind.kind, kind.kind + count(kind)])]);
     fill(this.category, query.category, [["", "All categories"], ...found.categories.map((category) => [String(category.id), category.name + count(category)])]);
     this.categories = new Map(found.categories.map((category) => [category.id, category]));
-    // The server lists the first 200. If these are all, an item's category that is missing was erased.
+    // The server lists the first 200. If these are all, a missing category was erased.
     this.hasAllCategories = found.categories.length < 200;
     const names = new Set(found.items.flatMap((item) => Object.keys(item.attributes)));
     const sorts = [["", "By number"], ["-@modified", "Last changed"], ["-@created", "Last added"], ...[...names].sort().slice(0, 40).flatMap((name) => [[name, `${name} ↑`], [`-${name}`, `${name} ↓`]])];
@@ -206,7 +206,6 @@ export class ItemsView extends View {
       : h("div", { class: "row static" }, content);
   }
 
-  /** Makes the visible rows. */
   draw() {
     if (this.query.deleted === "1") return;
     const rowHeight = this.scroller.clientWidth < 600 ? 60 : 44;
@@ -258,7 +257,7 @@ export class ItemsView extends View {
       this.chip(item), h("span", { class: "kind" }, item.kind));
   }
 
-  /** The row of an item: a link to it or, while items are being selected, a checkbox. */
+  /** A link or, while items are being selected, a checkbox. */
   place(item, style, ...content) {
     const { selection } = this;
     if (!selection) return h("a", { class: "row", href: `/items/${item.id}`, style, "data-item": item.id }, content);

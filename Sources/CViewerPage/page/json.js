@@ -1,6 +1,6 @@
 // JSON whose numbers keep all their digits.
 
-/** The key of an object that stands for a number. It is random, so that no value of a journal looks like one. */
+/** The key of an object that represents a number: random, so that no value of a journal has it. */
 const key = `number-${Math.random().toString(36).slice(2)}`;
 const written = new RegExp(`\\{\\s*"${key}":\\s*"([^"]*)"\\s*\\}`, "g");
 
@@ -15,8 +15,7 @@ export function parse(text) {
   for (let match; (match = token.exec(text));) {
     const [found] = match;
     if (found === '"') {
-      // A string ends at the next quotation mark that is not escaped. For a long one, a regular expression would run out
-      // of memory.
+      // A loop, because a regular expression would run out of memory for a long string.
       let end = token.lastIndex;
       while (end < text.length && text[end] !== '"') end += text[end] === "\\" ? 2 : 1;
       token.lastIndex = end + 1;
@@ -28,7 +27,6 @@ export function parse(text) {
   return JSON.parse(exact + text.slice(start));
 }
 
-/** JSON on one line. */
 export function stringify(value) {
   return JSON.stringify(value, null, 1).replace(/\n\s*/g, " ").replace(written, "$1");
 }

@@ -1,4 +1,4 @@
-// The proof: the newest digest, and how much of the history was read and found intact.
+// The newest digest, and how much of the history was checked.
 
 import { get } from "./api.js";
 import { View, counted, h, replace, sentence, time } from "./dom.js";

@@ -1,4 +1,4 @@
-// When entries were made, and by whom. Drag to move through time; drag on the strip below to zoom.
+// The entries by time and author. Dragging moves through time; dragging on the strip below zooms.
 
 import { get } from "./api.js";
 import { author, authorText, h, replace, subject, time, when } from "./dom.js";
@@ -70,7 +70,7 @@ export class Timeline {
     });
   }
 
-  /** Shows a range of time, in milliseconds, or all of it for null. */
+  /** Shows a range of time in milliseconds; null for all. */
   zoom(range) { this.range = range; this.zoomOut.hidden = !range; this.refresh(); }
 
   async refresh() {
@@ -84,7 +84,7 @@ export class Timeline {
       this.draw();
       // The history is still being read.
       if (this.whole.through < this.whole.newest) setTimeout(() => this.refresh(), 200);
-    } catch { /* A request that failed is repeated when the next entry arrives. */ }
+    } catch { /* Repeated when the next entry arrives. */ }
     this.isLoading = false;
     if (this.isStale) { this.isStale = false; this.refresh(); }
   }
@@ -128,7 +128,7 @@ export class Timeline {
     this.setRevision(this.revision);
   }
 
-  /** Shows a flag for each tag. If the next flag is too close, the flag has no name. */
+  /** Shows a flag for each tag, without its name if the next flag is too close. */
   showFlags() {
     const room = this.slider.clientWidth;
     const tags = [...this.app.facts.tags].map((tag) => [tag, this.placeOf(tag.revision)]).filter(([, place]) => place !== null)
@@ -148,7 +148,7 @@ export class Timeline {
     this.window.style.width = `${(high - low) * 100}%`;
   }
 
-  /** The horizontal position of a revision, from 0 to 1, or null if it is not shown. */
+  /** From 0 to 1; null if the revision is not shown. */
   placeOf(revision) {
     const buckets = this.shown?.buckets ?? [];
     const bucket = buckets.find((bucket) => bucket.first <= revision && revision <= bucket.last);

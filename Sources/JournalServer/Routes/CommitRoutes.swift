@@ -5,7 +5,7 @@ import JSON
 import Locks
 import SHA256
 
-// Routes that change the journal. Each request makes at most one entry.
+// Routes that change the journal, with at most one entry for each request.
 
 extension Route {
   static let commits = post(
@@ -72,7 +72,7 @@ extension Route {
     "/api/redo", "Redoes what an author undid last", details: "As for undo.", body: #"{"author":"bob"}"#
   ) { try $0.undo($1, $2, isRedo: true) }
 
-  /// A route that carries out a plan, or only shows it.
+  /// A route that previews or carries out a plan.
   private static func plan(
     _ path: String, _ summary: String, details: String, body: String,
     _ handle: @escaping @Sendable (JournalAPI, FieldValue, HTTPRequest) throws -> HTTPResponse
@@ -99,7 +99,7 @@ extension Route {
 }
 
 extension JournalAPI {
-  /// The reader of the body of a request that changes something.
+  /// The reader of the body of a POST request.
   func body(_ request: HTTPRequest) throws -> any HTTPBodyReader {
     if let encoding = request.headers["content-encoding"], encoding.lowercased() != "identity" {
       throw APIError(415, "wrongUse", "send the body as it is, without Content-Encoding: \(encoding)")
@@ -111,7 +111,7 @@ extension JournalAPI {
         finished($0, request)
       }
     }
-    // A preview writes nothing, so it is allowed on a read-only server.
+    // A preview writes nothing, so a read-only server allows it.
     if isAlways { try checkIsEditable() }
     guard request.headers["content-type"]?.lowercased().hasPrefix("application/json") == true else {
       throw APIError(415, "wrongUse", "send JSON, with Content-Type: application/json")
@@ -129,7 +129,7 @@ extension JournalAPI {
     }
   }
 
-  /// The limit of a record, so a larger item could not be committed anyway.
+  /// The limit of a record: a larger item could not be committed.
   private static let bodyByteLimit = 16 << 20
 
   private func check(_ byteCount: Int?, within limit: Int) throws(APIError) {
@@ -168,7 +168,7 @@ extension JournalAPI {
     return .json(try journal.entry(at: commit.revision).json, status: 201)
   }
 
-  /// Commits for any route, if all expectations hold, and notes why the journal takes no more commits.
+  /// Remembers an error after which the journal takes no more commits.
   private func committing(
     _ expected: Expectations, _ body: ([Expectation]) throws -> Commit<Void>
   ) throws -> Commit<Void> {
@@ -185,7 +185,7 @@ extension JournalAPI {
     }
   }
 
-  /// Adds to the error the changes since the version that the client has seen, of at most a hundred entities.
+  /// Adds to the error the changes since the client's versions, of at most a hundred entities.
   private func conflict(_ conflict: JournalError, _ expected: Expectations) throws -> APIError {
     var error = APIError(conflict, hiding: journal.url.path)
     let state = journal.state
@@ -260,7 +260,8 @@ extension JournalAPI {
     return try carryOut(plan, body, request)
   }
 
-  /// Commits a plan, unless it is a dry run, has conflicts, or differs from the previewed plan.
+  /// Commits the plan, unless the request is a dry run, or the plan has conflicts or differs from the
+  /// previewed one.
   private func carryOut(_ plan: RestorePlan, _ body: Members, _ request: HTTPRequest) throws -> HTTPResponse {
     let expected = try Expectations(request.headers["if-match"])
     let isDryRun = try body.flag("dryRun")
@@ -296,7 +297,7 @@ extension JournalAPI {
 }
 
 extension RestorePlan {
-  /// The identity of a plan: the digest of its changes.
+  /// The identity of a plan.
   fileprivate var digest: String {
     var writer = JSONWriter()
     writer.value(changes.map { Catalog.json(of: $0) })

@@ -139,7 +139,7 @@ extension JournalAPI {
       try writer.array("entries") { writer in
         var count = 0
         var cursor = journal.entries(rest, newestFirst: isNewestFirst)
-        // A filter that finds little returns its position after a while, and the client continues from there.
+        // A filter with few matches stops after 100,000 entries, and the client continues from there.
         while let range = rest, count < limit, seen < 100_000, writer.hasRoom {
           seen += 1
           let revision = isNewestFirst ? range.upperBound : range.lowerBound
@@ -242,8 +242,8 @@ extension JournalAPI {
     }
   }
 
-  /// A page of the differences between two revisions, and how many there are. The first page reads the events between
-  /// the two revisions; the others look up their entities in both states.
+  /// A page of the differences between two revisions, and the count of all. The first page reads the events
+  /// between the revisions; later pages look up their entities in both states.
   private func differences(
     from: Revision, to: Revision, of entity: EntityKey?, _ offset: Int, _ limit: Int
   ) throws -> (total: Int, page: [EntityDifference]) {
@@ -265,7 +265,6 @@ extension JournalAPI {
     return (found.count, Array(found.dropFirst(offset).prefix(limit)))
   }
 
-  /// Short names of the entities, for people.
   func labels(of differences: some Sequence<EntityDifference>) -> JSONObject {
     JSONObject(
       differences.map { difference in
@@ -313,7 +312,7 @@ extension JournalAPI {
       throw APIError(
         isPruned ? 410 : 404, isPruned ? "pruned" : "notFound", "there is no revision \(after)")
     }
-    // After 200, clients would connect again and again.
+    // Failures must precede the status 200, or clients would connect again and again.
     _ = try journal.waitForEntry(after: after, atMost: .zero)
     if let failure = journal.nodeFailure { throw failure }
     return HTTPResponse(

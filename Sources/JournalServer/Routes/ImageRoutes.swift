@@ -3,10 +3,10 @@ import HTTPServer
 import JSON
 import Locks
 
-// The bytes of images. A browser never runs anything in them: the response has the type of a known kind of picture or a
-// generic one, forbids sniffing, and sandboxes the content in an opaque origin.
+// The bytes of images. Browsers must not run anything in them: the response has the media type of a known
+// picture or a generic one, forbids sniffing, and sandboxes the content in an opaque origin.
 
-/// Remembers the blobs whose digests were checked. Safe to use from any thread.
+/// Opens blobs, and checks the digest of each the first time. Safe to use from any thread.
 final class ImageCheck: Sendable {
   private static let mostKept = 100_000
   private let blobs: BlobStore
@@ -14,7 +14,6 @@ final class ImageCheck: Sendable {
 
   init(_ blobs: BlobStore) { self.blobs = blobs }
 
-  /// Opens a blob for reading parts of it. Its digest is checked the first time.
   func reader(of blob: Blob) throws -> BlobReader {
     let isKnown = checked.withLock { $0.contains(blob) }
     let reader = try blobs.reader(of: blob, isChecked: isKnown)
@@ -57,7 +56,7 @@ extension JournalAPI {
     let request = parameters.request
     let revision = try journal.revision(at: parameters.selector("at"))
     let entity = EntityKey.image(number)
-    // The record comes from the image's own history, because its bytes need no state.
+    // The record is read from the image's history, because replaying a whole state would take longer.
     guard let record = try journal.entity(entity, asOf: .revision(revision))?.record,
       let blob = Catalog.blobs(in: record, of: .image).first
     else { throw try journal.absence(of: entity, at: revision, namingErasure: false) }
@@ -101,12 +100,10 @@ extension JournalAPI {
   }
 }
 
-/// The range of a `Range` header.
 enum ByteRange: Equatable {
   case part(Range<Int>)
-  /// There are no such bytes.
   case outside
-  /// It requests several parts or another unit, which a server may ignore.
+  /// The header requests several parts or another unit, which a server may ignore.
   case everything
 
   init(_ header: String, count: Int) {
@@ -125,7 +122,6 @@ enum ByteRange: Equatable {
   }
 }
 
-/// A part of a blob.
 private final class BlobBody: HTTPBodySource {
   private let reader: BlobReader
   private var range: Range<Int>

@@ -3,7 +3,6 @@ import HTTPServer
 import JSON
 
 extension Route {
-  /// The routes in the order of the description.
   static let all = [
     session, journal, state, items, find, entity, history, blame, image, entries, entry, diff, timeline,
     events,
@@ -18,12 +17,12 @@ extension Route {
       """,
     returns: "The session.", #"{"token":"…"}"#, .session)
 
-  /// The description itself, which does not describe this route.
+  /// The description does not list this route.
   static let openAPI = get("/api/openapi.json", "", answers: []) { _, _ in
     HTTPResponse(200, headers: [("Content-Type", "application/json")], body: .bytes(document))
   }
 
-  /// The description of the API by OpenAPI 3.1.
+  /// The OpenAPI 3.1 description of the API.
   private static let document: [UInt8] = {
     var json = JSONWriter()
     json.object { json in

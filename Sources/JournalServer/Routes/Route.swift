@@ -1,34 +1,30 @@
 import CatalogModel
 import HTTPServer
 
-/// What the API answers to one method and path: its description, and the function that handles it.
+/// A method and a path of the API, with its description and the function that handles it.
 ///
-/// Requests are routed by these values, their parameters are checked and read by them, and `GET /api/openapi.json` is
-/// made of them.
+/// These values route requests and check their parameters, and `GET /api/openapi.json` is made of them.
 struct Route: Sendable {
-  /// The function that handles a request.
   enum Work: Sendable {
     case read(@Sendable (JournalAPI, Parameters) throws -> HTTPResponse)
-    /// Handles a JSON body. If it always changes the journal, it is refused without reading the body if clients may not.
+    /// Handles a JSON body. With `always`, a read-only server refuses the request before it reads the body.
     case change(
       always: Bool, @Sendable (JournalAPI, FieldValue, HTTPRequest) throws -> HTTPResponse)
-    /// Stores the body as an image.
     case upload
-    /// A session is opened before a route is looked up.
+    /// Handled before a route is looked up.
     case session
   }
 
-  /// A body, with an example in JSON.
+  /// A body of a request or a response, with an example in JSON.
   struct Content: Sendable {
     var mediaType = "application/json"
-    /// The type of its schema; nil if it has none.
+    /// The JSON type of the schema.
     var type: String? = "object"
     var example: String?
 
     static func json(_ example: String) -> Content { Content(example: example) }
   }
 
-  /// A response other than an error.
   struct Answer: Sendable {
     let status: Int
     let description: String
@@ -46,7 +42,6 @@ struct Route: Sendable {
 
   var method: String { if case .read = work { "GET" } else { "POST" } }
 
-  /// A route that reads.
   static func get(
     _ path: String, _ summary: String, details: String? = nil, _ parameters: [Parameter] = [],
     answers: [Answer], _ handle: @escaping @Sendable (JournalAPI, Parameters) throws -> HTTPResponse
@@ -54,7 +49,6 @@ struct Route: Sendable {
     Route(path, summary, details, parameters, body: nil, answers, .read(handle))
   }
 
-  /// A `get` route with one answer.
   static func get(
     _ path: String, _ summary: String, details: String? = nil, _ parameters: [Parameter] = [],
     returns description: String, _ example: String,
@@ -64,7 +58,6 @@ struct Route: Sendable {
     return get(path, summary, details: details, parameters, answers: [answer], handle)
   }
 
-  /// A route that changes something.
   static func post(
     _ path: String, _ summary: String, details: String, _ parameters: [Parameter] = [],
     body: Content? = nil, returns description: String = "The change was made.", _ example: String,
@@ -83,7 +76,7 @@ struct Route: Sendable {
     steps = path.split(separator: "/", omittingEmptySubsequences: false)
   }
 
-  /// The values of the steps in braces, if a path is one of this route; nil if it is not.
+  /// The values of the steps in braces; nil if the path is another route's.
   func match(_ path: String) -> [String: String]? {
     let given = path.split(separator: "/", omittingEmptySubsequences: false)
     guard given.count == steps.count else { return nil }
@@ -98,7 +91,7 @@ struct Route: Sendable {
     return values
   }
 
-  /// The route of a request, and the values of the steps of its path.
+  /// The route of a request, and the values of the steps in braces.
   /// - Throws: ``APIError`` if there is none.
   static func of(_ request: HTTPRequest) throws(APIError) -> (route: Route, path: [String: String]) {
     let method = request.method == "HEAD" ? "GET" : request.method
@@ -109,14 +102,13 @@ struct Route: Sendable {
   }
 }
 
-/// A parameter of a route.
 struct Parameter: Sendable {
   enum Form: Sendable {
     case text
-    /// Texts, each in a parameter of its own.
+    /// A text in a parameter that may be repeated.
     case texts
     case integer
-    /// A whole number in a range, and its default.
+    /// A whole number.
     case count(ClosedRange<Int>, else: Int)
   }
 
@@ -136,7 +128,6 @@ struct Parameter: Sendable {
     Parameter(name: name, description: description)
   }
 
-  /// A part of the path.
   static func path(_ name: String, _ description: String, _ form: Form = .text) -> Parameter {
     Parameter(name: name, description: description, place: .path, form: form, isRequired: true)
   }
@@ -145,7 +136,6 @@ struct Parameter: Sendable {
     Parameter(name: name, description: description, place: .header, form: form)
   }
 
-  /// A switch.
   static func flag(_ name: String, _ description: String) -> Parameter {
     Parameter(name: name, description: "1: \(description)")
   }
@@ -170,7 +160,7 @@ struct Parameter: Sendable {
     name: "offset", description: "How many results to skip.", form: .count(0...Int(Int32.max), else: 0))
 }
 
-/// The parameters of a request, which are those of its route.
+/// The parameters of a request, read as its route describes.
 struct Parameters {
   let request: HTTPRequest
   private let route: Route
@@ -196,13 +186,12 @@ struct Parameters {
     }
   }
 
-  /// A part of the path.
   func step(_ name: String) -> String { path[name] ?? "" }
 
-  /// A text, or nil if it is missing or empty.
+  /// Nil if the text is missing or empty.
   func text(_ name: String) -> String? { request.value(name).flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// Whether a switch is on: its value is `1`, `true` or empty.
+  /// On if the value is `1`, `true` or empty.
   func flag(_ name: String) throws(APIError) -> Bool {
     switch request.value(name) {
     case nil, "0"?, "false"?: return false
@@ -211,7 +200,6 @@ struct Parameters {
     }
   }
 
-  /// A number in the range of the parameter.
   func count(_ name: String) throws(APIError) -> Int {
     guard case .count(let range, let standard)? = route.parameters.first(where: { $0.name == name })?.form
     else {
@@ -224,7 +212,6 @@ struct Parameters {
     return number
   }
 
-  /// A point in time.
   func selector(_ name: String, else standard: RevisionSelector = .head()) throws(JournalError)
     -> RevisionSelector
   {

@@ -7,14 +7,14 @@ import Locks
 
 // Routes of states: facts about the journal, items and entities.
 
-/// Values that several examples have.
+/// Parts of several examples.
 enum Example {
-  /// When, by whom and why the second entry was made.
+  /// The attribution of the second entry.
   static let spelling = #""date":"2026-08-02T09:00:00.000000Z","author":"bob","note":"spelling""#
   static let dune = #"""
     {"id":1,"kind":"book","category":1,"attributes":{"stars":5,"title":"Dune"},"images":[1],"created":1,"modified":2}
     """#
-  /// What the second entry changed, with old and new values.
+  /// The changes of the second entry.
   static let changes = #"{"stars":{"old":3,"new":5},"title":{"old":"Dun","new":"Dune"}}"#
 }
 
@@ -130,7 +130,7 @@ extension JournalAPI {
     ])
   }
 
-  /// Why entries of another process are no longer seen; nil if they are.
+  /// Why entries of other processes are no longer seen; nil if they are.
   private var followingProblem: JournalError? {
     do { _ = try journal.waitForEntry(after: journal.head.revision, atMost: .zero) } catch {
       return error as? JournalError
@@ -138,7 +138,6 @@ extension JournalAPI {
     return journal.nodeFailure
   }
 
-  /// The version that a request asks for.
   private func version(_ parameters: Parameters) throws -> Version<Catalog> {
     try version(at: journal.revision(at: parameters.selector("at")))
   }
@@ -194,7 +193,7 @@ extension JournalAPI {
     }
   }
 
-  /// The kinds and categories of items, with counts if counting is fast.
+  /// The kinds and categories of items. Only the items of small catalogs are counted.
   private func groups(of catalog: Catalog) -> JSONObject {
     let isCounted = catalog.itemCount <= 20_000
     let all = catalog.kinds
@@ -240,7 +239,7 @@ extension JournalAPI {
     }
     let item = entity.kind == .item ? catalog.item(EntityID(entity.number)) : nil
     let category = item?.category.map { category -> JSONObject in
-      // An item stays in a category that was erased.
+      // An item keeps a category that was erased.
       catalog.category(category)?.json ?? ["id": category.number, "erased": true]
     }
     var response = HTTPResponse.json([

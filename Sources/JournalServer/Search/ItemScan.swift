@@ -2,51 +2,49 @@ import CBOR
 import CatalogModel
 import EntitySearch
 
-/// An ``ItemSearch`` in progress in one state. It scans the items of the kind or the categories in steps, so no request
-/// waits for the scan of a whole catalog.
+/// An ``ItemSearch`` in progress in one state. Items are scanned in steps, so that no request waits for the
+/// scan of a whole catalog.
 ///
-/// An app's types declare indexes on attributes. A search for items of a kind uses those that the app's queries have
-/// built, or that the layers have. It prefers an index by which a condition finds few items. Otherwise it
-/// uses the index of the first sort key, in whose order it finds a page before it has seen all items.
+/// A search for items of a kind uses the indexes on attributes that queries have built or layers have: first
+/// one by which a condition finds few items, otherwise that of the first sort key, which finds a page before
+/// all items are scanned.
 struct ItemScan: Sendable {
   private enum Source: Sendable {
     case everything
-    /// The group of the kind in the index.
     case kind(Int)
     case numbers([Int])
   }
 
-  /// A sorted search selects at least this many of the first items.
+  /// A sorted search selects at least this many items.
   private static let leastNeeded = 1024
-  /// How long counting continues after a page is found, so that the count of a small catalog is exact at once.
+  /// The time for counting after a page is found, so that the count of a small catalog is exact at once.
   private static var countingTime: Duration { .milliseconds(20) }
 
   private let catalog: Catalog
   private let search: ItemSearch
   private let source: Source
   private let orders: [QueryOrder]
-  /// Whether items match without reading their records.
+  /// Whether all scanned items match, so that their records need not be read.
   private let isFree: Bool
 
-  /// The numbers of the items found so far, in order. In a sorted search, these are the first items, and there are none
-  /// before the scan is complete.
+  /// The items found so far, in order. A sorted search has none before the scan is complete, and then the
+  /// first ones.
   private var numbers: [Int] = []
   private var matchCount = 0
   private var selection: Selection?
-  /// The items in the order of the index of the first sort key. Nil if there is no such index.
+  /// The items in the order of the index of the first sort key, if there is one.
   private var walk: OrderedWalk?
-  /// How many items a sorted search selects.
+  /// The number of items that a sorted search selects.
   private var needed = 0
   /// Where the scan continues: a number or, for listed numbers, an index.
   private var next = 0
-  /// Whether all items were scanned.
   private var isAtEnd = false
 
   init(_ search: ItemSearch, in catalog: Catalog) {
     self.catalog = catalog
     self.search = search
     orders = search.orders.map(\.order)
-    // If all items are of one kind, the search need not name it.
+    // If all items are of one kind, that kind's indexes can be used.
     let kind = search.query.kind ?? (catalog.kinds.count == 1 ? catalog.kinds[0] : nil)
     let scope = kind.map { IndexScope(itemsOfKind: $0) }
     let isOnlyOfKind = search.query == EntityQuery(kind: search.query.kind)
@@ -75,55 +73,52 @@ struct ItemScan: Sendable {
     walk = scope.flatMap { search.indexOfOrder($0, in: catalog) }.map { OrderedWalk($0, orders) }
   }
 
-  /// Whether ``total`` is the number of all matching items.
   var isComplete: Bool { isAtEnd || countsEverything }
 
-  /// How many matching items are known so far.
+  /// The number of matching items known so far; see ``isComplete``.
   var total: Int {
     countsEverything ? catalog.itemCount : max(matchCount, walk?.numbers.count ?? 0)
   }
 
-  /// Whether all items of the catalog match, and none need to be sorted before the first ones are known.
+  /// Whether all items match, and the first ones are known without sorting.
   private var countsEverything: Bool { countsEverything(walking: walk != nil) }
 
   private func countsEverything(walking: Bool) -> Bool {
     if case .everything = source, isFree, orders.isEmpty || walking { true } else { false }
   }
 
-  /// Whether this many items are known in order, or all.
+  /// Whether this many items, or all, are known in order.
   func hasFound(_ count: Int) -> Bool {
     let found = max(walk?.numbers.count ?? 0, numbers.count)
     return found >= count || isAtEnd && found >= matchCount
   }
 
-  /// A page of the items found.
   func page(offset: Int, limit: Int) -> [Catalog.Item.ID] {
-    // Both are in order, from the first on.
+    // Both lists begin with the first items.
     let walked = walk?.numbers ?? []
     let found = walked.count > numbers.count ? walked : numbers
     return found.dropFirst(offset).prefix(limit).map { EntityID($0) }
   }
 
-  /// Scans until this many items are known in order, everything was scanned, or the time is over. If that many are
-  /// already known, it uses the time to count the others.
+  /// Scans until this many items are known in order, everything was scanned, or the time is over. If that
+  /// many are already known, the time is used to count the others.
   mutating func advance(toward count: Int, atMost time: Duration) {
     if isAtEnd && hasFound(count) { return }
     if walk == nil { return scan(toward: count, atMost: time) }
     let start = ContinuousClock().now
     let isKnown = hasFound(count)
-    // The index has all items. If not all of them match, a scan finds rare matches sooner, and counts them.
+    // If not all items match, a scan finds rare matches sooner, and counts them.
     walk(toward: count, until: start + (isFree ? time : time / 2))
     if walk == nil || isFree { return }
     let rest = start + time - ContinuousClock().now
     scan(toward: count, atMost: !isKnown && hasFound(count) ? min(Self.countingTime, rest) : rest)
   }
 
-  /// Reads the index of the first sort key.
   private mutating func walk(toward count: Int, until end: ContinuousClock.Instant) {
     guard var walk else { return }
-    // The walk is moved out, so that it is not copied when it changes.
+    // Moved out, so that changes do not copy it.
     self.walk = nil
-    // If the items of all lines match, the walk also counts them.
+    // If all items match, the walk also counts them.
     let needed = isFree && !countsEverything(walking: true) ? .max : count
     var readings = ClockReadings()
     func isOver() -> Bool { readings.isDue() && ContinuousClock().now >= end }
@@ -139,13 +134,12 @@ struct ItemScan: Sendable {
     }
   }
 
-  /// Scans the items.
   private mutating func scan(toward count: Int, atMost time: Duration) {
     let clock = ContinuousClock()
     let start = clock.now
     let lacksSome = count > needed && numbers.count < matchCount && !hasFound(count)
     if !orders.isEmpty, selection == nil && !isAtEnd || lacksSome {
-      // The scan starts again, because items that were not among the first were not kept.
+      // The scan starts again, because only the first items were kept.
       needed = max(Self.leastNeeded, count * 2)
       selection = Selection(orders, needed: needed)
       (next, matchCount, isAtEnd, numbers) = (0, 0, false, [])
@@ -183,7 +177,7 @@ struct ItemScan: Sendable {
     selection = nil
   }
 
-  /// The item, if it matches. If its row is not given, it is looked up.
+  /// The item, if it matches. A nil row is looked up.
   private func matching(
     _ number: Int, _ row: EntityRow?, _ readings: inout ClockReadings
   ) -> Catalog.Item? {
@@ -193,7 +187,6 @@ struct ItemScan: Sendable {
     return search.query.matches(item.id.entity, item.record) ? item : nil
   }
 
-  /// Tests an item. If its row is needed but not given, it is looked up.
   private mutating func take(_ number: Int, _ row: EntityRow?, _ readings: inout ClockReadings) {
     if isFree, orders.isEmpty {
       matchCount += 1
@@ -212,16 +205,15 @@ struct ItemScan: Sendable {
   }
 }
 
-/// Tells a search when to read the clock: after 64 items, or after fewer large ones. To read it takes longer than to
-/// test a small item.
+/// Tells a search when to read the clock, which takes longer than to test a small item: after 64 items, or
+/// fewer large ones.
 private struct ClockReadings {
-  /// Items since the last reading. One with much text counts for as many as take the same time.
+  /// Items since the last reading. A large item counts for as many as take the same time.
   private var itemCount = 0
 
-  /// Notes that a record is searched.
   mutating func note(_ record: EntityRecord) { itemCount += record.bytes.count / 4096 }
 
-  /// Whether it is time, after one more item.
+  /// Called for each item.
   mutating func isDue() -> Bool {
     itemCount += 1
     if itemCount < 64 { return false }
@@ -231,14 +223,12 @@ private struct ClockReadings {
 }
 
 extension ItemSearch {
-  /// An existing index for the first sort key, or nil if there is none.
   fileprivate func indexOfOrder(_ scope: IndexScope, in catalog: Catalog) -> QueryIndex? {
     guard let (field, order) = orders.first, !field.hasPrefix("@") else { return nil }
     return catalog.indexCache.existingIndex(IndexDefinition(scope, order.path), in: catalog.itemTable)
   }
 
-  /// The numbers of the items that an existing index finds for one of the conditions, in order. Nil if no index finds
-  /// few.
+  /// The items that an existing index finds for one of the conditions, in order. Nil if no index finds few.
   fileprivate func indexed(_ scope: IndexScope, in catalog: Catalog) -> [Int]? {
     let few = catalog.itemCount / 8
     for condition in query.conditions {

@@ -2,21 +2,18 @@ import CBOR
 import CatalogModel
 import EntitySearch
 
-/// A search for items by names that are known only at run time, for HTTP clients and the viewer.
-///
-/// ``ItemScan`` carries it out.
+/// A search for items by names that are known only at run time. ``ItemScan`` carries it out.
 struct ItemSearch: Sendable {
-  /// Which items.
   var query: EntityQuery
   /// The sort keys: each is an attribute, a path inside one such as `name.common`, or `@modified`, `@created` or `@kind`.
   ///
-  /// Items that compare equal are in the order of their numbers, which is reversed if the last key is descending.
+  /// Items that compare equal are in the order of their numbers, reversed if the last key is descending.
   private(set) var orders: [(field: String, order: QueryOrder)] = []
 
   init(_ query: EntityQuery = EntityQuery()) { self.query = query }
 
   /// Adds a sort key: `title`, or `-stars` for the largest first.
-  /// - Throws: ``JournalError`` with code `wrongUse` if there is no field.
+  /// - Throws: ``JournalError`` with code `wrongUse` without a field.
   mutating func add(order text: String) throws(JournalError) {
     let isDescending = text.hasPrefix("-")
     let field = String(text.dropFirst(isDescending ? 1 : 0))

@@ -2,7 +2,7 @@ import CatalogModel
 import HTTPServer
 import Locks
 
-/// What a search asks for, without the page. Two questions are the same only if the bytes of their texts are.
+/// The parameters of a search without the page, compared by their bytes.
 struct SearchQuestion: Equatable, Sendable {
   private let texts: [[UInt8]]
   private let revision: Revision
@@ -18,14 +18,13 @@ struct SearchQuestion: Equatable, Sendable {
 ///
 /// Safe to use from any thread.
 final class SearchInProgress: Sendable {
-  /// How long a request scans. Then it answers with what was found.
+  /// The time for which a request scans, before it answers with what was found.
   private static var patience: Duration { .milliseconds(200) }
   private let scan: Lock<ItemScan>
 
   init(_ scan: ItemScan) { self.scan = Lock(scan) }
 
-  /// A page of what was found, how many items match, as far as is known, and whether the search is complete and the whole
-  /// page was found.
+  /// A page, the number of matching items known so far, and whether both are complete.
   func page(offset: Int, limit: Int) -> (items: [Catalog.Item.ID], total: Int, isComplete: Bool) {
     scan.withLock { scan in
       scan.advance(toward: offset + limit, atMost: Self.patience)
