@@ -18,7 +18,7 @@ struct Coordinate: Equatable {
     let radians = Double.pi / 180
     let north = sin((other.latitude - latitude) * radians / 2)
     let east = sin((other.longitude - longitude) * radians / 2)
-    // The haversine formula is precise for nearby points too. A formula with an arc cosine would lose all digits there.
+    // Unlike a formula with an arc cosine, the haversine formula is precise for nearby points.
     let haversine =
       north * north + cos(latitude * radians) * cos(other.latitude * radians) * east * east
     return 2 * 6_371_008.8 * asin(min(1, haversine.squareRoot()))
@@ -38,7 +38,6 @@ struct Place: CatalogItem, Equatable {
   var latitude: Double?
   var longitude: Double?
 
-  /// Its coordinate, or nil if it is unknown.
   var coordinate: Coordinate? {
     guard let latitude, let longitude else { return nil }
     return Coordinate(latitude: latitude, longitude: longitude)

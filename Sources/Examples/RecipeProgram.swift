@@ -42,7 +42,7 @@ import Foundation
     }
   }
 
-  /// Draws a screen. A terminal is cleared first. Each screen ends with an empty line.
+  /// Clears a terminal first. Each screen ends with an empty line.
   private static func draw(_ lines: [String]) {
     let clearing = isatty(STDOUT_FILENO) == 1 ? "\u{1b}[H\u{1b}[2J" : ""
     write(clearing + lines.map { $0 + "\n" }.joined() + "\n")

@@ -18,7 +18,6 @@ import Observation
     shown = LiveQuery(book.journal) { $0.recipesInOrder }
   }
 
-  /// What the screen shows now.
   var lines: [String] {
     shown.items.enumerated().map { index, item in
       guard let recipe = try? item.value else { return "\(index + 1). (made by a newer version of this app)" }
@@ -33,14 +32,12 @@ import Observation
     let lines = withObservationTracking {
       self.lines
     } onChange: { [weak self] in
-      // This closure is called before the change, and the screen is drawn after it.
+      // This closure is called before the change; the screen is drawn after it.
       Task { @MainActor in self?.follow(draw) }
     }
     draw(lines)
   }
 
-  /// Runs a line of input.
-  /// - Returns: a message for the user, or nil if the screen shows the result.
   func run(_ input: String) async throws -> String? {
     let words = input.split(separator: " ").map(String.init)
     switch (words.first, words.count) {
@@ -64,7 +61,6 @@ import Observation
     return nil
   }
 
-  /// The recipe on a line.
   private func item(_ number: String) throws -> ItemID<Recipe> {
     guard let line = Int(number), shown.items.indices.contains(line - 1) else {
       throw JournalError(.rejected, "there is no line \(number)")

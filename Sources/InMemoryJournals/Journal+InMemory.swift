@@ -5,9 +5,9 @@ public import Journaling
 extension Journal {
   /// Makes an empty journal in memory, for tests and previews. It disappears when it is closed.
   ///
-  /// It supports what an open journal in a folder does. What needs the journal closed, or opened a second time, throws
-  /// ``JournalError`` with code `wrongUse`: `open` in any mode, `prune`, `erase`, `collectGarbage` and `share`. To keep it,
-  /// copy it to a folder (`copy(to:through:)`).
+  /// The journal supports what an open journal in a folder does. Calls that need it closed, or opened a
+  /// second time, throw ``JournalError`` with code `wrongUse`: `open` in any mode, `prune`, `erase`,
+  /// `collectGarbage` and `share`. `copy(to:through:)` keeps it in a folder.
   ///
   /// Its entries are in memory only. Images, layers and snapshots are files in a temporary folder, so that an image has a
   /// URL. Closing or releasing the journal removes that folder. If the process ends before that, for example because the
@@ -18,13 +18,13 @@ extension Journal {
     var options = options
     options.logStorage = MemoryStorage()
     let place = FileManager.default.temporaryDirectory
-    // Of processes that ended without closing their journals in memory.
+    // Removes the folders of processes that ended without closing their journals in memory.
     if let parent = try? Files.Folder<JournalError>(place.path, followsLinks: true, hook: nil) {
       JournalFolder.removeLeftovers(in: parent) { MemoryName.isOld($0) }
     }
     let url = place.appending(path: MemoryName.make())
     do { return try create(at: url, options: options) } catch {
-      // It may have been created, and could not be opened.
+      // The folder may have been created, and could not be opened.
       try? JournalFolder(url, hook: nil).root.remove()
       throw error
     }
@@ -37,8 +37,8 @@ private enum MemoryName {
     "Memory-\(Int(date.timeIntervalSince1970))-\(JournalID()).journal"
   }
 
-  /// Whether a name is that of such a folder, finished or not, that was made more than a minute ago. For a moment between
-  /// its creation and its opening, the lock of a new one is free.
+  /// Whether a name is that of such a folder, finished or not, older than a minute: between its creation and
+  /// its opening, the lock of a new one is free.
   static func isOld(_ name: String) -> Bool {
     guard name.hasPrefix("Memory-"),
       let match = name.wholeMatch(of: /Memory-([0-9]+)-[0-9a-f-]{36}\.journal(\.[0-9a-f-]{36}\.new)?/),

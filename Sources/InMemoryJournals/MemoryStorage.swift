@@ -1,7 +1,7 @@
 package import Journaling
 import Locks
 
-/// Stores one log in memory, for tests and previews, as long as this object or one of its open logs exists.
+/// Stores one log in memory, as long as this object or one of its open logs exists.
 ///
 /// One writer and any number of readers can have the log open at a time. Nothing is on disk.
 ///
@@ -9,11 +9,10 @@ import Locks
 package final class MemoryStorage: LogStorage {
   private struct Contents: Sendable {
     var journal: JournalID?
-    /// Revision 1 is first.
     var entries: [[UInt8]] = []
     var byteCount = 0
     var hasWriter = false
-    /// Notified of new entries: one for each opening that follows.
+    /// Notified of new entries.
     var listeners: [ObjectIdentifier: NewestRevision] = [:]
   }
 
@@ -61,7 +60,6 @@ package final class MemoryStorage: LogStorage {
 
   fileprivate var byteCount: Int { contents.withLock { $0.byteCount } }
 
-  /// The bytes of an entry, nil if there is none of that revision.
   fileprivate func bytes(of revision: Revision) -> [UInt8]? {
     contents.withLock { contents in
       contents.entries.indices.contains(revision - 1) ? contents.entries[revision - 1] : nil
@@ -81,13 +79,11 @@ package final class MemoryStorage: LogStorage {
   }
 }
 
-/// An opening of a log in memory.
-///
 /// Safe to use from any thread.
 private final class MemoryLog: EntryLog {
   private let storage: MemoryStorage
   private let access: LogAccess
-  /// Raised by new entries unless the log is open only for reading.
+  /// New entries raise this unless the log is open only for reading.
   private let newest: NewestRevision
   private let calls = OpenCalls()
   private let isWriting = Lock(false)
@@ -100,7 +96,6 @@ private final class MemoryLog: EntryLog {
 
   deinit { close() }
 
-  /// No entry is larger.
   var limits: LogLimits { LogLimits(appendByteCount: 1 << 30, spareByteCount: 0) }
   var hasTornTail: Bool { false }
 

@@ -20,7 +20,6 @@ extension FieldValue {
 }
 
 extension [UInt8] {
-  ///
   /// Pending values are in a list and not on the stack, because a value can be nested too deeply for the
   /// stack.
   mutating func append(json value: FieldValue) {
@@ -53,7 +52,6 @@ extension [UInt8] {
     return members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
   }
 
-  ///
   /// Returns false, and appends nothing, if the value is a container.
   private mutating func append(jsonScalar value: FieldValue) -> Bool {
     switch value {

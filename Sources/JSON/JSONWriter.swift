@@ -29,7 +29,6 @@ package struct JSONWriter {
 
   package init() {}
 
-  ///
   /// - Complexity: O(*n*) in the number of bytes.
   package var text: String { String(decoding: bytes, as: UTF8.self) }
 

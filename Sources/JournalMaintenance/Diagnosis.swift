@@ -37,7 +37,7 @@ extension Journal {
       let journal = try open(at: url, mode: .readOnly, options: readOptions)
       defer { try? journal.close() }
       found.opens = true
-      // Reading the log reveals more than the problems of its folder say.
+      // Reading the log reveals more than the problems of its folder do.
       for problem in source.problems where problem.path?.hasSuffix("/entries") != true {
         found.add(problem, in: folder)
       }
@@ -62,8 +62,8 @@ extension Journal {
     } catch let error as JournalError {
       guard ![.outOfResources, .permission, .locked, .closed].contains(error.code) else { throw error }
       if let advice = JournalHealth.adviceForForeign(error) {
-        // Nothing else can be said of what is not understood. An altered FORMAT can look the same; the entries are then
-        // proven nevertheless.
+        // Nothing else can be said about a format that is not understood. If FORMAT was altered, the entries
+        // can be proven nevertheless.
         try? found.note(provable: source, State.self, progress)
         found.problems = []
         found.note(
@@ -72,7 +72,7 @@ extension Journal {
             ? advice : advice + " If FORMAT was altered, restore it from a backup, or use salvage.")
         return found
       }
-      // What is missing is reported once, in the words of the opening.
+      // A missing file is reported once, with the message of the opening.
       for problem in source.problems where problem.path != error.path || !problem.isOfMissingFile {
         found.add(problem, in: folder)
       }
@@ -88,14 +88,14 @@ extension JournalHealth {
     problems.contains { $0.message == message && $0.path == path }
   }
 
-  /// Notes a problem that several steps of a diagnosis may find.
+  /// Adds a problem unless an earlier step has found it.
   fileprivate mutating func add(
     _ error: JournalError, in folder: JournalFolder, as severity: Problem.Severity? = nil
   ) {
     let message = JournalError(error.code, error.message, cause: error.cause).description
     if has(message, error.path) { return }
     if let severity { return note(error, in: folder, as: severity) }
-    // Without a severity, it may be why the journal does not open, wherever it is.
+    // Without a severity, the problem may be why the journal does not open, wherever it is.
     let place = error.code == .notAJournal ? .folder : ProblemPlace(of: error, in: folder)
     note(error, .damage, place.advice)
   }
@@ -116,8 +116,8 @@ extension JournalHealth {
     }
   }
 
-  /// Notes images that no entry names, and a record that a crash has left. The verification has found one that was
-  /// brought back.
+  /// Notes images that no entry names, files without a footer, and the record of an interrupted erasure or
+  /// pruning.
   fileprivate mutating func noteLeftovers<State: EventSourced>(of journal: Journal<State>) throws {
     let (count, byteCount) = try journal.unnamedImages()
     if count > 0 {
@@ -136,7 +136,6 @@ extension JournalHealth {
       as: .note)
   }
 
-  /// Notes the problems of the shared log. An unreachable server is not damage.
   fileprivate mutating func noteShared<State: EventSourced>(_ journal: Journal<State>) throws {
     guard var sharing = try journal.sharingStatus() else { return }
     if sharing.problem == nil, sharing.missingCount ?? 0 > 0 {
@@ -182,7 +181,6 @@ extension JournalHealth {
     }
   }
 
-  /// What to do about a problem of the shared log.
   private static func advice(for sharing: SharingStatus, _ problem: JournalError) -> String {
     switch problem.code {
     case .diverged where sharing.isBeforeErasure: "Remove the folder, and run join."
@@ -215,7 +213,7 @@ extension JournalHealth {
 }
 
 extension JournalError {
-  /// Whether it only says that a file can't be opened because it is missing.
+  /// Whether the error only says that a file is missing.
   fileprivate var isOfMissingFile: Bool {
     code == .notFound || (cause as? JournalError)?.code == .notFound
   }

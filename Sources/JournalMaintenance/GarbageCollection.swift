@@ -39,7 +39,7 @@ extension Journal {
     return GarbageReport(imageCount: unnamed.count, byteCount: unnamed.sum(of: \.byteCount))
   }
 
-  /// How many images no entry names, and how many bytes they have.
+  /// The number and the bytes of the images that no entry names.
   func unnamedImages() throws -> (count: Int, byteCount: Int) {
     let unnamed = try unnamedBlobs { _ in }
     return (unnamed.count, unnamed.sum(of: \.byteCount))

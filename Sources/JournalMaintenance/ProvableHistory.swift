@@ -4,8 +4,9 @@ import Journaling
 /// The longest history that damaged copies of one journal prove together: each entry follows by its digest from the
 /// previous one. A pruned history begins with the base of a copy.
 ///
-/// An altered entry does not have the digest in the next one, so the copy with the right entry is found. If copies have
-/// different entries of one revision, the history continues with the one that leads furthest.
+/// An altered entry does not have the digest that the next one names, so the copy with the right entry is
+/// found. If copies have different entries of one revision, the history continues with the one that leads
+/// furthest.
 ///
 /// Used by one thread at a time.
 struct ProvableHistory {
@@ -15,9 +16,9 @@ struct ProvableHistory {
   private(set) var head: Head
   /// Why nothing more was found; nil before the end.
   private(set) var end: JournalError?
-  /// The digests of the entries for which a copy alone has several candidates.
+  /// The digests of entries for which one copy has several candidates.
   private(set) var chosen: [Revision: ContentDigest] = [:]
-  /// Whether this only finds out how far a history reaches, with the first of several entries.
+  /// Whether this only measures a history, with the first of several entries.
   private var isTrial = false
 
   /// - Throws: ``JournalError`` if these are copies of different journals, of another model, or if none identifies its
@@ -41,7 +42,7 @@ struct ProvableHistory {
     self.init(sources, try Self.start(of: sources, whole))
   }
 
-  /// The base of the history that reaches furthest. If there are several, the earliest base; and of those with the same
+  /// The base of the history that reaches furthest; of several, the earliest, and of those with the same
   /// head, the one that the newest erasure has left.
   private static func start(
     of sources: [SalvageSource], _ whole: JournalFormat
@@ -53,7 +54,7 @@ struct ProvableHistory {
     for format in [whole] + bases.map(whole.with) {
       var history = ProvableHistory(sources, format)
       var isProven = false
-      // The newest such entry counts.
+      // The newest entry that proves or disproves the base counts.
       while let entry = try history.next() {
         if let base = format.base { isProven = try base.isProven(by: entry.sealed) ?? isProven }
       }
@@ -70,7 +71,7 @@ struct ProvableHistory {
     head = format.head
   }
 
-  /// The FORMAT of a copy, or a rebuilt one: the first entry or a base proves that it is right.
+  /// The FORMAT of a copy, or a rebuilt one, that the first entry or a base proves.
   private static func format(
     of sources: [SalvageSource], _ id: JournalID, _ schema: ModelSchema
   ) throws(JournalError) -> JournalFormat {
@@ -107,7 +108,7 @@ struct ProvableHistory {
         if found.contains(where: { $0.sealed.bytes == bytes }) { continue }
         guard let entry = try? LinkedEntry(bytes, after: head, of: format.id) else { continue }
         if let same = found.firstIndex(where: { $0.head == entry.head }) {
-          // What is erased in one copy stays erased.
+          // Content that is erased in one copy stays erased.
           let erased = try found[same].sealed.erasing(entry.sealed)
           found[same] = try LinkedEntry(erased.bytes, after: head, of: format.id)
         } else {

@@ -59,7 +59,7 @@ extension Journal {
     }
     var history = try ProvableHistory(found, State.self)
     let last = try found.map { source throws(JournalError) in try source.log.lastRevision() }.max() ?? 0
-    // A log that has lost all entries looks like an empty one.
+    // A log that has lost all entries looks empty.
     let isEmpty =
       last == 0
       && found.allSatisfy { source in
@@ -100,11 +100,11 @@ extension Journal {
       isEndKnown: history.isEndKnown)
   }
 
-  /// The error about a copy whose newest acknowledged entry differs from the new journal's; nil if it does not.
+  /// The error about a copy whose newest acknowledged entry differs from the new journal's.
   private static func divergence(
     of source: SalvageSource, from log: any EntryLog, through last: Revision, _ format: JournalFormat
   ) throws(JournalError) -> JournalError? {
-    // Nothing is left to compare with if the mark is in the pruned part of the history.
+    // A mark in the pruned part of the history can't be compared.
     guard let mark = source.acknowledged, (format.head.revision...last).contains(mark.revision),
       try log.head(at: mark.revision, format).digest != mark.digest
     else { return nil }
@@ -115,8 +115,8 @@ extension Journal {
   }
 
   /// Writes the proven entries, and the images that any source has.
-  /// - Returns: the images that none has, the newest entry that records an erasure (0 if none does), and why images of some
-  ///   copies could not be read.
+  /// - Returns: the images that none has, the newest entry that records an erasure (or 0), and why images of
+  ///   some copies could not be read.
   private static func fill(
     _ copy: JournalCopy, _ history: inout ProvableHistory, through last: Revision, _ observer: CopyObserver
   ) throws -> (missing: [Blob], newestErasure: Revision, problems: [JournalError]) {
@@ -151,7 +151,7 @@ extension Journal {
         piece.add(next)
         let entry = next.sealed
         if try entry.recordsErasure() { newestErasure = entry.revision }
-        // The records of entities in this piece are known; the copy has all others.
+        // `named` knows the records of entities in this piece, and reads others from the copy.
         for blob in try named.blobs(in: entry) { try take(blob) }
       }
       guard !piece.entries.isEmpty else { break }
@@ -163,7 +163,7 @@ extension Journal {
     return (missing, newestErasure, problems)
   }
 
-  /// What the entries of a history and those of its copies say was erased.
+  /// The erasures that a history and the entries of its copies record.
   private static func erasures(for history: ProvableHistory) throws(JournalError) -> [RecordedErasure] {
     var whole = history
     var found = try whole.erasures(in: State.self)
@@ -187,7 +187,7 @@ extension Journal {
     of one: ProvableHistory, _ other: ProvableHistory
   ) throws(JournalError) -> Revision {
     var (one, other) = (one, other)
-    // One of them can begin with a base.
+    // One of the two can begin with a base.
     while one.head.revision < other.head.revision, try one.next() != nil {}
     while other.head.revision < one.head.revision, try other.next() != nil {}
     var common: Revision = 0
@@ -199,8 +199,8 @@ extension Journal {
   }
 
   /// Brings a blob from the first source that has it.
-  /// - Parameter problems: gets the errors of sources that may have it but can't be read.
-  /// - Throws: an error of the target, or one that says nothing of the source.
+  /// - Parameter problems: gets the errors of sources that may have the blob but can't be read.
+  /// - Throws: an error of the target, or one that is not about the journal, such as a shortage.
   private static func bring(
     _ blob: Blob, _ copying: inout [BlobCopying], _ problems: inout [JournalError]
   ) throws -> Bool {
@@ -214,7 +214,7 @@ extension Journal {
 }
 
 extension ProvableHistory {
-  /// Reads the rest, and returns what its entries say was erased, by the digests of these entries.
+  /// The erasures that the rest of the entries record, by the digests of these entries.
   mutating func erasures<State: EventSourced>(
     in model: State.Type
   ) throws(JournalError) -> [ContentDigest: RecordedErasure] {
@@ -227,15 +227,15 @@ extension ProvableHistory {
   }
 }
 
-/// An erasure of which a copy has the entry. A copy from before it has the content still.
+/// An erasure that an entry records. An older copy still has the content.
 struct RecordedErasure: Sendable {
   let revision: Revision
   var erasure: Erasure
-  /// Whether the copy went on differently from the journal that is made. Later checkpoints of that journal are then of
-  /// states that still had the content.
+  /// Whether the entry is in another history than the new journal's. Later checkpoints of the new journal are
+  /// then of states that still had the content.
   var isOfContinuation = false
 
-  /// Erases it from an entry. Called for entries in order.
+  /// Called for entries in order.
   mutating func erase(_ entry: inout SealedEntry) throws(JournalError) {
     if entry.revision >= revision {
       guard isOfContinuation else { return }

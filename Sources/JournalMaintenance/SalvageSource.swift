@@ -5,29 +5,28 @@ import Journaling
 /// The folder of a damaged journal, read without changing it. Any part may be damaged or missing.
 struct SalvageSource: Sendable {
   let folder: JournalFolder
-  /// FORMAT; nil if it can't be read.
+  /// Nil if FORMAT can't be read.
   let format: JournalFormat?
-  /// The base of the history; nil if it was not pruned, or can't be read. It may be the base of another FORMAT, because
-  /// that of this folder may be altered or missing.
+  /// Nil if history was not pruned or the base can't be read. FORMAT may be altered or missing, so the base
+  /// may be of another one.
   let base: HistoryBase?
-  /// The journal's id, from the log, the base or FORMAT.
+  /// From the log, the base or FORMAT.
   let id: JournalID?
-  /// The newest acknowledged entry, according to the log's mark; nil if it can't be read.
+  /// The newest acknowledged entry, from the log's mark; nil if that can't be read.
   let acknowledged: LogMark?
   /// Whether the mark could be read, so that the loss of later entries would show.
   let isMarkRead: Bool
   /// The newest entry of a backup, from its receipt; nil without a readable receipt.
   let receiptRevision: Revision?
-  /// The newest entry that a layer or snapshot includes, which is only written after the entry is durable; nil if none
-  /// has a readable footer.
+  /// The newest entry of a layer or snapshot, which is only written after the entry is durable; nil without a
+  /// readable footer.
   let recordedRevision: Revision?
   let images: Files.Folder<JournalError>?
-  /// The remains of the log.
   let log: any LogRemains
-  /// The problems of files, before any entry is read.
+  /// The problems of files, found without reading entries.
   let problems: [JournalError]
 
-  /// The newest entry that is known to have been acknowledged; nil if nothing can be read that says so.
+  /// The newest entry that is known to have been acknowledged; nil if unknown.
   var knownRevision: Revision? {
     [acknowledged?.revision, receiptRevision, recordedRevision].compactMap(\.self).max()
   }
@@ -65,7 +64,7 @@ struct SalvageSource: Sendable {
     self.format = format
     self.base = base
     images = try attempt { () throws(JournalError) in try folder.openImages() } ?? nil
-    // The log and the base have checksums, and FORMAT has none.
+    // Unlike FORMAT, the log and the base have checksums.
     let id = log.journal ?? base?.journal ?? format?.id
     self.id = id
     var isMarkRead = false
@@ -83,12 +82,12 @@ struct SalvageSource: Sendable {
   }
 
   private static func receiptRevision(in folder: JournalFolder, of id: JournalID?) -> Revision? {
-    // An unreadable receipt says nothing.
+    // An unreadable receipt proves nothing.
     guard let receipt = try? JournalReceipt.read(in: folder), receipt.journal == id else { return nil }
     return receipt.revision
   }
 
-  /// Keeps writers out, because they move entries from one file to another.
+  /// Excludes writers, which move entries from one file to another.
   static func lock(_ url: URL) throws(JournalError) -> Files.Folder<JournalError> {
     let folder = try JournalFolder(url, hook: nil)
     guard let lock = try FolderLock.shared(folder) else { throw isBeingWritten(folder) }

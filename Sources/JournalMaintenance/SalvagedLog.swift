@@ -4,21 +4,20 @@ import Journaling
 /// The proven entries of a damaged journal, as a read-only log for journals that are opened up to their damage.
 final class SalvagedLog: EntryLog {
   private let source: SalvageSource
-  /// FORMAT, rebuilt if it is damaged.
+  /// Rebuilt if FORMAT is damaged.
   let format: JournalFormat
   private let newest: Revision
-  /// The digests of the proven entries for which there are other candidates.
+  /// The digests of proven entries for which there are other candidates.
   private let chosen: [Revision: ContentDigest]
-  /// What the proven entries say was erased. A file from before an erasure can still have the content.
+  /// The erasures that proven entries record. A file from before an erasure can still have the content.
   private let erasures: [RecordedErasure]
   private let calls = OpenCalls()
-  /// What is missing, and why; nil if nothing is.
+  /// Nil if nothing is missing.
   let damage: JournalError?
 
   let limits = LogLimits(appendByteCount: 0, spareByteCount: 0)
   let hasTornTail = false
 
-  /// Finds how far the entries are proven.
   /// - Complexity: O(n) in the bytes of the entries.
   init<State: EventSourced>(_ source: SalvageSource, _ model: State.Type) throws(JournalError) {
     var history = try ProvableHistory([source], model)
@@ -50,7 +49,7 @@ final class SalvagedLog: EntryLog {
       newestFirst: newestFirst, { revision throws(JournalError) in try entry(revision) }, body)
   }
 
-  /// The bytes of a proven entry, without what was erased since, or is erased in one copy of it.
+  /// The bytes of a proven entry, without what was erased later, or in another copy of it.
   private func entry(_ revision: Revision) throws(JournalError) -> [UInt8]? {
     let candidates = try source.log.candidates(revision)
     if candidates.count < 2, erasures.isEmpty { return candidates.first }

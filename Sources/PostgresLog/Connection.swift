@@ -7,8 +7,8 @@ import Locks
 /// A connection to a server. Only this type and ``Rows`` call libpq.
 ///
 /// 1. One statement runs at a time. Others wait.
-/// 2. No call waits longer than its time limit for more of an answer, or for the server to take more of a statement: a
-///    paused server is treated as unreachable, and a slow network is not.
+/// 2. No call waits longer than its time limit for the next bytes to arrive or to be accepted: a paused
+///    server is treated as unreachable, and a slow network is not.
 /// 3. A lost connection stays lost. Nothing is resent automatically, because the outcome of the statement is unknown.
 /// 4. Warnings of the server are counted, and errors are thrown. Nothing is printed, except libpq's own warning about a
 ///    password file that other users may read.
@@ -16,7 +16,7 @@ import Locks
 /// Safe to use from any thread.
 @safe
 final class Connection: Sendable {
-  /// A statement. One with a name is parsed once for each connection.
+  /// A statement with a name is parsed once for each connection.
   struct Statement: Sendable, ExpressibleByStringInterpolation {
     let name: String?
     let text: String
@@ -39,37 +39,37 @@ final class Connection: Sendable {
   private struct State: Sendable {
     var prepared: Set<String> = []
     var isLost = false
-    /// The statement that was sent ahead, if its answer was not yet received.
+    /// The statement that was sent ahead and whose answer was not yet received.
     var pending: Answer?
   }
 
-  /// The process of the server that has this connection's session, as whatever accepted the connection says.
+  /// The process of the session, as the server or the pooler that accepted the connection reports it.
   let processID: Int
-  /// What marks this connection's session (``ServerAddress/connect()``).
+  /// The mark of this connection's session (``ServerAddress/connect()``).
   let marker = String(UInt64.random(in: 0 ... .max), radix: 16)
   // Used only while the lock is held, and valid until `deinit`.
   private nonisolated(unsafe) let handle: OpaquePointer
   private let state = Lock(State())
   /// Called by libpq for warnings, with the lock held.
   private let warnings = WarningCounter()
-  /// A second descriptor of the socket. libpq closes its own when the server ends the connection, and another file may
-  /// have that number then.
+  /// A second descriptor of the socket: libpq closes its own when the server ends the connection, and another
+  /// file may then get that number.
   private let socket: Int32
 
-  /// Connects with these settings. libpq adds those of the environment, service files and password files. It tries one
-  /// host after the other, each for as long as the setting `connect_timeout` says. A database is a name, and not another
-  /// connection string, which may have a password.
+  /// Connects with these settings and those that libpq finds in the environment, service files and password
+  /// files. libpq tries one host after the other, each for the time of `connect_timeout`. A database is a
+  /// name, and not another connection string, which may have a password.
   /// - Throws: ``ServerFailure`` of kind `lost`.
   init(_ settings: [(name: String, value: String)]) throws(ServerFailure) {
     guard let handle = unsafe Self.withPointers(settings, { unsafe PQconnectStartParams($0, $1, 0) }) else {
       throw ServerFailure(.lost, "there is no memory for a connection")
     }
     unsafe self.handle = unsafe handle
-    // Before the server can send a warning: libpq would print it.
+    // Set before the server can send a warning, which libpq would print.
     unsafe PQsetNoticeReceiver(
       handle,
       { context, notice in
-        // Field R is the function of the server that sent the notice.
+        // Field R is the server's function that sent the notice.
         let function = unsafe PQresultErrorField(notice, Int32(UInt8(ascii: "R"))).map {
           unsafe String(cString: $0)
         }
@@ -84,7 +84,7 @@ final class Connection: Sendable {
       throw failure
     }
     let socket = fcntl(unsafe PQsocket(handle), F_DUPFD_CLOEXEC, 0)
-    // Before all properties are set, because `deinit` would run too.
+    // Checked before all properties are set, because `deinit` would run too.
     guard socket >= 0 else {
       unsafe PQfinish(handle)
       throw ServerFailure(.lost, "this process has too many open files")
@@ -94,12 +94,11 @@ final class Connection: Sendable {
     unsafe PQsetnonblocking(handle, 1)
   }
 
-  /// Connects, or fails, as `PQconnectdbParams` does.
-  ///
-  /// Of libpq's functions, only those that wait can leave an address that does not answer and try the next one. So one
-  /// that waits replaces an attempt that takes long. It begins again, and keeps the receiver of warnings.
+  /// Connects or fails as `PQconnectdbParams` does. Only libpq's waiting functions can try the next address
+  /// if one does not answer. So `PQreset`, which waits and keeps the receiver of warnings, replaces an
+  /// attempt that takes long.
   private static func finishConnecting(_ handle: OpaquePointer) {
-    // Enough for a login. If the first of several addresses does not answer, this comes on top of its timeout.
+    // Enough for a login. If the first of several addresses does not answer, this adds to its timeout.
     let deadline = DispatchTime.now() + 2
     var next = PGRES_POLLING_WRITING
     while unsafe PQstatus(handle) != CONNECTION_BAD {
@@ -123,24 +122,25 @@ final class Connection: Sendable {
   }
 
   /// Parses a libpq connection string: a URL, or words such as `host=…`.
-  /// - Returns: its settings, in libpq's order, and whether libpq marks each as secret; nil if the text is invalid. The
-  ///   reason is not reported, because it would repeat parts of the text.
+  /// - Returns: its settings, in libpq's order, and whether libpq marks each as secret; nil if the text is
+  ///   invalid. The reason is dropped, because it would repeat parts of the text.
   static func settings(in text: String) -> [(name: String, value: String, isSecret: Bool)]? {
     unsafe settings(in: PQconninfoParse(text, nil))
   }
 
-  /// All settings of a connection: these, and those of the environment and service files.
+  /// These settings, and those of the environment and service files.
   ///
-  /// libpq reads the latter only to connect. So this begins to connect, to an address that no host has, and sends nothing.
+  /// libpq reads the latter only to connect, so this begins to connect to an address that no host has.
+  /// Nothing is sent.
   static func allSettings(_ settings: [(name: String, value: String)]) -> [(name: String, value: String)] {
-    // With a password, libpq reads no password file.
+    // With a password, libpq does not read the password file.
     let nowhere = settings + [("hostaddr", "nowhere"), ("password", "none")]
     let handle = unsafe withPointers(nowhere) { unsafe PQconnectStartParams($0, $1, 0) }
     defer { unsafe PQfinish(handle) }
     return unsafe (Self.settings(in: PQconninfo(handle)) ?? []).map { ($0.name, $0.value) }
   }
 
-  /// The settings of a list of libpq, which is freed.
+  /// Frees the list.
   private static func settings(
     in options: UnsafeMutablePointer<PQconninfoOption>?
   ) -> [(name: String, value: String, isSecret: Bool)]? {
@@ -150,7 +150,7 @@ final class Connection: Sendable {
     var option = unsafe options
     while let keyword = unsafe option.pointee.keyword {
       if let value = unsafe option.pointee.val {
-        // How a dialog shows the value; an asterisk hides it.
+        // An asterisk means that a dialog hides the value.
         let display = unsafe option.pointee.dispchar.map { unsafe String(cString: $0) }
         found.append((unsafe String(cString: keyword), unsafe String(cString: value), display == "*"))
       }
@@ -159,7 +159,6 @@ final class Connection: Sendable {
     return found
   }
 
-  /// Calls `body` with the names and the values of settings.
   private static func withPointers<Result>(
     _ settings: [(name: String, value: String)],
     _ body: ([UnsafePointer<CChar>?], [UnsafePointer<CChar>?]) -> Result
@@ -176,8 +175,8 @@ final class Connection: Sendable {
   // MARK: Statements
 
   /// Runs a statement, and returns its rows. Outside of a transaction, it is repeated as by ``retrying(_:)``.
-  /// - Parameter meanwhile: called when the statement is sent, before the answer is awaited. It must not use this
-  ///   connection.
+  /// - Parameter meanwhile: called between sending the statement and waiting for the answer. Must not use
+  ///   this connection.
   /// - Throws: ``ServerFailure``. After one of kind `lost`, the connection can't be used any more.
   @discardableResult
   func run(
@@ -193,10 +192,9 @@ final class Connection: Sendable {
     }
   }
 
-  /// Repeats a transaction, for ten seconds at most, if the server has ended it because of another one. Nothing of it was
-  /// done then.
+  /// Repeats a transaction, for ten seconds at most, if the server has rolled it back because of another one.
   ///
-  /// With READ COMMITTED, only a deadlock does that.
+  /// With READ COMMITTED, only deadlocks are such cases.
   /// - Parameter body: runs the transaction; if it fails, none is open afterwards. A failure inside a longer transaction
   ///   is not repeated.
   func retrying<Result>(_ body: () throws(ServerFailure) -> Result) throws(ServerFailure) -> Result {
@@ -206,23 +204,23 @@ final class Connection: Sendable {
       do throws(ServerFailure) { return try body() } catch {
         guard error.isTransient, ContinuousClock.now < end, !isInTransaction else { throw error }
       }
-      // Random, because two nodes that fail because of each other would do so again.
+      // Random, or two nodes that fail because of each other would do so again.
       usleep(UInt32.random(in: 0..<pause))
       pause = min(2 * pause, 100_000)
     }
   }
 
-  /// Ends the transaction that is open, or has failed. If there is none, the server would warn.
+  /// Ends an open or failed transaction. Without one, the server would warn.
   func rollBack() {
     if isInTransaction { _ = try? run("ROLLBACK") }
   }
 
-  /// Whether a transaction is open, or has failed and was not ended yet.
+  /// Whether a transaction is open, or has failed and not ended.
   private var isInTransaction: Bool {
     state.withLock { _ in unsafe PQtransactionStatus(handle) != PQTRANS_IDLE }
   }
 
-  /// Sends a statement, so that the server runs it while the caller does something else.
+  /// Sends a statement, which the server runs while the caller does something else.
   /// - Returns: the answer to pass to ``rows(of:within:)``. Any other statement first receives and keeps its rows.
   /// - Throws: as ``run(_:_:within:)``.
   func send(
@@ -255,7 +253,7 @@ final class Connection: Sendable {
     guard unsafe PQflush(handle) >= 0 else { throw lost(&state) }
   }
 
-  /// Has the server parse a statement, unless it has no name or was parsed before.
+  /// Has the server parse a statement with a name the first time.
   private func prepare(
     _ statement: Statement, _ parameters: [Parameter], _ state: inout State, _ time: Duration
   ) throws(ServerFailure) {
@@ -268,7 +266,6 @@ final class Connection: Sendable {
     state.prepared.insert(name)
   }
 
-  /// Gives a statement to libpq.
   private func send(
     _ statement: Statement, _ parameters: [Parameter], _ state: inout State
   ) throws(ServerFailure) {
@@ -292,14 +289,14 @@ final class Connection: Sendable {
     _ statements: [(Statement, [Parameter])], within time: Duration
   ) throws(ServerFailure) -> [Rows] {
     try using(time) { state throws(ServerFailure) in
-      // Prepared first: in the pipeline, these answers would be mixed up with those of the statements.
+      // Prepared first: in the pipeline, the answers would be mixed up with those of the statements.
       for (statement, parameters) in statements { try prepare(statement, parameters, &state, time) }
       guard unsafe PQenterPipelineMode(handle) == 1 else { throw lost(&state) }
       for (statement, parameters) in statements { try send(statement, parameters, &state) }
       guard unsafe PQpipelineSync(handle) == 1 else { throw lost(&state) }
       var all: [Rows] = []
       for _ in statements { all.append(try answer(&state, time)) }
-      // The end of the pipeline has an answer too.
+      // The sync has an answer too.
       _ = try next(&state, time)
       guard unsafe PQexitPipelineMode(handle) == 1 else { throw lost(&state) }
       for rows in all { if let failure = rows.failure { throw failure } }
@@ -307,7 +304,7 @@ final class Connection: Sendable {
     }
   }
 
-  /// Calls `body`, which commits.
+  /// Calls `body`, which commits, and fails if the server did not wait for its standby.
   ///
   /// A server that is told to stop waiting for its standby sends a warning and reports the commit as done.
   /// - Throws: what `body` throws; ``ServerFailure`` of kind `lost` if the server did not wait.
@@ -323,8 +320,7 @@ final class Connection: Sendable {
     return result
   }
 
-  /// Waits for notifications of the server, and consumes them.
-  /// - Returns: the text of each. Empty if the time ran out.
+  /// - Returns: the text of each notification; empty if the time ran out.
   /// - Throws: ``ServerFailure`` if the connection was lost.
   func notifications(atMost time: Duration) throws(ServerFailure) -> [String] {
     let deadline = DispatchTime.now() + time.timeInterval
@@ -342,7 +338,7 @@ final class Connection: Sendable {
     }
   }
 
-  /// Interrupts all waits for the server, and ends the connection.
+  /// Ends the connection, and all waits for the server.
   func interrupt() { _ = shutdown(socket, Int32(SHUT_RDWR)) }
 
   private func using<Result: Sendable>(
@@ -363,14 +359,14 @@ final class Connection: Sendable {
     }
   }
 
-  /// Sends what is left of a statement, and receives its answer.
+  /// Sends the rest of a statement, and receives its answer.
   private func result(_ state: inout State, _ time: Duration) throws(ServerFailure) -> Rows {
     let rows = try answer(&state, time)
     if let failure = rows.failure { throw failure }
     return rows
   }
 
-  /// The same for one of several statements, also if it failed.
+  /// The answer to one of several statements, also if it failed.
   private func answer(_ state: inout State, _ time: Duration) throws(ServerFailure) -> Rows {
     while true {
       let rest = unsafe PQflush(handle)
@@ -380,7 +376,7 @@ final class Connection: Sendable {
       guard unsafe PQconsumeInput(handle) == 1 else { throw lost(&state) }
     }
     var last: Rows?
-    // The first error has the reason. libpq may add another one, that the connection was lost.
+    // The first error has the reason. libpq may add that the connection was lost.
     while let found = try next(&state, time) { if last.map({ $0.failure == nil }) ?? true { last = found } }
     guard unsafe PQstatus(handle) == CONNECTION_OK, let last else { throw lost(&state) }
     return last
@@ -423,14 +419,13 @@ final class Connection: Sendable {
     }
   }
 
-  /// Calls `body` with pointers to many arrays.
   private static func withPointers<Result>(
     _ arrays: [[UInt8]], _ body: ([UnsafePointer<CChar>?]) -> Result
   ) -> Result {
     var pointers = unsafe [UnsafePointer<CChar>?]()
     func lend(_ rest: ArraySlice<[UInt8]>) -> Result {
       guard let first = rest.first else { return unsafe body(pointers) }
-      // Empty is not the same as null.
+      // An empty value must have an address, because null is another value.
       return unsafe (first.isEmpty ? [0] : first).withUnsafeBytes { bytes in
         unsafe pointers.append(bytes.baseAddress?.assumingMemoryBound(to: CChar.self))
         return lend(rest.dropFirst())
@@ -440,13 +435,13 @@ final class Connection: Sendable {
   }
 }
 
-/// Counts warnings that may say that a commit did not wait for its standby.
+/// Counts warnings that may mean that a commit did not wait for its standby.
 ///
-/// There is no code that tells them from other warnings, and their text is in the server's language. So those that are
-/// known to be about something else are left out.
+/// These have no code of their own, and their text is in the server's language, so only warnings that are
+/// known to be about something else are excluded.
 private final class WarningCounter: Sendable {
-  /// The functions of PostgreSQL whose warnings are about other things: transaction numbers that run out, a nearly full
-  /// queue of notifications, or a trigger.
+  /// PostgreSQL's functions whose warnings are about transaction numbers that run out, a nearly full queue of
+  /// notifications, or a trigger.
   private static let others: Set<String> = [
     "GetNewTransactionId", "GetNewMultiXactId", "asyncQueueFillWarning", "exec_stmt_raise",
   ]

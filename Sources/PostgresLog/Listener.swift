@@ -8,7 +8,6 @@ import Locks
 final class Listener: Sendable {
   private let connection: Connection
   private let journal: Connection.Parameter
-  /// The interval of polling.
   private static let interval = Duration.seconds(1)
   private let known: Lock<Revision>
 
@@ -16,13 +15,13 @@ final class Listener: Sendable {
     connection = try address.connect(isFirst: false)
     self.journal = .uuid(journal.bytes)
     try connection.run("LISTEN \(Schema.channel(of: journal))")
-    // From now on, every entry is followed by a notification.
+    // Every later entry is followed by a notification.
     known = Lock(try connection.newest(of: self.journal))
   }
 
   /// Returns the newest revision as soon as it is above the given one, or when the time has passed.
-  /// - Parameter stored: the newest revision that this node knows to be stored, as soon as a statement in progress, which
-  ///   may learn of newer ones, has ended.
+  /// - Parameter stored: returns the newest revision that this node knows to be stored, after any statement
+  ///   in progress.
   func newest(
     after revision: Revision, waitingAtMost time: Duration, stored: () -> Revision
   ) throws(ServerFailure) -> Revision {
@@ -32,8 +31,8 @@ final class Listener: Sendable {
       let now = ContinuousClock.now
       if known > revision || now >= deadline { return known }
       let told = try connection.notifications(atMost: min(Self.interval, deadline - now))
-      // Anyone can send a notification, so the server is asked, unless this node knows of these entries already: it has
-      // committed them, or got them with its turn.
+      // Anyone can send a notification, so the server is asked, unless this node has committed these entries
+      // or got them with its turn.
       let newestTold = told.map { Revision($0) ?? .max }.max() ?? .max
       let newestStored = told.isEmpty ? 0 : stored()
       let newest =
@@ -46,6 +45,5 @@ final class Listener: Sendable {
     }
   }
 
-  /// Ends all waits.
   func end() { connection.interrupt() }
 }

@@ -1,8 +1,7 @@
 import Journaling
 
 extension Connection {
-  /// Calls `body` with this connection, and completes an error about tables or privileges with what keeps the role from
-  /// them, and the command that changes it.
+  /// Adds to an error about tables or privileges the obstacle, and the command that removes it.
   func translating<Result>(_ body: (Connection) throws -> Result) throws(JournalError) -> Result {
     do { return try body(self) } catch let error as JournalError { throw error } catch let error
       as ServerFailure
@@ -14,11 +13,11 @@ extension Connection {
     }
   }
 
-  /// The obstacle after a semicolon; empty if there is none.
+  /// The obstacle after a semicolon, or an empty text.
   var reason: String { obstacle.map { "; \($0)" } ?? "" }
 
-  /// The search path if it does not lead to the tables, and row-level security if it applies to this role. Nil if neither
-  /// does, or if the server does not say.
+  /// A search path that does not lead to the tables, or row-level security that applies to this role. Nil if
+  /// there is neither, or the server does not answer.
   var obstacle: String? {
     let tables = Schema.tables.map { "to_regclass('\($0.name)')" }.joined(separator: ", ")
     let text: Statement = """

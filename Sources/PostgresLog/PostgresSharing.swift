@@ -17,8 +17,8 @@ struct PostgresSharing: LogSharing {
 }
 
 extension JournalOptions {
-  /// The same options, extended so that shared journals in PostgreSQL can be opened for writing. They change nothing
-  /// for local journals.
+  /// The same options, with which shared journals in PostgreSQL can be opened for writing. Local journals are
+  /// not affected.
   /// - Parameters:
   ///   - acceptsUnsafeSettings: whether to accept a server that may lose what it confirms, for example with `fsync`
   ///     off.

@@ -5,7 +5,6 @@ package import SharedJournals
 /// folder.
 package struct PostgresStorage: SharedLogStorage {
   let server: ServerAddress
-  /// Whether to accept a server that may lose what it confirms.
   private let acceptsUnsafeSettings: Bool
 
   /// - Parameter address: a libpq connection string without a password.
@@ -17,7 +16,7 @@ package struct PostgresStorage: SharedLogStorage {
 
   package var retryTime = Duration.seconds(20)
   package var address: String { server.description }
-  /// An entry takes several times its size in a message and in the server's memory.
+  /// Entries take several times their size in messages and in the server's memory.
   package var appendByteCount: Int { 128 << 20 }
 
   package func journals() throws(JournalError) -> [JournalID] {
@@ -41,7 +40,7 @@ package struct PostgresStorage: SharedLogStorage {
     }
   }
 
-  /// Creates the tables too, if they are missing.
+  /// Creates missing tables too.
   package func begin(_ journal: JournalID) throws(JournalError) {
     try changing { connection, _ in
       try Self.makeTables(connection)
@@ -50,7 +49,7 @@ package struct PostgresStorage: SharedLogStorage {
   }
 
   package func finish(_ journal: JournalID, format: [UInt8]) throws(JournalError) {
-    // The node that shares has a connection already.
+    // The node that shares the journal has a connection already.
     try changing(isFirst: false) { connection, settings in
       try connection.run(
         Schema.finishLog, [.uuid(journal.bytes), .bytes(format), settings.session(of: connection)])
@@ -68,18 +67,18 @@ package struct PostgresStorage: SharedLogStorage {
     }
   }
 
-  /// Connects, and checks that the server keeps what it confirms.
+  /// Connects, and checks that the server does not lose confirmed commits.
   func connect(isFirst: Bool = true) throws(JournalError) -> (Connection, ServerSettings) {
     try open(isFirst: isFirst).translating { connection in
       let settings = try ServerSettings(of: connection)
       try settings.check(accepting: acceptsUnsafeSettings)
-      // Without this, the session would follow later changes of the server's settings.
+      // Otherwise the session would follow later changes of the server's settings.
       try connection.run("SET synchronous_commit = \(settings.sessionSynchronousCommit)")
       return (connection, settings)
     }
   }
 
-  /// Changes the tables. If the server waits for a standby before it confirms that, the error says so.
+  /// Changes the tables. An error says so if the server waits for a standby to confirm the change.
   private func changing(
     isFirst: Bool = true, _ body: (Connection, ServerSettings) throws -> Void
   ) throws(JournalError) {
@@ -92,14 +91,14 @@ package struct PostgresStorage: SharedLogStorage {
     }
   }
 
-  /// Creates only the missing tables, so that a role that may not create tables can use existing ones. Nothing is created
-  /// if one of those is unsuitable.
+  /// Creates only missing tables, so that a role without the privilege to create tables can use existing
+  /// ones. Nothing is created if an existing table is unsuitable.
   private static func makeTables(_ connection: Connection) throws {
     for table in try Schema.tables.filter({ try !exists($0, connection) }) {
       do throws(ServerFailure) {
         try connection.run("\(table.definition)")
       } catch {
-        // Another node may have created it at the same time.
+        // Another node may have created the table at the same time.
         guard ["23505", "42P07"].contains(error.state) else { throw error }
       }
     }
@@ -111,7 +110,7 @@ package struct PostgresStorage: SharedLogStorage {
       return true
     } catch {
       if error.state == "42P01" { return false }
-      // Another column, another type of a column, no such key, and not a table.
+      // Another column, another type of a column, no such key, or not a table.
       guard ["42703", "42804", "42P10", "42809"].contains(error.state) else { throw error }
       throw JournalError(
         .alreadyExists,

@@ -30,10 +30,9 @@ final class Rows: Sendable {
     return ServerFailure(isLost ? .lost : .refused, state: state ?? "", message ?? whole ?? "")
   }
 
-  /// How many rows there are.
   var count: Int { Int(unsafe PQntuples(result)) }
 
-  /// Calls `body` with the bytes of a value. There are none if it is null.
+  /// Null has no bytes.
   func withBytes<Result, Failure: Error>(
     _ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -1,15 +1,16 @@
 import Journaling
 
-/// The tables, and all statements. Documentation/Shared.md lists the privileges that a role needs.
+/// The tables and statements. Documentation/Shared.md lists the privileges that a role needs.
 ///
-/// `journal_logs` has a row for each journal, with its newest revision. An append raises that revision, so the row
-/// serializes appends, and an append that does not follow the newest entry changes nothing. `journal_entries` has a row
-/// for each entry, `journal_images` one for each image, and `journal_image_pieces` the bytes of images.
+/// `journal_logs` has a row for each journal, with its newest revision. An append raises that revision, so
+/// the row serializes appends, and an append after another entry than the newest changes nothing.
+/// `journal_entries` has a row for each entry, `journal_images` one for each image, and
+/// `journal_image_pieces` the bytes of images.
 enum Schema {
   struct Table: Sendable {
     let name: String
     let columns: [(name: String, type: String)]
-    /// The columns of the primary key.
+    /// The primary key.
     let key: String
 
     var definition: String {
@@ -17,7 +18,8 @@ enum Schema {
       return "CREATE TABLE IF NOT EXISTS \(name) (\n\(columns)  PRIMARY KEY (\(key)))"
     }
 
-    /// Fails if the table is missing, has other columns, or lacks the key. `EXPLAIN` changes nothing and runs no trigger.
+    /// Fails if the table is missing, has other columns, or lacks the key. `EXPLAIN` changes nothing and runs
+    /// no trigger.
     var check: String {
       let names = columns.map(\.name).joined(separator: ", ")
       let nulls = columns.map { "CAST(NULL AS \($0.type))" }.joined(separator: ", ")
@@ -28,7 +30,6 @@ enum Schema {
     }
   }
 
-  /// The tables, in the order of creation.
   static let tables = [
     Table(
       name: "journal_logs", columns: [("journal", "uuid"), ("format", "bytea"), ("revision", "bigint")],
@@ -49,15 +50,15 @@ enum Schema {
 
   // MARK: The session
 
-  /// The setting that marks the session of a connection.
+  /// The setting that marks a session.
   static let marker = "journal.session"
   static let markerValue = "current_setting('\(marker)', true)"
-  /// At this level, the server says when a commit does not wait for its standby.
+  /// At this level, the server reports commits that do not wait for their standby.
   static let messageLevel = "warning"
 
-  /// A condition that fails with state 22P02 unless the session is the one of a parameter
-  /// (``ServerSettings/session(of:)``): a connection's own, with the settings that make its commits durable. Neither a
-  /// pooler nor another client has changed it since it was checked.
+  /// A condition that fails with state 22P02 unless the session has the mark and the settings in a parameter
+  /// (``ServerSettings/session(of:)``), because a pooler or another client has changed it since it was
+  /// checked.
   static func isOwn(_ parameter: String) -> String {
     let session = """
       concat_ws(' ', \(markerValue), coalesce(current_setting('synchronous_commit', true), ''),
@@ -68,7 +69,7 @@ enum Schema {
 
   // MARK: Logs
 
-  /// If only the journal's row was lost, the entries say where it was.
+  /// If only the journal's row was lost, its revision is that of the entries.
   static let newLog = statement(
     "new_log",
     """
@@ -84,8 +85,7 @@ enum Schema {
 
   static let newest = statement("newest", "SELECT revision FROM journal_logs WHERE journal = $1")
 
-  /// The newest revision according to the journal's row, and according to its entries; the latter is null if there are
-  /// none.
+  /// The newest revision of the journal's row, and of its entries; the latter is null without entries.
   static let newestInBoth = statement(
     "newest_in_both",
     """
@@ -93,17 +93,17 @@ enum Schema {
     FROM journal_logs WHERE journal = $1
     """)
 
-  /// Appends entries to a journal ($1) after a revision ($2), up to another ($3): numbers ($4), digests ($5), bytes
-  /// ($6). One statement is one transaction and one round trip. No row is returned if the newest entry is not $2 with
-  /// the digest $8. Before the first entry, there is no digest to compare. If the table has not taken all entries, the
-  /// statement divides by zero, so that nothing of it is done. $9 is the session (``isOwn(_:)``).
+  /// Appends entries to a journal ($1) after a revision ($2), up to another ($3): numbers ($4), digests ($5),
+  /// bytes ($6). One statement is one transaction and one round trip. No row is returned if the newest entry
+  /// is not $2 with the digest $8, which is ignored before the first entry. A division by zero fails the
+  /// statement if the table has not taken all entries. $9 is the session (``isOwn(_:)``).
   static let append = statement("append", append(notifying: "pg_notify($7, $3::text)"))
 
-  /// The same for a role that may not notify.
+  /// For roles that may not notify.
   static let quietAppend = statement("quiet_append", append(notifying: "$7::text"))
 
-  /// Raises the time that a turn may take. While the message of an append arrives, the server counts the transaction that
-  /// has the turn as idle.
+  /// Raises the time that a turn may take, because the server counts the transaction as idle while the
+  /// message of an append arrives.
   static func idleLimit(milliseconds: Int) -> Connection.Statement {
     "SET LOCAL idle_in_transaction_session_timeout = \(milliseconds)"
   }
@@ -131,8 +131,8 @@ enum Schema {
     SELECT revision, CASE WHEN octet_length(bytes) <= \(smallByteCount) THEN bytes END
     FROM journal_entries WHERE journal = $1 AND revision BETWEEN $2 AND $3 ORDER BY revision
     """)
-  /// The same for large entries: only about as many bytes as a piece may have, and at least one entry. It costs the
-  /// server twice as much, because it adds up the sizes.
+  /// The same for large entries: at least one entry, and about as many bytes as a piece may have. Twice as
+  /// expensive for the server, which adds up the sizes.
   static let largePiece = statement(
     "large_piece",
     """
@@ -141,16 +141,16 @@ enum Schema {
       FROM journal_entries WHERE journal = $1 AND revision BETWEEN $2 AND $3) AS piece
     WHERE before < \(pieceByteCount) ORDER BY revision
     """)
-  /// The maximum number of entries from $2 to $3. A server without statistics may sort all of them.
+  /// The maximum number of entries of a piece. A server without statistics may sort all of them.
   static let pieceCount = 4096
   private static let pieceByteCount = 4 << 20
-  /// The maximum bytes of a small entry. A piece with only such entries has 16 MiB.
+  /// The maximum bytes of a small entry, which limit a piece to 16 MiB.
   private static let smallByteCount = 4096
 
   static let digest = statement(
     "digest", "SELECT digest FROM journal_entries WHERE journal = $1 AND revision = $2")
 
-  /// An image exists if it has a row in `journal_images`, which is stored after its pieces, and all of them are there.
+  /// An image exists if it has a row in `journal_images`, which is stored last, and all of its pieces.
   static let hasImage = statement(
     "has_image",
     """
@@ -165,7 +165,7 @@ enum Schema {
       + "NOTHING"
   )
 
-  /// A piece that exists is kept, because all writers of a piece store the same bytes.
+  /// An existing piece is kept, because all writers store the same bytes.
   static let addPiece = statement(
     "add_piece",
     """
@@ -185,7 +185,6 @@ enum Schema {
   static let touch = statement(
     "touch", "UPDATE journal_logs SET revision = revision WHERE journal = $1 AND \(isOwn("$2"))")
 
-  /// The channel of a journal's notifications.
   static func channel(of journal: JournalID) -> String {
     "journal_" + journal.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
   }

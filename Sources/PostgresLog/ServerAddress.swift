@@ -5,7 +5,6 @@ import Journaling
 /// The text is a URL such as `postgresql://app@db.example.org/books?sslmode=verify-full`, or words such as
 /// `service=books`. Passwords come from a password file, a service file or the environment.
 struct ServerAddress: Sendable, CustomStringConvertible {
-  /// The original text.
   let description: String
   private let settings: [(name: String, value: String)]
 
@@ -19,8 +18,8 @@ struct ServerAddress: Sendable, CustomStringConvertible {
         .wrongUse,
         "this is not the address of a PostgreSQL server; write it as postgresql://USER@HOST/DATABASE")
     }
-    // A "/" ends the host of a URL. So a password with one is parsed as a port and a part of the database's name, and
-    // libpq would repeat it in an error.
+    // A password with a "/", which ends the host of a URL, is parsed as a port and a part of the database's
+    // name, and libpq would repeat it in an error.
     let isCutPassword = settings.contains { setting in
       setting.name == "port" && !setting.value.allSatisfy { "0123456789, ".contains($0) }
         || setting.name == "dbname" && setting.value.contains("@") && text.hasPrefix("postgres")
@@ -32,8 +31,8 @@ struct ServerAddress: Sendable, CustomStringConvertible {
           + "passwords into the password file (~/.pgpass) or a service file, and write the name of such a database as "
           + "dbname=…")
     }
-    // Later versions of libpq may have other secrets, and one may not mark each of them. A database may be another
-    // address for other programs, and so have a password.
+    // Later versions of libpq may have secrets that are not marked. For other programs, a database may be
+    // another address with a password.
     let hasSecret = settings.contains { setting in
       setting.isSecret || setting.name.contains("password")
         || setting.name == "dbname"
@@ -52,14 +51,14 @@ struct ServerAddress: Sendable, CustomStringConvertible {
     self.settings = settings.map { ($0.name, $0.value) }
   }
 
-  /// Connects, without making settings.
+  /// Connects without changing the session's settings.
   func open() throws(ServerFailure) -> Connection {
-    // These are defaults. Settings of the address, the environment and service files replace them.
+    // Defaults, which the address, the environment and service files replace.
     let usual = [
       ("application_name", "journal"),
-      // For each host, so that one that does not answer does not hide the next.
+      // Applies to each host, so that one that does not answer does not hide the next.
       ("connect_timeout", "\(Self.patience.components.seconds / 2)"),
-      // With these, a server that has disappeared is detected within half a minute, by listeners too.
+      // A server that has disappeared is detected within half a minute, also by listeners.
       ("keepalives_idle", "10"),
       ("keepalives_interval", "5"),
       ("keepalives_count", "3"),

@@ -4,22 +4,22 @@ import Journaling
 struct ServerFailure: Error, Sendable {
   /// Whether the requested change was made.
   enum Kind: Sendable {
-    /// The server has refused the statement, so the change was not made.
+    /// The server has refused the statement: the change was not made.
     case refused
-    /// The connection was lost, so the change may have been made.
+    /// The connection was lost: the change may have been made.
     case lost
   }
 
   let kind: Kind
   /// The SQLSTATE. Empty if the server has not answered.
   let state: String
-  /// The reason, without passwords: libpq and servers never repeat one.
+  /// The reason. libpq and servers never repeat a password.
   let message: String
 
   init(_ kind: Kind, state: String = "", _ message: String) {
     self.kind = kind
     self.state = state
-    // Servers answer in several lines. The first has the reason.
+    // Only the first of several lines has the reason.
     self.message = message.split(separator: "\n").first.map(String.init) ?? "no reason was given"
   }
 
@@ -45,7 +45,8 @@ struct ServerFailure: Error, Sendable {
     ServerFailure(.lost, state: "unconfirmed", "the server did not wait for its standby")
   }
 
-  /// Whether the server has ended the transaction because of another one, so that it may succeed if it is repeated.
+  /// Whether the server has rolled the transaction back because of another one, so that repeating it may
+  /// succeed.
   var isTransient: Bool { state == "40001" || state == "40P01" }
 
   /// The error for callers of a log.
@@ -67,7 +68,7 @@ struct ServerFailure: Error, Sendable {
           + "on the schema: \(message)")
     case "3F000":
       JournalError(.notFound, "the role's search_path has no schema for the tables: \(message)")
-    // A prepared statement exists already, or does not exist any more, or the session is not the one that was checked.
+    // A prepared statement exists already or no longer, or the session is not the checked one.
     case "42P05", "26000", "22P02":
       JournalError(
         .unsafeSettings,
@@ -85,7 +86,7 @@ struct ServerFailure: Error, Sendable {
       JournalError(
         .outOfResources,
         "other transactions on the server kept this one from being done; try again: \(message)")
-    // 57014: an administrator has cancelled the statement.
+    // 57014: an administrator has canceled the statement.
     case _ where state.hasPrefix("53"), "57014":
       JournalError(.outOfResources, "the server could not run this now; try again: \(message)")
     default:

@@ -5,24 +5,25 @@ import SharedJournals
 
 /// An open log in PostgreSQL.
 ///
-/// 1. An append is one statement. It raises the journal's newest revision, provided that the entries follow it, and
-///    stores the entries. So no revision is skipped or assigned twice, even if other clients append.
-/// 2. The log has one connection for statements and, from the first wait for entries on, another one that listens. From
-///    the first image on, a third one stores images: a transaction that has the turn may end without a commit.
-/// 3. If the connection is lost, every call fails, and the log must be opened again.
+/// 1. An append is one statement, which raises the journal's newest revision and stores the entries, if these
+///    follow the newest one. So no revision is skipped or assigned twice, even if other clients append.
+/// 2. The log has one connection for statements, one that listens from the first wait for entries on, and one
+///    for images from the first added image on, because a transaction that has the turn may end without a
+///    commit.
+/// 3. After the connection was lost, every call fails, and the log must be opened again.
 ///
 /// Safe to use from any thread.
 final class ServerLog: SharedLog {
-  /// The connection for statements, which it runs one after the other.
+  /// Runs one statement after the other.
   let connection: Connection
   let storage: PostgresStorage
   let durability: Durability
-  /// What statements that commit demand of the session.
+  /// The session that committing statements demand.
   let session: Connection.Parameter
   private let id: JournalID
   let journal: Connection.Parameter
   private let calls = OpenCalls()
-  /// Held while a transaction waits for the turn, or for its commit.
+  /// Held while a transaction waits for the turn or for its commit.
   private let turn = Lock(Turn())
   /// Created by the first wait for entries.
   private let listener = Lock<Listener?>(nil)
@@ -30,11 +31,10 @@ final class ServerLog: SharedLog {
   private let images = Lock<Connection?>(nil)
 
   private struct Turn: Sendable {
-    /// Whether an open transaction has it.
+    /// Whether an open transaction has the turn.
     var isReserved = false
-    /// The newest entry that is known to be stored.
     var newest: Revision = 0
-    /// The first entries that the node lacked when it got the turn, until they are read. At least one.
+    /// The first entries that the node lacked when it got the turn, until they are read; never empty.
     var entries: Rows?
     /// Whether the server notifies listeners of new entries.
     var notifies = true
@@ -92,18 +92,19 @@ final class ServerLog: SharedLog {
 
   deinit { close() }
 
-  /// The error of calls after ``close()``, which a node calls to connect again.
+  /// The error of calls after ``close()``, after which a node connects again.
   private static var closed: JournalError { JournalError(.closed, "the connection was replaced") }
 
-  /// Calls `body` with the connection, unless the log is closed.
-  /// - Parameter endsTurn: whether an error of `body` is one of the server, which ends the transaction.
+  /// Fails if the log is closed.
+  /// - Parameter endsTurn: whether an error of `body` may be the server's, which ends the transaction and
+  ///   with it the turn.
   private func using<Result>(
     endsTurn: Bool = true, _ body: (Connection) throws -> Result
   ) throws(JournalError) -> Result {
     guard calls.enter() else { throw Self.closed }
     defer { calls.leave() }
     do throws(JournalError) { return try connection.translating(body) } catch {
-      // An error ends the transaction, and with it the turn.
+      // A failed statement has ended the transaction.
       if endsTurn { giveTurnBack() }
       throw error
     }
@@ -115,12 +116,11 @@ final class ServerLog: SharedLog {
     _ range: ClosedRange<Revision>,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) {
-    // The caller may have ended the reading.
+    // An error may be the caller's, to end the reading.
     try using(endsTurn: false) { connection in
       var rest = range
       var received = takeReserved(rest)
-      // If only one entry is requested, it may have any size. Otherwise, entries are assumed to be small until one is
-      // not.
+      // A single entry may have any size. Otherwise, entries are assumed to be small until one is not.
       var areSmall = rest.count > 1 || received != nil
       var ahead: Connection.Answer?
       var isFirst = true
@@ -146,8 +146,8 @@ final class ServerLog: SharedLog {
         let reached = rows.integer(count - 1, 0)
         let isLast = reached >= rest.upperBound
         if !isLast { rest = (reached + 1)...rest.upperBound }
-        // The server works on the next piece while the caller uses this one. There is no request ahead after the first
-        // piece, because many callers need no second one.
+        // The server works on the next piece while the caller uses this one, but not before the second piece,
+        // which many callers do not need.
         ahead = isLast || isFirst ? nil : try ask(for: rest, areSmall: areSmall)
         isFirst = false
         // `body` may use the connection too.
@@ -175,7 +175,7 @@ final class ServerLog: SharedLog {
     }
   }
 
-  /// Asks the server for the first piece of a range.
+  /// Requests the first piece of a range.
   private func ask(
     for range: ClosedRange<Revision>, areSmall: Bool
   ) throws(ServerFailure) -> Connection.Answer {
@@ -194,7 +194,7 @@ final class ServerLog: SharedLog {
         if listener == nil { listener = try Listener(storage.server, id) }
         return listener
       }
-      // The log may have been closed before there was a listener to interrupt.
+      // The log may have been closed before the listener could be interrupted.
       guard let listener, !calls.isClosed else { throw Self.closed }
       do {
         return try listener.newest(after: revision, waitingAtMost: time) { turn.withLock { $0.newest } }
@@ -299,7 +299,7 @@ final class ServerLog: SharedLog {
           guard turn.notifies, error.state == "42501" else { throw error }
           turn.notifies = false
         }
-        // The turn has ended with its transaction, so another node may be faster now.
+        // The turn has ended with its transaction: another node may be faster now.
         rows = try append()
       }
       if rows.count == 1 { turn.newest = last }
@@ -307,12 +307,12 @@ final class ServerLog: SharedLog {
     }
   }
 
-  /// Appends in the transaction that has the turn, and commits it.
+  /// Appends and commits in the transaction that has the turn.
   private func appendInTurn(
     _ values: [Connection.Parameter], _ byteCount: Int, _ notifies: Bool
   ) throws(ServerFailure) -> Rows {
     if byteCount > Self.largeByteCount {
-      // Enough for 256 KiB a second.
+      // 256 KiB per second.
       try connection.run(Schema.idleLimit(milliseconds: 5000 + byteCount / 256))
     }
     return try connection.runAll(
@@ -320,15 +320,16 @@ final class ServerLog: SharedLog {
       within: Self.writingPatience)[0]
   }
 
-  /// Fewer bytes arrive while a turn lasts.
+  /// Fewer bytes arrive in the default time of a turn.
   private static var largeByteCount: Int { 256 << 10 }
-  /// How long a read waits for the server's disk.
+  /// The time limit of a read, which may wait for the server's disk.
   private static var readingPatience: Duration { .seconds(60) }
-  /// How long a commit waits for the commits before it, for two flushes and for the network between two servers.
+  /// The time limit of a commit, which waits for earlier commits, for two flushes and for the network between
+  /// two servers.
   static var writingPatience: Duration { .seconds(30) }
 
-  /// Commits a change that changes nothing. That confirms everything committed before, because the standby confirms the
-  /// server's log in order.
+  /// Commits an update that changes nothing. The standby confirms the server's log in order, and so
+  /// everything committed before.
   func confirm() throws(JournalError) {
     try using { connection in
       _ = try connection.confirming { () throws(ServerFailure) in
@@ -356,7 +357,6 @@ final class ServerLog: SharedLog {
     }
   }
 
-  /// Begins a transaction that has the turn.
   private func lockAndRead(after revision: Revision) throws(ServerFailure) -> [Rows] {
     do throws(ServerFailure) {
       let (first, last) = (revision + 1, revision + Schema.pieceCount)
@@ -380,7 +380,7 @@ final class ServerLog: SharedLog {
 
   func release() { _ = try? using { _ in giveTurnBack() } }
 
-  /// Ends the transaction that has the turn, if there is one.
+  /// Ends the transaction that has the turn.
   private func giveTurnBack() {
     turn.withLock { turn in
       guard turn.isReserved else { return }
@@ -399,7 +399,7 @@ final class ServerLog: SharedLog {
     try connection.run(Schema.hasImage, [journal, .bytes(blob.digest.bytes)]).count == 1
   }
 
-  /// Uses a connection of its own, in which each statement is a transaction.
+  /// Uses a separate connection, in which each statement is a transaction.
   func addImage(_ blob: Blob, _ piece: () throws(JournalError) -> [UInt8]) throws(JournalError) {
     guard calls.enter() else { throw Self.closed }
     defer { calls.leave() }
@@ -461,7 +461,7 @@ final class ServerLog: SharedLog {
   func close() {
     guard calls.close() else { return }
     listener.withLock { $0?.end() }
-    // A paused server would let a call wait for its time limit.
+    // Behind a paused server, a call would wait for its time limit.
     if !calls.isIdle { connection.interrupt() }
     calls.wait()
   }

@@ -10,14 +10,12 @@ struct ServerSettings: Sendable {
   private let isStandby: Bool
   /// Whether transactions may only read.
   private let isReadOnly: Bool
-  /// The journals' tables that a crash empties.
+  /// The unlogged tables, which a crash empties.
   private let unloggedTables: [Substring]
-  /// How many of the connected standbys a commit can wait for, and how many are shown without their state, because the
-  /// role lacks `pg_read_all_stats`: it sees a row for each, whose other columns are null. Nil if no commit waits for a
-  /// standby, or if the role may not see any.
+  /// The connected standbys that a commit can wait for, and those whose state is null, because the role lacks
+  /// `pg_read_all_stats`. Nil if no commit waits for a standby, or the role may not see any.
   private var standbys: (synchronousCount: Int, hiddenCount: Int)?
 
-  /// Reads the settings of a server.
   init(of connection: Connection) throws(ServerFailure) {
     let tables = Schema.tables.map { "to_regclass('\($0.name)')" }.joined(separator: ", ")
     let rows = try connection.run(
@@ -56,8 +54,8 @@ struct ServerSettings: Sendable {
     namesStandby && !["off", "local"].contains(synchronousCommit)
   }
 
-  /// How many standbys a commit waits for: the number in `FIRST 2 (a, b)`, `ANY 2 (a, b)` or `2 (a, b)`, and 1 for a
-  /// list of names.
+  /// The number of standbys that a commit waits for: 2 in `FIRST 2 (a, b)`, `ANY 2 (a, b)` and `2 (a, b)`,
+  /// and 1 for a list of names.
   private var demandedStandbyCount: Int {
     let number = standbyNames.firstMatch(of: /^\s*(?:(?:FIRST|ANY)\s+)?([0-9]+)\s*\(/.ignoresCase())
     return number.flatMap { Int($0.1) } ?? 1
@@ -95,19 +93,18 @@ struct ServerSettings: Sendable {
     return problems
   }
 
-  /// The value of `synchronous_commit` for a session: the server's, unless that would not wait for a standby that is added
-  /// later.
+  /// The value of `synchronous_commit` for a session: the server's, unless commits would then not wait for a
+  /// standby that is added later.
   var sessionSynchronousCommit: String {
     let isLocal = problems.isEmpty && ["local", "remote_write"].contains(synchronousCommit)
     return isLocal ? "on" : synchronousCommit
   }
 
-  /// What the statements that commit demand of a connection's session (``Schema/isOwn(_:)``).
+  /// The session that committing statements demand (``Schema/isOwn(_:)``).
   func session(of connection: Connection) -> Connection.Parameter {
     .text("\(connection.marker) \(sessionSynchronousCommit) \(Schema.messageLevel)")
   }
 
-  /// How commits are made durable.
   var durability: Durability { Durability(summary: summary, warning: warning) }
 
   private var summary: String {
@@ -120,7 +117,7 @@ struct ServerSettings: Sendable {
     return text + "standbys \(standbyNames), \(standbys.synchronousCount) connected"
   }
 
-  /// Why commits wait. A standby whose state is hidden may be one that they wait for.
+  /// Why commits wait. Commits may wait for a standby whose state is hidden.
   private var warning: String? {
     guard let standbys else { return nil }
     let (demanded, connected) = (demandedStandbyCount, standbys.synchronousCount + standbys.hiddenCount)

@@ -1,26 +1,26 @@
 import Journaling
 
-/// Sessions that a connection has to itself.
+/// Ensures that a connection has a session to itself.
 ///
-/// A pooler can give each transaction another session of the server, and a load balancer can send each statement to
-/// another server. Then the settings of other clients would decide whether commits are durable. So a session is marked
-/// with a random number, and each append demands the mark and the settings that were checked
+/// A pooler can give each transaction another session of the server, and a load balancer can send each
+/// statement to another server. The settings of other clients would then decide whether commits are durable.
+/// So a session is marked with a random number, and each append demands the mark and the checked settings
 /// (``Schema/isOwn(_:)``).
 extension ServerAddress {
   /// Connects, and makes the settings of the session.
-  /// - Parameter isFirst: whether the node has no connection yet, which was checked for a pooler. The check may take one
-  ///   more connection than the node needs.
-  /// - Throws: ``ServerFailure`` if the connection does not have a session of the server to itself. Nothing was written
+  /// - Parameter isFirst: whether the node has no other connection. Only the first one is checked for a
+  ///   pooler, which may take one more connection than the node needs.
+  /// - Throws: ``ServerFailure`` if the connection does not have a session to itself. Nothing was written
   ///   then.
   func connect(isFirst: Bool = true) throws(ServerFailure) -> Connection {
     let connection = try open()
     let server = try Self.makeSettings(connection)
     guard try Self.isBehindPooler(connection, at: server) else { return connection }
     if isFirst { try checkIsOwn(connection) }
-    // What other clients have left in the session.
+    // Removes what other clients have left in the session.
     try connection.run("DISCARD ALL")
     _ = try Self.makeSettings(connection)
-    // A pooler that has statements prepared in several sessions gives them names of its own.
+    // Poolers that prepare statements in several sessions give them other names.
     guard try connection.run(Self.ownStatement).integer(0, 0) == 1 else {
       throw ServerFailure.sharedSession
     }
@@ -30,8 +30,8 @@ extension ServerAddress {
   private static let ownStatement = Connection.Statement(
     name: "own", text: "SELECT count(*) FROM pg_prepared_statements WHERE name = 'own'")
 
-  /// Makes the settings that the server knows. It would report each unknown one in its log.
-  /// - Returns: what tells the server from others.
+  /// Makes only the settings that the server knows: it would log an error for each other one.
+  /// - Returns: a text that identifies the server.
   private static func makeSettings(_ connection: Connection) throws(ServerFailure) -> String {
     do throws(ServerFailure) { return try make(settings, connection) } catch {
       // Servers on Windows, and PostgreSQL 14 on macOS, can't check connections.
@@ -55,7 +55,7 @@ extension ServerAddress {
 
   private static let server = "CAST(pg_postmaster_start_time() AS text)"
 
-  /// Whether the client of the session is another program, which may use it for other connections too.
+  /// Whether a pooler is the client of the session, and may use it for other connections too.
   private static func isBehindPooler(
     _ connection: Connection, at server: String
   ) throws(ServerFailure) -> Bool {
@@ -88,28 +88,30 @@ extension ServerAddress {
   }
 
   private static let settings: [(name: String, value: String)] = [
-    // Each statement has its own time limit in this module. With a timeout of its own, the server would report a commit
-    // as done that no standby has confirmed.
+    // This module limits the time of each statement. After a timeout, the server would report a commit as
+    // done that no standby has confirmed.
     ("statement_timeout", "0"), ("lock_timeout", "0"), ("idle_session_timeout", "0"),
     ("transaction_timeout", "0"),
-    // A server that was told not to wait for the standby says so in a warning.
+    // The level at which the server reports that it did not wait for the standby.
     ("client_min_messages", Schema.messageLevel),
-    // With a stricter level, transactions that wait for each other would fail instead.
+    // With a stricter level, transactions would fail instead of waiting for each other.
     ("default_transaction_isolation", "read committed"),
-    // All reads are by primary key. Without statistics, the server would collect the rows of a piece with a bitmap and
-    // then sort them.
+    // All reads are by primary key. Without statistics, the server would read a piece by a bitmap scan and
+    // sort it.
     ("enable_bitmapscan", "off"),
     // A node that is paused during its turn must not block the others.
     ("idle_in_transaction_session_timeout", "5000"),
-    // A session that waits for a lock ends soon after its node has given up. Otherwise such sessions would use up the
-    // server's connections while a standby is away. From PostgreSQL 14 on.
+    // A session that waits for a lock ends soon after its node has given up, or such sessions would use up
+    // the server's connections while a standby is away. From PostgreSQL 14 on.
     ("client_connection_check_interval", "5000"),
-    // The server ends the session of a machine that has disappeared, and gives back its lock, within half a minute.
+    // The server ends the session of a machine that has disappeared, and releases its lock, within half a
+    // minute.
     ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "3"),
     ("tcp_user_timeout", "20000"),
-    // What a role may have set: refused statements would end the session, and policies that hide nothing would fail.
+    // Roles may have other values: refused statements would end the session, and policies that hide nothing
+    // would fail.
     ("exit_on_error", "off"), ("row_security", "on"),
-    // A session that a pooler has used before may have another one.
+    // A session that a pooler has used before may have another encoding.
     ("client_encoding", "UTF8"),
   ]
 }

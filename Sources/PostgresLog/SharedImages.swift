@@ -6,8 +6,8 @@ import SharedJournals
 /// The place of a shared journal's images, if that is not the database: a folder that all nodes see
 /// (``SharedImageFolder``), or a place that the app implements, such as a bucket.
 ///
-/// Calls come from any thread. Whatever they throw fails the commit or the read with the code `unreachable`, and a
-/// later call may succeed. What they return is checked against the digest of the image.
+/// Calls come from any thread. An error fails the commit or the read with the code `unreachable`; a later
+/// call may succeed. Bytes that are read are compared with the digest of the image.
 public protocol SharedImageStore: Sendable {
   /// Whether all bytes of an image are stored, durably.
   func contains(_ blob: Blob) throws -> Bool
@@ -55,7 +55,7 @@ public struct SharedImageFolder: SharedImageStore {
   }
 }
 
-/// An app's place of images, with errors of the journal's.
+/// An app's place of images, with errors as ``JournalError``.
 struct SharedImagePlace: ImagePlace {
   let place: any SharedImageStore
 

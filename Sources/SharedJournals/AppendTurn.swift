@@ -3,14 +3,13 @@ import Journaling
 
 /// Decides when a node reserves the turn to append to the shared log, and until when it waits before it uses the turn.
 ///
-/// When another node has taken the revision of a batch, the turn is reserved: no other node can append until this one has.
-/// Its next append waits until all bodies that have to run again have done so, because in it their entries can't lose.
-/// While batches lose, the turn is reserved before each append.
+/// When another node has taken the revision of a batch, the turn is reserved: no other node can append before
+/// this one, so the entries of its next append can't lose. This append waits for all bodies that have to run
+/// again. While batches lose, the turn is reserved before each append.
 ///
-/// A value that does nothing: ``SharedCommits`` reserves, waits and releases.
+/// A value that only decides: ``SharedCommits`` reserves, waits and releases.
 struct AppendTurn: Sendable {
   enum Step: Equatable {
-    /// Append the batch.
     case append
     /// Wait until ``bodiesHaveRun``, or until a time, and append the batch.
     case awaitBodies(until: DispatchTime)
@@ -18,20 +17,20 @@ struct AppendTurn: Sendable {
     case reserve
   }
 
-  /// How long an unused turn is kept. A server releases it after five seconds.
+  /// The time for which an unused turn is kept. A server releases it after five seconds.
   private static let limit = DispatchTimeInterval.seconds(4)
 
   /// Whether the last batch lost, or would have lost, its revisions to another node.
   private(set) var isContended = false
-  /// The turn was reserved for the next append, which waits for bodies until then.
+  /// The end of the wait for bodies, if the turn was reserved for the next append.
   private var reservedUntil: DispatchTime?
-  /// How many entries have lost their revisions, and wait for their bodies to run again.
+  /// The entries that have lost their revisions, and wait for their bodies to run again.
   private var lostCount = 0
 
-  /// Whether all bodies that have to run again have done so.
+  /// Whether no body has to run again.
   var bodiesHaveRun: Bool { lostCount == 0 }
 
-  /// A batch is to be appended.
+  /// Called before each append.
   /// - Parameter canRunAgain: whether the bodies can run again, if they lose.
   mutating func begin(canRunAgain: Bool) -> Step {
     if let time = reservedUntil {
@@ -41,14 +40,15 @@ struct AppendTurn: Sendable {
     return isContended && canRunAgain ? .reserve : .append
   }
 
-  /// The turn was reserved for a batch. If it can be appended, no other node competes any more.
-  /// - Returns: whether another node has taken its first revision.
+  /// Called after the turn was reserved for a batch. If the batch can be appended, no other node competes any
+  /// more.
+  /// - Returns: whether another node has taken the first revision of the batch.
   mutating func loses(_ first: Revision, to newest: Revision) -> Bool {
     isContended = first <= newest
     return isContended
   }
 
-  /// Bodies have to run again.
+  /// Called when bodies have to run again.
   /// - Parameters:
   ///   - count: the number of their entries.
   ///   - isReserved: whether the turn could be reserved for them.
@@ -58,11 +58,12 @@ struct AppendTurn: Sendable {
     reservedUntil = isReserved ? now + Self.limit : nil
   }
 
-  /// The bodies have run, or the time is over. Later turns do not wait for those that are still to run.
+  /// Called when the bodies have run, or the time is over. Later turns do not wait for bodies that are still
+  /// to run.
   mutating func endWait() { lostCount = 0 }
 
-  /// One of these bodies has run again, or will not.
-  /// - Returns: whether the turn is to be released: it was reserved, and there is nothing to append.
+  /// Called when one of these bodies has run again, or will not.
+  /// - Returns: whether the turn must be released: it was reserved, and there is nothing to append.
   mutating func hasRunAgain(isQueueEmpty: Bool) -> Bool {
     // A body may be one of an earlier turn, whose time was over.
     lostCount = max(0, lostCount - 1)

@@ -2,20 +2,19 @@ import Dispatch
 import Journaling
 import Locks
 
-/// The entries of a shared log that are on their way into a node's folder.
+/// The entries of a shared log that are not yet stored in a node's folder.
 ///
-/// They are durable in the shared log, so no commit waits for the folder's drive: a thread stores what has come in the
-/// meantime with one flush. Until then, they are read from memory.
+/// These entries are durable in the shared log, so no commit waits for the folder's drive: a thread stores
+/// them with few flushes. Until then, they are read from memory.
 ///
 /// 1. Entries are added and stored in order and without gaps.
-/// 2. A shortage delays storing while there is room. After any other failure nothing more is stored. What is in memory
-///    can still be read.
-/// 3. Memory is bounded: if the drive is too slow, adding waits for it.
+/// 2. A shortage delays storing while memory is below its limit. After any other failure nothing more is
+///    stored, but entries in memory can still be read.
+/// 3. Memory is bounded: adding waits for a slow drive.
 ///
 /// Safe to use from any thread.
 final class EntryBacklog: Sendable {
   private struct State: Sendable {
-    /// What is not stored yet.
     var entries: [SealedEntry] = []
     var byteCount = 0
     var failure: JournalError?
@@ -32,12 +31,12 @@ final class EntryBacklog: Sendable {
   private let hurry = TimedSemaphore(value: 0)
   private let thread = DispatchGroup()
 
-  /// How long entries wait for others, so that there are fewer flushes. A server on the same drive would wait for each.
+  /// The time for which entries wait for others, so that there are fewer flushes, which slow down a server on
+  /// the same drive.
   private static var pause: DispatchTimeInterval { .milliseconds(10) }
-  /// The most bytes in memory, unless a single append has more.
+  /// The maximum bytes in memory, unless a single append has more.
   private static let byteLimit = 16 << 20
 
-  /// - Parameter log: the log in the folder.
   init(_ log: any EntryLog, options: JournalOptions) {
     self.log = log
     self.options = options
@@ -58,10 +57,9 @@ final class EntryBacklog: Sendable {
     return isStarted
   }
 
-  /// Why nothing more is stored.
   var failure: JournalError? { state.withLock { $0.failure } }
 
-  /// Takes over entries that are durable in the shared log.
+  /// Adds entries that are durable in the shared log.
   func add(_ entries: [SealedEntry]) throws(JournalError) {
     let byteCount = entries.reduce(0) { $0 + $1.bytes.count }
     let isFirst = try state.withLock { state throws(JournalError) in
@@ -79,7 +77,7 @@ final class EntryBacklog: Sendable {
     }
   }
 
-  /// Returns when the folder has the entry of a revision.
+  /// Waits until the folder has the entry.
   private func settle(through revision: Revision) throws(JournalError) {
     hurry.signal()
     guard stored.wait(after: revision - 1, atMost: .seconds(3600)) != nil else {
@@ -87,7 +85,7 @@ final class EntryBacklog: Sendable {
     }
   }
 
-  /// Reads from the folder, and from memory what is not there yet.
+  /// Reads the stored entries from the folder, and the others from memory.
   func read(
     _ range: ClosedRange<Revision>, newestFirst: Bool,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
@@ -124,7 +122,7 @@ final class EntryBacklog: Sendable {
       let entries = state.withLock { $0.entries }
       if let first = entries.first, let last = entries.last {
         do throws(AppendFailure) { try log.append(entries, after: first.revision - 1) } catch {
-          // Without room, callers wait for this thread, and closing waits for them.
+          // At the limit, callers wait for this thread, and closing waits for them.
           guard case .refused(let shortage) = error, shortage.code == .outOfResources,
             state.withLock({ !$0.isClosed && $0.byteCount <= Self.byteLimit })
           else { return fail(because: error.cause, entries) }

@@ -3,8 +3,8 @@ package import Foundation
 package import Journaling
 
 extension Journal {
-  /// Copies the log of a journal to a shared storage, verifies the copy, and records its address in the journal's
-  /// folder. If this is interrupted, the journal stays local; sharing it again continues.
+  /// Copies the log of a journal to a shared storage, verifies the copy, and records the address in the
+  /// journal's folder. If this is interrupted, the journal stays local; sharing it again continues.
   /// - Throws: ``JournalError``: `wrongUse` if it is shared already, or its history was pruned; `locked`;
   ///   `unreachable`; `diverged` if there is another history under the journal's id.
   @discardableResult
@@ -32,8 +32,8 @@ extension Journal {
     var reader = EntryReader(journal.log, journal: format.id, after: format.head)
     var named = journal.namedBlobs
     let head = journal.head
-    // Nothing may be appended to another history, because it would no longer be readable. If other nodes have more
-    // entries already, this node fetches them later.
+    // Appending to another history would make it unreadable. If other nodes have more entries already, this
+    // node fetches them later.
     let there = min(try shared.newestRevision(), head.revision)
     var proof = EntryReader(shared, journal: format.id, after: format.head)
     try checkIsSame(&proof, through: there, as: journal, at: storage.address)
@@ -49,7 +49,7 @@ extension Journal {
       }
       named.trim()
       if last.revision > there {
-        // An interrupted run may have stored some.
+        // An interrupted run may have stored some entries.
         let new = piece.filter { $0.revision > max(there, before) }
         do throws(AppendFailure) { try shared.append(new, after: max(there, before)) {} } catch {
           throw error.adding(shared.durability.warning).cause
@@ -60,7 +60,7 @@ extension Journal {
     // Other nodes may have committed since.
     try checkIsSame(&proof, through: head.revision, as: journal, at: storage.address)
     try progress(CopyProgress(phase: .proving, done: head.revision, all: head.revision))
-    // An interrupted run may have stored entries that a standby has not got.
+    // An interrupted run may have stored entries without a standby.
     try shared.awaitConfirmation()
     try storage.finish(format.id, format: format.bytes)
     try journal.folder.recordShared(at: storage.address)
@@ -68,7 +68,7 @@ extension Journal {
   }
 
   /// Fails unless the next entries of a shared log are those of a journal.
-  /// - Parameter newest: the last of them.
+  /// - Parameter newest: the last of these entries.
   private static func checkIsSame(
     _ shared: inout EntryReader, through newest: Revision, as journal: Journal<State>, at address: String
   ) throws(JournalError) {
@@ -176,15 +176,15 @@ extension Journal {
     return first
   }
 
-  /// The newest revision of a journal, in parentheses; empty if it can't be found out.
+  /// The newest revision in parentheses; empty if unknown.
   private static func text(ofNewestIn journal: JournalID, _ storage: any SharedLogStorage) -> String {
     guard let shared = try? storage.connect(to: journal) else { return "" }
     defer { shared.close() }
     return (try? shared.newestRevision()).map { " (revision \($0))" } ?? ""
   }
 
-  /// Makes a journal local again, with all entries of the shared log, if that can be reached. The other nodes and the
-  /// shared log are not changed; later commits here are only in this folder.
+  /// Makes a journal local again, with all entries of the shared log. The other nodes and the shared log are
+  /// not changed.
   /// - Parameter isForced: whether to continue if the shared log can't be reached or has another history.
   package static func leaveSharing(at url: URL, isForced: Bool, options: JournalOptions) throws -> Head {
     var options = options
@@ -200,7 +200,7 @@ extension Journal {
       try journal.fetchImages()
       let newest = journal.head.revision
       try journal.close()
-      // The folder gets entries in the background, and may not have been able to store them.
+      // Entries are stored in the background, which may have failed.
       let stored = try open(at: url, mode: .readOnly, options: options)
       defer { try? stored.close() }
       guard stored.head.revision >= newest else {
@@ -222,8 +222,8 @@ extension Journal {
 }
 
 extension Journal {
-  /// Fetches all images that an entry names and this node lacks, and makes them durable: afterwards, nothing says where
-  /// else they are.
+  /// Fetches all images that an entry names and this node lacks, and makes them durable, because the folder
+  /// no longer names the shared log afterwards.
   private func fetchImages() throws {
     var named = namedBlobs
     var reader = EntryReader(log, journal: id, after: format.head)

@@ -16,7 +16,7 @@ extension Journal {
       }
       let storage: any SharedLogStorage
       do throws(JournalError) { storage = try sharing.storage(at: address, in: folder) } catch {
-        // What is no address may have a password.
+        // An invalid address may have a password.
         status = SharingStatus(address: "(no valid address)")
         throw error
       }
@@ -53,7 +53,7 @@ extension Journal {
     } catch { throw shared.naming(error, in: id) }
   }
 
-  /// The images that only the shared log should have, and lacks.
+  /// The images that the shared log, or the place of images, lacks.
   /// - Throws: ``JournalError`` with code `unreachable`.
   package func missing(_ blobs: [Blob]) throws(JournalError) -> [Blob] {
     guard let sharing = options.sharing, let address = try folder.sharedAddress() else { return [] }

@@ -1,7 +1,7 @@
 import Files
 package import Journaling
 
-/// Opens the storage at an address. An app sets it to use shared journals (``JournalOptions/sharing``).
+/// Opens the storage at an address, in apps with shared journals (``JournalOptions/sharing``).
 package protocol LogSharing: SharedLogs {
   /// Where images are; nil if they are in the storage.
   var images: (any ImagePlace)? { get }
@@ -44,7 +44,7 @@ extension LogSharing {
 extension JournalOptions {
   /// How shared journals are reached; nil in an app that has none.
   package var sharing: (any LogSharing)? {
-    // No other protocol refines that of the engine.
+    // Only ``LogSharing`` refines the engine's protocol.
     get { sharedLogs as? any LogSharing }
     set { sharedLogs = newValue }
   }

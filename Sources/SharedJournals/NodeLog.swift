@@ -8,31 +8,30 @@ import Locks
 /// 1. Reads are local. Only appending and fetching entries use the network.
 /// 2. An entry is stored locally only after it is known to be in the shared log, and nothing waits for that. So the local
 ///    log is a prefix of the shared log, unless one of the two was restored from a backup.
-/// 3. Each connection begins with a comparison of the newest local entry with the shared log. Digests are chained, so
-///    all earlier entries are equal too. If they differ, nothing is written on either side. An entry that was there
-///    before the connection is stored only when the next one, or the digest that is stored with it, has proven it.
-/// 4. An append whose connection was lost is repeated: it stores the entries if they are missing, and finds the digest
-///    of the last one if they are not.
+/// 3. Each connection begins with a comparison of the newest local entry with the shared log. Digests are
+///    chained, so all earlier entries are equal too. If the histories differ, nothing is written on either
+///    side. An entry from before the connection is stored locally only when the next one, or the digest that
+///    is stored with it, has proven it.
+/// 4. An append whose connection was lost is repeated. If the entries were stored already, the digest of the
+///    last one shows that.
 /// 5. A thread fetches the entries of other nodes as they are committed.
 ///
 /// Safe to use from any thread.
 final class NodeLog: MultiWriterLog {
-  /// State for the operations of one thread at a time: connecting, appending, and fetching entries.
+  /// Guards connecting, appending, and fetching entries, for one thread at a time.
   private struct Turn {
     var connection: (any SharedLog)?
     /// The newest entry that this node has.
     var head: Head
     /// The newest entry that the shared log had when this node connected.
     var newestAtConnecting: Revision = 0
-    /// Why this node no longer appends: its history is not that of the shared log.
+    /// Why this node no longer appends, such as a history that is not the shared log's.
     var failure: JournalError?
-    /// The warning of the newest connection, which was reported.
+    /// The last warning of a connection, which was reported.
     var warning: String?
   }
 
-  /// The log in this node's folder.
   private let local: any EntryLog
-  /// Stores entries in it.
   private let backlog: EntryBacklog
   private let storage: any SharedLogStorage
   private let place: LogPlace
@@ -42,25 +41,24 @@ final class NodeLog: MultiWriterLog {
   private let turn: Lock<Turn>
   /// The newest local entry of another node.
   let fetched: NewestRevision
-  /// Why nothing of other nodes is fetched any more; nil while it is.
+  /// Why entries of other nodes are no longer fetched.
   private let whyNotFollowing = Lock<JournalError?>(nil)
-  /// Set by closing.
   private let isEnding = Lock(false)
   private let ending = TimedSemaphore(value: 0)
   private let thread = DispatchGroup()
   /// The connection that waits for new entries. Closing interrupts it.
   private let listening = Lock<(any SharedLog)?>(nil)
-  /// Images that are known to be in the shared log since the node has connected.
+  /// Images that are known to be in the shared log of this connection.
   private let stored = Lock<Set<Blob>>([])
 
-  /// How many entries and bytes are fetched before other operations get the connection.
+  /// The entries and bytes that are fetched before other operations get the connection.
   private static let stretchCount = 65_536
   private static let stretchByteCount = 64 << 20
 
   /// - Parameters:
   ///   - local: the log in the folder, opened for writing.
   ///   - images: the place of images; nil for the shared log.
-  ///   - schema: the version of the model that this node can read.
+  ///   - schema: the model that this node can read.
   init(
     _ local: any EntryLog, _ storage: any SharedLogStorage, images: (any ImagePlace)?, in place: LogPlace,
     of schema: ModelSchema
@@ -125,25 +123,24 @@ final class NodeLog: MultiWriterLog {
 
   // MARK: Connecting
 
-  /// Why this node no longer appends.
   private func failure(_ turn: Turn) -> JournalError? { turn.failure ?? backlog.failure }
 
-  /// The connection, reconnected if there is none.
+  /// Connects if there is no connection.
   private func connected(_ turn: inout Turn) throws(JournalError) -> any SharedLog {
     if let failure = failure(turn) { throw failure }
-    // Closing drops the connection, and nothing would drop another one.
+    // Closing drops only the connection that exists then.
     if isEnding.withLock({ $0 }) { throw JournalError.closed() }
     if let connection = turn.connection { return connection }
     let connection = try storage.connect(to: place.journal)
     let warning = connection.durability.warning
     if let warning, warning != turn.warning { place.options.note(.warning, warning, sharedLog: .waits) }
     turn.warning = warning
-    // The server may be another one, which lacks what this node has sent last.
+    // The server may be another one, without the images that this node has sent last.
     stored.withLock { $0 = [] }
     do throws(JournalError) {
       try checkHistory(connection, &turn)
       let newest = try connection.newestRevision()
-      // After a crash, a server may have entries that its standby never got, and that may still be lost.
+      // After a crash, a server may have entries without its standby, which may still be lost.
       if newest > turn.head.revision { try connection.confirmIfPermitted() }
       turn.newestAtConnecting = newest
     } catch {
@@ -154,7 +151,7 @@ final class NodeLog: MultiWriterLog {
     return connection
   }
 
-  /// Calls `body` with the connection and, if that was lost, perhaps long ago, once more with a new one.
+  /// Calls `body` with the connection and, if that was lost, once more with a new one.
   private func using<Result>(
     _ turn: inout Turn, _ body: (any SharedLog) throws(JournalError) -> Result
   ) throws(JournalError) -> Result {
@@ -166,7 +163,7 @@ final class NodeLog: MultiWriterLog {
     }
   }
 
-  /// Fails if the shared log has another history than this node.
+  /// Fails if the histories differ.
   private func checkHistory(_ connection: any SharedLog, _ turn: inout Turn) throws(JournalError) {
     do throws(JournalError) {
       try connection.compare(with: self, through: turn.head, of: place.format)
@@ -196,7 +193,7 @@ final class NodeLog: MultiWriterLog {
         listening.withLock { $0 = connection }
         defer { listening.withLock { $0 = nil } }
         if isEnding.withLock({ $0 }) { return }
-        // After a failure, the first wait is short, because its success is reported.
+        // After a failure, the first wait is short, so that success is reported soon.
         let newest = try connection.newestRevision(
           after: seen, waitingAtMost: isNoted ? .milliseconds(10) : .seconds(60))
         try fetch(from: connection, through: newest)
@@ -206,10 +203,10 @@ final class NodeLog: MultiWriterLog {
         (isNoted, delay) = (false, 100)
       } catch {
         if isEnding.withLock({ $0 }) { return }
-        // Another operation has replaced the connection. If none can be made, the next attempt says why.
+        // Another operation has dropped or replaced the connection.
         if error.code == .closed { continue }
         let (isFinal, isReplaced) = turn.withLock { turn in
-          // An append may have connected again, and may have the turn there.
+          // An append may have connected again, and may have the turn.
           let isReplaced = turn.connection != nil && turn.connection !== used
           if !isReplaced { drop(&turn) }
           return (failure(turn) != nil, isReplaced)
@@ -231,8 +228,8 @@ final class NodeLog: MultiWriterLog {
     }
   }
 
-  /// Fetches the entries up to the newest one that a connection has reported, unless the connection was lost since.
-  /// Entries that this node has committed are not fetched.
+  /// Fetches the entries up to the newest one that a connection has reported, unless the connection was lost
+  /// since.
   private func fetch(from connection: any SharedLog, through newest: Revision) throws(JournalError) {
     var isDone = false
     while !isDone, !isEnding.withLock({ $0 }) {
@@ -247,7 +244,7 @@ final class NodeLog: MultiWriterLog {
   /// Fetches all entries of the shared log.
   func fetchAll() throws(JournalError) {
     while true {
-      // In steps, so that a node that was offline for a year can close in between.
+      // In steps, so that a node that was offline for long can close in between.
       let isDone = try turn.withLock { turn throws(JournalError) in
         do throws(JournalError) {
           let connection = try connected(&turn)
@@ -264,27 +261,27 @@ final class NodeLog: MultiWriterLog {
     }
   }
 
-  /// Fetches all entries up to one that is known to be in the shared log.
+  /// `newest` is known to be in the shared log.
   private func fetchAll(
     _ connection: any SharedLog, through newest: Revision, _ turn: inout Turn
   ) throws(JournalError) {
     while turn.head.revision < newest { try fetchStretch(connection, through: newest, &turn) }
   }
 
-  /// Fetches the next entries, about as many as ``stretchCount`` and ``stretchByteCount`` allow.
+  /// Fetches about as many entries as ``stretchCount`` and ``stretchByteCount`` allow.
   private func fetchStretch(
     _ connection: any SharedLog, through newest: Revision, _ turn: inout Turn
   ) throws(JournalError) {
     let last = min(newest, turn.head.revision + Self.stretchCount)
     guard last > turn.head.revision else { return }
-    // An entry that was there before this node connected may have been altered since. One that arrives on an open
-    // connection was committed a moment ago. Comparing its digest would cost competing nodes a round trip in each turn,
-    // and if its bytes are not the right ones, this node can't append after it.
+    // An entry from before this connection may have been altered since. Later entries were committed a moment
+    // ago, and comparing their digests would cost competing nodes a round trip in each turn; after altered
+    // bytes, this node could not append anyway.
     let mayBeAltered = turn.head.revision < turn.newestAtConnecting
     var pieces = EntryPieces(
       EntryReader(connection, journal: place.journal, after: turn.head), through: last)
     var byteCount = 0
-    // Its last entry is not proven yet.
+    // The last entry of this piece is not proven yet.
     var held: EntryPiece?
     while true {
       let piece: EntryPiece?
@@ -293,7 +290,7 @@ final class NodeLog: MultiWriterLog {
         if let held, piece == nil, mayBeAltered { try connection.checkDigest(of: held.head) }
       } catch {
         guard error.code == .damaged, let revision = error.revision else { throw error }
-        // The server's history may have been replaced since the node has connected.
+        // The server's history may have been replaced since this node connected.
         try checkHistory(connection, &turn)
         let found = connection.naming(error, in: place.journal)
         turn.failure = JournalError.diverged(
@@ -323,8 +320,8 @@ final class NodeLog: MultiWriterLog {
   }
 
   /// Appends entries after the images that they name.
-  /// - Parameter meanwhile: as in ``SharedLog/append(_:after:meanwhile:)``. Called at once if the entries can't be sent
-  ///   at once.
+  /// - Parameter meanwhile: as in ``SharedLog/append(_:after:meanwhile:)``; called first if the entries can't
+  ///   be sent at once.
   func append(
     _ entries: [SealedEntry], after revision: Revision, naming images: Set<Blob>, from blobs: BlobStore,
     meanwhile: () -> Void
@@ -340,7 +337,7 @@ final class NodeLog: MultiWriterLog {
       })
   }
 
-  /// - Parameter prepare: sends what the entries need. Called again for each new connection.
+  /// - Parameter prepare: sends the images of the entries; called again for each new connection.
   private func append(
     _ entries: [SealedEntry], after revision: Revision, meanwhile: () -> Void,
     prepare: (any SharedLog) throws(JournalError) -> Void
@@ -356,7 +353,7 @@ final class NodeLog: MultiWriterLog {
     }
   }
 
-  /// Stores entries in the shared log, and finds out whether they are stored if the connection was lost.
+  /// Stores entries in the shared log. If the connection was lost, finds out whether they are stored.
   private func store(
     _ entries: [SealedEntry], after revision: Revision, _ turn: inout Turn, _ meanwhile: () -> Void,
     _ prepare: (any SharedLog) throws(JournalError) -> Void
@@ -381,7 +378,7 @@ final class NodeLog: MultiWriterLog {
         if case .conflict = failure, lost != nil, let last = entries.last,
           try connection.digest(of: last.revision) == last.digest
         {
-          // The first attempt has stored them, but may not have waited for a standby.
+          // The first attempt has stored the entries, but may not have waited for a standby.
           try connection.awaitConfirmation()
           return
         }
@@ -391,13 +388,14 @@ final class NodeLog: MultiWriterLog {
       switch failure {
       case .conflict(let newest):
         guard newest <= revision else { throw failure }
-        // No other node was faster: the server's history is another one now. The next connection names the difference.
+        // No other node was faster: the server's history was replaced. The next connection names the
+        // difference.
         drop(&turn)
       case .refused(let error):
-        // A pooler may have given the connection another session.
+        // A pooler may have changed the session of the connection.
         if [.unreachable, .unsafeSettings].contains(error.code) { drop(&turn) }
-        // The outcome is known only if nothing was sent: the server that got it may be another one than the one that
-        // has a different history now.
+        // The outcome is known only if nothing was sent: the server that got the entries may be another one
+        // than the present one.
         guard let lost else { throw failure }
         if error.code == .diverged { throw .unknown(error) }
         guard error.code == .unreachable else { throw .unknown(lost) }
@@ -405,7 +403,7 @@ final class NodeLog: MultiWriterLog {
         drop(&turn)
         lost = error
       }
-      // A lost connection may be noticed late.
+      // The time starts now, because a lost connection may be noticed late.
       let end = deadline ?? .now + storage.retryTime
       deadline = end
       guard ContinuousClock.now < end, ending.wait(timeout: .now() + .milliseconds(100)) == .timedOut else {
@@ -423,7 +421,7 @@ final class NodeLog: MultiWriterLog {
 
   // MARK: Images
 
-  /// Whether the shared log has the bytes of an image.
+  /// Whether the shared log, or the place of images, has the bytes of an image.
   func hasImage(_ blob: Blob) throws(JournalError) -> Bool {
     if stored.withLock({ $0.contains(blob) }) { return true }
     if let images, try images.has(blob) { return true }
@@ -486,8 +484,8 @@ final class NodeLog: MultiWriterLog {
 }
 
 extension EntryPiece {
-  /// Fails if a node must not store these entries in its folder: its app could not read the folder any more, or the
-  /// folder has what was erased.
+  /// Fails if a node must not store these entries in its folder: the app could no longer read the folder, or
+  /// the folder has what was erased.
   func checkCanBeStored(of schema: ModelSchema, at address: String) throws(JournalError) {
     try schema.checkReads(self, path: address)
     // Erased entries keep their digests, so only this entry reveals the erasure.

@@ -2,10 +2,11 @@ import Dispatch
 import Journaling
 import Locks
 
-/// What a shared log adds to commits: other nodes may take their revisions, and nothing waits for the folder's drive.
+/// What a shared log adds to commits: other nodes may take their revisions, and no commit waits for the
+/// folder's drive.
 ///
-/// One batch is sent after the other: a durable batch is ended when the next one was sent. Readers see its state, and its
-/// commits return, while the server works on the next.
+/// A durable batch is ended when the next one was sent: its state becomes visible, and its commits return,
+/// while the server works on the next batch.
 ///
 /// Safe to use from any thread.
 final class SharedCommits: CommitLog {
@@ -14,7 +15,7 @@ final class SharedCommits: CommitLog {
   private let turn = Lock(AppendTurn())
   /// Signaled when all bodies that had to run again have done so.
   private let bodiesHaveRun = TimedSemaphore(value: 0)
-  /// The newest durable batch, if it was not ended yet.
+  /// The durable batch that was not ended yet.
   private let durable = Lock<CommitQueue.Work?>(nil)
 
   init(_ node: NodeLog, _ blobs: BlobStore) {
@@ -36,7 +37,7 @@ final class SharedCommits: CommitLog {
       turn.withLock { $0.endWait() }
     case .reserve:
       endDurable()
-      // If it can't be reserved, the append says why.
+      // Without the turn, the append fails with the reason.
       guard let next, let newest = try? node.reserve(), turn.withLock({ $0.loses(next, to: newest) }) else {
         return nil
       }
@@ -46,11 +47,11 @@ final class SharedCommits: CommitLog {
   }
 
   func append(_ work: CommitQueue.Work) throws(AppendFailure) {
-    // At the latest now: this batch may have failed before it was sent.
+    // The previous batch ends here at the latest: this batch may fail before it is sent.
     defer { endDurable() }
     guard let first = work.entries.first else { return }
     if !work.blobs.isEmpty {
-      // Before the entries are sent, images are flushed and sent, which may take long.
+      // Images are flushed and sent first, which may take long.
       endDurable()
       try work.flushBlobs(in: blobs)
     }

@@ -3,23 +3,22 @@ import Foundation
 import Journaling
 import SHA256
 
-/// Fetches images that a node of a shared journal lacks from the shared log, on demand.
+/// Fetches the images that a node lacks from the shared log, on demand.
 struct SharedImages: RemoteImages {
   let sharing: any LogSharing
-  /// The address of the shared log. It need not be valid as long as no image is fetched.
+  /// The address of the shared log, which must be valid only when an image is fetched.
   let address: String
   let folder: JournalFolder
   let journal: JournalID
 
-  /// The place of the images if that is not the shared log. Images that were added before the place was named may still
-  /// be in the log.
+  /// The place of images if that is not the shared log. Older images may still be in the log.
   private var store: (any ImagePlace)? { sharing.images }
 
   private func connect() throws(JournalError) -> any SharedLog {
     try sharing.storage(at: address, in: folder).connect(to: journal)
   }
 
-  /// Those images that neither the place of the images nor the shared log has.
+  /// The images that neither the place of images nor the shared log has.
   /// - Throws: ``JournalError`` with code `unreachable`.
   func missing(_ blobs: [Blob]) throws(JournalError) -> [Blob] {
     var missing: [Blob] = []
@@ -36,8 +35,8 @@ struct SharedImages: RemoteImages {
   }
 
   /// Calls `body` with the bytes of an image, in pieces.
-  /// - Throws: what `body` throws, and ``JournalError``: `unreachable`; `damaged` if the shared log lacks them or has
-  ///   others.
+  /// - Throws: what `body` throws, and ``JournalError``: `unreachable`; `damaged` if the bytes are missing or
+  ///   altered.
   func read(_ blob: Blob, _ body: ([UInt8]) throws -> Void) throws {
     var hash = SHA256Hash()
     var byteCount = 0
@@ -75,10 +74,10 @@ struct SharedImages: RemoteImages {
 }
 
 extension BlobStore {
-  /// Stores the bytes of an image where the other nodes find them, unless they are there.
+  /// Stores the bytes of an image where other nodes find them, unless they are there.
   /// - Parameter store: the place of images; nil for the shared log.
   func send(_ blob: Blob, to log: any SharedLog, or store: (any ImagePlace)?) throws(JournalError) {
-    // Another node may have added it, and this one lacks it.
+    // Another node may have added an image that this one lacks.
     if try !contains(blob) {
       if let store, try store.has(blob) { return }
       if try log.hasImage(blob) { return }
@@ -86,7 +85,7 @@ extension BlobStore {
     var file = try open(blob)
     var isChecked = false
     func piece() throws(JournalError) -> [UInt8] {
-      // What is stored there is never replaced, so altered bytes must not get there.
+      // Stored images are never replaced, so altered bytes must not get there.
       if !isChecked { try check(blob) }
       isChecked = true
       return try file.next()

@@ -1,8 +1,8 @@
 package import Journaling
 package import SHA256
 
-/// The place of the images of a shared journal, if that is not the storage of its log. All calls throw `unreachable` for
-/// its own failures.
+/// The place of the images of a shared journal, if that is not the storage of its log. Failures are
+/// `unreachable`.
 package protocol ImagePlace: Sendable {
   /// Whether all bytes of an image are stored, durably.
   func has(_ blob: Blob) throws(JournalError) -> Bool
@@ -20,10 +20,10 @@ package protocol SharedLogStorage: Sendable {
   /// Its address without secrets, which is stored in the journal's folder.
   var address: String { get }
 
-  /// The most bytes of the entries of one append.
+  /// The maximum bytes of the entries of one append.
   var appendByteCount: Int { get }
 
-  /// How long an append is tried again after its connection was lost.
+  /// The time for which an append is retried after its connection was lost.
   var retryTime: Duration { get }
 
   /// The journals whose logs are stored.
@@ -33,7 +33,7 @@ package protocol SharedLogStorage: Sendable {
   /// Creates an empty log, which no node can join yet. An existing one is not changed.
   func begin(_ journal: JournalID) throws(JournalError)
 
-  /// Notes that a log has all entries of the journal that is being shared. From now on, nodes can join it.
+  /// Marks a log as complete, so that nodes can join it.
   /// - Parameter format: the bytes of the journal's FORMAT.
   func finish(_ journal: JournalID, format: [UInt8]) throws(JournalError)
 
@@ -52,8 +52,8 @@ package protocol SharedLogStorage: Sendable {
 /// All calls may be made from many threads at once. After ``close()``, every call throws `closed`.
 package protocol SharedLog: EntrySource, AnyObject {
   /// Stores entries, if the newest revision is `revision`, and returns when they are durable.
-  /// - Parameter meanwhile: called while the storage works on the entries, so that it need not wait for what the caller
-  ///   has to do. It may be called more than once, or not at all, and must not use the log.
+  /// - Parameter meanwhile: called while the storage works on the entries; perhaps repeatedly or never. Must
+  ///   not use the log.
   func append(
     _ entries: [SealedEntry], after revision: Revision, meanwhile: () -> Void
   ) throws(AppendFailure)
@@ -63,14 +63,14 @@ package protocol SharedLog: EntrySource, AnyObject {
 
   /// Waits for the turn to append. Others must wait until the next append returns, ``release()`` is called, or some
   /// seconds have passed.
-  /// - Parameter revision: the caller's newest entry. Those after it will be read next.
+  /// - Parameter revision: the caller's newest entry. The caller reads those after it next.
   /// - Returns: the newest revision.
   func reserve(after revision: Revision) throws(JournalError) -> Revision
 
   /// Releases the turn, if it was reserved.
   func release()
 
-  /// Returns when everything that can be read is as durable as a confirmed append.
+  /// Waits until everything that can be read is as durable as a confirmed append.
   func confirm() throws(JournalError)
 
   /// Whether the bytes of an image are stored.
@@ -105,12 +105,12 @@ package struct Durability: Sendable {
 }
 
 extension SharedLog {
-  /// ``confirm()``, with an error that says why commits wait.
+  /// ``confirm()``, with errors that say why commits wait.
   func awaitConfirmation() throws(JournalError) {
     do throws(JournalError) { try confirm() } catch { throw error.adding(durability.warning) }
   }
 
-  /// The same, but does nothing for a role that may only read.
+  /// The same, but ignored for a role that may only read.
   func confirmIfPermitted() throws(JournalError) {
     do throws(JournalError) { try awaitConfirmation() } catch {
       guard error.code == .permission else { throw error }
@@ -119,7 +119,7 @@ extension SharedLog {
 }
 
 extension JournalError {
-  /// The same error, with the reason why commits wait if the server did not answer.
+  /// Adds the reason why commits wait if the server did not answer.
   func adding(_ warning: String?) -> JournalError {
     guard let warning, code == .unreachable else { return self }
     return JournalError(
@@ -128,7 +128,7 @@ extension JournalError {
 }
 
 extension AppendFailure {
-  /// The same failure, with the reason why commits wait if the server did not answer.
+  /// Adds the reason why commits wait if the server did not answer.
   func adding(_ warning: String?) -> AppendFailure {
     switch self {
     case .conflict: self
@@ -139,16 +139,15 @@ extension AppendFailure {
 }
 
 extension SharedLog {
-  /// Fails unless the digest that is stored with an entry is that of the bytes that were read.
-  ///
-  /// An entry is proven by the one after it, which names its digest. Nothing else proves the newest one.
+  /// Fails unless the digest that is stored with an entry is that of the bytes that were read. Only this
+  /// proves the newest entry.
   func checkDigest(of head: Head) throws(JournalError) {
     guard try digest(of: head.revision) != head.digest else { return }
     throw JournalError.altered(head.revision)
   }
 
-  /// An error about damage, with the entry that is altered. If an entry does not follow from the one before it, either
-  /// of the two may be: the one whose bytes do not have the digest that is stored with it.
+  /// Finds the altered entry of an error about damage. If an entry does not follow from the previous one,
+  /// either may be altered: the one whose bytes do not have the digest that is stored with it.
   func naming(_ error: JournalError, in journal: JournalID) -> JournalError {
     guard error.code == .damaged, let revision = error.revision else { return error }
     for candidate in max(revision - 1, 1)...max(revision, 1) {

@@ -115,7 +115,6 @@ enum FieldMap {
   }
 }
 
-///
 /// Marked safe although it has a pointer: a cursor is used only while the bytes are borrowed.
 @safe struct FieldMapCursor {
   private var reader: CBORReader
