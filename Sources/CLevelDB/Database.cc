@@ -1,4 +1,3 @@
-
 #include <sys/resource.h>
 
 #include <algorithm>

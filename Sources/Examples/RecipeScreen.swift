@@ -38,6 +38,7 @@ import Observation
     draw(lines)
   }
 
+  /// - Returns: a message for the user, or nil if the screen shows the result.
   func run(_ input: String) async throws -> String? {
     let words = input.split(separator: " ").map(String.init)
     switch (words.first, words.count) {

@@ -124,6 +124,8 @@ final class Timeline: Sendable {
     return true
   }
 
+  /// The range is in microseconds since 1970; nil stands for the date of the first or the newest entry.
+  /// - Complexity: O(n) in the entries of the range, about a nanosecond for each.
   func histogram(from: Int64?, to: Int64?, bucketCount: Int, authorCount: Int) -> Histogram? {
     heads.withLock { heads in
       guard let oldest = heads.dates.first, let newest = heads.dates.last, newest > .min else { return nil }

@@ -69,6 +69,7 @@ package struct RecordPacker: ~Copyable {
     }
   }
 
+  /// Finds the values of a record. Returns the number of its keys, or 0 if these are not shared.
   private mutating func split(_ bytes: UnsafeRawBufferPointer) -> Int {
     var cursor = unsafe FieldMapCursor(bytes)
     let count = cursor.remaining
