@@ -57,9 +57,7 @@ public final class Journal<State: EventSourced>: Sendable {
   let chain: LayerChain
   /// The large entries that histories of entities have read.
   let recentEntries = RecentEntries()
-  /// How many events opening replayed.
   let replayedEventCount: Int
-  /// The options of the opening.
   package let options: JournalOptions
   private let committer: Committer<State>?
   let keeper: LayerKeeper<State>?
@@ -127,7 +125,7 @@ public final class Journal<State: EventSourced>: Sendable {
   deinit {
     try? close()
     guard isForked else { return }
-    // Their ends would wait for threads that only the parent has, or end its connection to a server.
+    // Deinitializing these would wait for threads that only the parent has, or end its connection to a server.
     for object in [log, blobs] as [AnyObject] { _ = unsafe Unmanaged.passRetained(object) }
   }
 
@@ -375,7 +373,6 @@ public final class Journal<State: EventSourced>: Sendable {
     return try result.get()
   }
 
-  /// Whether it was opened for writing.
   package var isOpenForWriting: Bool { committer != nil }
 
   func openCommitter() throws(JournalError) -> Committer<State> {

@@ -69,7 +69,6 @@ public struct JournalOptions: Sendable {
     set { unlisted.readHook = newValue }
   }
 
-  /// Where and how the log is stored.
   package var logStorage: any LogStorage {
     get { unlisted.logStorage }
     set { unlisted.logStorage = newValue }

@@ -113,7 +113,6 @@ private struct Setter {
   let note: String
   let isPruned: Bool
   let isAnnotationErased: Bool
-  /// The revision whose values the entry restored, nil if it restored none.
   let source: Revision?
 
   init(_ past: PastEvent) {

@@ -25,7 +25,6 @@ public struct EntityChange: Sendable {
   /// The revision of the change before this one, where an earlier part of the history ends; 0 if there is none. If that
   /// change was pruned, it is the point of pruning.
   public let previous: Revision
-  /// The entity before the event.
   let version: RecordVersion
 
   /// The entity before the event; nil if it did not exist.
@@ -155,7 +154,6 @@ struct PastEvent: Sendable {
   /// Whether this replaces pruned history.
   var isPruned = false
 
-  /// The annotation, empty if it was erased.
   var words: EntryAnnotation { annotation ?? EntryAnnotation() }
 
   /// - Parameters:
@@ -194,7 +192,6 @@ extension Journal {
     }
   }
 
-  /// The event of an entity in an entry.
   func event(of entity: EntityKey, in entry: any PastEntry) throws(JournalError) -> JournalEvent {
     guard let event = try entry.event(of: entity, upcast), event.previous < entry.revision else {
       throw lacksEvent(of: entity, at: entry.revision)

@@ -80,7 +80,6 @@ extension Journal {
     return values
   }
 
-  /// Whether an entity was erased after one of its events.
   func isErased(_ entity: EntityKey, after revision: Revision) throws(JournalError) -> Bool {
     var isErased = false
     try walkBack(from: revision, over: entity, asksLayers: true) { step throws(JournalError) in

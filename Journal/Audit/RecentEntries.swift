@@ -1,19 +1,14 @@
 import Locks
 
-/// An entry that the history of an entity passes.
 protocol PastEntry {
   var revision: Revision { get }
-  /// The header of the entry.
   func header() throws(JournalError) -> EntryHeader
   /// The annotation, nil if it was erased.
   func annotation() throws(JournalError) -> EntryAnnotation?
-  /// The event of one entity, nil if the entry has none.
   func event(of entity: EntityKey, _ upcast: EventUpcast) throws(JournalError) -> JournalEvent?
 }
 
 extension EntryDecoder: PastEntry {
-  /// The event of one entity, nil if the entry has none.
-  /// - Complexity: O(n) for n events of the entry.
   func event(of entity: EntityKey, _ upcast: EventUpcast) throws(JournalError) -> JournalEvent? {
     var events = try events()
     while let event = try events.nextUnchecked() {
@@ -51,7 +46,6 @@ final class RecentEntries: Sendable {
   /// To be read before an entry is read for ``indexed(_:since:)``.
   var removalCount: Int { contents.withLock { $0.removalCount } }
 
-  /// The entry, if it is kept.
   subscript(revision: Revision) -> IndexedEntry? {
     contents.withLock { contents in
       guard let place = contents.entries.lastIndex(where: { $0.revision == revision }) else { return nil }

@@ -35,7 +35,6 @@ struct RecordVersion: Sendable {
     }
   }
 
-  /// The parts that an update of this version changes.
   func parts(changedBy update: RecordChanges) -> [PartChange] {
     guard let base else { return [] }
     var keys: Set<FieldKey> = []

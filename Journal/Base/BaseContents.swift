@@ -1,7 +1,6 @@
 import CBOR
 import Files
 
-/// An entity in a base.
 enum BaseRow {
   case there(EntityRow)
   case gone(Deletion)
@@ -14,7 +13,6 @@ struct BaseContents: Sendable {
   /// A deleted entity: its number and the revision of its newest event.
   private static let goneByteCount = 16
 
-  /// The entities of a kind.
   struct Section: Sendable {
     fileprivate let kind: EntityKind
     fileprivate var rowCount = 0
@@ -188,7 +186,6 @@ struct BaseCursor {
   private let pieceByteCount: Int
   private var piece: [UInt8] = []
   private var position = 0
-  /// Where in the file the next byte is.
   private(set) var offset: Int
 
   init(_ base: HistoryBase, at offset: Int, pieceByteCount: Int = BaseCursor.pieceByteCount) {
@@ -224,7 +221,6 @@ struct BaseCursor {
     if position > piece.count { (piece, position) = ([], 0) }
   }
 
-  /// Reads until this many bytes are in memory.
   private mutating func fill(_ count: Int) throws(JournalError) {
     if piece.count - position >= count { return }
     guard count <= base.byteCount - offset else { throw base.damaged }

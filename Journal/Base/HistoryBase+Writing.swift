@@ -2,11 +2,6 @@ import Files
 
 extension HistoryBase {
   /// Writes the base of a log that is being created, durably.
-  /// - Parameters:
-  ///   - tables: the parts of the state.
-  ///   - schema: the model of the state.
-  ///   - head: the entry that made it.
-  ///   - entries: the folder of the log.
   static func write(
     _ tables: [EntityTable], _ schema: ModelSchema, _ head: Head, of format: JournalFormat, in entries: Folder
   ) throws(JournalError) -> HistoryBase {

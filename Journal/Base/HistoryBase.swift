@@ -20,13 +20,10 @@ package final class HistoryBase: Sendable {
   package let journal: JournalID
   /// The newest entry that was pruned: its number, date and digest.
   package let head: Head
-  /// The digest of the journal's FORMAT.
   package let formatDigest: ContentDigest
   /// The model whose records the state has.
   let schema: ModelSchema
-  /// The digest of the state.
   let stateDigest: ContentDigest
-  /// How many bytes the file has.
   let byteCount: Int
   /// The offset of the state, whose bytes the digest is computed from.
   let contentStart: Int
@@ -169,7 +166,6 @@ package final class HistoryBase: Sendable {
     return found
   }
 
-  /// The error about a file that is not the base of the journal.
   static func invalid(_ path: String) -> JournalError {
     JournalError(
       .damaged,
@@ -222,7 +218,6 @@ struct BaseHeader {
     return bytes + Array("sha256 \(SHA256Hash.digest(bytes).hex)\n".utf8)
   }
 
-  /// How many bytes the lines have.
   var ownByteCount: Int { bytes.count }
 }
 

@@ -27,7 +27,6 @@ final class BatchWriter: Sendable {
   /// - Returns: false if the system has no thread for it; then the thread of the caller waits for the drive.
   func leadInBackground(_ batch: CommitBatch) -> Bool { leader.run { self.lead(batch) } }
 
-  /// Waits for the turn of a batch, and writes it.
   func lead(_ batch: CommitBatch) {
     guard batch.waitForTurn() else { return }
     let obstacle = log.awaitTurn { queue.withLock { $0.refusal == nil ? $0.firstRevision : nil } }

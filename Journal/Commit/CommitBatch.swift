@@ -64,8 +64,6 @@ final class CommitBatch: Sendable {
     return outcome.withLock { $0.failure }
   }
 
-  /// Suspends until the outcome is known.
-  /// - Returns: nil if the batch is durable.
   nonisolated(nonsending) func wait() async -> CommitFailure? {
     await withCheckedContinuation { continuation in
       let known: CommitFailure?? = outcome.withLock { outcome in

@@ -1,6 +1,5 @@
 /// Why a batch could not be stored, and what that means for its commits and for those that build on them.
 package struct CommitFailure: Sendable {
-  /// What becomes of commits.
   enum Consequence: Sendable {
     /// The bodies run again: another node has taken the revisions.
     case bodiesRunAgain

@@ -51,7 +51,6 @@ struct CommitProgress {
 
   init(isPipeline: Bool) { self.isPipeline = isPipeline }
 
-  /// Begins a commit.
   mutating func begin(runsOnce: Bool) throws -> Step {
     (self.runsOnce, runCount) = (runsOnce, 0)
     return try next()
@@ -75,7 +74,6 @@ struct CommitProgress {
     return .run
   }
 
-  /// The body has run.
   mutating func ran(_ prepared: PreparedCommit) -> Step {
     guard let batch = prepared.batch else { return .end(prepared) }
     guard isPipeline, case .success = prepared.outcome else {
@@ -133,8 +131,7 @@ struct CommitProgress {
       revision: failure.error.revision)
   }
 
-  /// The error of a pipeline.
-  /// - Parameter first: the revision of its first entry in the batch that failed.
+  /// - Parameter first: the revision of the pipeline's first entry in the batch that failed.
   private static func error(_ failure: CommitFailure, _ first: Revision?) -> JournalError {
     guard let first else { return failure.later }
     if failure.error.code == .outcomeUnknown { return failure.error.ofCommit(first) }
@@ -146,7 +143,7 @@ struct CommitProgress {
 
 /// The result of a body.
 ///
-/// Its type does not depend on the state. This code can't be specialized for an app's types, so each type that depends on
+/// The type does not depend on the state. This code can't be specialized for an app's types, so each type that depends on
 /// them is looked up at run time. With such types here and in the queue, these lookups took a sixth of the time of a
 /// commit of one event.
 struct PreparedCommit {

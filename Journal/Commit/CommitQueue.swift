@@ -6,14 +6,10 @@
 ///
 /// A value that does nothing: ``BatchWriter`` writes and wakes what this returns.
 package struct CommitQueue: Sendable {
-  /// The work of one flush.
   package struct Work: Sendable {
     let batch = CommitBatch()
-    /// The entries so far, in order.
     package var entries: [SealedEntry] = []
-    /// How many events they have.
     var eventCount = 0
-    /// How many bytes they have.
     var byteCount = 0
     /// The blobs that they name, which must be durable first.
     package var blobs: Set<Blob> = []
@@ -27,11 +23,9 @@ package struct CommitQueue: Sendable {
     }
   }
 
-  /// What was withdrawn after a failure.
   struct Withdrawal {
     /// The batches with entries that were not tried, in order.
     let batches: [CommitBatch]
-    /// How many entries these have.
     let entryCount: Int
     /// The batch that new entries join, and that can be led now.
     let next: CommitBatch
@@ -41,7 +35,6 @@ package struct CommitQueue: Sendable {
 
   /// The most bytes of a batch, unless a single entry has more. It bounds the memory of a batch.
   private let batchByteLimit: Int
-  /// The most bytes of an append.
   private let appendByteLimit: Int
   /// Whether the turn to append is reserved for the next batch. That batch may then be as large as an append: its
   /// entries keep their revisions, and those of a later batch may lose them.
@@ -56,7 +49,6 @@ package struct CommitQueue: Sendable {
   /// How often accepted entries were withdrawn.
   private(set) var withdrawalCount = 0
 
-  /// - Parameter limits: the limits of the log.
   init(_ limits: LogLimits) {
     appendByteLimit = limits.appendByteCount
     batchByteLimit = min(16 << 20, appendByteLimit)
@@ -98,13 +90,10 @@ package struct CommitQueue: Sendable {
     return (work, last.batch)
   }
 
-  /// Whether no entry waits to be written.
   var isEmpty: Bool { closed.isEmpty && last.entries.isEmpty }
 
-  /// The batch that is led next.
   var firstBatch: CommitBatch { closed.first?.batch ?? last.batch }
 
-  /// The revision of the oldest entry.
   var firstRevision: Revision? { (closed.first ?? last).entries.first?.revision }
 
   /// Withdraws everything accepted, because it builds on entries that could not be written.

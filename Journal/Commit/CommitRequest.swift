@@ -1,6 +1,5 @@
 public import Foundation
 
-/// The annotation, options and expectations of a commit.
 @usableFromInline
 struct CommitRequest: Sendable {
   /// The most bytes of author, note and metadata together.
@@ -58,7 +57,6 @@ struct CommitRequest: Sendable {
     return CommitClock(self.date, after: head, lastWrite: lastWrite, now: now)
   }
 
-  /// Fails if an expectation does not hold.
   func check<State: EventSourced>(_ version: Version<State>) throws(JournalError) {
     if expecting.isEmpty { return }
     let (revision, state) = (version.revision, version.state)

@@ -30,7 +30,6 @@ final class Committer<State: EventSourced>: Sendable {
     /// The newest requested checkpoint, and the accepted entry that has it; nil if the next entry gets it.
     var checkpoint: (value: Checkpoint, carrier: Revision?)?
 
-    /// The checkpoint for the next entry.
     var dueCheckpoint: Checkpoint? { checkpoint?.carrier == nil ? checkpoint?.value : nil }
   }
 
@@ -70,7 +69,6 @@ final class Committer<State: EventSourced>: Sendable {
     writer = BatchWriter(commits, log.limits, options: options)
   }
 
-  /// Whether other nodes commit too.
   var isShared: Bool { log.isShared }
 
   // MARK: Committing
@@ -265,7 +263,6 @@ final class Committer<State: EventSourced>: Sendable {
     return named
   }
 
-  /// Shows readers a version that is durable.
   private func publish(_ version: Version<State>, eventCount: Int) {
     // The keeper first, because versions of other nodes may follow as soon as it is published.
     keeper.store(version, eventCount: eventCount, freezing: freezeRest)

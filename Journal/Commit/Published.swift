@@ -49,7 +49,6 @@ final class Published<State: EventSourced>: Sendable {
     revision.close()
   }
 
-  /// Whether the journal was closed.
   var isClosed: Bool { waiting.withLock { $0.isClosed } }
 
   /// Why waits have ended before the journal was closed.

@@ -12,7 +12,6 @@ final class WriteLock<Guarded: Sendable>: Sendable {
   private let owner = Atomic<UInt>(0)
   /// Tasks that found the lock taken.
   private let waiting = Lock(WaitingTasks())
-  /// The number of waiting tasks.
   private let waitingCount = Atomic<Int>(0)
 
   init(_ guarded: Guarded) { self.guarded = Lock(guarded) }

@@ -208,7 +208,6 @@ extension Journal {
     report.isRebuilt = true
   }
 
-  /// How a copy is made.
   var copyOptions: JournalOptions { JournalOptions(fileHook: options.fileHook) }
 
   /// Appends the entries that a copy lacks, and verifies them.

@@ -10,7 +10,6 @@ enum BackupFile {
   /// How many bytes precede the content of a record: its kind and its size.
   private static let headByteCount = 9
 
-  /// The kind of a record.
   enum Kind: UInt8 {
     /// FORMAT; the first record.
     case format = 0x46
@@ -23,7 +22,6 @@ enum BackupFile {
     /// The receipt; the last record.
     case receipt = 0x52
 
-    /// The most bytes of such a record.
     var byteLimit: Int {
       switch self {
       case .format: JournalFormat.byteLimit
@@ -34,7 +32,6 @@ enum BackupFile {
     }
   }
 
-  /// The first bytes of a record.
   static func head(_ kind: Kind, byteCount: Int) -> [UInt8] {
     var bytes = [kind.rawValue]
     bytes.append(bigEndian: UInt64(byteCount))

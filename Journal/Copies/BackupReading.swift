@@ -209,7 +209,6 @@ private struct BackupRecords {
     return (kind, Int(byteCount))
   }
 
-  /// Reads this many bytes.
   private mutating func take(_ count: Int) throws -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < count {

@@ -7,7 +7,6 @@ package struct BlobCopying {
   /// The path for errors about missing blobs.
   let sourcePath: String
   let target: Folder
-  /// Whether files may be shared with the source.
   let sharesFiles: Bool
   /// Where the images are that the source, a node of a shared journal, has not fetched; nil if it is no node.
   let shared: (any RemoteImages)?
@@ -73,7 +72,7 @@ package struct BlobCopying {
     do {
       var file = try BlobFile(blob, named: name, in: target, at: sourcePath)
       while try !file.next().isEmpty { try Task.checkCancellation() }
-      // This may replace a file of another size that a damaged drive has left.
+      // The rename may replace a file of another size that a damaged drive has left.
       try target.rename(name, to: blob.digest.hex)
       return true
     } catch {

@@ -7,8 +7,8 @@ package import SHA256
 package struct EntryReader {
   /// About how many bytes of entries are in memory at once; a single entry can be larger.
   static let pieceByteCount = 4 << 20
-  /// A copy flushes once for each piece. With a quarter as many small entries in a piece, joining a shared journal took a
-  /// third longer.
+  /// A copy flushes once for each piece. Pieces of 4,096 entries made joining a shared journal take a third
+  /// longer.
   fileprivate static let pieceCount = 16_384
 
   let log: any EntrySource
@@ -16,7 +16,6 @@ package struct EntryReader {
   /// The newest entry that was read.
   package private(set) var head: Head
 
-  /// Reads the entries after `head`.
   package init(_ log: any EntrySource, journal: JournalID, after head: Head) {
     self.log = log
     self.journal = journal
@@ -131,9 +130,6 @@ package struct EntryPieces: ~Copyable {
   /// Nil if the caller's thread reads.
   private let queue: BoundedQueue<EntryPiece>?
 
-  /// - Parameters:
-  ///   - reader: where to begin.
-  ///   - last: the last revision, which the log has.
   package init(_ reader: EntryReader, through last: Revision) {
     self.reader = reader
     self.last = last
@@ -159,7 +155,6 @@ package struct EntryPieces: ~Copyable {
 }
 
 extension EntryDecoder {
-  /// Decodes an entry from memory.
   package static func decode<Result>(
     _ bytes: [UInt8], revision: Revision, _ body: (EntryDecoder) throws(JournalError) -> Result
   ) throws(JournalError) -> Result {
@@ -185,7 +180,6 @@ extension SealedEntry {
     try decode { entry throws(JournalError) in try entry.header().previousDigest }
   }
 
-  /// Decodes the entry.
   package func decode<Result>(
     _ body: (EntryDecoder) throws(JournalError) -> Result
   ) throws(JournalError) -> Result {

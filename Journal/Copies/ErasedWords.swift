@@ -56,7 +56,7 @@ struct ErasedWords {
     return subjects[origin].map { $0 == quotation } ?? true
   }
 
-  /// Notes whether an entry that stays has one of the texts.
+  /// Records whether an entry that stays has one of the texts.
   mutating func findMentions(in entry: EntryDecoder) throws(JournalError) {
     guard !entries.contains(entry.revision), let annotation = try entry.annotation() else { return }
     let mayQuote = annotation.reverted.map { $0 <= pruned || mentions.contains($0) } ?? false

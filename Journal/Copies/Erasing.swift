@@ -21,7 +21,6 @@ public struct ErasureReport: Sendable {
   public let head: Head
 }
 
-/// The metadata of an erasure's entry.
 enum ErasureMetadata {
   /// The names of the entities, separated by spaces.
   static let erases = "journal.erases"
@@ -42,7 +41,6 @@ extension EntryDecoder {
 }
 
 extension SealedEntry {
-  /// Whether the entry records an erasure.
   package func recordsErasure() throws(JournalError) -> Bool {
     try decode { entry throws(JournalError) in try entry.recordsErasure() }
   }
@@ -170,7 +168,6 @@ extension Journal {
       isEmpty: false, head: replacement.copy.head)
   }
 
-  /// The scope of an erasure.
   private struct ErasureScope {
     var entities: Set<EntityKey>
     /// The entries with an event of one of them.
@@ -257,7 +254,6 @@ extension Journal {
     goes(record, kind, with: Set(State.references(in: record, of: kind)))
   }
 
-  /// Calls `body` with each entry in order.
   private func forEachEntry(
     _ observer: CopyObserver, _ body: (EntryDecoder) throws(JournalError) -> Void
   ) throws {

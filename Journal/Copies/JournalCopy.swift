@@ -7,12 +7,10 @@ package final class JournalCopy {
   let journal: JournalID
   package let log: any EntryLog
   private let first: Head
-  /// The newest entry of the copy.
   package private(set) var head: Head
   /// How many bytes of entries were appended.
   private(set) var entryByteCount = 0
 
-  /// How many entries were appended.
   var entryCount: Int { head.revision - first.revision }
 
   /// Begins appending to an open log.
@@ -38,7 +36,6 @@ package final class JournalCopy {
     try copy.close()
   }
 
-  /// Opens the empty log of a new journal.
   package convenience init(making place: LogPlace) throws(JournalError) {
     let log = try place.options.logStorage.open(.write, in: place)
     do throws(JournalError) {

@@ -6,7 +6,6 @@ public import Foundation
 ///
 /// A backup has that of its journal in a file `RECEIPT`; see Documentation/Format.md.
 public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
-  /// The file's name in the folder of a backup.
   static let fileName = "RECEIPT"
   static let byteLimit = 4096
 

@@ -17,7 +17,6 @@ final class LogReplacement {
   private static let buildingName = "entries" + Folder.temporarySuffix
 
   let copy: JournalCopy
-  /// The base of the new log.
   var base: HistoryBase? { format.base }
   private let folder: JournalFolder
   private let storage: any LogStorage
@@ -27,7 +26,6 @@ final class LogReplacement {
   /// Whether the journal's FORMAT already announces what the new log has: a base, or none.
   private let isFormatWritten: Bool
 
-  /// Creates the new, empty log.
   /// - Parameter base: writes the base into the folder of the new log, or returns nil if history begins with entry 1.
   init(
     in place: LogPlace, base: (_ entries: Folder) throws(JournalError) -> HistoryBase?
@@ -111,7 +109,6 @@ final class LogReplacement {
   }
 
   /// Completes a replacement that a crash has interrupted, after the log of the journal was found intact.
-  /// - Parameter log: the current log of the journal.
   static func recover<State: EventSourced>(
     _ folder: JournalFolder, _ log: any EntryLog, _ format: JournalFormat, _: State.Type,
     _ options: JournalOptions

@@ -43,7 +43,7 @@ extension Journal {
     func note(_ entity: EntityKey, _ blobs: [Blob]) {
       if blobs.contains(blob), !entities.contains(entity) { entities.append(entity) }
     }
-    // If something else can't be read, the error about the image is as important.
+    // If the entities can't be read, the error is reported without them.
     do throws(JournalError) {
       if piece.isEmpty {
         try format.base?.contents().forEach(upcast) { entity, row throws(JournalError) in

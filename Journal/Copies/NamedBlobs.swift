@@ -38,7 +38,6 @@ package struct NamedBlobs<State: EventSourced> {
     }
   }
 
-  /// The blobs that an entry's entities name after the entry.
   package mutating func blobs(in entry: SealedEntry) throws(JournalError) -> [Blob] {
     try entry.decode { entry throws(JournalError) in try blobs(in: entry) }
   }
@@ -122,7 +121,6 @@ extension NamedBlobs {
 }
 
 extension Journal {
-  /// A finder of the blobs that this journal's entries name.
   package var namedBlobs: NamedBlobs<State> {
     NamedBlobs(upcast) { entity, revision throws(JournalError) in
       try self.row(of: entity, after: revision)?.record

@@ -96,7 +96,6 @@ extension Journal {
     }
   }
 
-  /// The scope of a pruning.
   private struct PruningScope {
     let base: Head
     var entryCount = 0

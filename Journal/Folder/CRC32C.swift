@@ -4,21 +4,18 @@ import CCRC32C
 struct CRC32C {
   private var remainder: UInt32 = ~0
 
-  /// The checksum of all bytes so far.
   var value: UInt32 { ~remainder }
 
   static func checksum(_ bytes: some Sequence<UInt8>) -> UInt32 {
     unsafe Array(bytes).withUnsafeBytes { unsafe checksum($0) }
   }
 
-  /// The same for bytes in one place.
   static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
     var checksum = CRC32C()
     unsafe checksum.update(bytes)
     return checksum.value
   }
 
-  /// Adds bytes.
   mutating func update(_ bytes: UnsafeRawBufferPointer) {
     remainder = unsafe ccrc32c_update(remainder, bytes.baseAddress, bytes.count)
   }

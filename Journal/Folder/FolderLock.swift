@@ -22,7 +22,6 @@ package final class FolderLock: Sendable {
   private let held: Lock<Folder?>
   private let identity: FileIdentity
 
-  /// - Parameter isTransient: whether the log is in memory.
   /// - Throws: ``JournalError`` with code `locked` if another writer has the journal open.
   package init(_ folder: JournalFolder, isTransient: Bool = false) throws(JournalError) {
     let own = try folder.root.reopened()

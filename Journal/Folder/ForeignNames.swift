@@ -12,7 +12,6 @@ package struct ForeignName: Sendable {
 }
 
 extension JournalFolder {
-  /// The folders of a journal.
   enum Part: String, CaseIterable {
     case root = ""
     case entries

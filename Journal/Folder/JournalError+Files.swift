@@ -1,8 +1,6 @@
 package import Files
 
-/// An open folder that throws ``JournalError``.
 typealias Folder = Files.Folder<JournalError>
-/// An open file that throws ``JournalError``.
 typealias File = Files.File<JournalError>
 
 extension JournalError: FileFailure {

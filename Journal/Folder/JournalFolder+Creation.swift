@@ -5,8 +5,7 @@ import Locks
 extension JournalFolder {
   /// Makes a new journal's folder, with an empty log.
   ///
-  /// It is built under another name and renamed when it is complete, so a crash never leaves a partial journal under
-  /// its name.
+  /// The folder is built under another name and renamed when it is complete, so a crash never leaves a partial journal.
   /// - Parameter fill: puts entries into the log, and images, before the journal gets its name.
   /// - Throws: ``JournalError`` with code `alreadyExists` if something is at the URL; what `fill` throws.
   static func create(
@@ -199,7 +198,6 @@ enum TemporaryName {
     "\(name).\(id)\(Folder.temporarySuffix)"
   }
 
-  /// Whether a name is one under which `name` is built.
   static func isOne(_ found: String, for name: String) -> Bool {
     guard found.hasPrefix(name + "."), found.hasSuffix(Folder.temporarySuffix) else { return false }
     return JournalID(found.dropFirst(name.count + 1).dropLast(Folder.temporarySuffix.count)) != nil

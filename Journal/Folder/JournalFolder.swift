@@ -16,12 +16,10 @@ package struct JournalFolder: Sendable {
   var hook: FileHook? { root.hook }
   package var format: String { path + "/FORMAT" }
   package var entries: String { path + "/entries" }
-  /// The path of the base of a pruned journal.
   var base: String { path + "/entries/" + HistoryBase.fileName }
   package var images: String { path + "/images" }
   var snapshots: String { path + "/snapshots" }
 
-  /// The path of the file of a layer or snapshot.
   func path(of layer: LayerName) -> String { "\(snapshots)/\(layer.fileName)" }
 
   /// Opens the folder without reading it.
@@ -71,7 +69,6 @@ package struct JournalFolder: Sendable {
   /// The folder of the log. Only the log reads it.
   package func openEntries() throws(JournalError) -> Files.Folder<JournalError> { try root.folder("entries") }
 
-  /// How many bytes the files of the log have.
   package func byteCountOfEntries() throws(JournalError) -> Int {
     let entries = try openEntries()
     var byteCounts: [Int] = []
@@ -208,7 +205,6 @@ package struct JournalFolder: Sendable {
     return base
   }
 
-  /// Reads FORMAT.
   package func readFormatFile() throws(JournalError) -> JournalFormat {
     try JournalFormat(
       try root.file("FORMAT", .reading).contents(limit: JournalFormat.byteLimit), path: format)

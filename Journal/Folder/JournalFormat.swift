@@ -11,7 +11,6 @@
 package struct JournalFormat: Sendable {
   /// The version of the format that this library reads and writes.
   static let version = 2
-  /// The largest size of the file.
   static let byteLimit = 64 << 10
   /// Tells readers that do not know bases that they can't read the journal.
   private static let baseLine = "must base 1"
@@ -29,7 +28,6 @@ package struct JournalFormat: Sendable {
   /// The bytes that the file must have.
   package var bytes: [UInt8] { base == nil ? sealed : sealed + Array("\(Self.baseLine)\n".utf8) }
 
-  /// The format of a new journal.
   init(id: JournalID, schema: ModelSchema) {
     self.id = id
     self.schema = schema
@@ -102,7 +100,6 @@ package struct JournalFormat: Sendable {
     base?.head ?? Head(revision: 0, timestamp: Timestamp(microseconds: 0), digest: digest)
   }
 
-  /// The same journal with another base.
   package func with(_ base: HistoryBase?) -> JournalFormat {
     var format = self
     format.base = base

@@ -5,7 +5,6 @@ public struct JournalID: Hashable, Sendable, CustomStringConvertible {
   /// The 16 bytes.
   public let bytes: [UInt8]
 
-  /// Makes a new one.
   package init() {
     self.init(UUID())
   }

@@ -121,7 +121,6 @@ package final class UnfinishedBlob {
     isRenamed = true
   }
 
-  /// Flushes the bytes and gives the file its name.
   package func finish(as blob: Blob) throws(JournalError) {
     try flush()
     try rename(to: blob)

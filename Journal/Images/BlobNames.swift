@@ -9,10 +9,8 @@ enum BlobNames {
     return String(repeating: "0", count: 16 - digits.count) + digits + Folder.temporarySuffix
   }
 
-  /// Whether a name is that of a blob.
   static func isDigest(_ name: String) -> Bool { unsafe name.withCString { unsafe hasFormOfDigest($0) } }
 
-  /// Whether a name is that of an unfinished blob.
   static func isUnfinished(_ name: String) -> Bool {
     guard name.hasSuffix(Folder.temporarySuffix) else { return false }
     let digits = name.dropLast(Folder.temporarySuffix.count)
@@ -24,7 +22,6 @@ enum BlobNames {
     for name in try unfinished(in: folder) { try folder.removeFile(name) }
   }
 
-  /// Leftovers of unfinished blobs.
   static func unfinished(in folder: Folder) throws(JournalError) -> [String] {
     var names: [String] = []
     try unsafe folder.forEachName { name, kind in

@@ -37,7 +37,7 @@ public final class BlobStore: Sendable {
     /// Blobs known to be in the folder, so that a commit need not look for them on the drive.
     var known: Set<Blob> = []
 
-    /// Bounds the memory for them.
+    /// Bounds the memory of `known`.
     static let mostKnown = 10_000
 
     mutating func note(_ blob: Blob) {

@@ -16,7 +16,6 @@ struct ArchiveSlice: Sendable {
   /// The error for contents that no layer has.
   var foreign: ArchiveError { LayerReader.foreign(at: start) }
 
-  /// Calls `body` with some of the bytes.
   @inline(__always)
   func withBytes<Result>(
     at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Result
@@ -25,7 +24,7 @@ struct ArchiveSlice: Sendable {
     return try unsafe bytes.withBytes(in: start + offset..<start + offset + count, body)
   }
 
-  /// The first of some rows of equal size for which `isBehind` is true, as it must be for all rows after it.
+  /// The partition point of rows of equal size: the first one for which `isBehind` is true.
   func firstRow(
     of count: Int, at offset: Int, byteCount: Int, where isBehind: (UnsafeRawBufferPointer) -> Bool
   ) throws(ArchiveError) -> Int {

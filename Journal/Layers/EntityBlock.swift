@@ -28,9 +28,6 @@ struct EntityBlock {
   /// A position of a version has the number of its block, and in the lowest bits its place there.
   private static let placeBits = 12
 
-  /// - Parameters:
-  ///   - index: the number of the block.
-  ///   - range: where it is in the file.
   init(
     _ index: Int, _ bytes: ArchiveBytes, _ range: Range<Int>, highest: Int, revision: Revision
   ) throws(ArchiveError) {
@@ -61,7 +58,6 @@ struct EntityBlock {
     return start..<start + count
   }
 
-  /// All versions.
   func versions() throws(ArchiveError) -> [PackedVersion] {
     var versions: [PackedVersion] = []
     versions.reserveCapacity(128)
@@ -86,15 +82,12 @@ struct EntityBlock {
     return chain
   }
 
-  /// The position of a version.
   func position(of place: Int) -> Int { index << Self.placeBits | place }
 
-  /// The number of the block that a position is in, and the place there.
   static func place(of position: Int) -> (block: Int, place: Int) {
     (position >> placeBits, position & ((1 << placeBits) - 1))
   }
 
-  /// The newest version of an entity as of a revision.
   func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityBlocks.Found? {
     var found: EntityBlocks.Found?
     var place = 0
@@ -143,7 +136,6 @@ struct EntityBlock {
     }
   }
 
-  /// Calls `body` with some of the bytes of the records.
   func withRecords<Result>(
     _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(CBORError) -> Result
   ) throws(ArchiveError) -> Result {
@@ -154,26 +146,24 @@ struct EntityBlock {
     }
   }
 
-  /// The error for contents that no layer has.
   var foreign: ArchiveError { LayerReader.foreign(at: heads.lowerBound) }
 }
 
-/// Reads the integers of heads. A search reads some hundreds of them, and a throwing call for each would take most of its
-/// time.
+/// Reads the integers of heads without throwing: a search reads hundreds of them, and a throwing call for
+/// each would take most of its time.
 ///
 /// Marked safe although it has a pointer: it is used only while the bytes are borrowed, and each read is checked against
 /// their end.
 @safe private struct IntegerReader {
   private let bytes: UnsafeRawBufferPointer
   private var offset = 0
-  /// Whether some integer could not be read.
   private(set) var hasFailed = false
 
   init(_ bytes: UnsafeRawBufferPointer) { unsafe self.bytes = unsafe bytes }
 
   var isAtEnd: Bool { unsafe offset >= bytes.count }
 
-  /// The next integer; 0, and noted, if there is none.
+  /// The next integer; if there is none, 0, and `hasFailed` becomes true.
   @inline(__always)
   mutating func next() -> Int {
     guard unsafe offset < bytes.count else { return fail() }

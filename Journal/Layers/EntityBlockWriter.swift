@@ -31,7 +31,6 @@ struct EntityBlockWriter: ~Copyable {
 
   init() {}
 
-  /// The lists of keys that the blocks refer to.
   var keyLists: [RecordKeys] { packer.lists }
 
   /// The number and the revision of the first version in the block; nil if the block is empty.
@@ -45,7 +44,6 @@ struct EntityBlockWriter: ~Copyable {
       || records.count >= Self.byteCount && startsOver(before: number, record)
   }
 
-  /// Whether the record of a version refers to none before it.
   private func startsOver(before number: Int, _ record: EntityRecord) -> Bool {
     guard records.count - startByteCount >= Self.dependentByteCount, number == last.number else {
       return records.count - startByteCount >= Self.dependentByteCount

@@ -37,13 +37,11 @@ final class EntityBlocks: Sendable {
   /// A range that has all numbers of entities; nil if there are no versions.
   func bounds() throws(ArchiveError) -> ClosedRange<Int>? { try directory.bounds(highest: highest) }
 
-  /// The newest version of an entity as of a revision, nil if there is none.
   func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> Found? {
     guard let index = try lastBlock(startingBefore: number, revision + 1) else { return nil }
     return try block(index).newest(number, asOf: revision)
   }
 
-  /// The last block whose first version is before a number and a revision.
   private func lastBlock(startingBefore number: Int, _ revision: Revision) throws(ArchiveError) -> Int? {
     let position = try directory.position(of: (UInt64(number), UInt64(revision), 0))
     return position > 0 ? min(position, count) - 1 : nil
@@ -92,7 +90,6 @@ final class EntityBlocks: Sendable {
     }
   }
 
-  /// Decodes entities, one after the other.
   func rows() -> RowReader {
     var rows = BlockRows(self, keyLists)
     return { (version) throws(ArchiveError) in
@@ -101,7 +98,6 @@ final class EntityBlocks: Sendable {
     }
   }
 
-  /// Decodes one entity.
   func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
     var rows = BlockRows(self, keyLists)
     return try rows.row(version, at: position)
@@ -134,7 +130,6 @@ private struct BlockRows {
     unpacker = RecordUnpacker(keyLists)
   }
 
-  /// The row of the version at a position.
   mutating func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
     let (index, place) = EntityBlock.place(of: position)
     if let block, index == self.index {

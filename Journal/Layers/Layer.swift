@@ -2,18 +2,16 @@ import Foundation
 import Locks
 import PropertyLists
 
-/// The changes between two revisions: in memory until the file is written, then in the file; if the file can't be read,
-/// rebuilt from the log. The contents are always the same. All states above it share it.
+/// The changes between two revisions, in memory until their file is written. If the file can't be read, they
+/// are rebuilt from the log. All states above the layer share it.
 ///
 /// Safe to use from any thread.
 final class Layer: Sendable {
-  /// Rebuilds the contents of a layer from the layers below and the log.
   typealias Rebuild = @Sendable (Layer) throws(JournalError) -> LayerFile
 
   let name: LayerName
   let start: LayerCheckpoint
   let top: LayerCheckpoint
-  /// The digest of its newest entry.
   let entryDigest: ContentDigest
   private let faults: ReadFaults
   private let rebuild: Rebuild
@@ -28,9 +26,7 @@ final class Layer: Sendable {
     var contents: any LayerContents
     /// The states at its checkpoints, from which the file is written; empty once there is one.
     var moments: [LayerMoment] = []
-    /// Its file's footer, once written.
     var footer: LayerFooter?
-    /// The declared indexes that its file has.
     var indexes: [IndexDefinition] = []
     var isRebuilt = false
     var isWithdrawn = false
@@ -54,7 +50,6 @@ final class Layer: Sendable {
     current = Lock(Current(contents: contents, moments: moments + [top]))
   }
 
-  /// A layer in a file.
   init(
     _ name: LayerName, _ footer: LayerFooter, _ file: LayerFile, faults: ReadFaults,
     rebuild: @escaping Rebuild
@@ -73,7 +68,7 @@ final class Layer: Sendable {
   /// Where its states can be opened; without a file, only at its top.
   var checkpoints: [LayerCheckpoint] { footer?.checkpoints ?? [top] }
   var eventCount: Int { top.eventCount - start.eventCount }
-  /// The footer of its file; nil as long as there is none.
+  /// Nil as long as there is no file.
   var footer: LayerFooter? { current.withLock { $0.footer } }
   /// The declared indexes that its file has.
   var indexes: [IndexDefinition] { current.withLock { $0.indexes } }
@@ -83,7 +78,6 @@ final class Layer: Sendable {
   var isWithdrawn: Bool { current.withLock { $0.isWithdrawn } }
   func withdraw() { current.withLock { $0.isWithdrawn = true } }
 
-  /// The newest checkpoint at or before a revision.
   func checkpoint(atOrBefore revision: Revision) -> LayerCheckpoint? {
     if top.revision <= revision { return top }
     let checkpoints = checkpoints
@@ -91,7 +85,6 @@ final class Layer: Sendable {
     return end > 0 ? checkpoints[end - 1] : nil
   }
 
-  /// The oldest checkpoint at or after a revision.
   func checkpoint(atOrAfter revision: Revision) -> LayerCheckpoint? {
     guard top.revision >= revision else { return nil }
     let checkpoints = checkpoints
@@ -177,18 +170,14 @@ final class Layer: Sendable {
 
   // MARK: Memory
 
-  /// How many bytes of its file's pages are in memory.
   var pageByteCount: Int { (contents as? LayerFile)?.pageByteCount ?? 0 }
 
-  /// Frees the memory of pages that were not used since the last call, and that no read from before it uses.
-  /// - Parameter byteCount: the most bytes to free.
-  /// - Returns: how many bytes were freed.
   func freeUnusedPages(atMost byteCount: Int) -> Int {
     (contents as? LayerFile)?.freeUnusedPages(atMost: byteCount) ?? 0
   }
 
-  /// Reads the whole layer from its file, and has it rebuilt if that fails. If it can't be rebuilt either, it is left to
-  /// readers: they may never need what can't be read, and the fault may pass.
+  /// Reads the whole layer from its file, and has it rebuilt if that fails. A failed rebuild is no read
+  /// failure: readers may never need what can't be read, and the fault may pass.
   func readWhole(_ shape: StateShape?, isCancelled: () -> Bool) {
     let contents = contents
     do throws(ArchiveError) {

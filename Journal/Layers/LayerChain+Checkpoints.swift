@@ -4,10 +4,7 @@ import PropertyLists
 extension LayerChain {
   /// Which checkpoints a merged layer keeps: all, or every second, fourth, …, or only the last, so that it takes no more
   /// than its share of the disk.
-  /// - Parameters:
-  ///   - run: the layers that are merged.
-  ///   - sources: their contents.
-  ///   - share: how many bytes the merged layer may take.
+  /// - Parameter share: how many bytes the merged layer may take.
   func checkpoints(
     of run: [Layer], _ sources: [any LayerSource], _ policy: LayerPolicy, share: Int,
     isCancelled: () -> Bool

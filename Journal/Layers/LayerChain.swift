@@ -64,7 +64,6 @@ final class LayerChain: Sendable {
 
   // MARK: Layers
 
-  /// The problems found so far, in order.
   var problems: [JournalError] { faults.problems }
 
   /// All layers that can be used, in the order of their ends.
@@ -92,7 +91,6 @@ final class LayerChain: Sendable {
     faults.forgetDamage(of: names)
   }
 
-  /// The newest erasure that is known; 0 if there is none.
   var newestErasure: Revision { known.withLock { $0.newestErasure } }
 
   /// Notes the entry of an erasure; 0 for none.
@@ -117,7 +115,6 @@ final class LayerChain: Sendable {
     faults.report(outdated(name), of: name, name.from == nil ? "a snapshot has what was erased" : nil)
   }
 
-  /// The error about a layer or snapshot from before an erasure.
   func outdated(_ name: LayerName) -> JournalError {
     JournalError(
       .damaged, "the \(name.noun) is from before an erasure and has what was erased; remove the file",
@@ -163,7 +160,6 @@ final class LayerChain: Sendable {
     if let later = try footers.newest(after: newest) { throw loss(after: newest, shownBy: later.name) }
   }
 
-  /// The error about entries that are missing at the end of the log.
   func loss(after newest: Revision, shownBy name: LayerName) -> JournalError {
     JournalError(
       .damaged,
@@ -220,7 +216,6 @@ final class LayerChain: Sendable {
     return footer
   }
 
-  /// Opens the file of a layer.
   func open(_ name: LayerName, _ footer: LayerFooter) throws(JournalError) -> Layer {
     Layer(name, footer, try contents(name, footer), faults: faults, rebuild: rebuild)
   }
@@ -316,7 +311,6 @@ final class LayerChain: Sendable {
 
   // MARK: States
 
-  /// The oldest checkpoint at or after a revision, nil if there is none.
   func checkpoint(atOrAfter revision: Revision) -> Revision? {
     layers.compactMap { $0.checkpoint(atOrAfter: revision)?.revision }.min()
   }
@@ -343,7 +337,6 @@ final class LayerChain: Sendable {
     return LayerStack(chosen.reversed(), at: reached, faults: faults, lineage: lineage)
   }
 
-  /// The state to start from for a revision.
   func start<State: EventSourced>(atOrBefore revision: Revision) -> ReplayStart<State> {
     guard let shape, let stack = stack(atOrBefore: revision) else { return .empty }
     do throws(ArchiveError) {
@@ -404,9 +397,7 @@ final class LayerChain: Sendable {
   }
 
   /// Freezes the changes of a state above its layers into a layer in memory.
-  /// - Parameters:
-  ///   - moment: the changes of the version.
-  ///   - earlier: earlier moments since the layer below, which also become checkpoints.
+  /// - Parameter earlier: earlier moments since the layer below, which also become checkpoints.
   /// - Returns: the same version, backed by that layer too; nil for a model without parts.
   func freeze<State: EventSourced>(
     _ version: Version<State>, _ moment: LayerMoment, earlier: [LayerMoment]
@@ -435,7 +426,6 @@ final class LayerChain: Sendable {
 
   // MARK: The log
 
-  /// The entry of a revision.
   func head(at revision: Revision) throws(JournalError) -> Head { try openLog().head(at: revision, format) }
 
   /// Returns when the log's own drive has an entry. In a shared journal, that can be later than the commit, and a layer
@@ -475,7 +465,7 @@ final class LayerChain: Sendable {
   }
 }
 
-/// Makes what layers have again, from the log.
+/// Rebuilds the contents of layers from the log.
 struct LayerRebuilder: Sendable {
   let folder: JournalFolder
   let format: JournalFormat
@@ -515,7 +505,6 @@ struct LayerRebuilder: Sendable {
     }
   }
 
-  /// What changed between checkpoints.
   func changes<State: EventSourced>(
     of _: State.Type, in log: any EntryLog, over chain: LayerChain?, after start: LayerCheckpoint,
     to checkpoints: [LayerCheckpoint]
@@ -549,7 +538,6 @@ struct LayerRebuilder: Sendable {
   }
 }
 
-/// The result of a replay.
 struct Replayed<State: EventSourced>: Sendable {
   let version: Version<State>
   /// How many events the entries up to it have.
@@ -560,13 +548,11 @@ struct Replayed<State: EventSourced>: Sendable {
   var moments: [LayerMoment] = []
 }
 
-/// Where a replay starts.
 struct ReplayStart<State: EventSourced>: Sendable {
   let revision: Revision
   let state: State
   /// How many events the entries up to here have.
   let eventCount: Int
 
-  /// The empty journal, from which everything can be replayed.
   static var empty: ReplayStart { ReplayStart(revision: 0, state: State(), eventCount: 0) }
 }

@@ -1,6 +1,5 @@
 /// A revision at which a layer's state can be opened, and the facts about that state that are known without reading it.
 struct LayerCheckpoint: Sendable, Equatable {
-  /// The counts of the entities of one kind.
   struct Totals: Sendable, Equatable {
     var highest: Int
     var count: Int

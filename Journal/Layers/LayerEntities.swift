@@ -8,9 +8,7 @@ final class LayerEntities: Sendable {
   /// The deletions that are erasures, which are also in `deletions`.
   private let erased: PackedNumbers
   let highest: Int
-  /// The newest revision of the layer.
   private let revision: Revision
-  /// The lowest and the highest number in the layer.
   private let numbers: ClosedRange<Int>?
 
   /// Numbers above this are in no layer, so that counting on from one never overflows.
@@ -31,7 +29,6 @@ final class LayerEntities: Sendable {
     numbers = lowest.flatMap { low in bounds.map(\.upperBound).max().map { low...$0 } }
   }
 
-  /// The newest version of an entity as of a revision, nil if there is none.
   func version(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityVersion? {
     guard let numbers, number > 0, numbers.contains(number) else { return nil }
     let archived = try versions.newest(number, asOf: revision)
@@ -63,10 +60,8 @@ final class LayerEntities: Sendable {
     return EntityVersion(number: number, revision: revision, content: .deleted(isErased: isErased))
   }
 
-  /// Decodes entities of this layer, one after the other.
   func rows() -> RowReader { versions.rows() }
 
-  /// The entity of a version; nil for a deleted one.
   func row(_ version: EntityVersion) throws(ArchiveError) -> EntityRow? {
     guard case .archived(let position) = version.content else { return nil }
     return try versions.row(version, at: position)

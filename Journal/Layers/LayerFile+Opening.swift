@@ -132,7 +132,6 @@ extension LayerFile {
 }
 
 extension StateShape {
-  /// Fails unless an archive has all parts of the model.
   func check(_ root: ArchivedMembers, _ reader: LayerReader) throws(ArchiveError) {
     typealias Root = LayerLayout.Root
     guard try reader.texts(root.header(Root.kinds)).elementsEqual(kinds),

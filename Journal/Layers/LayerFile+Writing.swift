@@ -3,7 +3,6 @@ import Foundation
 import PropertyLists
 
 extension LayerFile {
-  /// What is known about a file that was just written.
   struct Written {
     let byteCount: Int
     let pageChecksums: [UInt32]
@@ -14,7 +13,6 @@ extension LayerFile {
   /// Writes a file and flushes it: after any crash it exists with all its bytes or not at all.
   /// - Parameters:
   ///   - reserve: how many bytes must stay free on the disk for commits.
-  ///   - rateLimiter: says how many bytes the drive is given at a time.
   ///   - pressure: what waits for this file.
   ///   - isCancelled: called for each piece that is written.
   ///   - check: throws if the file must not be used.
@@ -161,8 +159,7 @@ private final class LayerSink {
     }
   }
 
-  /// Flushes the file.
-  /// - Returns: the checksum of each page.
+  /// Flushes the file, and returns the checksum of each page.
   func finish() throws(JournalError) -> [UInt32] {
     try checkIsWanted()
     try file.flush()

@@ -17,9 +17,6 @@ final class LayerFile: LayerContents {
   /// the file.
   private let pageLimit: Int?
 
-  /// - Parameters:
-  ///   - revision: the newest revision of the layer.
-  ///   - shape: the shape of the model's states.
   init(
     _ bytes: ArchiveBytes, revision: Revision, shape: StateShape, pageLimit: Int? = nil
   ) throws(ArchiveError) {
@@ -94,10 +91,9 @@ final class LayerFile: LayerContents {
     }
   }
 
-  /// The same file without its pages, which are read again. Itself if it is in memory, or if the system lacks the
-  /// resources, because that is no fault of the file.
-  /// - Parameter pageLimit: the most bytes of pages in memory, for one thread that reads from the start to the end, as a
-  ///   merge does.
+  /// Opens the file once more, for one thread that reads from the start to the end, as a merge does. Returns
+  /// this one if it is in memory, or if the system lacks the resources, which is no fault of the file.
+  /// - Parameter pageLimit: the most bytes of pages in memory.
   func reopened(pageLimit: Int) throws(ArchiveError) -> LayerFile {
     guard let reopened = try? bytes.reopened(), reopened !== bytes else { return self }
     return try LayerFile(reopened, revision: revision, shape: shape, pageLimit: pageLimit)
@@ -113,7 +109,6 @@ final class LayerFile: LayerContents {
 
   /// How many bytes of its pages are in memory; 0 if all of it is.
   var pageByteCount: Int { bytes.pageByteCount }
-  /// How many of its bytes are in memory.
   var loadedByteCount: Int { bytes.loadedByteCount }
 
   /// Called between reads of a sequential reader.
@@ -122,7 +117,6 @@ final class LayerFile: LayerContents {
     if let pageLimit, pageByteCount > pageLimit { unsafe bytes.unload() }
   }
 
-  /// The declared indexes that the file has.
   var definitions: [IndexDefinition] { valueIndexes.map(\.definition) }
 
   func hasIndex(_ definition: IndexDefinition) -> Bool { definitions.contains(definition) }
@@ -193,7 +187,6 @@ final class LayerFile: LayerContents {
     return { () throws(ArchiveError) in try newest.next() }
   }
 
-  /// Iterates over the lines of an index.
   private struct Lines: ElementCursor {
     let file: LayerFile
     let list: PackedNumbers

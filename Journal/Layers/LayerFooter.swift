@@ -12,7 +12,6 @@ struct LayerFooter: Sendable, Equatable {
   var stateDigest: ContentDigest?
   /// The digest of the newest entry in it, which seals all entries before it.
   var entryDigest: ContentDigest
-  /// The name of the model and its version.
   var schema: String
   /// How often its content was written: once, and once for each merge.
   var generation: Int
@@ -21,7 +20,7 @@ struct LayerFooter: Sendable, Equatable {
   var newestErasure: Revision = 0
   /// The checkpoint below it.
   var start: LayerCheckpoint
-  /// Its checkpoints, in ascending order, at least one.
+  /// In ascending order, at least one.
   var checkpoints: [LayerCheckpoint]
 
   var top: LayerCheckpoint { checkpoints.last ?? start }
@@ -32,7 +31,6 @@ struct LayerFooter: Sendable, Equatable {
     return start..<min(start + Self.pageByteCount, byteCount)
   }
 
-  /// How many pages a file of that size has.
   static func pageCount(of byteCount: Int) -> Int {
     byteCount / pageByteCount + (byteCount % pageByteCount == 0 ? 0 : 1)
   }
@@ -72,7 +70,6 @@ extension LayerFooter {
     return bytes
   }
 
-  /// Reads the bytes of its file.
   init(encoded bytes: [UInt8]) throws(CBORError) {
     let count = bytes.count - Self.checksumByteCount
     guard count > 0, bytes[count...].elementsEqual(Self.checksum(of: bytes[..<count])) else {

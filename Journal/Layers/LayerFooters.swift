@@ -1,6 +1,5 @@
 import Files
 
-/// The footers of all layers and snapshots of a journal.
 struct LayerFooters: Sendable {
   let folder: JournalFolder
 
@@ -63,7 +62,7 @@ extension JournalFolder {
     return (try? footers.names())?.last { (try? footers.footer($0))?.footer != nil }?.to
   }
 
-  /// Problems: the layers and snapshots that have no footer.
+  /// Layers and snapshots without a footer, each as a problem.
   package func filesWithoutFooter() throws(JournalError) -> [JournalError] {
     // In this order, because a writer may complete a layer meanwhile.
     let files = try openSnapshots()?.names() ?? []
@@ -91,7 +90,6 @@ struct FooterFile: Sendable, Equatable {
     problem = nil
   }
 
-  /// Reads the file.
   /// - Throws: ``JournalError`` if it is missing or temporarily unreadable. A damaged one has no footer.
   init(_ name: LayerName, in folder: Folder) throws(JournalError) {
     self.name = name

@@ -28,7 +28,6 @@ extension LayerKeeper {
     }
   }
 
-  /// Drops the snapshot of a revision.
   /// - Throws: ``JournalError`` with code `notFound` if there is none.
   func drop(_ revision: Revision, freezing freeze: @escaping Freeze) throws(JournalError) {
     try request(freezing: freeze) { () throws(JournalError) in

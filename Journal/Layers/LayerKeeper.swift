@@ -52,7 +52,6 @@ final class LayerKeeper<State: EventSourced>: Sendable {
           frozenCount: LayerStack.backing(version.state)?.checkpoint.eventCount ?? 0)))
   }
 
-  /// The read failures of the journal's states.
   var faults: ReadFaults { chain.faults }
 
   // MARK: Freezing
@@ -257,14 +256,12 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     }
   }
 
-  /// The indexes that layers get.
   private func indexes() -> [IndexDefinition] {
     chain.indexes(declared: published.version.state.parts?.declaredIndexes ?? [:])
   }
 
   // MARK: Files
 
-  /// Writes the file of the oldest layer in memory.
   private func writeOldest() throws(JournalError) {
     guard let top = progress.withLock({ $0.schedule.writable }) else { return }
     if let layer = chain.layers.first(where: { $0.footer == nil && $0.top.revision == top }) {
@@ -277,7 +274,6 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     room.signal()
   }
 
-  /// Rewrites the file of a damaged layer.
   private func repair(_ layer: Layer) throws(JournalError) {
     let footer = try write(
       [try chain.source(layer)], layer.name, from: layer.start, to: layer.checkpoints,
@@ -424,7 +420,6 @@ final class LayerKeeper<State: EventSourced>: Sendable {
 
   var isOpen: Bool { progress.withLock { $0.schedule.isOpen } }
   var isWriting: Bool { progress.withLock { $0.schedule.isWriting } }
-  /// How many layers have no file.
   var pendingCount: Int { progress.withLock { $0.schedule.pendingCount } }
 
   /// Waits until everything that is due is written and merged.

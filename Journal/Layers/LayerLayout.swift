@@ -2,10 +2,11 @@
 ///
 /// Documentation/Format.md, "The archive", describes it, and so does the text under ``Root/about`` in every archive.
 enum LayerLayout {
-  /// Of a snapshot, whose entities are objects, for people and other programs. A key of a dictionary that begins with `$`
-  /// has one more, because readers take a dictionary with the key `$class` for an object that is still to be decoded.
+  /// The form of a snapshot, whose entities are objects for other programs. In its dictionaries, a key that
+  /// begins with `$` has one more `$`, because readers take a dictionary with the key `$class` for an encoded
+  /// object.
   static let objectsVersion = 4
-  /// Of a layer, whose entities are in blocks.
+  /// The form of a layer, whose entities are in blocks.
   static let blocksVersion = 3
 
   /// The names in the root, an `NSDictionary`.
@@ -70,7 +71,6 @@ enum LayerLayout {
     (header.isSnapshot ? aboutSnapshot : aboutLayer) + (header.indexes.isEmpty ? "" : aboutValueIndexes)
   }
 
-  /// How to read a snapshot.
   private static let aboutSnapshot = """
     A snapshot of a journal: the whole state after one of its entries, as a keyed archive of NSKeyedArchiver.
 
@@ -95,7 +95,6 @@ enum LayerLayout {
     To read it with NSKeyedUnarchiver, give it a class for each name of a class above: setClass(_:forClassName:).
     """
 
-  /// How to read a layer.
   private static let aboutLayer = """
     A layer of a journal's snapshots: what changed after one revision and up to another, as a keyed archive of
     NSKeyedArchiver. A layer from revision 0 is a whole state. Any other one is put on top of those that lead up to

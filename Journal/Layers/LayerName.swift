@@ -23,9 +23,7 @@ struct LayerName: Hashable, Sendable, Comparable {
   var fileName: String { text + Self.fileSuffix }
   var footerName: String { text + Self.footerSuffix }
 
-  /// The name of the file of a snapshot or layer, nil for any other file.
   init?(fileName: String) { self.init(fileName, Self.fileSuffix) }
-  /// The name of the footer of a snapshot or layer, nil for any other file.
   init?(footerName: String) { self.init(footerName, Self.footerSuffix) }
 
   init(from: Revision?, to: Revision) {

@@ -70,15 +70,13 @@ public struct LayerPolicy: Hashable, Sendable {
     eventCount - additionCount + additionCount / max(additionsPerEvent, 1)
   }
 
-  /// How many bytes layers may take.
-  /// - Parameter byteCount: how many the log takes.
+  /// The bytes that layers may take if the log takes `byteCount`.
   func share(ofLog byteCount: Double) -> Int {
     // An app may set any share, also an infinite one, and zero bytes times that is no number.
     let share = byteCount * logShare
     return max(keepsPast && share > 0 ? Int(min(share, Double(Int.max / 2))) : 0, Self.smallByteCount)
   }
 
-  /// The number of events and of bytes of a layer's file.
   typealias Size = (eventCount: Int, byteCount: Int)
 
   /// The layers to merge now, of consecutive layers in files, oldest first; empty for none.
@@ -130,12 +128,12 @@ public struct LayerPolicy: Hashable, Sendable {
     return level
   }
 
-  /// Which checkpoints a merged layer keeps: all, or every second, fourth, …, so that the layer takes no more than its
-  /// share of the disk, or only the last.
+  /// The index of the first choice of checkpoints whose layer takes no more than its share; otherwise that of
+  /// the last choice.
   /// - Parameters:
-  ///   - byteCounts: about how many bytes its past states take with each of these choices, the first of which keeps all.
+  ///   - byteCounts: about how many bytes the layer's past states take with each choice.
   ///   - newestByteCount: about how many bytes its newest state takes.
-  ///   - share: how many all of it may take.
+  ///   - share: how many bytes all of it may take.
   func choice(_ byteCounts: [Int], newestByteCount: Int, share: Int) -> Int {
     let rest = max(share - newestByteCount, Self.smallByteCount)
     return byteCounts.firstIndex { $0 <= rest } ?? byteCounts.count - 1

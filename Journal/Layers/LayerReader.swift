@@ -24,7 +24,6 @@ struct LayerReader: Sendable {
     guard objects.kind == .array else { throw LayerReader.foreign(at: objects.offset) }
   }
 
-  /// The members of the root, an `NSDictionary`.
   func root() throws(ArchiveError) -> ArchivedMembers {
     guard let top = try list.member("$top", of: list.header(list.top)),
       let root = try list.member("root", of: list.header(top))
@@ -138,7 +137,6 @@ struct LayerReader: Sendable {
   }
 }
 
-/// The members of an archived `NSDictionary`, by name.
 struct ArchivedMembers {
   fileprivate let reader: LayerReader
   /// The object numbers of the values.

@@ -27,7 +27,6 @@ struct LayerSchedule: Sendable {
     case repair(Int)
     /// Freezes what was committed while other layers waited.
     case freeze
-    /// Ends.
     case finish
   }
 
@@ -57,7 +56,6 @@ struct LayerSchedule: Sendable {
 
   private let policy: LayerPolicy
   private var phase = Phase.open
-  /// Whether the model has layers.
   private var isSupported = true
 
   /// The number of events up to the newest accepted version, its newest checkpoint, and its newest layer.
@@ -69,7 +67,6 @@ struct LayerSchedule: Sendable {
   /// The newest durable version.
   private(set) var stored: (revision: Revision, eventCount: Int)
 
-  /// Whether the thread runs.
   private(set) var isWriting = false
   private var requestCount = 0
   /// Whether what is in no layer becomes one even if it is little.
@@ -80,7 +77,6 @@ struct LayerSchedule: Sendable {
   private var nextMerge = 0
   /// When the next merge and the next write may interrupt a large file.
   private var nextInterruption = (merge: ContinuousClock.now, write: ContinuousClock.now)
-  /// Damaged files that were written again.
   private var repaired: Set<LayerName> = []
   /// What closing has done.
   private var closing = (hasWritten: false, hasMerged: false)
@@ -95,8 +91,8 @@ struct LayerSchedule: Sendable {
 
   // MARK: Commits
 
-  /// Whether a commit waits until a layer is written: the backlog is as large as the most that an opening may have to
-  /// replay, or as the memory may have. It happens if commits come faster than layers are written.
+  /// Whether a commit waits until a layer is written. Commits then come faster than layers are written, and
+  /// the backlog has reached the limit of what an opening replays, or of memory.
   var stallsCommits: Bool {
     guard policy.isAutomatic, isWriting, phase == .open, !backsOff else { return false }
     return backlog.weight >= policy.backlogCount
@@ -210,7 +206,6 @@ struct LayerSchedule: Sendable {
     return true
   }
 
-  /// The thread could not be started.
   mutating func failToStart() { isWriting = false }
 
   var isOpen: Bool { phase == .open }
@@ -264,12 +259,13 @@ struct LayerSchedule: Sendable {
     return canFreeze && isFreezeDue ? .freeze : nil
   }
 
-  /// Closing writes what is in no file, if that was requested or is twice as many events or bytes as make a layer due. The
-  /// next opening replays less than that. Then it merges once, if that does not take long or if there are many layers.
+  /// Closing writes what is in no file, if that was requested or is twice as many events or bytes as make a
+  /// layer due; the next opening replays less than that. Otherwise sessions that are too short for the thread
+  /// would never write a layer, and each opening would take longer than the one before.
   ///
-  /// Otherwise, sessions that are too short for the thread would never write a layer, and each opening would take longer
-  /// than the one before; or each session would leave one more layer. One merge is enough, because it replaces
-  /// several layers and the session adds one. If closing writes no layer, the next session has no more to merge, so this waits.
+  /// Then it merges once, if that is fast or if there are many layers. One merge is enough, because it
+  /// replaces several layers and the session adds one. If closing writes no layer, the next session has no
+  /// more to merge, so the merge waits.
   private func dueAtClosing(_ files: [File], _ logByteCount: Int, _ canFreeze: Bool) -> Work? {
     let backlog = backlog
     if isLayerRequested || pending.contains(where: \.isRequested) || backlog.weight >= 2 * policy.eventCount
@@ -309,7 +305,6 @@ struct LayerSchedule: Sendable {
     return run == nil || backlog.weight >= policy.eventCount * 8 ? .write : nil
   }
 
-  /// A large file was interrupted.
   mutating func interrupted(
     by work: Work, from start: ContinuousClock.Instant, to end: ContinuousClock.Instant
   ) {
@@ -329,7 +324,6 @@ struct LayerSchedule: Sendable {
 
   // MARK: Outcomes
 
-  /// The oldest layer in memory has a file now.
   mutating func wrote(_ top: Revision) {
     pending.removeAll { $0.top == top }
     nextAttempt = (0, 0)
@@ -368,7 +362,6 @@ struct LayerSchedule: Sendable {
       byteCount: unfrozen.memoryByteCount, logByteCount: unfrozen.logByteCount)
   }
 
-  /// How much is in no file.
   private var backlog: LayerBacklog { pending.reduce(into: unfrozenBacklog) { $0 += $1.backlog } }
 
   /// How many layers wait for their files.
@@ -394,7 +387,6 @@ struct LayerSchedule: Sendable {
     return first..<files.count
   }
 
-  /// The layers to merge next.
   private func dueRun(_ files: [File], _ logByteCount: Int) -> Range<Int>? {
     let layers = mergeable(files)
     if mergesBackOff || layers.count < 2 { return nil }

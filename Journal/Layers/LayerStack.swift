@@ -33,7 +33,6 @@ final class LayerStack: Sendable {
     (state.parts?.tables.first?.base as? StackedEntities)?.stack
   }
 
-  /// The parts of the state, backed by these layers.
   func parts(_ shape: StateShape, _ lists: [TextInterner]) -> StateParts {
     StateParts(
       tables: shape.kinds.indices.map { kind in
@@ -61,7 +60,6 @@ final class LayerStack: Sendable {
   }
 }
 
-/// The entities of one kind.
 private final class StackedEntities: EntityBase {
   fileprivate let stack: LayerStack
   fileprivate let kind: Int
@@ -255,10 +253,8 @@ private struct StackedRows {
     let contents: [any LayerContents]
   }
 
-  /// Entities of a part.
   struct Decoded: Sendable {
     let rows: [Row]
-    /// How many bytes their records have.
     let byteCount: Int
     /// The versions after them, if there are more.
     let rest: Part?
@@ -277,7 +273,7 @@ private struct StackedRows {
   /// The rest of a part whose records turned out to be large. It is decoded here, 1 MiB at a time.
   private var rest: Part?
 
-  /// For so many entities, a second thread does not pay off.
+  /// Below this many entities, a second thread does not pay off.
   private static let shortCount = 1024
   /// How many entities a thread decodes at a time, and after how many bytes of records it stops before that. How large a
   /// record is becomes known only by decoding it.
@@ -290,7 +286,6 @@ private struct StackedRows {
     readers = merge.sources.map { _ in nil }
   }
 
-  /// How many entities a part should have, by the count and bytes of earlier ones.
   fileprivate static func partCount(asIn count: Int, byteCount: Int) -> Int {
     min(longestPartCount, partByteCount * count / max(byteCount, 1) + 1)
   }
@@ -327,7 +322,6 @@ private struct StackedRows {
   }
 }
 
-/// The lines of one index.
 private final class StackedIndex: IndexBase {
   private let stack: LayerStack
   private let index: Int
@@ -373,7 +367,6 @@ private final class StackedIndex: IndexBase {
   }
 }
 
-/// The lines of one declared index.
 private final class StackedValueLines: ValueLinesBase {
   private let stack: LayerStack
   private let definition: IndexDefinition
@@ -446,7 +439,6 @@ private final class LayerIterator<Element: LayerElement> {
   private(set) var contents: any LayerContents
   private var cursor: Cursor?
   private var last: Element.Key?
-  /// Whether it ended because the layer could not be read.
   private(set) var hasFailed = false
 
   init(
@@ -484,7 +476,6 @@ private struct LayerMerge<Element: LayerElement> {
 
   let sources: [LayerIterator<Element>]
   private var heads: [Element?]
-  /// Whether one of them could not be read further.
   private var isCutShort: Bool
 
   init(_ sources: [LayerIterator<Element>]) {

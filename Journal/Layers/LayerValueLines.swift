@@ -28,7 +28,6 @@ extension LayerValueLines {
     return low
   }
 
-  /// Iterates over all lines.
   func cursor() -> () throws(ArchiveError) -> LayerValueLine? {
     var position = 0
     return { () throws(ArchiveError) in
@@ -124,7 +123,6 @@ struct PackedValueLines: LayerValueLines {
     return try unsafe rests.withBytes(at: Int(place) + 4, count: Int(count)) { unsafe Array($0) }
   }
 
-  /// Makes the data of lines.
   struct Builder {
     private var rows: PackedNumbersBuilder
     private(set) var rests: [UInt8] = []

@@ -110,7 +110,6 @@ extension LayerWriter {
     }
   }
 
-  /// Appends an `NSDictionary` of the next members.
   private mutating func appendMap(_ reader: inout CBORReader, count: Int) throws {
     let start = keys.count
     try archive.beginDictionaryValues()

@@ -2,17 +2,15 @@ import CBOR
 import Foundation
 import PropertyLists
 
-/// The header of a layer or snapshot.
 struct LayerHeader: Sendable {
   let journal: JournalID
   let shape: StateShape
-  /// Its newest entry.
+  /// The newest entry.
   let head: Head
   /// The checkpoint below it; the empty state for a self-contained one.
   let start: LayerCheckpoint
-  /// Its checkpoints, in ascending order; the last is that of the head.
+  /// In ascending order; the last is that of the head.
   let checkpoints: [LayerCheckpoint]
-  /// The declared indexes that it has.
   var indexes: [IndexDefinition] = []
   /// Whether the entities become objects, for people. Then the only source is a ``WholeState``.
   var isSnapshot = false
@@ -28,7 +26,6 @@ private struct WrittenTable {
   /// The same of each deletion, and of those deletions that are erasures.
   var deletions = PackedNumbersBuilder(columns: 2)
   var erased = PackedNumbersBuilder(columns: 2)
-  /// The lists of keys that blocks refer to.
   var keyLists: [RecordKeys] = []
   /// For each block: the number and the revision of its first version, and its offset in the file; then those of the last
   /// version, and where the blocks end.
@@ -51,7 +48,6 @@ struct LayerWriter: ~Copyable {
     repeating: nil, count: LayerLayout.leadingFields.count)
   private var digest: StateDigest.Builder
 
-  /// Writes the whole archive.
   /// - Parameter sources: in the order of time; together they have everything that the header names.
   /// - Returns: the digest of the state; nil for a layer.
   static func write(
@@ -171,7 +167,6 @@ struct LayerWriter: ~Copyable {
     return table
   }
 
-  /// Appends an `NSArray` of the blocks of all versions of a kind.
   private mutating func blocks(
     _ sources: [any LayerSource], _ kind: Int, _ kept: [Revision], keepsVersions: Bool
   ) throws -> WrittenTable {
@@ -187,7 +182,6 @@ struct LayerWriter: ~Copyable {
     return table
   }
 
-  /// The blocks of a kind, and where each begins.
   private struct BlockOutput: ~Copyable {
     private var block = EntityBlockWriter()
     private(set) var blocks = PackedNumbersBuilder(columns: 3)
@@ -201,7 +195,7 @@ struct LayerWriter: ~Copyable {
       block.append(number, row)
     }
 
-    /// Ends the last block, and notes where it ends.
+    /// Ends the last block, and records where it ends.
     mutating func end(in archive: inout KeyedArchiveWriter) throws(ArchiveError) {
       try endBlock(in: &archive)
       if blocks.count > 0 {
@@ -241,7 +235,6 @@ struct LayerWriter: ~Copyable {
     return table
   }
 
-  /// Appends an `NSArray` of lists of keys.
   private mutating func append(_ keyLists: [RecordKeys]) throws {
     try archive.beginArray()
     for list in keyLists {
@@ -322,7 +315,6 @@ struct LayerWriter: ~Copyable {
     }
   }
 
-  /// Appends an `NSDictionary` by name.
   private mutating func appendDictionary<Value>(
     _ key: String, _ names: [String], _ values: [Value],
     _ append: (inout LayerWriter, Value) throws -> Void

@@ -8,7 +8,6 @@ final class Memtable: LayerContents {
     var deletions = SortedTable<Int, Deletion>()
   }
 
-  /// The newest revision.
   private let revision: Revision
   private let tables: [Entities]
   private let indexes: [SortedTable<IndexKey, Bool>]

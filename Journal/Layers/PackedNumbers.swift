@@ -20,7 +20,6 @@ struct PackedNumbers: Sendable {
     count = (data.count - 1) / (columns * width)
   }
 
-  /// The error for numbers that no layer has.
   var foreign: ArchiveError { data.foreign }
 
   /// The row at a position; its third number is 0 where there are two.

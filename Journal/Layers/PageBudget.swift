@@ -23,7 +23,6 @@ final class PageBudget: Sendable {
   private let isChecking = Atomic<Bool>(false)
   private let known = Lock<[Known]>([])
 
-  /// - Parameter limit: how many bytes of pages may be in memory; nil for the usual limit.
   init(limit: Int?) {
     given = limit
     let limit = max(
@@ -47,9 +46,8 @@ final class PageBudget: Sendable {
     }
   }
 
-  /// About as many bytes as the newest state takes in the layers, and 16 MiB for the past, but no more than 256 MiB.
-  ///
-  /// If the past had more, memory would grow with the history. The system has pages in its cache.
+  /// About as many bytes as the newest state takes in the layers, and 16 MiB for the past, but no more than
+  /// 256 MiB. If the past had more, memory would grow with the history; the system caches the files anyway.
   static func usualLimit(byteCount: Int, entityCount: Int, eventCount: Int) -> Int {
     let share = Double(entityCount) / Double(max(entityCount, eventCount, 1))
     return Int(min(Double(byteCount) * share + Double(16 << 20), Double(256 << 20)))

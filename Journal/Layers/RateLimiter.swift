@@ -1,9 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Makes the writing of layers leave the drive to commits, by a pause after each piece.
-///
-/// A commit's flush waits for what the drive was given before it.
+/// Makes the writing of layers leave the drive to commits, by a pause after each piece: a commit's flush
+/// waits for what the drive was given before it.
 ///
 /// Safe to use from any thread.
 final class RateLimiter: Sendable {
@@ -12,10 +11,9 @@ final class RateLimiter: Sendable {
 
   /// If the newest commit is older than this, there are no commits to make room for.
   private static let idleMilliseconds = 5
-  /// Much shorter pauses take so much of a small machine that commits wait for that.
+  /// Much shorter pauses use so much of a small machine's processor that commits wait for it.
   private static let pauseSeconds = 0.002
 
-  /// Notes that a commit has written to the drive.
   func noteCommit(at milliseconds: Int = RateLimiter.now) {
     newestCommit.store(milliseconds, ordering: .relaxed)
   }

@@ -38,7 +38,6 @@ private final class Work<Part: Sendable, Output: Sendable>: Sendable {
     var returnedCount = 0
     /// The results that were not returned, by their positions.
     var results: [Int: Result] = [:]
-    /// The result that was returned last.
     var current: Result?
     /// Results of the second thread that the caller no longer needs. It releases them itself: memory that one thread
     /// allocates and another frees makes both wait for a lock of the allocator.
@@ -64,7 +63,6 @@ private final class Work<Part: Sendable, Output: Sendable>: Sendable {
     self.transform = transform
   }
 
-  /// Transforms parts until the end.
   func run() {
     while case .transform(let part, let position) = step({ $0.isAtEnd ? .finish(nil) : nil }) {
       let result = Result(output: transform(part), isOfSecondThread: true)
@@ -101,7 +99,6 @@ private final class Work<Part: Sendable, Output: Sendable>: Sendable {
     }
   }
 
-  /// Ends the second thread.
   func end() {
     state.withLock { $0.isAtEnd = true }
     signal()

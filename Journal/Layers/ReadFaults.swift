@@ -14,7 +14,6 @@ final class ReadFaults: Sendable {
     var problems: [JournalError] = []
     /// Damaged layers, which are reported once.
     var damaged: Set<LayerName> = []
-    /// Temporarily unreadable layers.
     var unreadable: Set<LayerName> = []
     var failure: JournalError?
   }

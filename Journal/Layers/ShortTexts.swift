@@ -5,7 +5,8 @@ import PropertyLists
 /// Caches short texts that were written, so that a repeated one, such as the name of a country, is the same object of
 /// the archive.
 ///
-/// Each has one slot, which a later text can take. So memory is bounded, and equal states still make equal bytes.
+/// Each text has one slot, which a later text can take. So memory is bounded, and equal states make equal
+/// bytes.
 struct ShortTexts {
   private static let byteLimit = 24
   private static let slotBits = 10
@@ -67,7 +68,7 @@ struct KeyLists {
     return keys
   }
 
-  /// In one step, because this is done for each dictionary.
+  /// One `memcmp`, because this runs for each dictionary.
   private func isEqual(_ known: [UInt8], _ encoded: ArraySlice<UInt8>) -> Bool {
     guard known.count == encoded.count else { return false }
     return unsafe known.withUnsafeBytes { known in

@@ -19,7 +19,7 @@ extension CBORError.Code {
 @safe enum EntryPart {
   /// Salt and content, or nothing.
   case whole(UnsafeRawBufferPointer)
-  /// Its digest.
+  /// The digest of the part.
   case erased(ContentDigest)
 }
 

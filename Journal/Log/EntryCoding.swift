@@ -121,7 +121,7 @@ extension CBORWriter {
 }
 
 extension EntryAnnotation {
-  /// It takes no more bytes, encoded.
+  /// An upper bound of the encoded size.
   fileprivate var byteCountLimit: Int {
     metadata.reduce(40 + author.utf8.count + note.utf8.count) {
       $0 + 18 + $1.key.utf8.count + $1.value.utf8.count

@@ -12,7 +12,6 @@ import Foundation
     self.revision = revision
   }
 
-  /// All bytes of the entry.
   var copyOfBytes: [UInt8] { unsafe Array(bytes) }
 
   var byteCount: Int { unsafe bytes.count }
@@ -24,7 +23,6 @@ import Foundation
     try reading { reader throws(CBORError) in try reader.readEntryDate() }
   }
 
-  /// The header of the entry.
   func header() throws(JournalError) -> EntryHeader {
     try reading { reader throws(CBORError) in try reader.readHeader(at: revision).header }
   }
@@ -79,12 +77,10 @@ import Foundation
     }
   }
 
-  /// A decoder of the events.
   func events() throws(JournalError) -> EventDecoder {
     try reading { reader throws(CBORError) in try EventDecoder(reader, decoder: self) }
   }
 
-  /// The whole entry with its digest.
   func entry(journal: JournalID, _ upcast: EventUpcast) throws(JournalError) -> Entry {
     let header = try header()
     let annotation = try annotation()
@@ -96,7 +92,6 @@ import Foundation
       events: try allEvents(upcast))
   }
 
-  /// All events.
   func allEvents(_ upcast: EventUpcast) throws(JournalError) -> [JournalEvent] {
     var decoder = try events()
     var events: [JournalEvent] = []
@@ -123,13 +118,12 @@ import Foundation
 
 /// Iterates over the events of an entry: the list in the header, together with the list of payloads.
 ///
-/// It has no references, because a replay makes one for each entry.
+/// The decoder has no references to count, because a replay makes one for each entry.
 @safe struct EventDecoder {
   private let decoder: EntryDecoder
   private let schemaVersion: Int
   private var heads: CBORReader
   private var payloads: CBORReader
-  /// How many events are left.
   private(set) var remaining: Int
   /// How many parts follow the payloads.
   private var furtherPartCount: Int

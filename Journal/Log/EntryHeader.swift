@@ -81,7 +81,6 @@ struct EntrySeal: ~Copyable {
     hash.update(unsafe part.isEmpty ? Self.emptyPart : Self.digest(part: part))
   }
 
-  /// Adds an erased part.
   mutating func add(erased digest: ContentDigest) { hash.update(digest) }
 
   consuming func finish() -> ContentDigest { hash.finish() }

@@ -49,7 +49,7 @@ package protocol EntryLog: EntrySource {
   /// Calls `body` with each stored entry whose revision is in the range, in order or in reverse, until it returns
   /// false. The bytes are valid during the call.
   ///
-  /// It need not check for gaps. It passes only durable entries, no newer than ``newestRevision(after:waitingAtMost:)``
+  /// A log need not check for gaps. It passes only durable entries, no newer than ``newestRevision(after:waitingAtMost:)``
   /// gives, possibly including those that are appended during the call. If another process was writing when the log was
   /// opened for reading, entries after the mark may not be durable, so they are not passed; without a writer, all whole
   /// entries are. To find out, a reader may take the log's own lock for a moment; a writer then tries again for some
@@ -130,7 +130,6 @@ package struct LogMark: Hashable, Sendable {
   }
 }
 
-/// The limits of a log.
 package struct LogLimits: Sendable {
   /// The most bytes of the entries of one append, at least 10 MiB. The engine refuses a larger entry with `tooLarge`,
   /// and never appends a larger batch.
@@ -164,7 +163,6 @@ package enum AppendFailure: Error, Sendable {
   /// is shared and the code is `unreachable` or `diverged`, the engine asks it again at the next commit.
   case unknown(JournalError)
 
-  /// The underlying error.
   package var cause: JournalError {
     switch self {
     case .conflict(let newest):
@@ -279,9 +277,9 @@ extension EntryLog {
     }
   }
 
-  /// A cursor passes so many entries in less time than a lookup takes.
+  /// A cursor passes this many entries in less time than a lookup takes.
   private static var nearDistance: Int { 8 }
-  /// So many lookups take about as long as making a cursor.
+  /// This many lookups take about as long as making a cursor.
   private static var cursorCount: Int { 8 }
 }
 

@@ -57,7 +57,6 @@ extension EntryDecoder {
     }
   }
 
-  /// The parts that were erased.
   fileprivate func erasedParts() throws(JournalError) -> Set<Int> {
     try reading { reader throws(CBORError) in
       let outline = try reader.readHeader(at: revision)

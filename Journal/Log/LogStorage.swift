@@ -87,7 +87,6 @@ package enum LogAccess: Sendable {
 package struct LogPlace: Sendable {
   package let folder: JournalFolder
   package let format: JournalFormat
-  /// The options of the opening.
   package let options: JournalOptions
 
   init(_ folder: JournalFolder, _ format: JournalFormat, options: JournalOptions) {

@@ -31,7 +31,6 @@ package final class OpenCalls: Sendable {
     }
   }
 
-  /// Whether all calls have left.
   package var isIdle: Bool { group.wait(timeout: .now()) == .success }
 
   /// Returns when all calls have left.

@@ -52,8 +52,8 @@ public struct Draft<State: EventSourced>: ~Copyable {
     try change(entity, .add(record))
   }
 
-  /// Adds an entity with these fields, like the public method, for a model that adds many entities: what was just encoded
-  /// is not read again.
+  /// Like ``add(_:_:)`` with a record, for a model that adds many entities: the encoded fields are not read
+  /// again.
   package mutating func add(_ entity: EntityKey, _ fields: consuming FieldMapBuilder) throws(JournalError) {
     let isValid = fields.isValid
     let record = fields.record()

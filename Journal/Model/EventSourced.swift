@@ -48,7 +48,7 @@ public protocol EventSourced: Sendable {
   /// The rules that the newest entry may have broken: this is the state after its events, and the state before them was
   /// valid. Called once for each commit, which is `rejected` with the first problem.
   ///
-  /// It applies however a change is made: by the model's methods, by the draft's own, or by a restore.
+  /// The rules apply however a change is made: by the model's methods, by the draft's own, or by a restore.
   /// - Parameter events: the events of the entry, each entity at most once.
   /// - Complexity: should grow with the events, not with the state.
   func problems(after events: [JournalEvent]) -> [String]

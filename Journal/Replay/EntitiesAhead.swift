@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 
 /// Reads the entities that some events change, on a second thread, so that a replay over layers finds their pages in memory.
-/// It begins with the last event and ends where it meets the replay.
+/// The thread begins with the last event and ends where it meets the replay.
 ///
 /// Reading an entity from layers takes longer than changing it, mostly because its pages are read at random.
 final class EntitiesAhead: Sendable {
@@ -30,7 +30,7 @@ final class EntitiesAhead: Sendable {
     return isStarted ? ahead : nil
   }
 
-  /// Notes that one more event was applied.
+  /// Counts an applied event.
   func advance() { appliedCount.add(1, ordering: .relaxed) }
 
   /// Ends the thread, after the entity that it is reading.

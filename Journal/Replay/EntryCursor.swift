@@ -41,7 +41,6 @@ public final class EntryCursor {
   /// The fetched entries that were not returned yet, the next one last.
   private var fetched: [Entry] = []
 
-  /// - Parameter newest: the newest revision of the log.
   init(
     _ log: any EntryLog, _ format: JournalFormat, _ upcast: EventUpcast, _ range: ClosedRange<Revision>?,
     newest: Revision, newestFirst: Bool

@@ -5,7 +5,6 @@ package import Foundation
 ///
 /// Opening reports missing entries as ``Journal`` does. An altered entry is found when it is read.
 package final class EntryHistory<State: EventSourced>: Sendable {
-  /// The newest entry.
   package let head: Head
   private let log: any EntryLog
   private let format: JournalFormat

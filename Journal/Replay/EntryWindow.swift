@@ -35,6 +35,6 @@ package struct EntryWindow: Sendable {
     return date < last.date && dates.start.map { $0.date <= date } ?? true
   }
 
-  /// Whether there may be such entries.
+  /// Whether the window ends at a date, so that ``isInside(byClock:)`` can be true.
   package var endsAtDate: Bool { dates.end != nil }
 }

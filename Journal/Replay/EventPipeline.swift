@@ -87,7 +87,6 @@ enum EventPipeline {
 
 /// Some events in the order of the log, or copies of the entries that have them.
 private struct EventChunk: Sendable {
-  /// An event and the revision of its entry.
   typealias RevisedEvent = (event: JournalEvent, revision: Revision)
 
   private static let eventCount = 512
@@ -96,7 +95,6 @@ private struct EventChunk: Sendable {
   private var decoded: [RevisedEvent] = []
   /// How many bytes the payloads of these have. Without a limit, a few hundred large records would fill the memory.
   private var payloadByteCount = 0
-  /// The bytes of all copies.
   private var bytes: [UInt8] = []
   /// The copies, and where each ends.
   private var copies: [(revision: Revision, end: Int)] = []
@@ -127,7 +125,6 @@ private struct EventChunk: Sendable {
     return true
   }
 
-  /// Empties the chunk and returns what it had.
   mutating func take() -> EventChunk {
     let full = self
     self = EventChunk()

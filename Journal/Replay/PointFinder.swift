@@ -2,7 +2,6 @@
 struct PointFinder {
   let log: any EntryLog
   let format: JournalFormat
-  /// The newest revision of the log.
   let newest: Revision
 
   /// What a selector names, other than a tag or an entity.
@@ -72,7 +71,6 @@ struct PointFinder {
     year.microseconds - Timestamp.now.microseconds < 36_525 * 86_400 * 1_000_000
   }
 
-  /// Whether a year has entries.
   private func hasEntry(in number: Int, from year: Timestamp) throws -> Bool {
     let isLeap = number % 4 == 0 && (number % 100 != 0 || number % 400 == 0)
     let next = year.microseconds + (isLeap ? 366 : 365) * 86_400 * 1_000_000

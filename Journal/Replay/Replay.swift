@@ -1,6 +1,5 @@
 import Foundation
 
-/// How many events there are.
 struct EventTally: Sendable {
   var count = 0
   /// How many of them add an entity.
@@ -18,7 +17,6 @@ struct EventTally: Sendable {
   }
 }
 
-/// Rebuilds states from the log.
 struct Replay<State: EventSourced>: Sendable {
   let log: any EntryLog
   let format: JournalFormat
@@ -75,7 +73,6 @@ struct Replay<State: EventSourced>: Sendable {
     return applied
   }
 
-  /// The number, date and digest of an entry.
   func head(at revision: Revision) throws(JournalError) -> Head { try log.head(at: revision, format) }
 
   /// Fails at the first entry of a range whose digest does not follow from the one before it, or differs from the

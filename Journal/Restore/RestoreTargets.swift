@@ -34,7 +34,8 @@ struct RestoreTargets<State: EventSourced> {
               continue
             }
           }
-          // It did not exist at that point, stays deleted, or is to be deleted: the record loses the reference.
+          // The referenced entity did not exist at that point, stays deleted, or is to be deleted: the record
+          // loses the reference.
           set(entity, self.record(record, of: entity, without: reference))
           open.append(entity)
           break
@@ -100,7 +101,6 @@ struct RestoreTargets<State: EventSourced> {
     return changed
   }
 
-  /// The changes, in the order of kinds and numbers.
   var changes: [EntityDifference] {
     records.keys.sorted().compactMap { entity in
       let (old, new) = (now.record(of: entity), record(of: entity))

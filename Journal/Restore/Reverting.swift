@@ -1,11 +1,11 @@
 /// How a revert treats later edits of the same parts.
 public enum LaterEdits: Sendable {
-  /// They are conflicts, and the plan can't be committed.
+  /// Later edits are conflicts, and the plan can't be committed.
   case refuse
-  /// They stay, and what they did not touch is reverted. An entity that was deleted later stays deleted, and no
+  /// Later edits stay, and the rest is reverted. An entity that was deleted later stays deleted, and no
   /// reference to it comes back.
   case keep
-  /// They are lost.
+  /// Later edits are lost.
   case override
 }
 
@@ -84,7 +84,7 @@ extension Journal {
     }
     let asked = reversal.targets
     try reversal.targets.complete()
-    // Whatever depends on an entity that is to be deleted was added later, and what is missing was deleted later.
+    // Entities that depend on one to be deleted were added later, and missing ones were deleted later.
     let others = later == .override ? [] : reversal.entitiesChangedForOthers(since: asked)
     // One conflict for each entity is enough.
     let inConflict = Set(reversal.conflicts.map(\.entity))
@@ -120,7 +120,6 @@ struct Preview<State: EventSourced> {
 
   init(_ version: Version<State>) { self.version = version }
 
-  /// The events of an entity that the plans would make, newest first.
   func events(of entity: EntityKey) -> [LaterEvent] { events[entity] ?? [] }
 
   /// Makes the changes of a plan, if there are any, as the next entry.
@@ -157,17 +156,13 @@ private struct Reversal<State: EventSourced> {
 
   mutating func note(_ edit: LaterEdit) { if noted.insert(edit).inserted { conflicts.append(edit) } }
 
-  /// Reverts one event.
-  /// - Parameters:
-  ///   - before: the record before the event.
-  ///   - after: the record after it.
   mutating func revert(
     _ event: JournalEvent, from before: EntityRecord?, to after: EntityRecord?, touches: Touches
   ) {
     let now = targets.now.record(of: event.entity)
     if now == before { return }
     guard let before, let after, let now else {
-      // It was added or deleted, then or later, so the entity is restored or deleted as a whole.
+      // The entity was added or deleted, then or later, so it is restored or deleted as a whole.
       let (isReverted, edits) = touches.standing(isAsLeft: now == after) { _ in true }
       if isReverted, later != .override { return }
       for edit in edits { if let edit = edit.edit(of: nil) { note(edit) } }

@@ -4,7 +4,7 @@ extension Journal {
   /// With ``LaterEdits/keep``, neither do those of which nothing is left to undo, because later edits changed it all.
   /// If others have reverted an undo, its entry can be undone again.
   ///
-  /// It depends only on the log, so it still works after the app is relaunched. Entries of other authors in between are
+  /// The plan depends only on the log, so undo still works after the app is relaunched. Entries of other authors are
   /// kept; if they changed the same parts later, or deleted what the earlier values refer to, the plan has conflicts.
   /// - Throws: ``JournalError`` if the log can't be read.
   /// - Complexity: O(m) in the number of entries since the one that is undone, and as ``planRevert(of:later:)``. If the
@@ -106,7 +106,7 @@ private final class AuthoredEntries {
   private let end: Revision
   /// The entries that an entry read so far has reverted, if that one was not reverted itself.
   private var reverted: Set<Revision> = []
-  /// Those that were not returned yet, the next one last.
+  /// The entries that were not returned yet, the next one last.
   private var read: [AuthoredEntry] = []
   /// How many entries are read at a time. Few at first, because often the author's newest one is enough.
   private var count = 16

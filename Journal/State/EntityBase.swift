@@ -1,6 +1,6 @@
 /// The base of an ``EntityTable``: the entities of one kind as layers have them.
 ///
-/// It never changes: equal calls give equal answers, on any thread. A read failure is not thrown, because reading a
+/// A base never changes: equal calls give equal answers, on any thread. A read failure is not thrown, because reading a
 /// state does not throw; ``failure`` reports it.
 package protocol EntityBase: AnyObject, Sendable {
   /// How many entities exist.

@@ -46,7 +46,6 @@ extension EntityIndex {
           hidden: SortedTable<IndexKey, Void>().makeIterator()))
     }
 
-    /// Iterates over lines.
     package struct Iterator: IteratorProtocol {
       fileprivate var lines: LayeredIterator<BaseIterator<IndexKey, Bool>, IndexKey, Bool, Void>
 

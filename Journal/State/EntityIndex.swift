@@ -65,13 +65,13 @@ public struct EntityIndex: Sendable {
   /// Removes a member from a group, if it is there. O(log n).
   public mutating func remove(_ member: Int, from group: Int) {
     let key = IndexKey(group: group, member: member)
-    // This does not check whether the base has the line, because that would search each of its layers.
+    // Whether the base has the line is not checked, because that would search each of its layers.
     if base == nil { changes.removeValue(forKey: key) } else { changes.updateValue(false, forKey: key) }
   }
 }
 
 extension StateParts {
-  /// The same parts. From now on, their indexes note what is removed, as if layers had the lines so far.
+  /// The same parts, whose indexes record removals from now on, as if layers had the lines so far.
   var withBasedIndexes: StateParts {
     var parts = self
     parts.indexes = indexes.map { ($0.name, EntityIndex(base: FixedIndex($0.index))) }

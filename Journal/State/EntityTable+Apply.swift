@@ -100,7 +100,6 @@ extension EntityTable {
     return row
   }
 
-  /// The message about an event that does not follow the newest event of its entity.
   private func link<State: EventSourced>(of event: JournalEvent, in state: State.Type) -> String {
     "an event of \(State.name(of: event.entity)) follows its revision \(event.previous), but the newest one is "
       + "\(revision(of: event.entity.number))"
@@ -108,7 +107,6 @@ extension EntityTable {
 }
 
 extension EntityRow {
-  /// This row after an update.
   package func applying(_ changes: RecordChanges, at revision: Revision) -> EntityRow {
     EntityRow(record: record.applying(changes), created: created, modified: revision)
   }

@@ -37,7 +37,6 @@ extension EntityTable {
     return distance + changeCount + other.changeCount
   }
 
-  /// Iterates over both tables together.
   private func changesOfAll(since other: EntityTable) -> [(number: Int, old: EntityRow?, new: EntityRow?)] {
     var changes: [(number: Int, old: EntityRow?, new: EntityRow?)] = []
     var (olds, news) = (other.makeIterator(), makeIterator())

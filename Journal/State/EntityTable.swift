@@ -21,7 +21,6 @@ public struct EntityRow: Hashable, Sendable {
 package struct Deletion: Hashable, Sendable {
   /// The revision of its newest event.
   package let revision: Revision
-  /// Whether its content was erased.
   package let isErased: Bool
 
   package init(revision: Revision, isErased: Bool = false) {
@@ -113,7 +112,6 @@ public struct EntityTable: Sendable {
       ?? 0
   }
 
-  /// The erased entities, in order.
   package var erasedNumbers: [Int] {
     erasedCount == 0 ? [] : goneEntities.filter { $0.isErased }.map { $0.number }
   }

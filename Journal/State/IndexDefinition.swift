@@ -4,7 +4,6 @@ import CBOR
 package struct IndexScope: Hashable, Sendable {
   /// The position of the kind among those of the model.
   package let table: Int
-  /// The number of the field.
   package let field: Int
   /// The text that they have there.
   package let text: String
@@ -19,7 +18,6 @@ package struct IndexScope: Hashable, Sendable {
     path = AttributePath(field: field)
   }
 
-  /// Whether an entity with that record is listed.
   package func lists(_ record: EntityRecord) -> Bool { record.key(at: path) == key }
 
   // Texts are the same if their bytes are.

@@ -24,7 +24,6 @@ package struct LayeredIndex: Sendable {
     recent = ValueIndex(lines)
   }
 
-  /// The lines in a range, in order or in reverse.
   package func makeIterator(in range: ValueRange, reversed: Bool = false) -> Iterator {
     makeIterator(in: range.lines, reversed: reversed)
   }
@@ -41,7 +40,7 @@ package struct LayeredIndex: Sendable {
   func lines() -> [LayerValueLine] {
     // Looking up each line's entity in all layers would take longer than to list all entities once.
     var revisions: [Int: Revision] = [:]
-    // The count is that of a record, which says what it wants.
+    // The count comes from a file, so it is bounded.
     revisions.reserveCapacity(min(max(table.count, 0), 1 << 24))
     var versions = table.base?.revisions()
     while let (number, revision) = versions?.next() { revisions[number] = revision }
@@ -64,7 +63,6 @@ package struct LayeredIndex: Sendable {
     return lines
   }
 
-  /// Iterates over lines.
   package struct Iterator: IteratorProtocol {
     private let table: EntityTable
     private let isReversed: Bool
@@ -106,7 +104,7 @@ package struct LayeredIndex: Sendable {
 }
 
 extension ValueLine {
-  /// No line comes before this one, and none after the other.
+  /// No line comes before `first` or after `last`.
   static let first = ValueLine(key: .missing, member: .min)
   static let last = ValueLine(key: .greatest, member: .max)
 }
@@ -114,7 +112,7 @@ extension ValueLine {
 extension ValueRange {
   /// The lines whose values are in this range; nil if there can be none.
   ///
-  /// No member is the least or the greatest number, so a line with one of these is just outside of a value's lines.
+  /// `Int.min` and `Int.max` are sentinels: no member has these numbers.
   package var lines: ClosedRange<ValueLine>? {
     let first = ValueLine(key: lower, member: includesLower ? .min : .max)
     let last = ValueLine(key: upper, member: includesUpper ? .max : .min)

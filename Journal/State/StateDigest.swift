@@ -9,7 +9,6 @@ package enum StateDigest {
     state.parts.map { digest(schema: State.schema, tables: $0.tables) }
   }
 
-  /// The digest of a state of these tables.
   /// - Parameter sink: receives the hashed bytes, in pieces.
   package static func digest(
     schema: String, tables: [EntityTable], sink: (([UInt8]) -> Void)? = nil

@@ -12,7 +12,7 @@ import Tables
 /// `ValueRange.containing(_:)`.
 ///
 /// An index is a value, like ``EntityTable``: copying it takes constant time, and later changes do not affect a copy.
-/// It lives in memory: a state of your own builds its indexes from its entities in ``EventSourced/init(parts:)``, and
+/// An index lives in memory: a state of your own builds its indexes from its entities in ``EventSourced/init(parts:)``, and
 /// keeps them in ``EventSourced/replacing(parts:)``. Below, *n* is the number of lines.
 public struct ValueIndex: Sendable {
   private(set) var lines = SortedTable<ValueLine, Void>()
@@ -96,7 +96,7 @@ extension ValueIndex {
   /// An index of these lines, which need not be sorted. O(n log n).
   package init(_ lines: [ValueLine]) {
     var sorted = lines
-    // Those of layers are sorted already.
+    // Lines of layers are already sorted.
     if !zip(lines, lines.dropFirst()).allSatisfy({ $0 < $1 }) { sorted.sort() }
     var last: ValueLine?
     // A repeated element of an array is one line.
@@ -117,7 +117,6 @@ extension ValueIndex {
     record.forEachKey(at: path) { lines.removeValue(forKey: ValueLine(key: $0, member: member)) }
   }
 
-  /// The lines in a range.
   package func lines(in range: ValueRange, reversed: Bool = false) -> Lines {
     lines(in: range.lines, reversed: reversed)
   }
@@ -137,7 +136,6 @@ extension ValueIndex {
       Iterator(lines: range.map { index.lines.elements(in: $0, reversed: isReversed) })
     }
 
-    /// Iterates over lines.
     package struct Iterator: IteratorProtocol {
       fileprivate var lines: SortedTable<ValueLine, Void>.Iterator?
 

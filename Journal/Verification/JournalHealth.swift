@@ -48,7 +48,6 @@ public struct JournalHealth: Sendable {
     /// What is wrong and where, in one line.
     public var description: String { error.description }
 
-    /// The problem as an error.
     package var error: JournalError { JournalError(code, message, revision: revision, path: path) }
   }
 
@@ -90,7 +89,6 @@ public struct JournalHealth: Sendable {
   /// Where the shared log is, and how far behind this node is; nil for a local journal, and outside of a diagnosis.
   package var sharing: SharingStatus?
 
-  /// The blobs that were not read.
   package var unfetchedBlobs: [Blob] = []
   /// Whether the base of a pruned history was read.
   var isBaseChecked = true
@@ -145,7 +143,7 @@ package enum ProblemPlace {
   case receipt
   /// The record of an unfinished erasure or pruning.
   case replacement
-  /// Such a record of a newer version.
+  /// A replacement record of a newer version.
   case newerReplacement
 
   package init(of error: JournalError, in folder: JournalFolder) {

@@ -9,7 +9,6 @@ struct SnapshotVerifier<State: EventSourced> {
   private let chain: LayerChain
   private let isDeep: Bool
   private var subjects: [Subject<State>] = []
-  /// How many were checked.
   private(set) var layerCount = 0
   private(set) var snapshotCount = 0
 
@@ -18,7 +17,6 @@ struct SnapshotVerifier<State: EventSourced> {
     self.isDeep = isDeep
   }
 
-  /// Finds what to check.
   mutating func read(through revision: Revision) throws(JournalError) {
     for record in try chain.footers.all() where record.name.to <= revision {
       subjects.append(Subject(record, chain, isDeep: isDeep))
@@ -39,7 +37,7 @@ struct SnapshotVerifier<State: EventSourced> {
       if let problem = subjects[index].problem, problem.code == .outOfResources { throw problem }
       guard subjects[index].name.to <= head.revision else { continue }
       let subject = subjects[index]
-      // One that was dropped, merged or rewritten in the meantime is not a problem.
+      // A file that was dropped, merged or rewritten in the meantime is not a problem.
       if subject.problem != nil, (try? chain.footers.footer(subject.name)) != subject.record { continue }
       if subject.name.from == nil { snapshotCount += 1 } else { layerCount += 1 }
       if let problem = subject.problem { problems.append(problem) }
@@ -78,7 +76,7 @@ private struct Subject<State: EventSourced> {
     self.record = record
     self.chain = chain
     problem = record.problem
-    // One of another version of the model is never used, so it can't give a wrong state.
+    // A file of another version of the model is never used, so it can't give a wrong state.
     shape = isDeep && record.footer?.schema == State.schema ? chain.shape : nil
     if shape != nil, record.footer?.start.revision == 0 { before = State().parts }
   }
@@ -114,7 +112,7 @@ private struct Subject<State: EventSourced> {
     versionCounts = revisions.map { _ in shape.kinds.map { _ in 0 } }
     lines = revisions.map { _ in shape.indexes.map { _ in [] } }
     let definitions = contents.definitions
-    // All of it is read once, so its pages need not be kept.
+    // The contents are read once, so their pages need not be kept.
     let contents = try contents.sequential()
     for kind in shape.kinds.indices {
       let next = try contents.versions(kind)

@@ -160,7 +160,7 @@ extension Journal {
   }
 
   /// Notes a record of a replacement of the log that prevents writing, or that another program has altered or brought back.
-  /// One that a crash has left is in order.
+  /// A record that a crash has left is in order.
   private func checkReplacement(
     of log: any EntryLog, _ format: JournalFormat, _ verifier: inout Verifier<State>
   ) {
@@ -318,7 +318,6 @@ private struct Verifier<State: EventSourced> {
     result.note(error, in: folder, as: severity)
   }
 
-  /// Checks the layers and snapshots that concern a revision.
   mutating func check(_ layers: inout SnapshotVerifier<State>, _ head: Head) throws(JournalError) {
     for problem in try layers.check(state, appliedCount, head) { note(problem) }
   }

@@ -125,7 +125,7 @@ final class Follower<State: EventSourced>: Sendable {
     try chain.load(through: newest, in: replay.log, isInUse: true)
     let start: ReplayStart<State> = chain.start(atOrBefore: newest)
     let base = LayerStack.backing(published.version.state)?.checkpoint.revision ?? 0
-    // If it is newer than what backs the state now, and the rest from there is short.
+    // Only if the layers are newer than what backs the state now, and the rest from there is short.
     if start.revision > base, start.revision + Self.manyCount > published.version.revision {
       let reached = max(start.revision, published.version.revision)
       if try skipsErasure(through: reached) { return try startAnew(at: reached, &applied) }

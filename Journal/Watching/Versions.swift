@@ -4,7 +4,7 @@ extension Journal {
   /// ```swift
   /// for await state in journal.states { show(state) }
   /// ```
-  /// It begins with the current state. A reader that is slower than the commits skips states; ``newEntries`` skips
+  /// The sequence begins with the current state. A reader that is slower than the commits skips states; ``newEntries`` skips
   /// nothing. The sequence ends when the journal is closed or the task is cancelled. It does not keep the journal open:
   /// deinitializing the journal closes it.
   public var states: AsyncMapSequence<Versions<State>, State> { versions.map(\.state) }

@@ -31,7 +31,6 @@ final class HeadFile: Sendable {
     let file: File
     init(_ file: consuming File) { self.file = file }
 
-    /// Opens HEAD for reading.
     convenience init(_ folder: JournalFolder) throws(JournalError) {
       self.init(try folder.root.file(HeadFile.name, .reading))
     }
@@ -44,7 +43,6 @@ final class HeadFile: Sendable {
   private struct State: Sendable {
     let slotCount: Int
     var open: OpenFile
-    /// The newest mark.
     var newest: LogMark
     /// Whether replacing the file has begun, so that it may have no name any more.
     var isReplaced = false
@@ -57,7 +55,6 @@ final class HeadFile: Sendable {
     /// Why marking has ended: after a failure, the contents of the file are unknown.
     var failure: JournalError?
 
-    /// Where the next mark goes.
     mutating func slot() -> Int {
       let slot = current ?? (0..<slotCount).first { $0 != durable && $0 != flushing } ?? 0
       current = slot
@@ -75,7 +72,6 @@ final class HeadFile: Sendable {
   /// Held during a flush.
   private let flushLock = Lock(())
 
-  /// Creates the file of a new journal.
   static func create(_ folder: JournalFolder, _ format: JournalFormat) throws(JournalError) {
     let head = format.head
     try folder.root.write(
@@ -88,7 +84,6 @@ final class HeadFile: Sendable {
     try OpenFile(folder).mark(id: id)
   }
 
-  /// Opens HEAD for marking.
   /// - Parameter slotCount: fewer in a test that shows that fewer are not enough.
   init(_ folder: JournalFolder, id: JournalID, slotCount: Int = Slot.count) throws(JournalError) {
     var file = try folder.root.file(Self.name, .updating)
@@ -219,7 +214,6 @@ final class HeadFile: Sendable {
       path: file.path)
   }
 
-  /// The result of reading the file once.
   private struct FoundSlots {
     var newest: (mark: LogMark, slot: Int)?
     var hasForeign = false

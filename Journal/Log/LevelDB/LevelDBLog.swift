@@ -49,7 +49,6 @@ final class LevelDBLog: EntryLog {
   // Without this, the thread would wait forever.
   deinit { flusher.close() }
 
-  /// Creates the database of a new journal, and its HEAD.
   static func create(in place: LogPlace) throws(JournalError) {
     try HeadFile.create(place.folder, place.format)
     try JournalError.translatingLevelDB {
@@ -64,12 +63,7 @@ final class LevelDBLog: EntryLog {
     }
   }
 
-  /// Opens the database of a journal without changing anything on disk.
-  ///
-  /// A torn tail of LevelDB's log was never acknowledged and is ignored.
-  /// - Throws: ``JournalError`` with code `damaged` if LevelDB reports damage, if an entry before the newest one is in
-  ///   no file, or if the database is another journal's.
-  /// - Complexity: O(n) in the number of tables, and in the bytes of LevelDB's log, which its write buffer bounds.
+  /// Opens the database of a journal without changing anything on disk, as `Database.ofLog` describes.
   static func open(
     in place: LogPlace, _ access: Database.Access, options: Database.Options
   ) throws(JournalError) -> LevelDBLog {
@@ -119,7 +113,7 @@ final class LevelDBLog: EntryLog {
     for name in try entries.names() where name.hasSuffix(".log") {
       byteCount += try entries.status(of: name)?.byteCount ?? 0
     }
-    // With more, a quota is exhausted.
+    // If more is free, a quota is exhausted.
     let left = try entries.freeByteCount().map {
       $0 < byteCount ? ", and the disk has \($0) left" : ", and the disk or your quota has no more"
     }
@@ -140,7 +134,8 @@ final class LevelDBLog: EntryLog {
     defer { calls.leave() }
     // After a failed flush of HEAD, the next opening could not detect a missing entry.
     do throws(JournalError) { try headFile.check() } catch {
-      // Whatever its cause was, trying again does not help.
+      // Trying again does not help, whatever the cause was.
+
       throw .refused(
         JournalError(
           .poisoned,

@@ -275,6 +275,5 @@ final class LevelDBReader: EntryLog {
 }
 
 extension DatabaseError {
-  /// Whether a file is missing.
   fileprivate var isOfMissingFile: Bool { code == .damaged && osError == ENOENT }
 }

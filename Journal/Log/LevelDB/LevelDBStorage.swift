@@ -3,7 +3,6 @@ package import LevelDB
 
 /// Stores logs in LevelDB, each in the folder of its journal.
 package struct LevelDBStorage: LogStorage {
-  /// The options of LevelDB.
   package var options: Database.Options
 
   package init(options: Database.Options = Database.Options()) { self.options = options }

@@ -1,6 +1,5 @@
 import LevelDB
 
-/// The keys of the log.
 enum LogKey {
   static let journal: [UInt8] = [UInt8(ascii: "m")]
   static let entryTag = UInt8(ascii: "e")
