@@ -28,7 +28,6 @@ public struct JournalNotice: Sendable, CustomStringConvertible {
   /// The state of the shared log, if the notice is about that.
   package let sharedLog: SharedLogState?
 
-  /// What a notice says about the shared log of a journal.
   package enum SharedLogState: Sendable {
     /// Commits wait, for example because no synchronous standby is connected.
     case waits

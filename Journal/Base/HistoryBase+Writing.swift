@@ -66,7 +66,6 @@ struct BasePieces {
 
   init(_ base: HistoryBase) { self.base = base }
 
-  /// The next bytes; nil at the end.
   mutating func next() throws(JournalError) -> [UInt8]? {
     guard offset < base.byteCount else { return nil }
     let piece = try base.file.piece(

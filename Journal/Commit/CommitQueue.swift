@@ -44,7 +44,6 @@ package struct CommitQueue: Sendable {
   private var last = Work()
   /// The batches before it, the oldest first.
   private var closed: [Work] = []
-  /// Why further commits are refused.
   private(set) var refusal: JournalError?
   /// How often accepted entries were withdrawn.
   private(set) var withdrawalCount = 0

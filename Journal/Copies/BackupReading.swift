@@ -67,7 +67,6 @@ extension Journal {
   }
 }
 
-/// Reads the records of a backup in one file.
 private struct BackupRecords {
   private let path: String?
   private let source: (Int) throws -> Data

@@ -8,7 +8,6 @@ package final class JournalCopy {
   package let log: any EntryLog
   private let first: Head
   package private(set) var head: Head
-  /// How many bytes of entries were appended.
   private(set) var entryByteCount = 0
 
   var entryCount: Int { head.revision - first.revision }

@@ -52,7 +52,6 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
     guard description == text else { return nil }
   }
 
-  /// Writes the file into a journal's folder, replacing an older one.
   func write(in folder: JournalFolder) throws(JournalError) {
     try folder.root.write(Self.fileName, Array(description.utf8))
     try folder.root.flush()

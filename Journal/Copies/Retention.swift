@@ -53,7 +53,6 @@ extension Journal {
     return .revision(try revision(at: .date(retention.start(before: end))))
   }
 
-  /// The newest entry that was not made by a pruning.
   private func newestOwnEntry() throws -> Entry? {
     let cursor = entries(newestFirst: true)
     while let entry = try cursor.next() { if entry.isOwn { return entry } }

@@ -176,7 +176,6 @@ package struct JournalFolder: Sendable {
     }
   }
 
-  /// Reads FORMAT and the base of the history.
   func readFormat() throws(JournalError) -> JournalFormat {
     let format = try readFormatFile()
     return format.with(try readBase(format))

@@ -1,7 +1,6 @@
 import CBOR
 import PropertyLists
 
-/// A version of an entity in a block.
 struct PackedVersion {
   var number = 0
   var created: Revision = 0

@@ -436,7 +436,6 @@ final class LayerChain: Sendable {
     }
   }
 
-  /// About how many bytes the log takes.
   func logByteCount() throws(JournalError) -> Int { try openLog().byteCount() }
 
   private func openLog() throws(JournalError) -> any EntryLog {

@@ -36,7 +36,6 @@ typealias RowReader = (EntityVersion) throws(ArchiveError) -> EntityRow?
 protocol LayerSource {
   /// All versions of all entities of a kind, by their numbers and then by their revisions.
   func versions(_ kind: Int) throws(ArchiveError) -> VersionCursor
-  /// Reads the entities of a kind.
   func rows(_ kind: Int) -> RowReader
   /// The entity of a version; nil for a deleted one. For many, use ``rows(_:)``.
   func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> EntityRow?

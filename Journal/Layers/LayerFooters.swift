@@ -21,7 +21,6 @@ struct LayerFooters: Sendable {
     }
   }
 
-  /// All footers, oldest first.
   func all() throws(JournalError) -> [FooterFile] {
     var footers: [FooterFile] = []
     for name in try names() {

@@ -127,7 +127,6 @@ enum LayerLayout {
     Tag 2001 is a date in seconds since 2001 began in UTC.
     """
 
-  /// The text that follows in a layer with declared indexes.
   private static let aboutValueIndexes = """
 
 

@@ -8,7 +8,6 @@ struct LayerSchedule: Sendable {
     let name: LayerName
     let eventCount: Int
     let byteCount: Int
-    /// Whether it has all declared indexes.
     var hasIndexes = true
     /// Whether its file failed and its contents were rebuilt in memory.
     var isRebuilt = false
@@ -30,7 +29,6 @@ struct LayerSchedule: Sendable {
     case finish
   }
 
-  /// What a commit does with its changes.
   enum Acceptance: Sendable {
     case nothing
     /// Keeps its state, as a checkpoint of the next layer.

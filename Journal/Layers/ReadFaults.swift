@@ -72,7 +72,6 @@ final class ReadFaults: Sendable {
     hasFailed.store(true, ordering: .releasing)
   }
 
-  /// Fails if an answer was incomplete.
   func check() throws(JournalError) {
     if let failure { throw failure }
   }

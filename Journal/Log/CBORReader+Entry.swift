@@ -15,7 +15,6 @@ extension CBORError.Code {
   var eventCount: Int
 }
 
-/// A part of an entry.
 @safe enum EntryPart {
   /// Salt and content, or nothing.
   case whole(UnsafeRawBufferPointer)
@@ -199,7 +198,6 @@ extension EntryAnnotation {
 }
 
 extension CBORReader {
-  /// A map of texts to texts.
   fileprivate mutating func readTexts() throws(CBORError) -> [String: String] {
     var texts: [String: String] = [:]
     for _ in 0..<(try readMapHead()) {

@@ -32,7 +32,6 @@ package final class EntryHistory<State: EventSourced>: Sendable {
   /// The entry up to which history was pruned; nil when it begins with entry 1.
   package var base: Head? { format.base?.head }
 
-  /// Streams entries; see ``Journal/entries(_:newestFirst:)``.
   package func entries(_ range: ClosedRange<Revision>? = nil, newestFirst: Bool = false) -> EntryCursor {
     EntryCursor(log, format, upcast, range, newest: head.revision, newestFirst: newestFirst)
   }

@@ -27,7 +27,6 @@ package struct LocalClock {
   /// More than any offset. No zone has changed its clock twice within three days, so at most one change is so near.
   private static let reach = 28 * hour
 
-  /// What the clock shows at a time.
   package func reading(at time: Timestamp) -> Int64 {
     Self.isFarAway(time.microseconds) ? time.microseconds : time.microseconds + offset(at: time.microseconds)
   }

@@ -15,7 +15,6 @@ struct RestoreTargets<State: EventSourced> {
   /// Sets the target of an entity; nil deletes it.
   mutating func set(_ entity: EntityKey, _ record: EntityRecord?) { records[entity] = .some(record) }
 
-  /// The record that an entity will have.
   func record(of entity: EntityKey) -> EntityRecord? { records[entity] ?? now.record(of: entity) }
 
   /// Restores deleted entities that the records refer to, with the entities that belong to them, and deletes or changes

@@ -113,7 +113,6 @@ extension Journal {
 
 /// What plans would make of a journal if they were committed one after the other.
 struct Preview<State: EventSourced> {
-  /// The version after the plans.
   private(set) var version: Version<State>
   /// The events of each entity that the plans would make, newest first.
   private var events: [EntityKey: [LaterEvent]] = [:]

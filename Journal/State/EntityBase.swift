@@ -3,7 +3,6 @@
 /// A base never changes: equal calls give equal answers, on any thread. A read failure is not thrown, because reading a
 /// state does not throw; ``failure`` reports it.
 package protocol EntityBase: AnyObject, Sendable {
-  /// How many entities exist.
   var count: Int { get }
   /// How many entities are deleted or erased.
   var deletionCount: Int { get }
@@ -13,7 +12,6 @@ package protocol EntityBase: AnyObject, Sendable {
   func row(_ number: Int) -> EntityRow?
   /// The revision of an entity's newest event, including its deletion; 0 if it never existed. Decodes nothing else.
   func revision(of number: Int) -> Revision
-  /// Whether an entity was erased.
   func isErased(_ number: Int) -> Bool
   /// The existing entities from a number on, in the order of numbers.
   func rows(from number: Int) -> BaseIterator<Int, EntityRow>

@@ -38,7 +38,6 @@ final class HealthCheck<State: EventSourced>: Sendable {
     _ = BackgroundThread.start { self.run() }
   }
 
-  /// Asks it to end soon.
   func end() { isEnding.signal() }
 
   private func run() {

@@ -90,7 +90,6 @@ public struct JournalHealth: Sendable {
   package var sharing: SharingStatus?
 
   package var unfetchedBlobs: [Blob] = []
-  /// Whether the base of a pruned history was read.
   var isBaseChecked = true
 
   package init(head: Head?, lastRevision: Revision) {
@@ -112,7 +111,6 @@ public struct JournalHealth: Sendable {
     problems.filter(\.isDamage).min { $0.revision ?? .max < $1.revision ?? .max }?.error
   }
 
-  /// The problems of layers and snapshots.
   package var layerProblems: [Problem] { problems.filter { $0.severity == .delay } }
 
   package mutating func note(

@@ -75,7 +75,6 @@ final class Follower<State: EventSourced>: Sendable {
     }
   }
 
-  /// Asks it to end soon.
   func end() { isEnding.signal() }
 
   /// Returns when everything that was acknowledged before the call is published.

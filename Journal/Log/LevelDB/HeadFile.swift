@@ -104,7 +104,6 @@ final class HeadFile: Sendable {
     state = Lock(State(slotCount: slotCount, open: OpenFile(file), newest: mark, durable: slot))
   }
 
-  /// Fails if marking has ended.
   func check() throws(JournalError) {
     if let failure = state.withLock({ $0.failure }) { throw failure }
   }
