@@ -9,9 +9,9 @@ final class ArchiveGraph: Sendable {
   let archiver: String
   let version: Int?
   let objects: References
-  /// XML has no UIDs; there, a dictionary whose only entry is `CF$UID` represents one. A binary archive may have such a
-  /// dictionary as an ordinary value. But if it was converted from XML, as `plutil` of libplist does it, it has no UIDs
-  /// either. Then a value at the top is such a dictionary, because archivers write references there.
+  /// Whether a dictionary whose only entry is `CF$UID` is a reference: in XML, which has no UIDs, and in a binary archive
+  /// that was converted from XML, as by `plutil` of libplist. Such an archive has such a dictionary among the values at
+  /// its top, where archivers write references. In other binary archives, it is an ordinary value.
   private let hasUIDDictionaries: Bool
   private let topHeader: ObjectHeader
   private let classes: ClassTable
@@ -64,7 +64,6 @@ final class ArchiveGraph: Sendable {
     classes = ClassTable(list)
   }
 
-  /// The values at the top of the archive.
   var top: ArchivedFields { ArchivedFields(graph: self, header: topHeader, holder: nil) }
 
   /// The object of the property list that holds a value. It is never a reference.
@@ -120,7 +119,6 @@ final class ArchiveGraph: Sendable {
         fields: ArchivedFields(graph: self, header: place.header, holder: uid)))
   }
 
-  /// The object number of an entry of the object table.
   func number(ofEntry uid: UInt64, from holder: Int?) throws(ArchiveError) -> Int {
     guard uid < UInt64(objects.count) else {
       throw ArchiveError(
@@ -145,7 +143,6 @@ final class ArchiveGraph: Sendable {
     return UInt64(exactly: try list.integer(value)) ?? .max
   }
 
-  /// The value in a dictionary whose only entry is `CF$UID`.
   private static func dictionaryTarget(_ header: ObjectHeader, in list: PropertyList) throws(ArchiveError)
     -> ObjectHeader?
   {
@@ -168,8 +165,7 @@ final class ArchiveGraph: Sendable {
     return (entry, try classes.description(at: entry, of: uid))
   }
 
-  /// The UID that an object of the property list represents, as callers see it. Nil also if it is too large for an
-  /// `Int`.
+  /// The UID that an object of the property list represents. Nil also if it is too large for an `Int`.
   func referenceNumber(_ number: Int) throws(ArchiveError) -> Int? {
     try reference(list.header(number)).flatMap { Int(exactly: $0) }
   }

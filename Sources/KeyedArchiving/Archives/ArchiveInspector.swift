@@ -132,7 +132,7 @@ struct ArchiveInspector {
     }
     visited.insert(place.number)
     onStack.insert(place.number)
-    // Its keys take bytes too.
+    // The keys of a dictionary take bytes too.
     if place.header.kind == .dictionary { referencesLeft -= place.header.count }
     if let classIndex {
       classesOfCollections[place.number] = classIndex

@@ -61,7 +61,6 @@ public struct ArchivedArray: Sendable {
     return values
   }
 
-  /// The element at a position. Its text or data shares memory with its other occurrences.
   package func value(at position: Int, _ contents: inout SharedContents) throws(ArchiveError) -> ArchivedValue
   {
     try contents.value(number(at: position), holder: holder)

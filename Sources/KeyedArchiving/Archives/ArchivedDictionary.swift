@@ -54,12 +54,10 @@ public struct ArchivedDictionary: Sendable {
     return Array(zip(try keys.elements(&contents), values)).map { (key: $0, value: $1) }
   }
 
-  /// The key at a position. Its text shares memory with its other occurrences.
   package func key(at position: Int, _ contents: inout SharedContents) throws(ArchiveError) -> ArchivedValue {
     try keys.value(at: position, &contents)
   }
 
-  /// The value at a position. Its text or data shares memory with its other occurrences.
   package func value(at position: Int, _ contents: inout SharedContents) throws(ArchiveError) -> ArchivedValue
   {
     try allValues.value(at: position, &contents)

@@ -7,7 +7,6 @@ import PropertyLists
 /// `$class`, and `$0`, `$1`, … for values without a key. Names here are those of the user.
 struct ArchivedFields: Sendable {
   let graph: ArchiveGraph
-  /// The dictionary.
   let header: ObjectHeader
   /// The UID of the object, for errors; nil at the top.
   let holder: Int?
@@ -19,7 +18,6 @@ struct ArchivedFields: Sendable {
   /// Whether there are so many that a hostile archive could make searches through them slow.
   var areMany: Bool { count > 32 }
 
-  /// The object number of a value.
   func number(at index: Int) throws(ArchiveError) -> Int { try list.reference(header, count + index) }
 
   /// The object number of the first value with a name, or nil.
@@ -81,7 +79,6 @@ struct ArchivedFields: Sendable {
     return header.kind.isString ? try list.string(header) : nil
   }
 
-  /// The name of a key.
   static func name(ofKey key: String) -> String {
     key.utf8.starts(with: "$$".utf8) ? String(key.dropFirst()) : key
   }

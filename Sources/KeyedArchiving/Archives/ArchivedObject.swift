@@ -48,7 +48,7 @@ public struct ArchivedObject: Sendable {
 
   /// The UID that a field refers to, or nil if there is no such field or it holds its value directly. UID 0 means nil.
   ///
-  /// This distinguishes values that look equal in the views. For example, it shows whether two fields share one string.
+  /// Values that look equal in the views can have different UIDs: the UIDs show whether two fields share one string.
   public func reference(forKey key: String) throws(ArchiveError) -> Int? {
     try fields.reference(named: key)
   }

@@ -2,7 +2,6 @@ import PropertyLists
 
 /// The search behind `PropertyList.embeddedArchives()`. It is breadth first, so that the reported paths are short.
 struct EmbeddedArchiveSearch {
-  /// A property list to be searched.
   private struct Source {
     let list: PropertyList
     let graph: ArchiveGraph?
@@ -11,7 +10,6 @@ struct EmbeddedArchiveSearch {
     let index: Int
   }
 
-  /// A collection whose values are still to be visited.
   private struct Collection {
     let header: ObjectHeader
     let path: Int

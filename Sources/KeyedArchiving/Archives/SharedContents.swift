@@ -10,7 +10,7 @@ package struct SharedContents {
   private var values: [Int: ArchivedValue] = [:]
   private var bytesLeft: Int
 
-  /// Shorter strings and data take hardly any memory besides the value.
+  /// A shorter string fits into the value itself.
   private static let shortCount = 15
 
   init(_ graph: ArchiveGraph) {
@@ -19,7 +19,6 @@ package struct SharedContents {
     bytesLeft = 2 * graph.list.bytes.count + 1 << 16
   }
 
-  /// The contents of an archive.
   package init(_ archive: KeyedArchive) { self.init(archive.graph) }
 
   /// The value of a field or an element: the object of the property list with that number, with references followed.

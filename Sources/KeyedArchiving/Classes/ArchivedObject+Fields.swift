@@ -9,7 +9,6 @@ extension ArchivedObject {
     fields.graph.malformed("\(message) (\(className))", uid)
   }
 
-  /// What a view gives of the first of these fields.
   private func first<Value>(
     _ keys: [String], _ kind: String, _ view: (ArchivedValue) throws(ArchiveError) -> Value?
   ) throws(ArchiveError) -> Value? {

@@ -126,7 +126,7 @@ extension ArchivedValue {
   /// among all references. Those of an object are read each time that it is decoded.
   fileprivate func contentByteCount(for type: any Any.Type) throws(ArchiveError) -> Int {
     switch self {
-    // Its text may be parsed each time, as that of a point is.
+    // A text may be parsed each time, as that of a point is.
     case .string(let text) where type != String.self && text.utf8.count > 64: return text.utf8.count
     case .object(let object):
       if type == URL.self { return (try urlTexts ?? []).reduce(0) { $0 + $1.utf8.count } }

@@ -66,7 +66,6 @@ final class ArchivedValueEncoder: Encoder {
   }
 }
 
-/// The fields of an object, or the members of a dictionary.
 struct FieldContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let object: ObjectUnderConstruction
   let session: EncodingSession
@@ -119,7 +118,6 @@ struct FieldContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   }
 }
 
-/// The elements of a collection.
 struct ElementContainer: UnkeyedEncodingContainer {
   let object: ObjectUnderConstruction
   let session: EncodingSession
@@ -161,7 +159,6 @@ struct ElementContainer: UnkeyedEncodingContainer {
   }
 }
 
-/// A value that is encoded as another one.
 struct SingleContainer: SingleValueEncodingContainer {
   let encoder: ArchivedValueEncoder
 

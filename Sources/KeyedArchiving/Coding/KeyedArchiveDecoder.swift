@@ -137,7 +137,6 @@ final class DecodingState {
   }
 }
 
-/// The `DecodingError` for an error of the archive.
 func corrupted(_ codingPath: [any CodingKey], _ error: ArchiveError) -> DecodingError {
   .dataCorrupted(
     DecodingError.Context(

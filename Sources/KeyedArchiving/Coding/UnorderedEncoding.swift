@@ -32,15 +32,13 @@ extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable 
 
 /// The members of a set or a dictionary, until they are sorted.
 ///
-/// The order is that of the bytes that each element or key has in an archive of its own. If elements reach many
-/// objects, only as many objects are compared as are needed to tell the elements apart: comparing whole archives would
-/// cost as much for each element as for all of them together. In these bytes, collections that are not sorted yet are
-/// empty, so hash values have no influence.
+/// The order is that of the bytes that each element or key has in an archive of its own. In these bytes, collections
+/// that are not sorted yet are empty, so hash values have no influence. If elements reach many objects, archives are
+/// compared up to 64 objects, and then up to 512: a whole archive of each element could cost as much as all of them.
 ///
 /// Elements that all reach each other in the same way can't be told apart at any length, and their order makes no
 /// difference. So at most ``mostCompared`` objects are compared.
 struct UnorderedMembers {
-  /// How many of the objects and list elements that an element reaches are compared at most.
   private static let mostCompared = 512
 
   let node = ArchiveNode(content: .undefined)

@@ -77,7 +77,7 @@ extension PropertyList {
     }
   }
 
-  /// The same as a tree of other values.
+  /// The tree below an object, or below the top, of values that a function makes.
   ///
   /// - Parameters:
   ///   - extra: how many values it may have in addition to two for each byte, because values are shared.

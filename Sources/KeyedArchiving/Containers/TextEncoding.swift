@@ -6,8 +6,7 @@ struct TextEncoding {
   var mark: [UInt8] = []
   var isLittleEndian = false
 
-  /// The encodings that have a byte order mark. The little-endian mark of UTF-32 begins with that of UTF-16, so UTF-32
-  /// comes first.
+  /// UTF-32 comes before UTF-16, because its little-endian mark begins with that of UTF-16.
   private static let marked = [
     TextEncoding(form: .utf32, mark: [0, 0, 0xFE, 0xFF]),
     TextEncoding(form: .utf32, mark: [0xFF, 0xFE, 0, 0], isLittleEndian: true),

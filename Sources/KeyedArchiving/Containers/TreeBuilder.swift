@@ -95,7 +95,7 @@ struct TreeBuilder<Tree> {
         return (nil, 0)
       }
     case .data, .asciiString, .utf16String:
-      // Shorter strings and data take hardly any memory besides the value.
+      // A shorter string fits into the value itself.
       guard header.count > 15 else { return (make(.leaf(try content(header))), 1) }
       if case .made(let value, _) = known[header.offset] { return (value, 1) }
       try spendBytes(of: header)

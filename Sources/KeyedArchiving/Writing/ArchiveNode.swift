@@ -75,7 +75,6 @@ public final class ArchiveNode {
     }
   }
 
-  /// Moves the nodes out of the content.
   private static func takeApart(_ content: inout Content, into nodes: inout [ArchiveNode]) {
     var values: [Value]
     switch content {

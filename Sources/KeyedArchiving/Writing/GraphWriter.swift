@@ -43,7 +43,6 @@ struct GraphWriter {
     return reference.value
   }
 
-  /// The number of the container object for a value that is written in place.
   private mutating func inline(
     _ value: ArchiveNode.Value, to writer: inout KeyedArchiveWriter
   ) throws(ArchiveError) -> Int {
@@ -64,7 +63,7 @@ struct GraphWriter {
       return number
     case .text(let text): return try writer.list.string(text)
     case .list(let elements):
-      // This is the only recursion here: plain lists are not nested deeply.
+      // Only lists recurse: they are not nested deeply.
       guard depth < ArchiveLimits().depth else {
         throw ArchiveError(
           .limitExceeded,

@@ -49,7 +49,7 @@ func xmlDate(_ content: ArraySlice<UInt8>) -> Double? {
   let seconds = unsafe timegm(&time)
   // A day that does not exist was carried over into the next month.
   guard unsafe time.tm_mon == month, unsafe time.tm_mday == day else { return nil }
-  // One rounding, also for years far away.
+  // Subtracting integers rounds only once, also for years far away.
   return Double(seconds - 978_307_200)
 }
 

@@ -2,14 +2,13 @@ import Files
 
 /// Files that are written into a temporary folder, and renamed after all of them were flushed.
 ///
-/// Flushing ten thousand small files one after the other takes minutes, while the drive is mostly idle. So if there are
-/// many files, they are flushed together with the whole file system.
+/// Flushing ten thousand small files one after the other takes minutes. So many files are flushed together with the
+/// whole file system.
 ///
 /// 1. A file gets its final name only after the drive has confirmed its bytes, and a new inner folder gets its name
 ///    with all its files.
 /// 2. Deinitializing the batch removes everything that was not renamed.
 final class ExportBatch {
-  /// Above this many files, the whole file system is flushed.
   private static let fewFiles = 64
 
   private let folder: Folder
@@ -21,7 +20,7 @@ final class ExportBatch {
 
   init(_ folder: Folder, fileCount: Int) throws {
     self.folder = folder
-    // This is called now to find out whether the system supports it, before any file is written without a flush.
+    // The first call, before any file is written, shows whether the system can flush a file system.
     areFlushedTogether = try fileCount > Self.fewFiles && folder.flushFileSystem()
     let name = ".\(String(UInt64.random(in: .min ... .max), radix: 36))\(Folder.temporarySuffix)"
     try folder.makeFolder(name)

@@ -85,7 +85,6 @@ extension Files.File where Failure == LegacyError {
   /// Opens the file that a user named, which may be behind a link.
   init(_ url: URL) throws(LegacyError) { try self.init(readingFrom: url.physicalPath) }
 
-  /// Calls `body` with the bytes, piece by piece.
   borrowing func forEachPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     var offset = 0
     while case let piece = try piece(at: offset, byteCount: 64 << 10), !piece.isEmpty {
@@ -94,7 +93,6 @@ extension Files.File where Failure == LegacyError {
     }
   }
 
-  /// The SHA-256 of the bytes, and their number.
   borrowing func digest() throws -> (digest: ContentDigest, byteCount: Int) {
     var hash = SHA256Hash()
     var byteCount = 0

@@ -18,6 +18,5 @@ enum ImageType {
     signatures.first { head.dropFirst($0.offset).starts(with: $0.bytes) }?.type
   }
 
-  /// The media type of bytes that are not a known kind of picture.
   static let unknown = "application/octet-stream"
 }

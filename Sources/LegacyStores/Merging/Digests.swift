@@ -2,8 +2,8 @@ import CatalogModel
 import Foundation
 import SHA256
 
-/// The digests of an element's attributes. By these, an import tells what has changed in the files and in the journal since
-/// the last one.
+/// The digests of an element's attributes, by which an import tells what has changed in the files and in the journal
+/// since the last one.
 ///
 /// Elements of a list mostly have the same attributes. They share the memory of the names.
 struct Digests: Hashable, Sendable, ExpressibleByDictionaryLiteral {

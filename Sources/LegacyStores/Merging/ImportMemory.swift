@@ -5,9 +5,9 @@ import SHA256
 /// The record of earlier imports of a store: the item for each element of the files, digests of what the files had, and
 /// their layouts.
 ///
-/// It is stored in separate items of the kind ``kind``, so the app's own items have no extra attributes. Because it is
-/// part of the state, it has a history and past states, and a restore restores it too: the next import then sees the
-/// files as changed.
+/// Separate items of the kind ``kind`` hold it, so the app's own items have no extra attributes. Because it is part of
+/// the state, it has a history and past states, and a restore restores it too: the next import then sees the files as
+/// changed.
 struct ImportMemory {
   /// The kind of its items.
   static let kind = "legacyStore"
@@ -15,7 +15,6 @@ struct ImportMemory {
   /// import rewrites only the items that change. An item has a limit of 16 MiB.
   private static let partLimit = (count: 2_000, bytes: 4 << 20)
 
-  /// An element of a list, as of the latest import.
   struct Element {
     /// The number of its item, which may be deleted.
     var item: Catalog.Item.ID
@@ -25,7 +24,6 @@ struct ImportMemory {
     var className: String
     /// The number of its category in the file.
     var category: CategoryID?
-    /// What the file had.
     var digests: Digests = [:]
     /// Its images in the file.
     var images: [String: Picture] = [:]
@@ -112,7 +110,6 @@ struct ImportMemory {
         + "recognizes the items that were not changed in the journal, and adds the others again")
   }
 
-  /// The items of this kind, of all stores of a source.
   private static func items(_ catalog: Catalog, _ source: LegacyStore.Source) -> [Catalog.Item] {
     catalog.items(ofKind: kind).filter { $0["source"]?.string == source.rawValue }
   }
@@ -137,7 +134,7 @@ struct ImportMemory {
   /// Updates the items of the memory. Unchanged items get no event.
   /// - Parameter unchanged: how many of the first rows are as they are stored.
   mutating func write(to draft: inout Draft<Catalog>, unchanged: Int = 0) throws {
-    // A part ends because the row after it has no room. So a part is as it was if that row is unchanged, too.
+    // A part ends before a row that does not fit into it. So a part is unchanged if its rows and the next one are.
     let known = starts.prefix { $0 < unchanged }
     starts = []
     var next = 0
@@ -155,7 +152,6 @@ struct ImportMemory {
     while parts.count > starts.count { try draft.deleteItem(parts.removeLast()) }
   }
 
-  /// Writes a part.
   /// - Returns: the first row of the next part.
   private mutating func write(_ part: Int, from first: Int, to draft: inout Draft<Catalog>) throws -> Int {
     // Encoded, an element takes a kilobyte of memory, so only those of one part are.

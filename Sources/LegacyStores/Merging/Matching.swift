@@ -14,7 +14,7 @@ import Foundation
 /// class of an edited element may only differ if it was renamed, split or joined: if the files no longer have the old
 /// class, or have not had the new one before.
 struct Matching {
-  /// The index of the row for each item of the store, or nil for a new item.
+  /// The row of each item of the store by index, nil for a new item.
   private(set) var rows: [Int?]
   /// The items of elements that an export wrote and no import has read. Such an element has no row.
   private(set) var exported: [Int: Catalog.Item.ID] = [:]
@@ -199,8 +199,7 @@ struct Matching {
       if mayHaveChanged(items[0], from: open[0]) { match(items.removeFirst(), open[0]) }
       return
     }
-    // The rows that have each part; the first one is last. If it is frequent, only some of
-    // those that can't be the same element are looked through.
+    // The rows that have each part, the first one last. Of a frequent part, at most 64 rows are compared.
     var having: [Data: [Int]] = [:]
     for row in open.reversed() {
       for part in old[row].parts { having[part, default: []].append(row) }

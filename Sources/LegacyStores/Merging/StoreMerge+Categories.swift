@@ -110,7 +110,7 @@ extension StoreMerge {
     let numbers = Set(gone.map(\.category))
     memory.groups.removeAll { numbers.contains($0.category) }
     for group in gone {
-      // One that people made, and items that they put into it, stay.
+      // A category that people made stays.
       guard let there = draft.state.category(group.category), !group.isAdopted else { continue }
       guard there.name == group.name.usableName, there.color == group.color,
         draft.state.items(in: there.id).first(where: { _ in true }) == nil

@@ -4,9 +4,9 @@ import Foundation
 /// Merges a store into a catalog: what changed in the files since the last import is applied, what people added in the
 /// journal stays, and a conflict is reported; the history has both.
 ///
-/// A conflict is an attribute, category or image that both sides have changed; the file's is then used. An
-/// item that the files no longer have stays if people have changed it, and one that they have deleted comes back if the
-/// files change it. Digests of what the files had at the last import tell which side has changed a value.
+/// A conflict is an attribute, category or image that both sides have changed; the file's is then used. An item that
+/// the files no longer have stays if people have changed it. An item that people have deleted comes back if the files
+/// change it. Digests of what the files had at the last import tell which side has changed a value.
 ///
 /// The result depends only on the store and the catalog, so running an interrupted import again continues it.
 struct StoreMerge {
@@ -29,7 +29,7 @@ struct StoreMerge {
   private let digests: [Digests]
   /// The blobs of each item's images. Nil for an image that can't be read.
   let blobs: [[Blob?]]
-  /// The same for the images of the store itself.
+  /// The blobs of the store's own images.
   let ownBlobs: [Blob?]
   var memory: ImportMemory
   private let limit: Budget
@@ -37,7 +37,7 @@ struct StoreMerge {
   var report = LegacyImportReport()
   /// The items that the catalog's rules reject, by the reason.
   private(set) var rejections: [String: [String]] = [:]
-  /// The paths of files with such items.
+  /// The paths of files with rejected items.
   var rejected: Set<String> = []
   /// The number of each category of the store, which may be deleted in the journal.
   var categories: [CategoryID] = []
@@ -95,7 +95,6 @@ struct StoreMerge {
     return areMerged && areDeleted
   }
 
-  /// Prepares the first entry.
   /// - Returns: the items of elements that have no row, because an export wrote them.
   private mutating func start(_ catalog: Catalog) -> [Int: Catalog.Item.ID] {
     // In a file that was not read completely, a list may be empty because its elements are unreadable.
@@ -111,13 +110,12 @@ struct StoreMerge {
     return matching.exported
   }
 
-  /// The row of an item, or the row with the complement of an index. Nil for an item that is yet to be added.
+  /// The row of an item, or of a row's index if the complement of that is given. Nil for an item that is yet to be added.
   private func row(_ index: Int) -> ImportMemory.Element? {
     if index < 0 { return memory.rows[~index] }
     return changed[index] ?? rows[index].map { memory.rows[$0] }
   }
 
-  /// Adds and changes items up to the limit.
   /// - Returns: whether all are merged.
   private mutating func mergeItems(_ before: Catalog, _ draft: inout Draft<Catalog>) throws -> Bool {
     var isComplete = true
@@ -222,7 +220,7 @@ struct StoreMerge {
     }
     if isComplete { try deleteUnusedCategories(&draft) }
     var unread: Set<String> = []
-    // One item of a list is enough: to look up all would take longer with each entry of the import.
+    // One item of a list is enough. To look up all would take longer with each entry of the import.
     for row in memory.rows where !store.lists.contains(row.list) && !unread.contains(row.list) {
       if draft.state.item(row.item) != nil { unread.insert(row.list) }
     }
@@ -368,7 +366,7 @@ struct StoreMerge {
     return row
   }
 
-  /// Applies what has changed in an element to its item, except for images.
+  /// Applies to an item what has changed in its element, except for images.
   private mutating func change(
     _ index: Int, _ old: ImportMemory.Element, _ draft: inout Draft<Catalog>
   ) throws -> ImportMemory.Element {
@@ -393,7 +391,7 @@ struct StoreMerge {
         if current.kind != old.kind, current.kind != row.kind { conflicts.append("the kind") }
         try draft.setKind(ofItem: old.item, to: row.kind)
       }
-      // One that was deleted in the journal replaces no other.
+      // A category that was deleted in the journal does not take the place of another one.
       if row.category != old.category, row.category == present || current.category == old.category {
         if current.category != old.category, current.category != present { conflicts.append("its category") }
         try draft.setCategory(ofItem: old.item, to: present)
@@ -540,7 +538,7 @@ extension StoreMerge {
     }
   }
 
-  /// Says so if no element is one of the previous import. The files are then probably those of another app or device.
+  /// Reports that no element is one of the previous import: the files are then probably of another app or device.
   private mutating func reportReplacement(_ catalog: Catalog) {
     guard !store.items.isEmpty, rows.allSatisfy({ $0 == nil }), areCovered.allSatisfy(\.self),
       !memory.rows.contains(where: store.isUnreadable),
@@ -571,7 +569,7 @@ extension StoreMerge {
     }
   }
 
-  /// Values that are not objects have names in braces, or none.
+  /// Values that are no objects have classes whose names are in braces or empty; they are not reported.
   private mutating func reportRenamedClasses() {
     for (old, names) in newClasses.sorted(by: { $0.key < $1.key }) {
       let names = names.filter { !$0.isEmpty && !$0.hasPrefix("{") }.sorted()

@@ -9,7 +9,6 @@ enum Layout {
   /// How a property list is encoded: `binary` or ``xml``. Archives are always binary, because every decoder reads both.
   static let format = "format"
   static let xml = "xml"
-  /// The contents of the file.
   static let content = "content"
 
   /// A keyed archive: its top values by key. In a property list, it stands for data that is such an archive.
@@ -57,7 +56,6 @@ enum Layout {
     return .dictionary(members)
   }
 
-  /// The archiver of an archive's layout.
   static func archiver(of layout: FieldValue) -> String {
     layout[archiver]?.string ?? KeyedArchiveWriter.standardArchiver
   }
@@ -88,7 +86,6 @@ enum Layout {
     return names
   }
 
-  /// The list whose gap the value is.
   private static func gap(_ value: FieldValue) -> String? {
     [list, element, each].lazy.compactMap { value[$0]?.string }.first
   }
@@ -170,9 +167,9 @@ enum Layout {
 }
 
 extension FieldValue {
-  /// A part of an older layout. Its objects get other numbers than those of the new layout, because each import counts
-  /// from the start. Every import makes the same numbers from the old ones and the list. A reference to an object
-  /// outside the part becomes nil.
+  /// A part of an older layout for a newer one, which uses the same numbers for other objects. So the objects of the part
+  /// get numbers below zero, which depend only on the old numbers and the list: every import makes the same ones. A
+  /// reference to an object outside the part becomes nil.
   fileprivate func renumbered(for list: String) -> FieldValue {
     var numbers: Set<Int> = []
     forEachValue { if let number = $0[Reference.id]?.integer { numbers.insert(number) } }

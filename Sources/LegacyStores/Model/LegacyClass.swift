@@ -79,7 +79,6 @@ struct LegacyClass: Sendable, Codable {
     for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) { note(key, value.form) }
   }
 
-  /// Whether some objects lacked a field.
   func isOptional(_ key: String) -> Bool { optional.contains(key) || counts[key].map { $0 < count } ?? false }
 
   /// Merges what was found about the class later.
@@ -110,13 +109,11 @@ struct LegacyClass: Sendable, Codable {
 }
 
 extension [String: LegacyClass] {
-  /// Records what the class of an item becomes.
   mutating func note(_ item: LegacyItem, _ mapping: [String: String]) {
     self[item.className, default: LegacyClass()].kind = item.kind
     self[item.className]?.mapping.merge(mapping) { first, _ in first }
   }
 
-  /// Merges what was found about the classes later.
   mutating func merge(_ others: [String: LegacyClass]) {
     for (name, found) in others {
       if self[name] == nil { self[name] = found } else { self[name]?.merge(found) }

@@ -11,7 +11,7 @@ struct LegacyItem: Sendable {
   var kind: String
   /// The class of its object. Empty for dictionaries and plain values.
   var className = ""
-  /// Its contents in the file. They may contain references; see ``Reference``.
+  /// Its contents in the file, perhaps with references; see ``Reference``.
   var attributes: [String: FieldValue]
   /// The path of keys to each attribute that its object has under another key than most objects of the class, or than
   /// the first key of its ``KnownKind``. It is empty for a default value that is not in the file.
@@ -31,11 +31,9 @@ struct LegacyItem: Sendable {
     ["name", "title", "value"].compactMap { attributes[$0]?.string }.first { !$0.isEmpty }
   }
 
-  /// Whether it refers to other items.
   var refersToItems: Bool { attributes.values.contains(where: \.refersToItems) }
 }
 
-/// A category in a store.
 struct LegacyCategory: Sendable {
   /// Its list. Empty for a category that is reached only through its items.
   var list: String
@@ -116,7 +114,6 @@ extension FieldValue {
   /// The number in a reference of this kind, or nil if the value is not one.
   func target(_ key: String) -> Int? { dictionary?.count == 1 ? self[key]?.integer : nil }
 
-  /// Whether this is a collection without elements.
   var isEmptyList: Bool { (array ?? self["NS.objects"]?.array)?.isEmpty ?? false }
 
   /// The name of an image, if the value refers to one.
@@ -127,10 +124,8 @@ extension FieldValue {
     imageName != nil || [Reference.item, Reference.category, Reference.ref].contains { target($0) != nil }
   }
 
-  /// The class of an object that is stored as a dictionary.
   var objectClass: String? { self[Reference.objectClass]?.string }
 
-  /// The value without the classes of its objects.
   var withoutClasses: FieldValue { mapped { $0.setting(Reference.objectClass, nil) } }
 
   /// A dictionary with another value under a key. Other values stay the same.
@@ -166,7 +161,6 @@ extension FieldValue {
         ?? dictionary?.values.contains { $0.contains(where: isWanted) } ?? false
   }
 
-  /// Calls `body` with this value and each value inside it.
   func forEachValue(_ body: (FieldValue) -> Void) {
     body(self)
     for element in array ?? [] { element.forEachValue(body) }
@@ -183,7 +177,6 @@ extension FieldValue {
     }
   }
 
-  /// Whether this value contains a reference to another item.
   var refersToItems: Bool { contains { $0.target(Reference.item) != nil } }
 }
 
@@ -197,6 +190,5 @@ extension Catalog {
 }
 
 extension FieldValue? {
-  /// The same for values that may be absent.
   func isIdentical(to other: FieldValue?) -> Bool { self?.isIdentical(to: other) ?? (other == nil) }
 }

@@ -30,9 +30,8 @@ public struct LegacyStore: Sendable {
   /// What could not be read or was skipped, and why.
   public var problems: [LegacyProblem] = []
 
-  /// The categories.
   var categories: [LegacyCategory] = []
-  /// The items, list by list in the order of the files.
+  /// List by list, in the order of the files.
   var items: [LegacyItem] = []
   /// The lists that were read completely. Elements that are missing from them were removed.
   var lists: Set<String> = []
@@ -46,7 +45,6 @@ public struct LegacyStore: Sendable {
   var images: [LegacyImage] = []
   /// The files, with everything that is not an item or a category; see ``Layout``.
   var files: [String: FieldValue] = [:]
-  /// The classes of the objects, by name.
   var classes: [String: LegacyClass] = [:]
 
   init(_ source: Source) { self.source = source }

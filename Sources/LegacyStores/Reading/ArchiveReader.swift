@@ -38,7 +38,6 @@ final class ArchiveReader {
   /// How many more collections the search for cycles may enter.
   private var stepsLeft: Int
 
-  /// The layout of the archive.
   private(set) var layout = FieldValue.null
   /// The items; nil for one that could not be converted.
   private(set) var items: [LegacyItem?] = []
@@ -46,16 +45,13 @@ final class ArchiveReader {
   private(set) var lists: Set<String> = []
   /// The names of lists that are taken. Different keys can lead to one name, because a key may contain the separator.
   private(set) var listNames: UniqueNames
-  /// Lists with an unreadable element.
   private(set) var incompleteLists: Set<String> = []
   private(set) var images: [LegacyImage] = []
   private(set) var problems: [LegacyProblem] = []
-  /// Whether the layout and the items lack anything that the archive has.
   var isIncomplete: Bool { problems.contains(where: \.isLoss) }
   /// What the classes become, and the keys of dictionaries.
   private var found: [String: LegacyClass] = [:]
 
-  /// Reads the archive.
   /// - Parameters:
   ///   - name: the name of its lists: that of the file, or the path to the data.
   ///   - listNames: the names of lists that other archives have taken.
@@ -78,16 +74,14 @@ final class ArchiveReader {
     try convert()
   }
 
-  /// The classes found, each with the meaning of its fields.
   var classes: [String: LegacyClass] {
     var classes = objects.classes
     classes.merge(found)
     return classes
   }
 
-  /// Finds the contents of the archive.
   private func find(_ name: String) throws {
-    // The order is independent of the writer.
+    // Sorted, so that the result does not depend on the order in the file.
     let fields = try archive.allTopFields().sorted { $0.name < $1.name }
     let isSingle = fields.count == 1
     var top: [String: FieldValue] = [:]
@@ -101,7 +95,7 @@ final class ArchiveReader {
         let form = value.form(isReference: try field.isReference)
         top[key] = try objects.part(list, value).marked(form)
         if case .object(let object) = value, object.className == "NSNull" {
-          // At the top, it differs from nil.
+          // At the top, an `NSNull` differs from nil.
           top[key] = [Reference.objectClass: "NSNull"]
         }
         if isSingle, lists.isEmpty, !value.isNull {
@@ -198,7 +192,7 @@ final class ArchiveReader {
     return .list(Layout.list(list, className: className))
   }
 
-  /// An app's object that contains collections of items, such as a singleton that archives itself.
+  /// Whether an object contains collections of items, as a singleton that archives itself does.
   private func isContainer(_ object: ArchivedObject) throws -> Bool {
     if let known = haveItems[object.uid] { return known }
     let found = try object.allFields().contains { field in
@@ -280,7 +274,6 @@ final class ArchiveReader {
     return roles[object.uid]
   }
 
-  /// Converts everything found in the archive, including objects found on the way.
   private func convert() throws {
     var (nextItem, nextCategory) = (0, 0)
     while nextItem < pendingItems.count || nextCategory < pendingCategories.count {
@@ -324,8 +317,8 @@ final class ArchiveReader {
     }
   }
 
-  /// Whether a value is a list of a category's own items and nothing else. An export makes it again from the items. An
-  /// empty list is not one, because items may refer to the category nevertheless.
+  /// Whether a value is a list of a category's own items and nothing else, which an export makes again from the items.
+  /// False for an empty list, because items may refer to the category nevertheless.
   private func isList(_ value: ArchivedValue?, ofItemsIn category: Int) -> Bool {
     guard let value, let members = try? value.array ?? value.set else { return false }
     guard let uid = members.uid else { return self.category(ofItemsIn: members) == category }
@@ -411,7 +404,6 @@ final class ArchiveReader {
     pending.list.isEmpty ? plainKind : "\(pending.list)[\(items.count)]"
   }
 
-  /// Records the unreadable parts of an item.
   private func noteProblems(of pending: Pending) {
     problems += objects.problems.map { LegacyProblem("\(place(of: pending)).\($0.path)", $0.reason) }
   }

@@ -91,14 +91,13 @@ extension LegacyStore {
       "it has \(count) items or more; the limit for a file is \(itemLimit): split it into several files")
   }
 
-  /// Throws if there are no files to read.
   static func checkAreGiven(_ files: [URL]) throws(LegacyError) {
     if files.isEmpty { throw LegacyError(.wrongUse, "no files were given; name at least one") }
   }
 }
 
 extension FieldMapping {
-  /// Throws if a key is one that no object has: it is probably mistyped.
+  /// Throws if no object has one of the keys, which is then probably mistyped.
   func check(against store: LegacyStore) throws(LegacyError) {
     // An empty list has no keys to check against.
     guard !store.items.isEmpty || !store.categories.isEmpty else { return }

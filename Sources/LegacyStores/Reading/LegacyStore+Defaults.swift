@@ -86,7 +86,6 @@ struct DefaultsReader {
     }
   }
 
-  /// The layout of a value that is only preserved.
   mutating func literal(_ value: FieldValue, path: String) -> FieldValue {
     merge.imageNames.moving(value, at: path, to: &merge.store.images)
   }

@@ -114,12 +114,10 @@ struct PropertyListReader {
     }
   }
 
-  /// The layout of a value that is only preserved.
   private mutating func literal(_ value: FieldValue, _ path: String) -> FieldValue {
     imageNames.moving(value, at: path, to: &store.images)
   }
 
-  /// - Returns: the layout of the list.
   private mutating func add(_ elements: [FieldValue], _ path: String) throws(LegacyError) -> FieldValue {
     try LegacyStore.checkItemCount(store.items.count - earlierCount + elements.count)
     let list = listNames.unused(path)
@@ -210,7 +208,7 @@ extension FieldValue {
     guard case .dictionary(let members) = self else { return nil }
     guard let className = objectClass else {
       var mapped: [String: FieldValue] = [:]
-      // The order is deterministic.
+      // Sorted, because the names of lists and images depend on the order.
       for (key, member) in members.sorted(by: { $0.key < $1.key }) { mapped[key] = try body(key, member) }
       return .dictionary(mapped)
     }

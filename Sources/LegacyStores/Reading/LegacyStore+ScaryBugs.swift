@@ -7,8 +7,8 @@ extension LegacyStore {
   /// Reads a folder of Scary Bugs' documents: `<n>.scarybug`, each with `data.plist`, `thumbImage.jpg` and
   /// `fullImage.jpg`, any of which may be missing.
   ///
-  /// This reads only the type of each picture. An import reads each picture once, in pieces. Other files in a document
-  /// become images of the bug too. Links are refused, so nothing outside the folder is read.
+  /// Of each picture, only the type is read here; an import reads it once, in pieces. Other files in a document become
+  /// images of the bug too. Links are refused, so nothing outside the folder is read.
   /// - Parameter url: the folder of the documents, or the app's own folder with `Library/Private Documents` in it.
   /// - Throws: ``LegacyError`` if there is no such folder, or no bug in it. An unreadable bug is a problem of the
   ///   store; the others are read.
@@ -19,7 +19,6 @@ extension LegacyStore {
   }
 }
 
-/// Reads bugs one by one.
 struct ScaryBugReader {
   static let list = "scarybugs"
   static let folderExtension = ".scarybug"
@@ -32,7 +31,6 @@ struct ScaryBugReader {
 
   static func isBug(_ name: String) -> Bool { name.lowercased().hasSuffix(folderExtension) }
 
-  /// The folder that contains the bugs.
   static func documents(in folder: Folder) throws(LegacyError) -> Folder {
     if isBug(folder.path) {
       throw LegacyError(.wrongUse, "this is a single bug; name the folder that it is in", path: folder.path)

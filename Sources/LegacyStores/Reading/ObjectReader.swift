@@ -40,7 +40,6 @@ struct ObjectReader {
   /// images.
   static func byteLimit(fileByteCount count: Int) -> Int { 4 * count + 68 << 20 }
 
-  /// The error for items that share too much.
   /// - Parameter limit: the number of bytes or values that is exceeded, with its unit.
   static func sharedTooOften(_ limit: String, path: String? = nil) -> LegacyError {
     LegacyError(
@@ -108,7 +107,6 @@ struct ObjectReader {
     (valuesLeft, bytesLeft) = (valueLimit, byteLimit)
   }
 
-  /// Begins another item.
   mutating func begin() {
     (images, imageNames) = ([], UniqueNames())
     (problems, unreadable) = ([], [])
@@ -203,7 +201,8 @@ struct ObjectReader {
         return converted
       }
       guard let value = converted ?? nil else { continue }
-      // An export knows by the class that an object has the key, unless other objects have a number there.
+      // If all objects of a class have a key, an export writes nil where there is no value, except for keys under
+      // which other objects have a number, a text or data in the field itself.
       if value == .null, !survey.isOptional(field.name, in: name) {
         if survey.isInline(field.name, in: name) { forms[key] = .string(LegacyClass.Form.null) }
         continue
@@ -217,7 +216,7 @@ struct ObjectReader {
     return fields
   }
 
-  /// Reads a part of the item. If the part is unreadable, this records it as a problem and returns nil.
+  /// Reads a part of the item. An unreadable part is recorded as a problem, and the result is nil.
   private mutating func readable<T>(
     _ path: String, _ body: (inout ObjectReader) throws -> T
   ) throws -> T? {
@@ -231,7 +230,7 @@ struct ObjectReader {
     }
   }
 
-  /// The path to a part. The names of lists have other separators.
+  /// The path to a part. The names of lists have colons in place of dots.
   private func step(_ key: String, from path: String) -> String {
     path.isEmpty ? key : path + (layout == nil ? "." : ":") + key
   }
@@ -285,7 +284,8 @@ struct ObjectReader {
     }
   }
 
-  /// The gap of the layout in place of a value. For a value without gaps in it, the value itself.
+  /// What the layout has in place of a value: a gap, or the value itself if no part of it is a gap. Nil for a value whose
+  /// parts are to be looked at, and for all values outside of a layout.
   private mutating func gap(
     for value: ArchivedValue, _ path: String, _ depth: Int
   ) throws -> FieldValue? {
@@ -338,7 +338,7 @@ struct ObjectReader {
     case "NSNull" where !isField:
       return .null
     case "NSURL" where isField:
-      // This is only for a plain URL in a field. Elsewhere it would be exported as a text.
+      // Only a URL without a base in a field becomes a text. Elsewhere, an export would write a string in its place.
       if try object["NS.base"]?.isNull ?? true, let text = try view({ try object["NS.relative"]?.string }) {
         return try keep(text)
       }
@@ -412,7 +412,7 @@ struct ObjectReader {
       elements = try view { try value.array ?? value.set }
     }
     if elements == nil, pairs == nil { return nil }
-    // An empty collection has no other fields. One of another system can look empty.
+    // A collection of another system, which has other fields, can look empty.
     if (elements?.count ?? pairs?.count) == 0, try object["NS.objects"] == nil, try !object.keys.isEmpty {
       return nil
     }
@@ -539,7 +539,7 @@ struct ObjectReader {
     return [Reference.image: .string(image.name)]
   }
 
-  /// The contents of an object that is a text or data, which share the memory of others in the same place of the file.
+  /// The contents of an object that is a text or data, in the memory of its other occurrences.
   private mutating func leaf(_ object: ArchivedObject, _ name: String) throws -> ArchivedValue? {
     try object.allFields().first { $0.name == name }?.value(&contents)
   }

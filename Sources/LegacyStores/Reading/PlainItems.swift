@@ -12,7 +12,7 @@ struct PlainItems {
   ///   - kind: the kind of the items if they are not a known one.
   init(_ values: [FieldValue], list: String, kind: String, mapping: FieldMapping) {
     let dictionaries = values.compactMap(Self.fields)
-    // All dictionaries are looked through only for a path of keys that begins with one of theirs.
+    // The dictionaries are searched only for paths whose first key one of them has.
     let names = dictionaries.reduce(into: Set<String>()) { $0.formUnion($1.keys) }
     func find(_ keys: [String]) -> String? {
       keys.first { key in

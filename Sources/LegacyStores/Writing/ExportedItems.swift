@@ -8,9 +8,8 @@ struct ExportedItems {
   let memory: ImportMemory
   /// Whether the files were never imported, so that their layout is unknown.
   let isNew: Bool
-  /// The items of each list, in the order of the files.
+  /// In the order of the files.
   private(set) var lists: [String: [Catalog.Item.ID]] = [:]
-  /// The categories of each list.
   private(set) var categoryLists: [String: [CategoryID]] = [:]
   /// The items of each category, in the order of the lists.
   private(set) var itemsByCategory: [CategoryID: [Catalog.Item.ID]] = [:]
@@ -70,7 +69,7 @@ struct ExportedItems {
     }
   }
 
-  /// The same for categories. One of another store is added only if this store's items are in it.
+  /// Categories of the journal go to the end of the list of categories; those of another store only if items are in them.
   private mutating func addNewCategories(except others: Set<CategoryID>) {
     guard memory.source == .archive else { return }
     let known = Layout.lists(in: files)

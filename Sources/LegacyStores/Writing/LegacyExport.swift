@@ -3,7 +3,6 @@ import Foundation
 import KeyedArchiving
 import SHA256
 
-/// A file that an export writes.
 struct ExportedFile {
   enum Content {
     case bytes([UInt8])
@@ -84,7 +83,6 @@ struct LegacyExport {
     }
   }
 
-  /// The images that the fields of an item refer to.
   private func imagesInside(_ id: Catalog.Item.ID) -> Set<ImageID> {
     var inside: Set<ImageID> = []
     for value in (store.catalog.item(id)?.attributes ?? [:]).values {

@@ -20,11 +20,9 @@ final class ObjectWriter {
   /// All nodes with fields, whose cycles are broken at the end so that they are freed.
   private var made: [ArchiveNode] = []
 
-  /// The context of a value.
   private struct Context {
     /// The item whose images the value refers to.
     var item: Catalog.Item.ID?
-    /// Whether it is the layout of a file.
     var isLayout = false
     /// The objects of the item made so far, by number.
     var objects: [Int: ArchiveNode] = [:]
@@ -229,7 +227,7 @@ final class ObjectWriter {
       values.append((key, content))
     }
     let (keyed, unkeyed) = Self.separated(values)
-    // Two can have one key: earlier versions recorded a class's keys that begin with `$` without another `$`.
+    // A key may occur twice, with one `$` and with two; the last value counts.
     for (key, value) in keyed { node.set(key, value) }
     node.set(unkeyed: unkeyed)
     made.append(node)

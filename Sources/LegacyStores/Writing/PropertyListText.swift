@@ -15,7 +15,6 @@ enum PropertyListText {
   /// XML can't express a value: it has control characters, fractions of a second, or keys that are not texts.
   private struct Unwritable: Error {}
 
-  /// The bytes of a property list.
   static func bytes(of value: FieldValue, asXML: Bool) throws(ArchiveError) -> [UInt8] {
     // Every reader accepts both forms.
     if asXML, let text = try? element(value, indent: "") { return Array((head + text + "</plist>\n").utf8) }

@@ -21,8 +21,7 @@ import Synchronization
   private let base: UnsafeMutableRawPointer
   private let file: PagedFile?
   private let pageShift: Int
-  /// The bits of the file's pages. They are kept here too, so that checking whether a page was read costs almost
-  /// nothing.
+  /// The bits of the file's pages, also kept here, so that a check of a page costs almost nothing.
   private let loaded: UnsafeMutablePointer<Atomic<UInt64>>?
   /// The reads in progress; nil if pages are never freed while others read.
   private let reads: ReadGenerations?
@@ -102,11 +101,11 @@ import Synchronization
 
   /// How many bytes are in memory: all, or those of the pages of a file that were read.
   package var loadedByteCount: Int { file?.loadedByteCount ?? count }
-  /// How many bytes of a file's pages are in memory.
+  /// Only those of the pages of a file.
   package var pageByteCount: Int { file?.loadedByteCount ?? 0 }
 
-  /// The same file without its pages, which are read again, and stay in memory until ``unload()``; bytes in memory stay as
-  /// they are.
+  /// The file without its pages, which are read again and stay in memory until ``unload()``. Bytes that are not in a file
+  /// stay as they are.
   ///
   /// - Throws: `io` if the system lacks a descriptor or address space.
   package func reopened() throws(ArchiveError) -> ArchiveBytes {
@@ -142,8 +141,8 @@ import Synchronization
     return try unsafe body(bytes(in: range, &read))
   }
 
-  /// The first of some rows of equal size for which `isBehind` is true, as it must be for all rows after it. The whole search
-  /// is one read, because beginning one takes as long as comparing some rows.
+  /// The first of some rows of equal size for which `isBehind` is true, as it must be for all rows after it. The whole
+  /// search is one read, because beginning one takes as long as comparing some rows.
   ///
   /// - Throws: as `withBytes(in:_:)`.
   package func firstRow(

@@ -53,7 +53,6 @@ package enum ObjectKind: UInt8, Sendable {
 }
 
 extension PropertyList {
-  /// The offset of an object.
   @inline(__always)
   package func offset(of number: Int) throws(ArchiveError) -> Int {
     guard number >= 0, number < objectCount else { throw noObject(number) }
@@ -65,12 +64,11 @@ extension PropertyList {
     return Int(offset)
   }
 
-  /// The header of an object. Allocates nothing.
+  /// Allocates nothing.
   package func header(_ number: Int) throws(ArchiveError) -> ObjectHeader {
     try header(at: offset(of: number))
   }
 
-  /// The header of the object at an offset.
   package func header(at offset: Int) throws(ArchiveError) -> ObjectHeader {
     let marker = try bytes.byte(at: offset)
     let low = Int(marker & 0xF)

@@ -10,20 +10,19 @@ import Synchronization
   import Darwin
 #endif
 
-/// A file whose pages are read into a reserved address range when they are first used. If the two pages before are there,
-/// this may be a scan, so the rest of the 64 KiB is read too.
+/// A file whose pages are read into a reserved address range when they are first used. If the two pages before a page
+/// are in memory, the file is probably being scanned, so the rest of the page's 64 KiB is read too.
 ///
 /// The file is not mapped: truncating a mapped file ends the process, and its bytes can change after they were checked.
 ///
-/// 1. A page's bit in `present` is set after the page was written and has passed its check. Readers look only at its bit in
-///    `loaded`, which is set whenever they need the page, and cleared for all pages from time to time: a page without it
-///    was not used since.
+/// 1. A page's bit in `present` is set after the page was written and has passed its check. Readers look only at its
+///    bit in `loaded`, which is set when a reader needs the page. All bits in `loaded` are cleared from time to time, so
+///    they tell which pages were used since.
 /// 2. Pages are written and freed only by the holder of the lock of their group. They are written only if they are not
 ///    present. They are freed only if they are not loaded, and if all reads have ended that began before the bits in
 ///    `loaded` were cleared.
 @safe final class PagedFile {
   static let defaultPageSize = 1 << 14
-  /// How many bytes a scan reads at once.
   private static let groupByteCount = 64 << 10
   private static let hugePageByteCount = 2 << 20
 
@@ -38,8 +37,8 @@ import Synchronization
   /// The reads in progress; nil without a quota.
   let reads: ReadGenerations?
   private let isFreeing = Atomic<Bool>(false)
-  /// Whether all reads that began before the bits in `loaded` were cleared last are of the older generation. As the next
-  /// property, changed only by the thread that has set `isFreeing`.
+  /// Whether a generation of reads began when the bits in `loaded` were cleared last, so that all earlier reads are of
+  /// the older one. Only the thread that has set `isFreeing` uses this property and the next.
   private var isGenerationOfCleared = false
   /// The offset after the page that was freed last.
   private var nextToFree = 0
@@ -82,7 +81,7 @@ import Synchronization
     reads = quota == nil ? nil : ReadGenerations()
     pageShift = pageSize.trailingZeroBitCount
     groupShift = max(Self.groupByteCount.trailingZeroBitCount - pageShift, 0)
-    // This reserves only addresses. A page gets memory when it is written.
+    // Only addresses are reserved. A page gets memory when it is written.
     #if canImport(Darwin)
       let flags = MAP_PRIVATE | MAP_ANON | MAP_NORESERVE
     #else
@@ -146,7 +145,7 @@ import Synchronization
     unsafe present.deallocate()
   }
 
-  /// The same file without its pages, which are read again, and without the quota.
+  /// The file without its pages, which are read again, and without the quota.
   /// - Throws: `io` if the system lacks a descriptor or address space.
   func reopened() throws(ArchiveError) -> PagedFile {
     let duplicate = cfiles_duplicate(descriptor)
@@ -196,7 +195,7 @@ import Synchronization
       if freed > 0 { forbidHugePages() }
     }
     for word in 0..<words { unsafe loaded[word].store(0, ordering: .relaxed) }
-    // A read can have begun in the older generation since it was looked at above, and have seen the bits.
+    // Since the check above, a read may have begun in the older generation and have seen the bits.
     isGenerationOfCleared = reads.olderHaveEnded()
     if isGenerationOfCleared { reads.beginGeneration() }
     return freed
@@ -210,7 +209,7 @@ import Synchronization
     let lock = lock(of: pages.lowerBound)
     lock.lock()
     defer { lock.unlock() }
-    // A reader may have come first.
+    // Since the check above, a reader may have used a page.
     guard !pages.contains(where: isLoaded) else { return 0 }
     unsafe free(offset, byteCount: byteCount)
     let freed = pages.filter(isPresent)
@@ -268,7 +267,6 @@ import Synchronization
     return buffer
   }
 
-  /// The number of bytes of all pages in memory.
   var loadedByteCount: Int { presentCount.load(ordering: .relaxed) << pageShift }
 
   private static func bit(_ page: Int) -> UInt64 { 1 << UInt64(page & 63) }
@@ -300,7 +298,7 @@ import Synchronization
       let offset = ((address + (page << pageShift)) & ~(size - 1)) - address
       guard offset > 0, offset + size <= byteCount else { return }
       let (first, count) = (offset >> pageShift, size >> pageShift)
-      // Their bits are whole words.
+      // The count is taken of whole words of bits.
       guard count >= 64 else { return }
       let before = max(first - count / 2, 0) >> 6..<first >> 6
       guard presentCount(inWords: (first + 63) >> 6..<(first + count) >> 6) == 0,
@@ -365,8 +363,8 @@ import Synchronization
 
 private let nextNumber = Atomic<Int>(0)
 
-/// Counts the reads in progress, in two generations, so that a thread can find out whether all reads have ended that began
-/// before something was changed.
+/// Counts the reads in progress in two generations. By these, a thread finds out whether all reads have ended that
+/// began before it changed something.
 ///
 /// A read that begins while a generation begins may be counted in the older one. So it is seen by ``olderHaveEnded()``, or
 /// it sees all that was written before that call.
@@ -414,7 +412,6 @@ final class ReadGenerations: Sendable {
   }
 }
 
-/// The system's message for an error number.
 private func reason(_ number: Int32) -> String {
   unsafe String(cString: strerror(number))
 }

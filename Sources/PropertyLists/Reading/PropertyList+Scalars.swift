@@ -1,5 +1,5 @@
-// These functions read the object that a header describes. Unless a function returns an optional, the header must be of
-// its kind. The header was checked against the bytes, so only reading them can fail.
+// Each function reads the object that a header describes. Unless it returns an optional, the header must be of its kind.
+// Headers were checked against the bytes, so only reading them can fail.
 
 extension PropertyList {
   /// An integer of any width. Integers of 1, 2 and 4 bytes are unsigned, all others signed.

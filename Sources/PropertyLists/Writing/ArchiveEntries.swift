@@ -12,7 +12,6 @@ struct ArchiveEntries: ~Copyable {
   private var reservedUIDs: [UInt32] = []
   private var reservedNumbers: [UInt32?] = []
 
-  /// Makes the object the next entry.
   @inline(__always)
   mutating func append(_ number: Int) throws(ArchiveError) -> UInt32 {
     try distances.makeRoom(10)
@@ -42,7 +41,6 @@ struct ArchiveEntries: ~Copyable {
     return UInt32(truncatingIfNeeded: count &- 1)
   }
 
-  /// Sets the object of a reserved entry.
   mutating func define(_ uid: UInt32, as number: Int) throws(ArchiveError) {
     guard let place = place(of: uid), reservedNumbers[place] == nil else {
       throw ArchiveError(

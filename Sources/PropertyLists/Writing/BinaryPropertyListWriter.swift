@@ -20,7 +20,6 @@ package struct BinaryPropertyListWriter: ~Copyable {
   var output: OutputBuffer
   private var lengths = OutputBuffer(capacity: 1_024)
 
-  /// A list that goes to a sink.
   ///
   /// - Parameter maximumObjectCount: the limit on objects; one more is an error. A lower limit makes the list shorter:
   ///   a reference takes 1 byte for up to 255 objects, 2 bytes for up to 65,535, and 4 bytes for more.
@@ -28,7 +27,6 @@ package struct BinaryPropertyListWriter: ~Copyable {
     unsafe self.init(maximumObjectCount: maximumObjectCount, output: OutputBuffer(sink: sink))
   }
 
-  /// A list in memory.
   ///
   /// - Parameter body: writes the objects and returns the number of the top one.
   package static func bytes(

@@ -259,7 +259,6 @@ struct PreparedShape {
   let head: [UInt8]
 }
 
-/// An object that was begun but not yet ended.
 struct Frame {
   enum Kind {
     case object

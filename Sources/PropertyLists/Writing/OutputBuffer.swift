@@ -16,14 +16,12 @@ struct OutputBuffer: ~Copyable {
   private var flushed = 0
   private let sink: Sink?
 
-  /// A buffer that keeps everything in memory.
   init(capacity: Int) {
     unsafe base = .allocate(byteCount: capacity, alignment: 16)
     self.capacity = capacity
     unsafe sink = nil
   }
 
-  /// A buffer that passes its bytes to a sink in pieces.
   init(sink: @escaping Sink) {
     capacity = OutputBuffer.pieceByteCount
     unsafe base = .allocate(byteCount: capacity, alignment: 16)
