@@ -109,9 +109,11 @@ struct LegacyClass: Sendable, Codable {
 }
 
 extension [String: LegacyClass] {
-  mutating func note(_ item: LegacyItem, _ mapping: [String: String]) {
+  mutating func note(_ item: LegacyItem, _ plan: ItemPlan) {
     self[item.className, default: LegacyClass()].kind = item.kind
-    self[item.className]?.mapping.merge(mapping) { first, _ in first }
+    let own = item.sources.filter { !$0.value.isEmpty }.map { (path: $0.value, attribute: $0.key) }
+    self[item.className]?.mapping.merge(plan.mapping) { first, _ in first }
+    self[item.className]?.mapping.merge(own) { first, _ in first }
   }
 
   mutating func merge(_ others: [String: LegacyClass]) {

@@ -412,7 +412,7 @@ final class ArchiveReader {
     guard case .object(let object) = pending.value, !isPlain(object) else { return try plainItem(pending) }
     let plan = plan(object.className)
     var category: Int?
-    var (item, mapping) = try plan.item(of: object, list: pending.list, &objects) { fields in
+    var item = try plan.item(of: object, list: pending.list, &objects) { fields in
       guard let key = plan.categoryKey, let value = fields[key] else { return }
       if let index = value.target(Reference.category) {
         category = index
@@ -423,7 +423,7 @@ final class ArchiveReader {
     }
     item.category = category ?? owners[object.uid]
     noteProblems(of: pending)
-    found.note(item, mapping)
+    found.note(item, plan)
     if let key = plan.categoryKey { found[object.className]?.mapping[key] = "$category" }
     return item
   }

@@ -18,6 +18,8 @@ struct ItemPlan {
   }
 
   let kind: String
+  /// The attribute for each path of keys.
+  private(set) var mapping: [String: String] = [:]
   private let known: KnownKind?
   /// The key of an item's category, or nil if there is none.
   let categoryKey: String?
@@ -47,12 +49,15 @@ struct ItemPlan {
     taken = Set(moves.map(\.path))
     for index in moves.indices where !mapping.has(moves[index].attribute) {
       let property = properties.first { $0.attribute == moves[index].attribute }
-      moves[index].otherPaths = property?.keys.filter { !taken.contains($0) } ?? []
+      moves[index].otherPaths = property?.keys.filter { !taken.contains($0) && find([$0]) == $0 } ?? []
     }
     // A place has both coordinates or neither.
     let coordinates = ["latitude", "longitude"]
     if !coordinates.allSatisfy({ name in moves.contains { $0.attribute == name } }) {
       moves.removeAll { coordinates.contains($0.attribute) }
+    }
+    for move in moves {
+      for path in move.paths where self.mapping[path] == nil { self.mapping[path] = move.attribute }
     }
   }
 
@@ -94,27 +99,28 @@ struct ItemPlan {
       mapping: mapping, find: find)
   }
 
-  /// The item that an object becomes, and the attribute of each field that has another name.
+  /// The item that an object becomes.
   /// - Parameter prepare: may change the fields before they become attributes.
   func item(
     of object: ArchivedObject, list: String, _ objects: inout ObjectReader,
     prepare: (inout [String: FieldValue]) -> Void = { _ in }
-  ) throws -> (item: LegacyItem, mapping: [String: String]) {
+  ) throws -> LegacyItem {
     let className = ClassSurvey.shortName(object.className)
     var fields = try objects.attributes(of: object)
     let nils = fields.filter { $0.value == .null }.keys
     for key in nils { fields[key] = nil }
     prepare(&fields)
-    let (attributes, mapping, sources) = attributes(fields, className: className)
+    let (attributes, sources) = attributes(fields, className: className)
     var item = LegacyItem(list: list, kind: kind, className: object.className, attributes: attributes)
     (item.sources, item.images) = (sources, objects.images)
-    for key in nils where attributes[mapping[key] ?? key] == nil {
-      item.attributes[mapping[key] ?? key] = .null
+    for key in nils {
+      let attribute = moves.first { $0.path == key }?.attribute ?? key
+      if attributes[attribute] == nil { item.attributes[attribute] = .null }
     }
     for key in objects.unreadable {
       item.unreadable.formUnion(self.attributes(from: key, className: className))
     }
-    return (item, mapping)
+    return item
   }
 
   /// The attributes that come from a field.
@@ -131,26 +137,19 @@ struct ItemPlan {
 
   /// The fields of an object as attributes of an item.
   /// - Parameter className: the prefix for a field whose name is taken by another attribute.
-  /// - Returns: the attributes, the attribute of each field that has another name, and what ``LegacyItem/sources`` is.
+  /// - Returns: the attributes, and what ``LegacyItem/sources`` is.
   func attributes(
     _ fields: [String: FieldValue], className: String
-  ) -> (attributes: [String: FieldValue], mapping: [String: String], sources: [String: String]) {
-    if moves.isEmpty, known == nil { return (fields, [:], [:]) }
+  ) -> (attributes: [String: FieldValue], sources: [String: String]) {
+    if moves.isEmpty, known == nil { return (fields, [:]) }
     var rest = fields
     var result: [String: FieldValue] = [:]
-    // A field that is nil in this object is mapped, too: in the journal it may get a value.
-    var mapping = Dictionary(moves.map { ($0.path, $0.attribute) }) { first, _ in first }
     var sources: [String: String] = [:]
     for move in moves where isUsable(move, fields) {
-      guard let path = move.path(in: fields) else { continue }
-      guard let value = rest.value(at: path)?.as(move.type) else {
-        // The field keeps its name.
-        mapping[path] = nil
-        continue
-      }
+      // A field with a value of another type keeps its name.
+      guard let path = move.path(in: fields), let value = rest.value(at: path)?.as(move.type) else { continue }
       rest.remove(at: path)
       result.set(value, at: move.attribute)
-      if path != move.path { mapping[path] = move.attribute }
       // Other lists, and other imports, may have other keys for the class. An export prefers the property's first key.
       let first = known?.properties.first { $0.attribute == move.attribute }?.keys.first
       if path != move.path || path != first { sources[move.attribute] = path }
@@ -158,15 +157,11 @@ struct ItemPlan {
     for (key, value) in rest {
       var attribute = key
       if known?.reserves(key) ?? false || result[key] != nil {
-        let prefix = "\(className.isEmpty ? kind : className)."
-        attribute = prefix + key
-        mapping[key] = attribute
-        if rest[attribute] != nil {
-          // Another field of this object has that name.
-          mapping[key] = nil
-          while rest[attribute] != nil { attribute = prefix + attribute }
-          sources[attribute] = key
-        }
+        // Another field of the object may have that name, too.
+        repeat {
+          attribute = "\(className.isEmpty ? kind : className)." + attribute
+        } while rest[attribute] != nil
+        sources[attribute] = key
       }
       result[attribute] = value
     }
@@ -176,7 +171,7 @@ struct ItemPlan {
         sources[property.attribute] = ""
       }
     }
-    return (result, mapping, sources)
+    return (result, sources)
   }
 
   /// Whether a value is moved to its attribute. The app ignores a to-do's place without a name, so the values of such a

@@ -120,7 +120,7 @@ struct ScaryBugReader {
       .bug, name: KnownKind.bug.name, categoryKey: nil, mapping: FieldMapping(),
       find: { survey.key($0, in: object.className) })
     var objects = ObjectReader(archive, survey)
-    var (item, mapping) = try plan.item(of: object, list: Self.list, &objects)
+    var item = try plan.item(of: object, list: Self.list, &objects)
     // Other values at the top belong to the document.
     var contents = SharedContents(archive)
     var top: [String: FieldValue] = [:]
@@ -143,7 +143,7 @@ struct ScaryBugReader {
     }
     item.images = objects.images
     store.classes.merge(objects.classes)
-    store.classes.note(item, mapping)
+    store.classes.note(item, plan)
     if store.files[Self.dataFile] == nil {
       store.files[Self.dataFile] = Layout.file(
         Layout.archive([ObjectReader.key(of: key): Layout.element(Self.list)]), isXML: false)

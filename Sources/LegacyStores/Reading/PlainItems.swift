@@ -47,12 +47,12 @@ struct PlainItems {
     guard let plan, let fields = Self.fields(value) else {
       return LegacyItem(list: list, kind: kind, attributes: ["value": value])
     }
-    let (attributes, mapping, sources) = plan.attributes(fields, className: "")
+    let (attributes, sources) = plan.attributes(fields, className: "")
     if plan.isToDo, attributes["title"] == nil { return nil }
     var item = LegacyItem(list: list, kind: plan.kind, className: "{\(plan.kind)}", attributes: attributes)
     item.sources = sources
     if plan.isToDo { item.isDone = list.lowercased().hasPrefix("done") }
-    classes.note(item, mapping)
+    classes.note(item, plan)
     classes[item.className]?.note(fields)
     return item
   }

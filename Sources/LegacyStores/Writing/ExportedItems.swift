@@ -201,18 +201,6 @@ struct ExportedItems {
         rest.set(value, at: attribute)
       }
     }
-    // In this item only, a value of another type than its attribute got the name of the class in front when imported.
-    let isObject = !className.isEmpty && !className.hasPrefix("{")
-    let prefix = (isObject ? ClassSurvey.shortName(className) : item.kind) + "."
-    for (name, value) in rest where name.hasPrefix(prefix) {
-      let key = String(name.dropFirst(prefix.count))
-      let isStandIn = known?.properties.contains { $0.standard == rest[key] } ?? false
-      guard let fields = classes[className]?.fields, fields[key] != nil, fields[name] == nil,
-        rest[key] == nil || isStandIn
-      else { continue }
-      rest[name] = nil
-      rest[key] = value
-    }
     return rest
   }
 }
