@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import Journaling
 import SHA256
 
 /// The digests of an element's attributes, by which an import tells what has changed in the files and in the journal
@@ -45,14 +46,7 @@ struct Digests: Hashable, Sendable, ExpressibleByDictionaryLiteral {
   }
 
   /// The index of a name, or where it would be.
-  private func place(of name: String) -> Int {
-    var (low, high) = (0, names.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if names[middle] < name { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
+  private func place(of name: String) -> Int { names.partitioningIndex { $0 >= name } }
 
   /// The names of attributes that refer to other items or to categories.
   var references: [String] { zip(names, values).filter { $1.count > 8 }.map(\.0) }

@@ -1,4 +1,5 @@
 import CatalogModel
+import Journaling
 
 /// Gives the items of a list ascending order numbers, with as few changes as possible.
 enum ItemOrder {
@@ -75,11 +76,7 @@ enum ItemOrder {
     var previous = [Int?](repeating: nil, count: elements.count)
     for (index, element) in elements.enumerated() {
       guard let place = element.place else { continue }
-      var (low, high) = (0, tails.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if elements[tails[middle]].place ?? 0 < place { low = middle + 1 } else { high = middle }
-      }
+      let low = tails.partitioningIndex { elements[$0].place ?? 0 >= place }
       previous[index] = low > 0 ? tails[low - 1] : nil
       if low == tails.count { tails.append(index) } else { tails[low] = index }
     }

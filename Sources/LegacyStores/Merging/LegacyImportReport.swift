@@ -25,4 +25,23 @@ public struct LegacyImportReport: Sendable {
   mutating func note(_ place: String, _ reason: String, isLoss: Bool = false) {
     problems.append(LegacyProblem(place, reason, isLoss: isLoss))
   }
+
+  /// - Parameters:
+  ///   - part: what both sides have changed.
+  ///   - entity: whose history has the journal's value.
+  mutating func noteConflict(_ place: String, _ part: String, of entity: String, used: String = "value") {
+    note(
+      place,
+      "\(part) was changed both in the journal and in the file; the file's \(used) is used, and the history of "
+        + "\(entity) has the other one")
+  }
+
+  mutating func noteReturn(_ place: String, of deleted: String) {
+    note(
+      place, "\(deleted) was deleted in the journal but has changed in the file since, so it is added again")
+  }
+
+  mutating func noteRemoval(_ place: String, of edited: String = "it") {
+    note(place, "the file no longer has \(edited), but it was changed in the journal since, so it stays")
+  }
 }

@@ -71,9 +71,7 @@ extension StoreMerge {
     guard let there = draft.state.category(old.category) else {
       // The deleted category keeps its number, so that its items do not seem to be moved in the file.
       guard isRenamed || isRecolored else { return old.category }
-      report.note(
-        "the category \"\(category.name)\"",
-        "it was deleted in the journal but has changed in the file since, so it is added again")
+      report.noteReturn("the category \"\(category.name)\"", of: "it")
       let number = try draft.addCategory(name: category.name.usableName, color: category.color)
       memory.groups[match].category = number
       for (index, row) in memory.rows.enumerated() where row.category == old.category {
@@ -92,10 +90,7 @@ extension StoreMerge {
       ("name", isRenamed && there.name != old.name.usableName && there.name != name),
       ("color", isRecolored && there.color != old.color && there.color != color),
     ] where isConflict {
-      report.note(
-        "the category \"\(there.name)\"",
-        "its \(part) was changed both in the journal and in the file; the file's value is used, and the history of "
-          + "category:\(there.id) has the other one")
+      report.noteConflict("the category \"\(there.name)\"", "its \(part)", of: "category:\(there.id)")
     }
     try draft.updateCategory(old.category, name: name, color: color)
     if name != there.name || color != there.color { report.categories += 1 }
@@ -115,9 +110,7 @@ extension StoreMerge {
       guard there.name == group.name.usableName, there.color == group.color,
         draft.state.items(in: there.id).first(where: { _ in true }) == nil
       else {
-        report.note(
-          "category:\(there.id)",
-          "the file no longer has it, but it was changed in the journal since, so it stays")
+        report.noteRemoval("category:\(there.id)")
         continue
       }
       try draft.deleteCategory(there.id)

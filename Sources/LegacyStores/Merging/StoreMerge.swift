@@ -132,12 +132,7 @@ struct StoreMerge {
         isComplete = false
         continue
       }
-      if let old = row(index) {
-        report.note(
-          place(of: index),
-          "item:\(old.item) was deleted in the journal but has changed in the file since, so it is added again"
-        )
-      }
+      if let old = row(index) { report.noteReturn(place(of: index), of: "item:\(old.item)") }
       if let row = try add(index, &draft) { changed[index] = row }
       isDone[index] = true
     }
@@ -401,7 +396,7 @@ struct StoreMerge {
       reportRejection(of: index, error)
       return old
     }
-    for part in conflicts.sorted() { reportConflict(part, index, old.item) }
+    for part in conflicts.sorted() { report.noteConflict(place(of: index), part, of: "item:\(old.item)") }
     return row
   }
 
@@ -415,20 +410,12 @@ struct StoreMerge {
       guard let blob, known?.blob != blob else { continue }
       if let there = known.flatMap({ draft.state.image($0.image) }) ?? byName[image.name] {
         if there.blob != known?.blob, there.blob != blob {
-          report.note(
-            place(of: index),
-            "\(image.name) was changed both in the journal and in the file; the file's image is used, and the "
-              + "history of image:\(there.id) has the other one")
+          report.noteConflict(place(of: index), image.name, of: "image:\(there.id)", used: "image")
         }
         try draft.updateImage(there.id, mediaType: image.mediaType, blob: blob)
         row.images[image.name] = ImportMemory.Picture(image: there.id, blob: blob)
       } else {
-        if known != nil {
-          report.note(
-            place(of: index),
-            "\(image.name) of item:\(row.item) was deleted in the journal but has changed in the file since, so it is added again"
-          )
-        }
+        if known != nil { report.noteReturn(place(of: index), of: "\(image.name) of item:\(row.item)") }
         let number = try draft.addImage(
           to: row.item, name: image.name, mediaType: image.mediaType, blob: blob)
         row.images[image.name] = ImportMemory.Picture(image: number, blob: blob)
@@ -445,10 +432,7 @@ struct StoreMerge {
         try draft.deleteImage(there.id)
         report.images += 1
       } else {
-        report.note(
-          place(of: index),
-          "the file no longer has \(name) of item:\(row.item), but it was changed in the journal since, so it stays"
-        )
+        report.noteRemoval(place(of: index), of: "\(name) of item:\(row.item)")
       }
     }
   }
@@ -456,9 +440,7 @@ struct StoreMerge {
   private mutating func delete(_ row: ImportMemory.Element, _ draft: inout Draft<Catalog>) throws -> Bool {
     guard let item = draft.state.item(row.item) else { return false }
     guard !isEdited(item, row, draft.state) else {
-      report.note(
-        "item:\(row.item)",
-        "the file no longer has it, but it was changed in the journal since, so it stays")
+      report.noteRemoval("item:\(row.item)")
       return false
     }
     try draft.deleteItem(row.item)
@@ -499,7 +481,7 @@ struct StoreMerge {
       for index in indexes {
         guard var row = row(index), let order = changes[row.item] else { continue }
         if let old = row.digests["order"], old != draft.state.item(row.item)?["order"]?.digest {
-          reportConflict("its position", index, row.item)
+          report.noteConflict(place(of: index), "its position", of: "item:\(row.item)")
         }
         try draft.updateItem(row.item, set: ["order": .integer(order)])
         row.digests["order"] = FieldValue.integer(order).digest
@@ -516,13 +498,6 @@ extension StoreMerge {
     if let key = item.key { return key }
     let label = item.label.map { " \"\($0.prefix(60))\"" } ?? "[\(positions[index])]"
     return "\(item.list.isEmpty ? item.kind : item.list)\(label)"
-  }
-
-  private mutating func reportConflict(_ part: String, _ index: Int, _ item: Catalog.Item.ID) {
-    report.note(
-      place(of: index),
-      "\(part) was changed both in the journal and in the file; the file's value is used, and the history of "
-        + "item:\(item) has the other one")
   }
 
   private mutating func reportRejection(of index: Int, _ error: JournalError) {
