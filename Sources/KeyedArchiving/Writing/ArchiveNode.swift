@@ -193,15 +193,3 @@ public final class ArchiveNode {
     }
   }
 }
-
-extension KeyedArchiveWriter {
-  /// Writes a node and everything reachable from it.
-  ///
-  /// A node that an earlier call wrote is written again, as another object.
-  public mutating func write(_ node: ArchiveNode) throws(ArchiveError) -> Value {
-    var graph = GraphWriter()
-    let value = try graph.value(.node(node), to: &self)
-    try graph.writeNodes(to: &self)
-    return value
-  }
-}

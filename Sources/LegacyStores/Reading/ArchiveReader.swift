@@ -30,8 +30,6 @@ final class ArchiveReader {
   private var metLists: Set<Int> = []
   /// The category of all items in such a list, by its UID.
   private var listCategories: [Int: Int?] = [:]
-  /// Whether an object has collections of items, by its UID.
-  private var haveItems: [Int: Bool] = [:]
   private let archive: KeyedArchive
   private var objects: ObjectReader
   private var contents: SharedContents
@@ -134,7 +132,7 @@ final class ArchiveReader {
   private func part(of value: ArchivedValue, list: String, depth: Int) throws -> LayoutPart {
     guard depth < 8, !containsItself(value) else { return .literal }
     if let object = appObject(value) {
-      if !isCategory(object), try isContainer(object) { return .container }
+      if !isCategory(object), roles[object.uid] == nil, try isContainer(object) { return .container }
       let name = listNames.unused(list)
       lists.insert(name)
       register(object, list: name)
@@ -194,15 +192,12 @@ final class ArchiveReader {
 
   /// Whether an object contains collections of items, as a singleton that archives itself does.
   private func isContainer(_ object: ArchivedObject) throws -> Bool {
-    if let known = haveItems[object.uid] { return known }
-    let found = try object.allFields().contains { field in
+    try object.allFields().contains { field in
       guard let value = try? field.value(&contents), let members = try? value.array ?? value.set else {
         return false
       }
       return (0..<min(members.count, 8)).contains { appObject(try? members[$0]) != nil }
     }
-    haveItems[object.uid] = found
-    return found
   }
 
   /// Whether a collection contains itself, so that it can't be written as nested lists.

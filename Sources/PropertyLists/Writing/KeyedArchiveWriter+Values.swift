@@ -159,9 +159,6 @@ extension KeyedArchiveWriter {
   /// A real number of 4 bytes.
   public mutating func append(float: Float) throws(ArchiveError) { try append(number: value(float)) }
 
-  /// Bytes.
-  public mutating func append(bytes: [UInt8]) throws(ArchiveError) { try append(number: value(bytes: bytes)) }
-
   /// A new `NSDate`.
   public mutating func append(date: Date) throws(ArchiveError) {
     try append(self.date(date.timeIntervalSinceReferenceDate))
