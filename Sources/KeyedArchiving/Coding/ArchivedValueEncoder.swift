@@ -2,8 +2,8 @@
 final class ArchivedValueEncoder: Encoder {
   let session: EncodingSession
   let codingPath: [any CodingKey]
-  /// The node of the value, if it becomes an object.
-  let node: ArchiveNode
+  /// The node of the value, if it becomes an object. Until then, the node is nil.
+  let node = ArchiveNode()
   private let type: (any Any.Type)?
   /// The object of the subclass, if this encodes its superclass: NSCoding stores the fields of both in one object.
   private let inherited: ObjectUnderConstruction?
@@ -11,14 +11,13 @@ final class ArchivedValueEncoder: Encoder {
   private var single: ArchiveNode.Value?
 
   init(
-    session: EncodingSession, codingPath: [any CodingKey], type: (any Any.Type)?, node: ArchiveNode,
+    session: EncodingSession, codingPath: [any CodingKey], type: (any Any.Type)? = nil,
     inherited: ObjectUnderConstruction? = nil
   ) {
     self.inherited = inherited
     self.session = session
     self.codingPath = codingPath
     self.type = type
-    self.node = node
   }
 
   var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -55,13 +54,6 @@ final class ArchivedValueEncoder: Encoder {
     precondition(object == nil && single == nil, "A value encodes itself once.")
     single = value
     inherited?.set(SuperKey(), .node(node))
-    // A node that was visited before refers to the value, unless it is its own value.
-    var next = value
-    while case .node(let other) = next {
-      guard other !== node else { return }
-      guard case .bare(let behind) = other.content else { break }
-      next = behind
-    }
     node.content = .bare(value)
   }
 }
@@ -99,20 +91,17 @@ struct FieldContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   }
 
   func superEncoder() -> any Encoder {
-    ArchivedValueEncoder(
-      session: session, codingPath: codingPath + [SuperKey()], type: nil,
-      node: ArchiveNode(content: .undefined),
-      inherited: object)
+    ArchivedValueEncoder(session: session, codingPath: codingPath + [SuperKey()], inherited: object)
   }
 
   func superEncoder(forKey key: Key) -> any Encoder {
-    let encoder = session.superEncoder(at: codingPath + [key])
+    let encoder = ArchivedValueEncoder(session: session, codingPath: codingPath + [key])
     object.set(key, .node(encoder.node))
     return encoder
   }
 
   private func begin(isKeyed: Bool, forKey key: Key) -> ObjectUnderConstruction {
-    let node = ArchiveNode(content: .undefined)
+    let node = ArchiveNode()
     object.set(key, .node(node))
     return session.begin(node, isKeyed: isKeyed, type: nil)
   }
@@ -147,13 +136,13 @@ struct ElementContainer: UnkeyedEncodingContainer {
   }
 
   func superEncoder() -> any Encoder {
-    let encoder = session.superEncoder(at: elementPath)
+    let encoder = ArchivedValueEncoder(session: session, codingPath: elementPath)
     object.append(.node(encoder.node))
     return encoder
   }
 
   private func begin(isKeyed: Bool) -> ObjectUnderConstruction {
-    let node = ArchiveNode(content: .undefined)
+    let node = ArchiveNode()
     object.append(.node(node))
     return session.begin(node, isKeyed: isKeyed, type: nil)
   }

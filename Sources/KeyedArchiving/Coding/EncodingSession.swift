@@ -4,12 +4,11 @@ import PropertyLists
 /// The state that all encoders of one call share.
 final class EncodingSession {
   let configuration: KeyedArchiveEncoder
-  /// The class instances that were encoded. They are kept alive, so that no other instance gets the same identifier.
-  private var instances: [ObjectIdentifier: (instance: AnyObject, value: ArchiveNode.Value)] = [:]
+  /// The class instances that are being encoded.
+  private var openInstances: Set<ObjectIdentifier> = []
   /// The keys of dictionaries have no identity, so each is written once.
   private var keyNodes: [ExactString: ArchiveNode] = [:]
   private var objects: [ObjectUnderConstruction] = []
-  private var superEncoders: [ArchivedValueEncoder] = []
   private var unordered: [UnorderedMembers] = []
 
   init(configuration: KeyedArchiveEncoder) { self.configuration = configuration }
@@ -46,40 +45,23 @@ final class EncodingSession {
       if let node = try unordered.node(in: self, at: path()) { return .node(node) }
     default: break
     }
-    guard type(of: value) is AnyClass else {
-      return try encodeItself(value, at: path(), as: ArchiveNode(content: .undefined))
-    }
-    return try encodeInstance(value, at: path())
+    return try encodeItself(value, at: path())
   }
 
-  private func encodeInstance<T: Encodable>(_ value: T, at path: [any CodingKey]) throws -> ArchiveNode.Value
-  {
-    let instance = value as AnyObject
-    if let met = instances[ObjectIdentifier(instance)] { return met.value }
-    let node = ArchiveNode(content: .undefined)
-    instances[ObjectIdentifier(instance)] = (instance, .node(node))
-    let encoded = try encodeItself(value, at: path, as: node)
-    instances[ObjectIdentifier(instance)] = (instance, encoded)
-    return encoded
-  }
-
-  private func encodeItself<T: Encodable>(
-    _ value: T, at path: [any CodingKey], as node: ArchiveNode
-  ) throws -> ArchiveNode.Value {
-    guard path.count <= configuration.depth else {
-      throw EncodingError.invalidValue(
-        value,
-        EncodingError.Context(
-          codingPath: path,
-          debugDescription: "Values are nested more than \(configuration.depth) deep."))
+  private func encodeItself<T: Encodable>(_ value: T, at path: [any CodingKey]) throws -> ArchiveNode.Value {
+    func refusal(_ reason: String) -> EncodingError {
+      .invalidValue(value, EncodingError.Context(codingPath: path, debugDescription: reason))
     }
-    let encoder = ArchivedValueEncoder(session: self, codingPath: path, type: type(of: value), node: node)
+    let limit = KeyedArchiveEncoder.depth
+    guard path.count <= limit else { throw refusal("Values are nested more than \(limit) deep.") }
+    // Without this check, instances that refer to each other would be encoded until the limit, in exponential time.
+    let instance = type(of: value) is AnyClass ? ObjectIdentifier(value as AnyObject) : nil
+    if let instance, !openInstances.insert(instance).inserted { throw refusal("The instance contains itself.") }
+    defer { if let instance { openInstances.remove(instance) } }
+    let encoder = ArchivedValueEncoder(session: self, codingPath: path, type: type(of: value))
     try value.encode(to: encoder)
     guard let encoded = encoder.encoded else {
-      throw EncodingError.invalidValue(
-        value,
-        EncodingError.Context(
-          codingPath: path, debugDescription: "The value of type \(T.self) encoded nothing."))
+      throw refusal("The value of type \(T.self) encoded nothing.")
     }
     return encoded
   }
@@ -94,13 +76,6 @@ final class EncodingSession {
     return object
   }
 
-  func superEncoder(at path: [any CodingKey]) -> ArchivedValueEncoder {
-    let node = ArchiveNode(content: .undefined)
-    let encoder = ArchivedValueEncoder(session: self, codingPath: path, type: nil, node: node)
-    superEncoders.append(encoder)
-    return encoder
-  }
-
   /// Registers a collection to be sorted when everything is encoded. Collections inside it were registered before it.
   func sortLater(_ members: UnorderedMembers) -> ArchiveNode {
     unordered.append(members)
@@ -110,9 +85,6 @@ final class EncodingSession {
   /// Turns the collected values of the containers into nodes. No values can be added after this.
   func close() throws(ArchiveError) {
     for object in objects { object.close(self) }
-    for encoder in superEncoders where encoder.encoded == nil {
-      encoder.node.content = .bare(.null)
-    }
     for members in unordered { try members.sort() }
   }
 

@@ -20,11 +20,11 @@ public import PropertyLists
 /// - nil in a field becomes UID 0, as `encode(nil, forKey:)` writes it. If the field would hold a number, its key is
 ///   left out instead. nil in a collection becomes `NSNull`.
 /// - A superclass that encodes itself with `superEncoder()` adds its fields to the same object.
-/// - An instance of a class becomes one object however often it occurs, and may contain itself.
+/// - An instance of a class is encoded each time that it occurs, like a struct, and must not contain itself. For graphs
+///   of objects, use ``ArchiveNode``.
 ///
-/// Equal values give equal bytes in every process, with one exception: elements of a set that differ only after the
-/// first 512 objects that they reach. ``KeyedArchiveDecoder`` decodes the bytes to the same values, but refuses dates
-/// that are NaN or more than 100,000 years from 2001.
+/// Values may be nested 128 deep. Equal values give equal bytes in every process. ``KeyedArchiveDecoder`` decodes the
+/// bytes to the same values, but refuses dates that are NaN or more than 100,000 years from 2001.
 public struct KeyedArchiveEncoder {
   /// What a type is called in the archive.
   struct Naming {
@@ -39,13 +39,9 @@ public struct KeyedArchiveEncoder {
     func key(for key: any CodingKey) -> String { keys[ExactString(key.stringValue)] ?? key.stringValue }
   }
 
-  /// The class that the archive names as its archiver. Some readers require an app's own subclass.
-  public var archiver = KeyedArchiveWriter.standardArchiver
-
-  /// How deeply values may be nested. By default 128, as in ``KeyedArchiveDecoder``.
-  ///
-  /// `Codable` encodes recursively, so a chain of thousands of values would overflow the stack and end the process.
-  public var depth = 128
+  /// How deeply values may be nested. `Codable` encodes recursively, so a chain of thousands of values would overflow
+  /// the stack and end the process.
+  static let depth = 128
 
   private var namings: [ObjectIdentifier: Naming] = [:]
 
@@ -69,14 +65,14 @@ public struct KeyedArchiveEncoder {
   /// - Parameters:
   ///   - value: what to encode.
   ///   - key: the name that a reader asks for. `unarchivedObject(ofClass:from:)` asks for `root`.
-  /// - Throws: what the value throws while it encodes itself; `EncodingError` if it encodes nothing or is nested
-  ///   deeper than ``depth``; `ArchiveError` if the archive can't be written.
+  /// - Throws: what the value throws while it encodes itself; `EncodingError` if it encodes nothing, contains itself
+  ///   or is nested too deeply; `ArchiveError` if the archive can't be written.
   public func encode<T: Encodable>(_ value: T, forKey key: String = "root") throws -> Data {
     let session = EncodingSession(configuration: self)
     let encoded = try session.encode(value, at: [])
     try session.close()
     // Values at the top are objects, as `encodeObject` writes them.
-    return try Data(ArchiveNode.archive([(key, encoded.boxed)], archiver: archiver))
+    return try Data(ArchiveNode.archive([(key, encoded.boxed)]))
   }
 
   func naming(of type: (any Any.Type)?) -> Naming? { type.flatMap { namings[ObjectIdentifier($0)] } }

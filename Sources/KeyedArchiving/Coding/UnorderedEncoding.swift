@@ -30,18 +30,10 @@ extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable 
   }
 }
 
-/// The members of a set or a dictionary, until they are sorted.
-///
-/// The order is that of the bytes that each element or key has in an archive of its own. In these bytes, collections
-/// that are not sorted yet are empty, so hash values have no influence. If elements reach many objects, archives are
-/// compared up to 64 objects, and then up to 512: a whole archive of each element could cost as much as all of them.
-///
-/// Elements that all reach each other in the same way can't be told apart at any length, and their order makes no
-/// difference. So at most ``mostCompared`` objects are compared.
+/// The members of a set or a dictionary, until they are sorted by the bytes that each element or key has in an archive
+/// of its own. Sets inside them are sorted before.
 struct UnorderedMembers {
-  private static let mostCompared = 512
-
-  let node = ArchiveNode(content: .undefined)
+  let node = ArchiveNode()
   private let keys: [ArchiveNode.Value]
   private let values: [ArchiveNode.Value]?
   private let archivedClass: ArchivedClass
@@ -50,49 +42,14 @@ struct UnorderedMembers {
     self.keys = keys
     self.values = values
     self.archivedClass = archivedClass
-    fill([])
   }
 
   func sort() throws(ArchiveError) {
-    var order = Array(keys.indices)
-    // Ranges of the order whose keys are still equal.
-    var open = [order.indices]
-    var limit = 64
-    while !open.isEmpty && limit <= Self.mostCompared {
-      var rest: [Range<Int>] = []
-      for range in open { rest += try sort(&order, range, limit: limit) }
-      open = rest
-      limit *= 8
+    var archives: [(index: Int, bytes: [UInt8])] = []
+    for (index, key) in keys.enumerated() {
+      archives.append((index, try ArchiveNode.archive(["root": key.boxed])))
     }
-    fill(order)
-  }
-
-  /// Sorts a range of the order by the beginnings of archives.
-  ///
-  /// - Returns: the subranges whose beginnings are equal, and whose archives continue.
-  private func sort(
-    _ order: inout [Int], _ range: Range<Int>, limit: Int
-  ) throws(ArchiveError) -> [Range<Int>] {
-    guard range.count > 1 else { return [] }
-    var beginnings: [(index: Int, bytes: [UInt8], isWhole: Bool)] = []
-    for index in order[range] {
-      let (bytes, isWhole) = try ArchiveNode.beginning(of: keys[index].boxed, limit: limit)
-      beginnings.append((index, bytes, isWhole))
-    }
-    beginnings.sort { $0.bytes.lexicographicallyPrecedes($1.bytes) }
-    order.replaceSubrange(range, with: beginnings.map(\.index))
-    var open: [Range<Int>] = []
-    var start = 0
-    for end in 1...beginnings.count
-    where end == beginnings.count || beginnings[end].bytes != beginnings[start].bytes {
-      let isOpen = end - start > 1 && !beginnings[start].isWhole
-      if isOpen { open.append(range.lowerBound + start..<range.lowerBound + end) }
-      start = end
-    }
-    return open
-  }
-
-  private func fill(_ order: [Int]) {
+    let order = archives.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.map(\.index)
     let filled =
       if let values {
         ArchiveNode.dictionary(order.map { (key: keys[$0], value: values[$0]) }, as: archivedClass)

@@ -38,16 +38,14 @@ public final class ArchiveNode {
   }
 
   enum Content {
-    /// The object is reserved but not yet defined.
-    case undefined
-    /// A value in `$objects` without a class, such as an `NSNumber`; or another reference to a node.
+    /// A value in `$objects` without a class, such as an `NSNumber`; or another reference to a node; or nil.
     case bare(Value)
     case object(ArchivedClass, [(key: String, value: Value)], unkeyed: [Value] = [])
   }
 
   var content: Content
 
-  init(content: Content) { self.content = content }
+  init(content: Content = .bare(.null)) { self.content = content }
 
   /// An object of a class with the given fields, in the order in which they will be written.
   ///
@@ -68,7 +66,7 @@ public final class ArchiveNode {
     Self.takeApart(&content, into: &nodes)
     while !nodes.isEmpty {
       let last = nodes.count - 1
-      var content = Content.undefined
+      var content = Content.bare(.null)
       if isKnownUniquelyReferenced(&nodes[last]) { swap(&content, &nodes[last].content) }
       nodes.removeLast()
       Self.takeApart(&content, into: &nodes)
@@ -78,11 +76,10 @@ public final class ArchiveNode {
   private static func takeApart(_ content: inout Content, into nodes: inout [ArchiveNode]) {
     var values: [Value]
     switch content {
-    case .undefined: return
     case .bare(let value): values = [value]
     case .object(_, let fields, let unkeyed): values = fields.map(\.value) + unkeyed
     }
-    content = .undefined
+    content = .bare(.null)
     while let value = values.popLast() {
       switch value {
       case .node(let node): nodes.append(node)
@@ -99,7 +96,7 @@ public final class ArchiveNode {
   public func set(_ key: String, _ value: Value) {
     guard case .object(let archivedClass, var fields, let unkeyed) = content else { return }
     // The content is moved out, so that the fields are changed in place.
-    content = .undefined
+    content = .bare(.null)
     if let place = fields.firstIndex(where: { $0.key.utf8.elementsEqual(key.utf8) }) {
       fields[place].value = value
     } else {
@@ -162,20 +159,6 @@ public final class ArchiveNode {
       }
     }
     return try archive(top, unkeyed, archiver, maximumObjectCount: Int(UInt32.max))
-  }
-
-  /// The archive of a value up to a number of objects and list elements, and whether it is complete.
-  static func beginning(of value: Value, limit: Int) throws(ArchiveError) -> (bytes: [UInt8], isWhole: Bool) {
-    var isWhole = true
-    let bytes = try KeyedArchiveWriter.bytes(maximumObjectCount: Int(UInt32.max)) {
-      (writer) throws(ArchiveError) in
-      var graph = GraphWriter(budget: limit)
-      let root = try graph.value(value, to: &writer)
-      try graph.writeNodes(to: &writer)
-      isWhole = !graph.isCut
-      return KeyedArchiveWriter.Top([("root", root)])
-    }
-    return (bytes, isWhole)
   }
 
   private static func archive(

@@ -12,12 +12,6 @@ struct GraphWriter {
   private var dataNumbers: [UInt: Int] = [:]
   /// The current depth of nested lists.
   private var depth = 0
-  /// How many more nodes and list elements may be written. After that, nodes become nil and lists end.
-  private var budget: Int
-  /// Whether the budget was too small.
-  private(set) var isCut = false
-
-  init(budget: Int = .max) { self.budget = budget }
 
   /// The value as it is written in a field. Its nodes are written later.
   mutating func value(
@@ -72,14 +66,7 @@ struct GraphWriter {
       depth += 1
       defer { depth -= 1 }
       var numbers: [Int] = []
-      for element in elements {
-        guard budget > 0 else {
-          isCut = true
-          break
-        }
-        budget -= 1
-        try numbers.append(inline(element, to: &writer))
-      }
+      for element in elements { try numbers.append(inline(element, to: &writer)) }
       return try writer.list.array(numbers)
     }
   }
@@ -90,12 +77,6 @@ struct GraphWriter {
       let node = nodes[writtenCount]
       writtenCount += 1
       guard let reference = references[ObjectIdentifier(node)] else { continue }
-      guard budget > 0 else {
-        isCut = true
-        try writer.define(reference, as: Int(writer.null.number))
-        continue
-      }
-      budget -= 1
       try writer.define(reference, as: number(of: node, to: &writer))
     }
   }
@@ -104,9 +85,6 @@ struct GraphWriter {
     of node: ArchiveNode, to writer: inout KeyedArchiveWriter
   ) throws(ArchiveError) -> Int {
     switch node.content {
-    case .undefined:
-      throw ArchiveError(
-        .unencodable, "a value contains itself but does not encode itself as an object")
     case .bare(.text(let text)) where text.utf8.elementsEqual(nilMarker.utf8):
       return try object(.mutableString, [("NS.string", .text(text))], to: &writer)
     case .bare(let value):

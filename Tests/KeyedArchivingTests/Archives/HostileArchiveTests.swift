@@ -259,27 +259,4 @@ import Testing
     #expect(found[20_000].keyPath == "…" + String(repeating: "[0]", count: 64))
     #expect(found.reduce(0) { $0 + $1.keyPath.utf8.count } < 300 * found.count)
   }
-
-  @Test func aSetOfElementsThatReferToEachOtherIsOrderedInLinearTime() throws {
-    final class Node: Encodable, Hashable {
-      let name: Int
-      var others: [Node] = []
-      init(_ name: Int) { self.name = name }
-      static func == (left: Node, right: Node) -> Bool { left === right }
-      func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-      private enum CodingKeys: CodingKey { case others, name }
-    }
-    func time(_ count: Int) throws -> Double {
-      let nodes = (0..<count).map { Node($0) }
-      // They are not a chain, because each would be encoded inside the one before.
-      for node in nodes { node.others = [nodes[0]] }
-      nodes[0].others = nodes
-      defer { for node in nodes { node.others = [] } }
-      let set = Set(nodes)
-      return try processorTime { _ = try KeyedArchiveEncoder().encode(set) } / .seconds(1)
-    }
-    var best = Double.infinity
-    for _ in 0..<2 { best = min(best, try time(1600) / time(400)) }
-    #expect(best < 10)
-  }
 }
