@@ -9,8 +9,6 @@ public struct ArchiveLimits: Hashable, Sendable {
   /// A file is read page by page, as it is used. Only XML is kept in memory as a whole, together with a binary form of
   /// at most one and a half times its size.
   public var byteCount = 1 << 32
-  /// How many objects a container may have. By default 2³².
-  public var objectCount = 1 << 32
   /// How deeply the collections of an XML property list or of a tree of values may be nested. By default 512, as in
   /// Apple's own reader.
   ///

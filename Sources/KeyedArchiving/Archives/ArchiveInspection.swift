@@ -26,16 +26,6 @@ public struct ArchiveInspection: Sendable {
     public let fields: [Field]
   }
 
-  /// The class of the archiver.
-  public let archiver: String
-  /// The version of the layout.
-  public let version: Int?
-  /// The form of the property list.
-  public let format: PropertyList.Format
-  /// The keys of the values that were archived, and the kind of each.
-  public let top: [(key: String, kind: String)]
-  /// How many entries the object table has.
-  public let entryCount: Int
   /// How many objects with a class can be reached from the top.
   public let objectCount: Int
   /// Whether an object can be reached from itself.

@@ -35,7 +35,6 @@ struct ArchiveInspector {
   private var classes: [Class] = []
   private var classIndexes: [Int: Int] = [:]
   private var kinds: [Kind: Int] = [:]
-  private var topKinds: [Kind] = []
   private var isCyclic = false
   private var problems: [ArchiveError] = []
   private var problemCount = 0
@@ -55,7 +54,7 @@ struct ArchiveInspector {
   mutating func run() throws(ArchiveError) {
     let top = graph.top
     for index in 0..<top.count {
-      topKinds.append(try step { () throws(ArchiveError) in try top.number(at: index) })
+      _ = try step { () throws(ArchiveError) in try top.number(at: index) }
       try drain()
     }
   }
@@ -143,10 +142,6 @@ struct ArchiveInspector {
   }
 
   func result() throws(ArchiveError) -> ArchiveInspection {
-    var top: [(key: String, kind: String)] = []
-    for (index, kind) in topKinds.enumerated() {
-      top.append((try name(ofKey: graph.list.reference(graph.top.header, index)), word(kind)))
-    }
     // An archive that was merged from several others may describe a class more than once.
     var merged: [ArchivedClass: (count: Int, fields: [String: [Kind: Int]])] = [:]
     for one in classes {
@@ -168,9 +163,8 @@ struct ArchiveInspector {
         }.sorted { $0.name < $1.name })
     }.sorted { ($1.count, $0.description.name) < ($0.count, $1.description.name) }
     return ArchiveInspection(
-      archiver: graph.archiver, version: graph.version, format: graph.list.format, top: top,
-      entryCount: graph.objects.count, objectCount: classes.reduce(0) { $0 + $1.count }, isCyclic: isCyclic,
-      classes: classes, kinds: counted(kinds), problems: problems, problemCount: problemCount)
+      objectCount: classes.reduce(0) { $0 + $1.count }, isCyclic: isCyclic, classes: classes,
+      kinds: counted(kinds), problems: problems, problemCount: problemCount)
   }
 
   /// The name of a key. Long names are truncated, because many long keys can share their bytes.

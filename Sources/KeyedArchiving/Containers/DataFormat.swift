@@ -34,12 +34,6 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
   public static let gzip = DataFormat(rawValue: "gzip")
   /// A ZIP archive.
   public static let zip = DataFormat(rawValue: "ZIP archive")
-  /// A PNG image.
-  public static let png = DataFormat(rawValue: "PNG image")
-  /// A JPEG image.
-  public static let jpeg = DataFormat(rawValue: "JPEG image")
-  /// A bookmark, with which an app remembers the location of a file.
-  public static let bookmark = DataFormat(rawValue: "bookmark")
   /// No bytes at all.
   public static let empty = DataFormat(rawValue: "empty")
   /// Any other format.
@@ -87,9 +81,6 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
     (Array("SQLite format 3\0".utf8), .sqlite),
     ([0x1F, 0x8B], .gzip),
     (Array("PK\u{3}\u{4}".utf8), .zip),
-    ([0x89] + Array("PNG\r\n\u{1A}\n".utf8), .png),
-    ([0xFF, 0xD8, 0xFF], .jpeg),
-    (Array("book\0".utf8), .bookmark),
   ]
 
   /// The command of GNUstep that makes a binary property list. Its XML has escapes in place of some characters.
@@ -119,8 +110,7 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
     case .gzip, .zip: "this is compressed (\(rawValue)); unpack it first"
     case .sqlite: "this is an SQLite database, perhaps of Core Data, and not a property list"
     case .empty: "there are no bytes, where a property list should be"
-    case .unknown: "this is neither a binary nor an XML property list: it begins like neither"
-    default: "this is a \(rawValue), not a property list"
+    default: "this is neither a binary nor an XML property list: it begins like neither"
     }
   }
 }

@@ -63,7 +63,6 @@ extension LegacyStore {
 
 /// Finds the archives in preferences, and their contents.
 struct DefaultsReader {
-  private static let depthLimit = 64
   let mapping: FieldMapping
   var merge = ArchiveMerge(store: LegacyStore(.defaults))
   /// Different keys can lead to one name of a list, because a key may contain the separators.
@@ -71,18 +70,14 @@ struct DefaultsReader {
 
   init(mapping: FieldMapping) { self.mapping = mapping }
 
-  mutating func layout(of value: FieldValue, path: String, depth: Int = 0) -> FieldValue {
-    guard depth < Self.depthLimit else { return literal(value, path: path) }
+  mutating func layout(of value: FieldValue, path: String) -> FieldValue {
     switch value {
     case .data(let data): return archive(data, path) ?? literal(value, path: path)
     case .array(let elements):
       if let each = archives(elements, path) { return each }
-      return .array(
-        elements.enumerated().map { layout(of: $1, path: "\(path)[\($0)]", depth: depth + 1) })
+      return .array(elements.enumerated().map { layout(of: $1, path: "\(path)[\($0)]") })
     default:
-      return value.mappingMembers { key, member in
-        layout(of: member, path: "\(path).\(key)", depth: depth + 1)
-      } ?? value
+      return value.mappingMembers { layout(of: $1, path: "\(path).\($0)") } ?? value
     }
   }
 

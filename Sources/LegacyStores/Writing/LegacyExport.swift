@@ -118,11 +118,7 @@ struct LegacyExport {
 
   /// A property list with its gaps filled.
   private func filled(_ layout: FieldValue) throws(ArchiveError) -> FieldValue {
-    if let elements = layout.array {
-      var values: [FieldValue] = []
-      for element in elements { values.append(try filled(element)) }
-      return .array(values)
-    }
+    if let elements = layout.array { return .array(try elements.map(filled)) }
     guard let members = layout.dictionary else { return layout }
     if let name = layout.imageName {
       return .data(contents.image(name, of: store.memory.firstPart) ?? Data())
@@ -135,11 +131,11 @@ struct LegacyExport {
     }
     if let list = layout[Layout.element]?.string { return store.lists[list]?.first.map(plain) ?? [:] }
     if let list = layout[Layout.each]?.string, let key = layout["key"]?.string {
-      var values: [FieldValue] = []
-      for item in store.lists[list] ?? [] {
-        values.append(.data(Data(try writer(only: item).archive([key: Layout.element(list)]))))
-      }
-      return .array(values)
+      let items = store.lists[list] ?? []
+      return .array(
+        try items.map { (item) throws(ArchiveError) in
+          .data(Data(try writer(only: item).archive([key: Layout.element(list)])))
+        })
     }
     var values: [String: FieldValue] = [:]
     for (key, member) in members { values[key] = try filled(member) }

@@ -36,8 +36,8 @@ public struct PropertyList: Sendable {
   /// trailer.
   ///
   /// - Parameter format: the form that the bytes were made from.
-  /// - Throws: `malformed` with the place if the bytes break the rules of the format; `limitExceeded` if there are too
-  ///   many objects; `io` or `damaged` if a file can't be read.
+  /// - Throws: `malformed` with the place if the bytes break the rules of the format; `io` or `damaged` if a file can't
+  ///   be read.
   /// - Complexity: O(1).
   package init(
     binary bytes: ArchiveBytes, format: Format = .binary, limits: ArchiveLimits = .init()
@@ -71,11 +71,6 @@ public struct PropertyList: Sendable {
       throw refusal(
         "says that it has \(objectCount) objects, with \(offsetWidth) bytes for the offset of each, but there are "
           + "\(UInt64(trailer) - table) bytes of offsets: its end is damaged or missing", at: trailer + 8)
-    }
-    guard objectCount <= UInt64(limits.objectCount) else {
-      throw ArchiveError(
-        .limitExceeded, "the property list has \(objectCount) objects; the limit is \(limits.objectCount)",
-        offset: trailer + 8, path: bytes.path)
     }
     guard top < objectCount else {
       throw refusal("names object \(top) as its top, but has only \(objectCount)", at: trailer + 16)

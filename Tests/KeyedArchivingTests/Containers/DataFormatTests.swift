@@ -20,7 +20,7 @@ import Testing
       ("{\"\\", .openStepPropertyList),
       ("\u{4}\u{B}streamtyped\u{1}", .typedStream), ("NIBArchive", .nibArchive),
       ("SQLite format 3\0", .sqlite),
-      ("PK\u{3}\u{4}", .zip), ("hello", .unknown), ("42", .unknown), ("book\0\0\0\0mark", .bookmark),
+      ("PK\u{3}\u{4}", .zip), ("hello", .unknown), ("42", .unknown),
     ] as [(String, DataFormat)])
   func formatsAreRecognizedByTheirFirstBytes(_ text: String, _ expected: DataFormat) throws {
     #expect(try DataFormat(of: ArchiveBytes(Array(text.utf8))) == expected)
@@ -28,8 +28,6 @@ import Testing
 
   @Test func binaryFormatsAreRecognized() throws {
     #expect(try DataFormat(of: ArchiveBytes([0x1F, 0x8B, 8])) == .gzip)
-    #expect(try DataFormat(of: ArchiveBytes([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])) == .png)
-    #expect(try DataFormat(of: ArchiveBytes([0xFF, 0xD8, 0xFF, 0xE0])) == .jpeg)
     #expect(try DataFormat(of: ArchiveBytes([0xFF, 0xFE, 0x7B, 0, 0x61, 0])) == .openStepPropertyList)
     #expect(try DataFormat(of: ArchiveBytes([0xFE, 0xFF, 0, 0x3C])) == .xmlPropertyList)
   }

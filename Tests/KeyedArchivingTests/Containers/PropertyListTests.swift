@@ -246,9 +246,6 @@ import Testing
     limits.byteCount = 41
     #expect(code(RawPropertyList([0x08]), limits) == .limitExceeded)
     limits = ArchiveLimits()
-    limits.objectCount = 1
-    #expect(code(RawPropertyList([0xA1, 1], [0x08]), limits) == .limitExceeded)
-    limits = ArchiveLimits()
     limits.depth = 1
     #expect(code(RawPropertyList([0xA1, 1], [0x08]), limits) == nil)
     #expect(code(RawPropertyList([0xA1, 1], [0xA0]), limits) == .limitExceeded)
