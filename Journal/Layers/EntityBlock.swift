@@ -81,6 +81,18 @@ struct EntityBlock {
     return chain
   }
 
+  /// The newest version of an entity as of a revision, after those that its record may refer to; empty if there is none.
+  func chain(toNewest number: Int, asOf revision: Revision) throws(ArchiveError) -> [PackedVersion] {
+    var chain: [PackedVersion] = []
+    try visit { version in
+      if (version.number, version.revision) > (number, revision) { return false }
+      if version.startsOver { chain.removeAll(keepingCapacity: true) }
+      chain.append(version)
+      return true
+    }
+    return chain.last?.number == number ? chain : []
+  }
+
   func position(of place: Int) -> Int { index << Self.placeBits | place }
 
   static func place(of position: Int) -> (block: Int, place: Int) {

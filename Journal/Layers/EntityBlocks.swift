@@ -42,6 +42,16 @@ final class EntityBlocks: Sendable {
     return try block(index).newest(number, asOf: revision)
   }
 
+  /// The entity in its newest version as of a revision, nil if there is none.
+  func newestRow(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityRow? {
+    guard let index = try lastBlock(startingBefore: number, revision + 1) else { return nil }
+    let block = try block(index)
+    let chain = try block.chain(toNewest: number, asOf: revision)
+    guard let found = chain.last else { return nil }
+    var rows = BlockRows(self, keyLists)
+    return try rows.row(found, chain[...], in: block)
+  }
+
   private func lastBlock(startingBefore number: Int, _ revision: Revision) throws(ArchiveError) -> Int? {
     let position = try directory.position(of: (UInt64(number), UInt64(revision), 0))
     return position > 0 ? min(position, count) - 1 : nil
@@ -98,11 +108,6 @@ final class EntityBlocks: Sendable {
     }
   }
 
-  func row(_ version: EntityVersion, at position: Int) throws(ArchiveError) -> EntityRow {
-    var rows = BlockRows(self, keyLists)
-    return try rows.row(version, at: position)
-  }
-
   fileprivate func block(_ index: Int) throws(ArchiveError) -> EntityBlock {
     let offset = try directory.row(at: index).2
     guard offset < UInt64(list.bytes.count) else { throw directory.foreign }
@@ -148,13 +153,21 @@ private struct BlockRows {
     return try row(version, try block.chain(to: place)[...], in: block, at: place)
   }
 
-  /// - Parameter chain: the version, after those that were not unpacked yet.
   private mutating func row(
     _ version: EntityVersion, _ chain: ArraySlice<PackedVersion>, in block: EntityBlock, at place: Int
   ) throws(ArchiveError) -> EntityRow {
     guard let found = chain.last, found.number == version.number, found.revision == version.revision else {
       throw block.foreign
     }
+    let row = try row(found, chain, in: block)
+    nextPlace = place + 1
+    return row
+  }
+
+  /// - Parameter chain: the version, after those that were not unpacked yet.
+  fileprivate mutating func row(
+    _ found: PackedVersion, _ chain: ArraySlice<PackedVersion>, in block: EntityBlock
+  ) throws(ArchiveError) -> EntityRow {
     // After an error, the next record begins anew.
     nextPlace = -1
     if let first = chain.first, first.startsOver { origin = first.record.lowerBound }
@@ -167,7 +180,6 @@ private struct BlockRows {
       }
       return try unsafe unpacker.record(in: bytes, byteLimit: EntityRecord.byteLimit)
     }
-    nextPlace = place + 1
     return EntityRow(record: record, created: found.created, modified: found.revision)
   }
 }

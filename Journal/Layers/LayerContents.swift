@@ -37,8 +37,6 @@ protocol LayerSource {
   /// All versions of all entities of a kind, by their numbers and then by their revisions.
   func versions(_ kind: Int) throws(ArchiveError) -> VersionCursor
   func rows(_ kind: Int) -> RowReader
-  /// The entity of a version; nil for a deleted one. For many, use ``rows(_:)``.
-  func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> EntityRow?
   /// All lines of an index that changed, by their keys and then by their revisions.
   func lines(_ index: Int) throws(ArchiveError) -> LineCursor
   /// The texts of a list that got a number, in the order of numbers.
@@ -48,10 +46,6 @@ protocol LayerSource {
 }
 
 extension LayerSource {
-  func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> EntityRow? {
-    try rows(kind)(version)
-  }
-
   func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? { nil }
 
   /// The lines of a declared index, made from the entities if the source does not have it.
@@ -67,6 +61,8 @@ extension LayerSource {
 protocol LayerContents: LayerSource, AnyObject, Sendable {
   /// The newest version of an entity, nil if the layer has none.
   func version(_ kind: Int, _ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityVersion?
+  /// The entity in that version; `.some(nil)` if it was deleted, and nil if the layer has none.
+  func row(_ kind: Int, _ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityRow??
   /// Whether a line exists, nil if the layer does not know.
   func line(_ index: Int, _ key: IndexKey, asOf revision: Revision) throws(ArchiveError) -> Bool?
   /// The newest version of each entity of a kind, by their numbers, from one on.
@@ -85,5 +81,10 @@ protocol LayerContents: LayerSource, AnyObject, Sendable {
 }
 
 extension LayerContents {
+  func row(_ kind: Int, _ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityRow?? {
+    guard let version = try version(kind, number, asOf: revision) else { return nil }
+    return .some(try rows(kind)(version))
+  }
+
   func sequential() throws(ArchiveError) -> any LayerSource { self }
 }

@@ -32,14 +32,29 @@ final class LayerEntities: Sendable {
   func version(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityVersion? {
     guard let numbers, number > 0, numbers.contains(number) else { return nil }
     let archived = try versions.newest(number, asOf: revision)
-    let position = try deletions.position(of: (UInt64(number), UInt64(revision) + 1, 0)) - 1
-    if position >= 0, case let deleted = try deletion(at: position), deleted.number == number,
-      deleted.revision > archived?.revision ?? 0
-    {
-      return try gone(number, deleted.revision)
+    if let deleted = try newestDeletion(of: number, asOf: revision), deleted > archived?.revision ?? 0 {
+      return try gone(number, deleted)
     }
     guard let archived else { return nil }
     return EntityVersion(number: number, revision: archived.revision, content: .archived(archived.position))
+  }
+
+  /// The entity in its newest version as of a revision; `.some(nil)` if it was deleted, and nil if there is none.
+  func row(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityRow?? {
+    guard let numbers, number > 0, numbers.contains(number) else { return nil }
+    let row = try versions.newestRow(number, asOf: revision)
+    if let deleted = try newestDeletion(of: number, asOf: revision), deleted > row?.modified ?? 0 {
+      return .some(nil)
+    }
+    return row.map { .some($0) }
+  }
+
+  private func newestDeletion(of number: Int, asOf revision: Revision) throws(ArchiveError) -> Revision? {
+    let position = try deletions.position(of: (UInt64(number), UInt64(revision) + 1, 0)) - 1
+    guard position >= 0, case let deleted = try deletion(at: position), deleted.number == number else {
+      return nil
+    }
+    return deleted.revision
   }
 
   fileprivate func deletion(at position: Int) throws(ArchiveError) -> (number: Int, revision: Revision) {
@@ -61,11 +76,6 @@ final class LayerEntities: Sendable {
   }
 
   func rows() -> RowReader { versions.rows() }
-
-  func row(_ version: EntityVersion) throws(ArchiveError) -> EntityRow? {
-    guard case .archived(let position) = version.content else { return nil }
-    return try versions.row(version, at: position)
-  }
 
   /// All versions, or the newest of each entity as of a revision, from a number on.
   func cursor(from number: Int, asOf revision: Revision? = nil) throws(ArchiveError) -> VersionCursor {

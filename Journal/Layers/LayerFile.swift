@@ -160,8 +160,8 @@ final class LayerFile: LayerContents {
     try tables[kind].version(number, asOf: revision)
   }
 
-  func row(_ kind: Int, _ version: EntityVersion) throws(ArchiveError) -> EntityRow? {
-    try tables[kind].row(version)
+  func row(_ kind: Int, _ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityRow?? {
+    try tables[kind].row(number, asOf: revision)
   }
 
   func newestVersions(

@@ -83,8 +83,8 @@ private final class StackedEntities: EntityBase {
 
   func row(_ number: Int) -> EntityRow? {
     if let row = latestRow(number) { return row }
-    let found: EntityRow?? = newest(number) { (contents, version) throws(ArchiveError) in
-      try contents.row(kind, version)
+    let found: EntityRow?? = first { (contents) throws(ArchiveError) in
+      try contents.row(kind, number, asOf: revision)
     }
     guard let row = found ?? nil else { return nil }
     if row.record.bytes.count <= Self.latestByteLimit, failure == nil {
@@ -98,15 +98,18 @@ private final class StackedEntities: EntityBase {
   }
 
   /// What `body` returns for the newest version of an entity; nil if there is none, or if a layer can't be read.
-  private func newest<Value>(
-    _ number: Int, in layers: [Layer]? = nil,
-    _ body: (any LayerContents, EntityVersion) throws(ArchiveError) -> Value
+  private func newest<Value>(_ number: Int, _ body: (EntityVersion) -> Value) -> Value? {
+    first { (contents) throws(ArchiveError) in
+      try contents.version(kind, number, asOf: revision).map(body)
+    }
+  }
+
+  /// The first value that `body` finds, from the newest layer on; nil if there is none, or if a layer can't be read.
+  private func first<Value>(
+    in layers: [Layer]? = nil, _ body: (any LayerContents) throws(ArchiveError) -> Value?
   ) -> Value? {
     for layer in layers ?? stack.layers {
-      let found: Value?? = layer.read { (contents) throws(ArchiveError) in
-        guard let version = try contents.version(kind, number, asOf: revision) else { return nil }
-        return try body(contents, version)
-      }
+      let found: Value?? = layer.read(body)
       // An older layer never answers instead of one that can't be read.
       guard let found else { return nil }
       if let found { return found }
@@ -115,12 +118,12 @@ private final class StackedEntities: EntityBase {
   }
 
   func revision(of number: Int) -> Revision {
-    latestRow(number)?.modified ?? newest(number) { $1.revision } ?? 0
+    latestRow(number)?.modified ?? newest(number) { $0.revision } ?? 0
   }
 
   func isErased(_ number: Int) -> Bool {
     if erasedCount == 0 || latestRow(number) != nil { return false }
-    return newest(number) { $1.isErased } ?? false
+    return newest(number) { $0.isErased } ?? false
   }
 
   func rows(from number: Int) -> BaseIterator<Int, EntityRow> {
@@ -176,9 +179,10 @@ private final class StackedEntities: EntityBase {
     } catch {
       let layer = layer()
       _ = layer.replacement(of: contents(), because: error)
-      return newest(version.number, in: [layer]) { (contents, version) throws(ArchiveError) in
-        try contents.row(kind, version)
-      } ?? nil
+      let found: EntityRow?? = first(in: [layer]) { (contents) throws(ArchiveError) in
+        try contents.row(kind, version.number, asOf: revision)
+      }
+      return found ?? nil
     }
   }
 

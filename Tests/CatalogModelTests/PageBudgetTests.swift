@@ -165,7 +165,7 @@ import Testing
           while let version = try next() {
             let expected = try #require(try same())
             #expect((version.number, version.revision) == (expected.number, expected.revision))
-            #expect(try source.row(kind, version) == file.row(kind, expected))
+            #expect(try source.rows(kind)(version) == file.rows(kind)(expected))
             highest = max(highest, source.pageByteCount)
           }
           #expect(try same() == nil)
@@ -214,7 +214,7 @@ import Testing
               let (next, same) = (try source.versions(kind), try file.versions(kind))
               while let version = try next() {
                 let known = try #require(try same())
-                #expect(try source.row(kind, version) == file.row(kind, known))
+                #expect(try source.rows(kind)(version) == file.rows(kind)(known))
               }
             }
             #expect(file.pageByteCount >= byteCount)
@@ -277,7 +277,7 @@ import Testing
   private func readWhole(_ file: LayerFile, of layer: Layer) throws {
     for kind in layer.top.tables.indices {
       let next = try file.versions(kind)
-      while let version = try next() { _ = try file.row(kind, version) }
+      while let version = try next() { _ = try file.rows(kind)(version) }
     }
   }
 
