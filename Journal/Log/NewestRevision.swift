@@ -1,7 +1,7 @@
 package import Dispatch
 import Locks
 
-/// The newest revision of an open log, and the threads that wait for a newer one. `LogKey.swift` finds it at opening.
+/// The newest revision of an open log, and the threads and tasks that wait for a newer one.
 ///
 /// Safe to use from any thread.
 package final class NewestRevision: Sendable {
@@ -9,7 +9,13 @@ package final class NewestRevision: Sendable {
     var revision: Revision
     var isClosed = false
     var nextKey = 0
-    var waiting: [Int: TimedSemaphore] = [:]
+    /// What wakes the threads and tasks that wait.
+    var waiting: [Int: @Sendable () -> Void] = [:]
+
+    mutating func key() -> Int {
+      nextKey += 1
+      return nextKey
+    }
   }
 
   private let state: Lock<State>
@@ -33,7 +39,7 @@ package final class NewestRevision: Sendable {
       defer { state.waiting = [:] }
       return state.waiting
     }
-    for semaphore in waiting.values { semaphore.signal() }
+    for wake in waiting.values { wake() }
   }
 
   /// The newest revision, as soon as it is above `revision` or the time has passed; nil if it was closed, or is not to
@@ -49,13 +55,37 @@ package final class NewestRevision: Sendable {
       let (found, key) = state.withLock { state -> (Revision?, Int?) in
         if state.isClosed || !goesOn() { return (nil, nil) }
         if state.revision > revision || isOver { return (state.revision, nil) }
-        state.nextKey += 1
-        state.waiting[state.nextKey] = isWoken
-        return (nil, state.nextKey)
+        let key = state.key()
+        state.waiting[key] = { isWoken.signal() }
+        return (nil, key)
       }
       guard let key else { return found }
       if isWoken.wait(timeout: deadline) == .timedOut { state.withLock { $0.waiting[key] = nil } }
     }
+  }
+
+  /// Suspends until there is a revision above `revision`; returns false if there is none and it was closed, or if the
+  /// task was cancelled.
+  func wait(after revision: Revision) async -> Bool {
+    let key = state.withLock { $0.key() }
+    while !Task.isCancelled {
+      let (newest, isClosed) = state.withLock { ($0.revision, $0.isClosed) }
+      if newest > revision { return true }
+      if isClosed { return false }
+      await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          let isOver = state.withLock { state in
+            if state.isClosed || state.revision > revision || Task.isCancelled { return true }
+            state.waiting[key] = { continuation.resume() }
+            return false
+          }
+          if isOver { continuation.resume() }
+        }
+      } onCancel: {
+        state.withLock { $0.waiting.removeValue(forKey: key) }?()
+      }
+    }
+    return false
   }
 }
 

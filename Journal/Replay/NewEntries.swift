@@ -50,7 +50,7 @@ public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
     /// - Throws: ``JournalError`` if it can't be read, or if another process can't be followed any more. What was read of
     ///   that process before comes first.
     public mutating func next() async throws -> Entry? {
-      guard await published.wait(after: revision) else {
+      guard await published.revision.wait(after: revision) else {
         if let failure = published.failure { throw failure }
         return nil
       }

@@ -218,7 +218,7 @@ extension Journal {
   /// Waits on the caller's thread until ``state`` shows an entry after a revision.
   /// - Returns: false if the time ran out.
   package func waitForEntry(after revision: Revision, atMost time: Duration) throws -> Bool {
-    if let newest = published.wait(after: revision, atMost: time) { return newest > revision }
+    if let newest = published.revision.wait(after: revision, atMost: time) { return newest > revision }
     guard let failure = published.failure else { throw JournalError.closed(path: folder.path) }
     if !published.isClosed, published.version.revision > revision { return true }
     throw failure

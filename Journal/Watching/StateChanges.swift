@@ -49,7 +49,7 @@ public struct StateChanges<State: EventSourced>: AsyncSequence, Sendable {
     /// The next change; nil if the journal was closed or the task was cancelled.
     /// - Complexity: grows with the number of differences, not with the size of the state.
     public mutating func next() async -> StateChange<State>? {
-      guard await published.wait(after: newest.revision) else { return nil }
+      guard await published.revision.wait(after: newest.revision) else { return nil }
       let old = newest
       newest = published.version
       return StateChange(

@@ -19,11 +19,11 @@ extension Journal {
   package func waitForEntries(
     after revision: Revision, atMost time: Duration, while goesOn: () -> Bool
   ) -> Revision? {
-    published.wait(after: revision, atMost: time, while: goesOn)
+    published.revision.wait(after: revision, atMost: time, while: goesOn)
   }
 
   /// Has all threads that wait for entries ask again whether to go on waiting.
-  package func wakeWaitingThreads() { published.wakeThreads() }
+  package func wakeWaitingThreads() { published.revision.wake() }
 }
 
 /// The newest versions of a journal.
@@ -49,7 +49,7 @@ public struct Versions<State: EventSourced>: AsyncSequence, Sendable {
     /// was cancelled.
     public mutating func next() async -> Version<State>? {
       if let revision {
-        guard await published.wait(after: revision) else { return nil }
+        guard await published.revision.wait(after: revision) else { return nil }
       } else if Task.isCancelled {
         return nil
       }
