@@ -36,9 +36,9 @@ extension Journal {
     where holds: (Version<State>) throws -> Bool
   ) throws -> Bisection {
     let (first, start) = (try revision(at: first), try revision(at: .start))
-    var (low, high) = (first, try revision(at: last))
-    guard low <= high else {
-      throw JournalError(.wrongUse, "revision \(low) is after \(high), so there is nothing between them")
+    let last = try revision(at: last)
+    guard first <= last else {
+      throw JournalError(.wrongUse, "revision \(first) is after \(last), so there is nothing between them")
     }
     var looks: [Bisection.Look] = []
     // The latest state before all that remain to be tested.
@@ -53,15 +53,12 @@ extension Journal {
       looks.append(Bisection.Look(revision: revision, holds: answer))
       return answer
     }
-    guard try look(high) else { return Bisection(revision: nil, heldBefore: false, looks: looks) }
+    guard try look(last) else { return Bisection(revision: nil, heldBefore: false, looks: looks) }
     known = .empty
-    while low < high {
-      let middle = low + (high - low) / 2
-      if try look(middle) { high = middle } else { low = middle + 1 }
-    }
-    let isEarlier = high == first && first > start
+    let found = try (first..<last).partitionPoint(where: look)
+    let isEarlier = found == first && first > start
     let heldBefore = isEarlier ? try look(first - 1) : false
-    return Bisection(revision: high, heldBefore: heldBefore, looks: looks)
+    return Bisection(revision: found, heldBefore: heldBefore, looks: looks)
   }
 
   /// A version from the nearest known state before it.

@@ -71,18 +71,17 @@ struct BaseContents: Sendable {
         try cursor.skip(try cursor.number())
       }
     }
-    var (low, high) = (0, section.goneCount)
-    while low < high {
-      let middle = low + (high - low) / 2
+    func goneEntity(_ index: Int) throws(JournalError) -> (number: Int, revision: Revision) {
       var cursor = BaseCursor(
-        base, at: section.goneOffset + middle * Self.goneByteCount, pieceByteCount: Self.goneByteCount)
-      let (number, revision) = (try cursor.number(), try cursor.number())
-      if number == entity.number {
-        return try gone(number, at: revision, section)
-      }
-      if number < entity.number { low = middle + 1 } else { high = middle }
+        base, at: section.goneOffset + index * Self.goneByteCount, pieceByteCount: Self.goneByteCount)
+      return (try cursor.number(), try cursor.number())
     }
-    return nil
+    let index = try (0..<section.goneCount).partitionPoint { (index) throws(JournalError) in
+      try goneEntity(index).number >= entity.number
+    }
+    guard index < section.goneCount, case let found = try goneEntity(index), found.number == entity.number
+    else { return nil }
+    return try gone(found.number, at: found.revision, section)
   }
 
   /// Reads the rest of a row after its number.

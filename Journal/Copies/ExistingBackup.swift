@@ -82,8 +82,8 @@ final class ExistingBackup {
           + "name",
         revision: common, path: folder.path)
     }
-    let head = try Self.head(of: log, own, at: common)
-    guard head.digest == (try Self.head(of: source, format, at: common).digest) else {
+    let head = try log.head(at: common, own)
+    guard head.digest == (try source.head(at: common, format).digest) else {
       throw JournalError(
         .conflict,
         "the backup has another history from entry \(try firstDifference(source, format, through: common)) on: it or "
@@ -107,26 +107,9 @@ final class ExistingBackup {
   private func firstDifference(
     _ source: any EntryLog, _ format: JournalFormat, through last: Revision
   ) throws(JournalError) -> Revision {
-    var (low, high) = (max(place.format.head.revision, format.head.revision), last)
-    while low < high {
-      let middle = (low + high) / 2
-      if try Self.head(of: log, place.format, at: middle).digest
-        == Self.head(of: source, format, at: middle).digest
-      {
-        low = middle + 1
-      } else {
-        high = middle
-      }
-    }
-    return low
-  }
-
-  private static func head(
-    of log: any EntryLog, _ format: JournalFormat, at revision: Revision
-  ) throws(JournalError) -> Head {
-    guard revision > format.head.revision else { return format.head }
-    return try log.read(revision) { entry throws(JournalError) in
-      Head(revision: revision, timestamp: try entry.date(), digest: try entry.digest(journal: format.id))
+    let first = max(place.format.head.revision, format.head.revision)
+    return try (first..<last).partitionPoint { (revision) throws(JournalError) in
+      try log.head(at: revision, place.format).digest != source.head(at: revision, format).digest
     }
   }
 

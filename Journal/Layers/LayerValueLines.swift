@@ -20,12 +20,7 @@ protocol LayerValueLines: Sendable {
 extension LayerValueLines {
   /// How many lines come before a line, which need not exist.
   func position(of line: LayerValueLine) throws(ArchiveError) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if try self.line(at: middle) < line { low = middle + 1 } else { high = middle }
-    }
-    return low
+    try (0..<count).partitionPoint { (index) throws(ArchiveError) in try self.line(at: index) >= line }
   }
 
   func cursor() -> () throws(ArchiveError) -> LayerValueLine? {

@@ -88,14 +88,8 @@ struct PackedNumbersBuilder {
 
   /// Whether a row was appended; all were appended in order. O(log n).
   func contains(_ row: PackedNumbers.Row) -> Bool {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = low + (high - low) / 2
-      let found = self.row(at: middle)
-      if found == row { return true }
-      if found < row { low = middle + 1 } else { high = middle }
-    }
-    return false
+    let position = (0..<count).partitionPoint { self.row(at: $0) >= row }
+    return position < count && self.row(at: position) == row
   }
 
   func row(at position: Int) -> PackedNumbers.Row {

@@ -96,15 +96,8 @@ struct PointFinder {
   /// Dates never decrease from entry to entry, so the log is its own index of dates: O(log n) reads.
   private func newestRevision(where isIncluded: (Timestamp) -> Bool) throws -> Revision? {
     if let base = format.base, !isIncluded(base.head.timestamp) { return nil }
-    var (low, high) = (format.head.revision, newest)
-    while low < high {
-      let middle = low + (high - low + 1) / 2
-      if isIncluded(try log.read(middle) { entry throws(JournalError) in try entry.date() }) {
-        low = middle
-      } else {
-        high = middle - 1
-      }
-    }
-    return low
+    return try (format.head.revision + 1..<newest + 1).partitionPoint { revision in
+      !isIncluded(try log.read(revision) { entry throws(JournalError) in try entry.date() })
+    } - 1
   }
 }
