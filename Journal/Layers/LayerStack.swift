@@ -58,6 +58,19 @@ final class LayerStack: Sendable {
     }
     return lists
   }
+
+  /// What the newest of some layers answers that has an answer; nil if none has. An older layer never answers instead of
+  /// one that can't be read.
+  @inline(__always)
+  fileprivate static func firstAnswer<Value>(
+    of layers: [Layer], _ body: (any LayerContents) throws(ArchiveError) -> Value?
+  ) -> Value? {
+    for layer in layers {
+      guard let answer = layer.read(body) else { return nil }
+      if let answer { return answer }
+    }
+    return nil
+  }
 }
 
 private final class StackedEntities: EntityBase {
@@ -83,7 +96,7 @@ private final class StackedEntities: EntityBase {
 
   func row(_ number: Int) -> EntityRow? {
     if let row = latestRow(number) { return row }
-    let found: EntityRow?? = first { (contents) throws(ArchiveError) in
+    let found: EntityRow?? = LayerStack.firstAnswer(of: stack.layers) { (contents) throws(ArchiveError) in
       try contents.row(kind, number, asOf: revision)
     }
     guard let row = found ?? nil else { return nil }
@@ -99,22 +112,9 @@ private final class StackedEntities: EntityBase {
 
   /// What `body` returns for the newest version of an entity; nil if there is none, or if a layer can't be read.
   private func newest<Value>(_ number: Int, _ body: (EntityVersion) -> Value) -> Value? {
-    first { (contents) throws(ArchiveError) in
+    LayerStack.firstAnswer(of: stack.layers) { (contents) throws(ArchiveError) in
       try contents.version(kind, number, asOf: revision).map(body)
     }
-  }
-
-  /// The first value that `body` finds, from the newest layer on; nil if there is none, or if a layer can't be read.
-  private func first<Value>(
-    in layers: [Layer]? = nil, _ body: (any LayerContents) throws(ArchiveError) -> Value?
-  ) -> Value? {
-    for layer in layers ?? stack.layers {
-      let found: Value?? = layer.read(body)
-      // An older layer never answers instead of one that can't be read.
-      guard let found else { return nil }
-      if let found { return found }
-    }
-    return nil
   }
 
   func revision(of number: Int) -> Revision {
@@ -179,7 +179,7 @@ private final class StackedEntities: EntityBase {
     } catch {
       let layer = layer()
       _ = layer.replacement(of: contents(), because: error)
-      let found: EntityRow?? = first(in: [layer]) { (contents) throws(ArchiveError) in
+      let found: EntityRow?? = LayerStack.firstAnswer(of: [layer]) { (contents) throws(ArchiveError) in
         try contents.row(kind, version.number, asOf: revision)
       }
       return found ?? nil
@@ -336,15 +336,9 @@ private final class StackedIndex: IndexBase {
   }
 
   func contains(_ key: IndexKey) -> Bool {
-    let revision = stack.checkpoint.revision
-    for layer in stack.layers {
-      let found: Bool?? = layer.read { (contents) throws(ArchiveError) in
-        try contents.line(index, key, asOf: revision)
-      }
-      guard let found else { return false }
-      if let found { return found }
-    }
-    return false
+    LayerStack.firstAnswer(of: stack.layers) { (contents) throws(ArchiveError) in
+      try contents.line(index, key, asOf: stack.checkpoint.revision)
+    } ?? false
   }
 
   func lines(from first: IndexKey, through last: IndexKey) -> BaseIterator<IndexKey, Bool> {

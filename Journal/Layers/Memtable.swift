@@ -98,42 +98,10 @@ final class Memtable: LayerContents {
   }
 
   func newestVersions(_ kind: Int, from number: Int, asOf revision: Revision) -> VersionCursor {
-    var versions = Versions(tables[kind], from: number, asOf: revision)
+    var versions = TableVersions(
+      tables[kind].rows.elements(from: number).makeIterator(),
+      tables[kind].deletions.elements(from: number).makeIterator(), asOf: revision)
     return { () throws(ArchiveError) in versions.next() }
-  }
-
-  /// The versions of a kind from an entity on. A closure that captures one value takes less time than one with four.
-  private struct Versions {
-    private let revision: Revision
-    private var rows: SortedTable<Int, EntityRow>.Iterator
-    private var deletions: SortedTable<Int, Deletion>.Iterator
-    private var row: (key: Int, value: EntityRow)?
-    private var deletion: (key: Int, value: Deletion)?
-
-    init(_ entities: Entities, from number: Int, asOf revision: Revision) {
-      self.revision = revision
-      rows = entities.rows.elements(from: number).makeIterator()
-      deletions = entities.deletions.elements(from: number).makeIterator()
-      row = rows.next()
-      deletion = deletions.next()
-    }
-
-    mutating func next() -> EntityVersion? {
-      while true {
-        // No number is in both.
-        if let next = row, deletion.map({ next.key < $0.key }) ?? true {
-          row = rows.next()
-          guard next.value.modified <= revision else { continue }
-          return EntityVersion(
-            number: next.key, revision: next.value.modified, content: .row(next.value))
-        }
-        guard let next = deletion else { return nil }
-        deletion = deletions.next()
-        guard next.value.revision <= revision else { continue }
-        return EntityVersion(
-          number: next.key, revision: next.value.revision, content: .deleted(isErased: next.value.isErased))
-      }
-    }
   }
 
   func newestLines(_ index: Int, from key: IndexKey, asOf revision: Revision) -> LineCursor {
@@ -142,6 +110,40 @@ final class Memtable: LayerContents {
     var lines = indexes[index].elements(from: key).makeIterator()
     return { () throws(ArchiveError) in
       lines.next().map { LineVersion(key: $0.key, revision: own, isThere: $0.value) }
+    }
+  }
+}
+
+/// The versions of the entities of a kind. A closure that captures one value takes less time than one with four.
+private struct TableVersions<Rows: IteratorProtocol, Deletions: IteratorProtocol>
+where Rows.Element == (key: Int, value: EntityRow), Deletions.Element == (key: Int, value: Deletion) {
+  private let revision: Revision
+  private var rows: Rows
+  private var deletions: Deletions
+  private var row: Rows.Element?
+  private var deletion: Deletions.Element?
+
+  init(_ rows: Rows, _ deletions: Deletions, asOf revision: Revision) {
+    self.revision = revision
+    self.rows = rows
+    self.deletions = deletions
+    row = self.rows.next()
+    deletion = self.deletions.next()
+  }
+
+  mutating func next() -> EntityVersion? {
+    while true {
+      // No number is in both.
+      if let next = row, deletion.map({ next.key < $0.key }) ?? true {
+        row = rows.next()
+        guard next.value.modified <= revision else { continue }
+        return EntityVersion(number: next.key, revision: next.value.modified, content: .row(next.value))
+      }
+      guard let next = deletion else { return nil }
+      deletion = deletions.next()
+      guard next.value.revision <= revision else { continue }
+      return EntityVersion(
+        number: next.key, revision: next.value.revision, content: .deleted(isErased: next.value.isErased))
     }
   }
 }
@@ -177,20 +179,10 @@ struct WholeState: LayerSource {
   let revision: Revision
 
   func versions(_ kind: Int) -> VersionCursor {
-    var rows = parts.tables[kind].makeIterator()
-    var deletions = parts.tables[kind].goneEntities.makeIterator()
-    var row = rows.next()
-    var deletion = deletions.next()
-    return { () throws(ArchiveError) in
-      if let next = row, deletion.map({ next.number < $0.number }) ?? true {
-        row = rows.next()
-        return EntityVersion(number: next.number, revision: next.row.modified, content: .row(next.row))
-      }
-      guard let next = deletion else { return nil }
-      deletion = deletions.next()
-      return EntityVersion(
-        number: next.number, revision: next.revision, content: .deleted(isErased: next.isErased))
-    }
+    let table = parts.tables[kind]
+    var versions = TableVersions(
+      table.makeIterator().entities, table.goneEntities.deletions, asOf: revision)
+    return { () throws(ArchiveError) in versions.next() }
   }
 
   func rows(_ kind: Int) -> RowReader {

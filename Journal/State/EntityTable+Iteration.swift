@@ -19,7 +19,7 @@ extension EntityTable: Sequence {
 
   /// Iterates over entities.
   public struct Iterator: Sequence, IteratorProtocol {
-    fileprivate var entities: LayeredIterator<BaseIterator<Int, EntityRow>, Int, EntityRow, Deletion>
+    var entities: LayeredIterator<BaseIterator<Int, EntityRow>, Int, EntityRow, Deletion>
 
     /// The next entity, nil at the end.
     public mutating func next() -> (number: Int, row: EntityRow)? {
@@ -37,7 +37,7 @@ extension EntityTable: Sequence {
 
   /// Iterates over deleted and erased entities. A later change of the table does not affect it.
   package struct GoneEntities: Sequence, IteratorProtocol {
-    fileprivate var deletions: LayeredIterator<BaseIterator<Int, Deletion>, Int, Deletion, EntityRow>
+    var deletions: LayeredIterator<BaseIterator<Int, Deletion>, Int, Deletion, EntityRow>
 
     package mutating func next() -> (number: Int, revision: Revision, isErased: Bool)? {
       guard let (number, deletion) = deletions.next() else { return nil }

@@ -5,7 +5,9 @@ import Tables
 /// 1. If both have a key, the element above counts.
 /// 2. A hidden key of the base is skipped. No key is both hidden and above.
 /// 3. Without a base nothing is read in advance, so this is as fast as iterating over the table above.
-struct LayeredIterator<Below: IteratorProtocol, Key: Comparable & Sendable, Value: Sendable, Hidden: Sendable>
+struct LayeredIterator<
+  Below: IteratorProtocol, Key: Comparable & Sendable, Value: Sendable, Hidden: Sendable
+>: IteratorProtocol
 where Below.Element == (key: Key, value: Value) {
   private var below: Below?
   private var above: SortedTable<Key, Value>.Iterator
