@@ -1,17 +1,10 @@
 /// A revision at which a layer's state can be opened, and the facts about that state that are known without reading it.
 struct LayerCheckpoint: Sendable, Equatable {
-  struct Totals: Sendable, Equatable {
-    var highest: Int
-    var count: Int
-    var deletionCount: Int
-    var erasedCount: Int
-  }
-
   var revision: Revision
   /// How many events the entries up to here have.
   var eventCount: Int
   /// By kind.
-  var tables: [Totals]
+  var tables: [EntityTotals]
   /// By list: how many texts have a number.
   var textCounts: [Int]
 }
@@ -19,18 +12,14 @@ struct LayerCheckpoint: Sendable, Equatable {
 extension LayerCheckpoint {
   init(revision: Revision, eventCount: Int, _ parts: StateParts) {
     self.init(
-      revision: revision, eventCount: eventCount,
-      tables: parts.tables.map {
-        Totals(
-          highest: $0.highest, count: $0.count, deletionCount: $0.deletionCount, erasedCount: $0.erasedCount)
-      }, textCounts: parts.lists.map(\.texts.count))
+      revision: revision, eventCount: eventCount, tables: parts.tables.map(\.totals),
+      textCounts: parts.lists.map(\.texts.count))
   }
 
   /// The empty state.
   static func start(_ shape: StateShape) -> LayerCheckpoint {
     LayerCheckpoint(
-      revision: 0, eventCount: 0,
-      tables: shape.kinds.map { _ in Totals(highest: 0, count: 0, deletionCount: 0, erasedCount: 0) },
+      revision: 0, eventCount: 0, tables: shape.kinds.map { _ in EntityTotals() },
       textCounts: shape.lists.map { _ in 0 })
   }
 

@@ -132,7 +132,7 @@ extension LayerFooter {
     for _ in 0..<(try reader.readArrayHead()) {
       try reader.expectArray(count: 4)
       checkpoint.tables.append(
-        LayerCheckpoint.Totals(
+        EntityTotals(
           highest: try count(&reader), count: try count(&reader), deletionCount: try count(&reader),
           erasedCount: try count(&reader)))
     }

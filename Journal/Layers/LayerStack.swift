@@ -36,7 +36,7 @@ final class LayerStack: Sendable {
   func parts(_ shape: StateShape, _ lists: [TextInterner]) -> StateParts {
     StateParts(
       tables: shape.kinds.indices.map { kind in
-        EntityTable(base: StackedEntities(self, kind), highest: checkpoint.tables[kind].highest)
+        EntityTable(base: StackedEntities(self, kind))
       },
       indexes: shape.indexes.enumerated().map { ($1, EntityIndex(base: StackedIndex(self, $0))) },
       lists: zip(shape.lists, lists).map { ($0, $1) })
@@ -89,9 +89,7 @@ private final class StackedEntities: EntityBase {
 
   private var revision: Revision { stack.checkpoint.revision }
 
-  var count: Int { stack.checkpoint.tables[kind].count }
-  var deletionCount: Int { stack.checkpoint.tables[kind].deletionCount }
-  var erasedCount: Int { stack.checkpoint.tables[kind].erasedCount }
+  var totals: EntityTotals { stack.checkpoint.tables[kind] }
   var failure: JournalError? { stack.faults.failure }
 
   func row(_ number: Int) -> EntityRow? {
@@ -122,7 +120,7 @@ private final class StackedEntities: EntityBase {
   }
 
   func isErased(_ number: Int) -> Bool {
-    if erasedCount == 0 || latestRow(number) != nil { return false }
+    if totals.erasedCount == 0 || latestRow(number) != nil { return false }
     return newest(number) { $0.isErased } ?? false
   }
 

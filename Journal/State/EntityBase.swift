@@ -3,11 +3,7 @@
 /// A base never changes: equal calls give equal answers, on any thread. A read failure is not thrown, because reading a
 /// state does not throw; ``failure`` reports it.
 package protocol EntityBase: AnyObject, Sendable {
-  var count: Int { get }
-  /// How many entities are deleted or erased.
-  var deletionCount: Int { get }
-  /// How many of these were erased.
-  var erasedCount: Int { get }
+  var totals: EntityTotals { get }
   /// The entity of that number, nil if it does not exist.
   func row(_ number: Int) -> EntityRow?
   /// The revision of an entity's newest event, including its deletion; 0 if it never existed. Decodes nothing else.
@@ -28,6 +24,17 @@ package protocol EntityBase: AnyObject, Sendable {
   func numbers(changedSince other: any EntityBase) -> Set<Int>
   /// Why some answer may be missing, nil if none is.
   var failure: JournalError? { get }
+}
+
+/// The counts of the entities of one kind.
+package struct EntityTotals: Equatable, Sendable {
+  /// The highest number that was ever assigned; 0 if none was.
+  var highest = 0
+  var count = 0
+  /// How many entities are deleted or erased.
+  var deletionCount = 0
+  /// How many of these were erased.
+  var erasedCount = 0
 }
 
 /// The base of an ``EntityIndex``: its lines as layers have them. It never changes.

@@ -3,6 +3,10 @@ extension EntityTable {
   /// - Parameter kind: the name of this table's kind.
   package func problems(kind: String) -> [String] {
     var problems: [String] = []
+    func compare(_ found: Int, _ counted: Int, _ what: String) {
+      guard found != counted else { return }
+      problems.append("\(found) entities of the kind \(kind) \(what), but \(counted) are counted")
+    }
     var counted = 0
     var last = 0
     for (number, _) in self {
@@ -13,9 +17,7 @@ extension EntityTable {
     if last > highest {
       problems.append("\(kind):\(last) exists, but no number above \(highest) was assigned")
     }
-    if counted != count {
-      problems.append("\(counted) entities of the kind \(kind) exist, but \(count) are counted")
-    }
+    compare(counted, count, "exist")
     counted = 0
     var erased = 0
     for (number, _, isErased) in goneEntities {
@@ -25,12 +27,8 @@ extension EntityTable {
         problems.append("\(kind):\(number) is listed as deleted, but it exists or never existed")
       }
     }
-    if counted != deletionCount {
-      problems.append("\(counted) entities of the kind \(kind) are deleted, but \(deletionCount) are counted")
-    }
-    if erased != erasedCount {
-      problems.append("\(erased) entities of the kind \(kind) are erased, but \(erasedCount) are counted")
-    }
+    compare(counted, totals.deletionCount, "are deleted")
+    compare(erased, totals.erasedCount, "are erased")
     let bytes = rows.reduce(0) { $0 + $1.value.record.bytes.count }
     if bytes != rowByteCount {
       problems.append(

@@ -45,7 +45,7 @@ package struct Deletion: Hashable, Sendable {
 /// 2. A number is in `rows` or in `deletions` or in neither, never in both.
 /// 3. No number is above `highest`, not even in the base. A number up to `highest` that neither exists nor is deleted
 ///    was assigned in an entry that deleted the entity again, or that never reached the log.
-/// 4. `count` and `deletionCount` include the base; `rowByteCount` and `replacedByteCount` do not.
+/// 4. `totals` include the base; `rowByteCount` and `replacedByteCount` do not.
 ///
 /// Below, *n* is the number of entities.
 public struct EntityTable: Sendable {
@@ -62,32 +62,19 @@ public struct EntityTable: Sendable {
   /// How many events have changed the table since.
   private(set) var changeCount = 0
 
+  private(set) var totals = EntityTotals()
   /// The highest number that was ever assigned, 0 if none was. The next entity gets the next number.
-  public private(set) var highest: Int
+  public var highest: Int { totals.highest }
   /// How many entities exist.
-  public private(set) var count: Int
-  /// How many entities are deleted or erased.
-  package private(set) var deletionCount: Int
-  /// How many of these were erased.
-  package private(set) var erasedCount: Int
+  public var count: Int { totals.count }
 
   /// An empty table.
-  public init() {
-    base = nil
-    highest = 0
-    count = 0
-    deletionCount = 0
-    erasedCount = 0
-  }
+  public init() { base = nil }
 
   /// The table that layers have.
-  /// - Parameter highest: the highest number that was ever assigned; none in the base is above it.
-  package init(base: any EntityBase, highest: Int) {
+  package init(base: any EntityBase) {
     self.base = base
-    self.highest = highest
-    count = base.count
-    deletionCount = base.deletionCount
-    erasedCount = base.erasedCount
+    totals = base.totals
   }
 
   /// Whether no entity exists. O(1).
@@ -113,12 +100,12 @@ public struct EntityTable: Sendable {
   }
 
   package var erasedNumbers: [Int] {
-    erasedCount == 0 ? [] : goneEntities.filter { $0.isErased }.map { $0.number }
+    totals.erasedCount == 0 ? [] : goneEntities.filter { $0.isErased }.map { $0.number }
   }
 
   /// Whether an entity was erased. O(log n), or O(1) while none was.
   public func isErased(_ number: Int) -> Bool {
-    if erasedCount == 0 || rows.contains(number) { return false }
+    if totals.erasedCount == 0 || rows.contains(number) { return false }
     return deletions[number]?.isErased ?? base?.isErased(number) ?? false
   }
 
@@ -143,16 +130,16 @@ public struct EntityTable: Sendable {
 extension EntityTable {
   /// Adds an entity that does not exist.
   package mutating func add(_ number: Int, _ record: EntityRecord, at revision: Revision) {
-    if number > highest { highest = number } else { revive(number) }
+    if number > highest { totals.highest = number } else { revive(number) }
     set(EntityRow(record: record, created: revision, modified: revision), of: number)
-    count &+= 1
+    totals.count &+= 1
   }
 
   /// Removes an entity from the deleted ones, if it is one.
   private mutating func revive(_ number: Int) {
-    if isErased(number) { erasedCount -= 1 }
+    if isErased(number) { totals.erasedCount -= 1 }
     if deletions.removeValue(forKey: number) != nil || base.map({ $0.revision(of: number) > 0 }) == true {
-      deletionCount -= 1
+      totals.deletionCount -= 1
     }
   }
 
@@ -163,19 +150,19 @@ extension EntityTable {
   package mutating func delete(_ number: Int, at revision: Revision) {
     removeRow(of: number)
     set(Deletion(revision: revision), of: number)
-    count &-= 1
-    deletionCount &+= 1
+    totals.count &-= 1
+    totals.deletionCount &+= 1
   }
 
   /// Makes an entity an erased one, whatever it was before.
   package mutating func erase(_ number: Int, at revision: Revision) {
-    if !isErased(number) { erasedCount += 1 }
+    if !isErased(number) { totals.erasedCount += 1 }
     if number > highest {
-      highest = number
-      deletionCount += 1
+      totals.highest = number
+      totals.deletionCount += 1
     } else if self[number] != nil {
-      count -= 1
-      deletionCount += 1
+      totals.count -= 1
+      totals.deletionCount += 1
     }
     removeRow(of: number)
     set(Deletion(revision: revision, isErased: true), of: number)
@@ -184,7 +171,7 @@ extension EntityTable {
   /// Records an event of an erased entity: after an update it is still erased, after a deletion it is deleted.
   package mutating func passErased(_ number: Int, isDeletion: Bool, at revision: Revision) {
     set(Deletion(revision: revision, isErased: !isDeletion), of: number)
-    if isDeletion { erasedCount -= 1 }
+    if isDeletion { totals.erasedCount -= 1 }
   }
 
   private mutating func set(_ deletion: Deletion, of number: Int) {

@@ -45,12 +45,12 @@ package enum StateDigest {
 
     /// Ends a table: adds the deleted entities, and which of them were erased.
     mutating func end(_ table: EntityTable) {
-      hash.append(table.deletionCount)
+      hash.append(table.totals.deletionCount)
       for (number, revision, _) in table.goneEntities {
         hash.append(number)
         hash.append(revision)
       }
-      hash.append(table.erasedCount)
+      hash.append(table.totals.erasedCount)
       for number in table.erasedNumbers { hash.append(number) }
     }
 

@@ -178,7 +178,7 @@ import Testing
       try recipes.reopen()
       var state = recipes.journal.state
       let base = CountedBase(try #require(state.itemTable.base))
-      state.itemTable = EntityTable(base: base, highest: state.itemTable.highest)
+      state.itemTable = EntityTable(base: base)
       #expect(recipes.index(Recipe.indexes[0].path, in: state) != nil)
       let titles = ["Soup", "Stew"] + (0..<100).map { "none \($0)" }
       let found = state.items(Recipe.self).filter(.isOne(of: titles, \.title)).count
@@ -197,7 +197,7 @@ import Testing
     try history.rebaseNewestState()
     var old = history.state
     let base = CountedBase(try #require(old.itemTable.base))
-    old.itemTable = EntityTable(base: base, highest: old.itemTable.highest)
+    old.itemTable = EntityTable(base: base)
     var new = old
     for number in 1...20 {
       let row = try #require(old.itemTable[number + 1])
@@ -421,9 +421,7 @@ private final class CountedBase: EntityBase {
   var rowCount: Int { counts.withLock { $0.rows } }
   var indexCount: Int { counts.withLock { $0.indexes } }
 
-  var count: Int { base.count }
-  var deletionCount: Int { base.deletionCount }
-  var erasedCount: Int { base.erasedCount }
+  var totals: EntityTotals { base.totals }
   var failure: JournalError? { base.failure }
   func row(_ number: Int) -> EntityRow? {
     counts.withLock { $0.rows += 1 }

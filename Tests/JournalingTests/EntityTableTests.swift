@@ -78,7 +78,7 @@ struct EntityTableTests {
         JournalEvent(entity: .account(1), previous: 3, change: .add(EntityRecord())), at: 4, in: Ledger.self)
       #expect(add.before == nil && add.after == EntityRow(record: EntityRecord(), created: 4, modified: 4))
       #expect(table[1] == add.after)
-      #expect(table.deletionCount == 0)
+      #expect(table.totals.deletionCount == 0)
     }
   }
 
@@ -86,7 +86,7 @@ struct EntityTableTests {
     var table = EntityTable()
     for number in 1...1_000 { table.add(number, EntityRecord(), at: number) }
     let base = CountingBase(try #require(try table.frozen().base))
-    table = EntityTable(base: base, highest: 1_000)
+    table = EntityTable(base: base)
     table.add(1_001, EntityRecord(), at: 1_001)
     table.update(1_001, to: EntityRow(record: EntityRecord(), created: 1_001, modified: 1_002))
     #expect(table.count == 1_001 && table[1_001] != nil && table.revision(of: 1_001) == 1_002)
@@ -129,8 +129,7 @@ private final class CountingBase: EntityBase {
 
   var decoded: Int { decodedRows.load(ordering: .relaxed) }
 
-  var count: Int { base.count }
-  var deletionCount: Int { base.deletionCount }
+  var totals: EntityTotals { base.totals }
   var failure: JournalError? { base.failure }
   func row(_ number: Int) -> EntityRow? {
     decodedRows.wrappingAdd(1, ordering: .relaxed)
@@ -145,7 +144,6 @@ private final class CountingBase: EntityBase {
     }
   }
   func deletions() -> BaseIterator<Int, Deletion> { base.deletions() }
-  var erasedCount: Int { base.erasedCount }
   func isErased(_ number: Int) -> Bool { base.isErased(number) }
   func revisions() -> BaseIterator<Int, Revision> { base.revisions() }
   func valueLines(_ definition: IndexDefinition) -> (any ValueLinesBase)? { nil }

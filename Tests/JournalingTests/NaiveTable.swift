@@ -69,7 +69,7 @@ struct NaiveTable {
     #expect(table.highest == highest, sourceLocation: sourceLocation)
     #expect(table.erasedNumbers == erased.sorted(), sourceLocation: sourceLocation)
     #expect(table.count == rows.count, sourceLocation: sourceLocation)
-    #expect(table.deletionCount == deletions.count, sourceLocation: sourceLocation)
+    #expect(table.totals.deletionCount == deletions.count, sourceLocation: sourceLocation)
     #expect(table.problems(kind: "account") == [], sourceLocation: sourceLocation)
     let numbers = rows.keys.sorted()
     #expect(table.map { $0.number } == numbers, sourceLocation: sourceLocation)
