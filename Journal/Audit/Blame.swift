@@ -47,9 +47,9 @@ extension Journal {
       guard let setter = setters[key] else { continue }
       blame.append(
         Blame(
-          key: key, value: value, revision: setter.revision, date: setter.header.date.date,
-          clockDate: setter.header.clockDate.date, author: setter.author, note: setter.note,
-          isPruned: setter.isPruned, isAnnotationErased: setter.isAnnotationErased))
+          key: key, value: value, revision: setter.revision, date: setter.date.date,
+          clockDate: setter.clockDate.date, author: setter.words.author, note: setter.words.note,
+          isPruned: setter.isPruned, isAnnotationErased: setter.annotation == nil))
     }
     return blame
   }
@@ -58,12 +58,11 @@ extension Journal {
   /// to these.
   private func setters(
     of keys: [FieldKey], in entity: EntityKey, from newest: Revision
-  ) throws -> [FieldKey: Setter] {
+  ) throws -> [FieldKey: EntryOrigin] {
     var missing = Set(keys)
-    var setters: [FieldKey: Setter] = [:]
+    var setters: [FieldKey: EntryOrigin] = [:]
     try readBack(from: newest, over: entity) { past throws(JournalError) in
-      let setter = Setter(past)
-      func note(_ key: FieldKey) { if missing.remove(key) != nil { setters[key] = setter } }
+      func note(_ key: FieldKey) { if missing.remove(key) != nil { setters[key] = past.origin } }
       switch past.event.change {
       case .update(let changes):
         changes.visitKeys(note)
@@ -78,7 +77,8 @@ extension Journal {
 
   /// Replaces entries that restored values by the ones that first set these.
   private func findOrigins(
-    _ setters: inout [FieldKey: Setter], of parts: [(key: FieldKey, value: FieldValue)], in entity: EntityKey
+    _ setters: inout [FieldKey: EntryOrigin], of parts: [(key: FieldKey, value: FieldValue)],
+    in entity: EntityKey
   ) throws {
     let present = Dictionary(parts.map { ($0.key, $0.value) }) { $1 }
     var open = Array(setters.keys)
@@ -86,7 +86,7 @@ extension Journal {
       // A restore sets many parts from one source, and its events are read once for all.
       var keys: [Revision: [FieldKey]] = [:]
       for key in open {
-        guard let setter = setters[key], let source = setter.source, source < setter.revision,
+        guard let setter = setters[key], let source = setter.words.source, source < setter.revision,
           source >= format.head.revision
         else { continue }
         keys[source, default: []].append(key)
@@ -102,26 +102,5 @@ extension Journal {
         open += earlier.keys
       }
     }
-  }
-}
-
-/// An entry that set parts of an entity. It has no values: one large event for each part would fill the memory.
-private struct Setter {
-  let revision: Revision
-  let header: EntryHeader
-  let author: String
-  let note: String
-  let isPruned: Bool
-  let isAnnotationErased: Bool
-  let source: Revision?
-
-  init(_ past: PastEvent) {
-    revision = past.revision
-    header = past.header
-    author = past.words.author
-    note = past.words.note
-    isPruned = past.isPruned
-    isAnnotationErased = past.annotation == nil
-    source = past.words.source
   }
 }

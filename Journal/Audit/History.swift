@@ -121,7 +121,7 @@ extension Journal {
     let newest = try newestEvent(of: entity, atOrBefore: try revision(at: selector))
     try readBack(from: newest, over: entity) { past in
       if parts.last.map({ $0.count == 500 || byteCount >= 16 << 20 }) ?? true {
-        parts.append((past.revision, 0))
+        parts.append((past.origin.revision, 0))
         byteCount = 0
       }
       parts[parts.count - 1].count += 1
@@ -144,27 +144,32 @@ extension Journal {
   }
 }
 
-/// One event of an entity in the log, with the header of its entry.
-struct PastEvent: Sendable {
+/// Who made the entry of an event, when and why.
+struct EntryOrigin: Sendable {
   let revision: Revision
-  let header: EntryHeader
-  /// The annotation of the entry, nil if it was erased.
+  let date: Timestamp
+  let clockDate: Timestamp
+  /// Nil if it was erased.
   let annotation: EntryAnnotation?
-  let event: JournalEvent
   /// Whether this replaces pruned history.
   var isPruned = false
 
   var words: EntryAnnotation { annotation ?? EntryAnnotation() }
+}
+
+struct PastEvent: Sendable {
+  let origin: EntryOrigin
+  let event: JournalEvent
 
   /// - Parameters:
   ///   - version: the entity before the event.
   ///   - pruned: the revision before which history was pruned, 0 if none was.
   func entityChange(of version: RecordVersion, pruned: Revision) -> EntityChange {
     EntityChange(
-      revision: revision, date: header.date.date, clockDate: header.clockDate.date, author: words.author,
-      note: words.note, isPruned: isPruned, isAnnotationErased: annotation == nil, metadata: words.metadata,
-      event: event, previous: event.previous == 0 ? 0 : max(event.previous, pruned),
-      version: version)
+      revision: origin.revision, date: origin.date.date, clockDate: origin.clockDate.date,
+      author: origin.words.author, note: origin.words.note, isPruned: origin.isPruned,
+      isAnnotationErased: origin.annotation == nil, metadata: origin.words.metadata, event: event,
+      previous: event.previous == 0 ? 0 : max(event.previous, pruned), version: version)
   }
 }
 
@@ -175,20 +180,16 @@ extension Journal {
     from revision: Revision, over entity: EntityKey, _ body: (PastEvent) throws(JournalError) -> Bool
   ) throws(JournalError) {
     try walkBack(from: revision, over: entity, asksLayers: false) { step throws(JournalError) in
+      var origin = EntryOrigin(
+        revision: format.head.revision, date: format.head.timestamp, clockDate: format.head.timestamp,
+        annotation: EntryAnnotation(), isPruned: true)
       if let entry = step.entry {
-        return try body(
-          PastEvent(
-            revision: step.revision, header: try entry.header(), annotation: try entry.annotation(),
-            event: step.event))
+        let header = try entry.header()
+        origin = EntryOrigin(
+          revision: step.revision, date: header.date, clockDate: header.clockDate,
+          annotation: try entry.annotation())
       }
-      let base = format.head
-      let header = EntryHeader(
-        date: base.timestamp, clockDate: base.timestamp, schemaVersion: upcast.schema.version,
-        previousDigest: base.digest, checkpointRevision: nil)
-      return try body(
-        PastEvent(
-          revision: base.revision, header: header, annotation: EntryAnnotation(), event: step.event,
-          isPruned: true))
+      return try body(PastEvent(origin: origin, event: step.event))
     }
   }
 

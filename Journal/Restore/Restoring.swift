@@ -224,10 +224,11 @@ struct LaterEvent: Sendable {
     } else {
       isUpdate = false
     }
-    reverted = past.words.reverted
+    let origin = past.origin
+    reverted = origin.words.reverted
     whole = LaterEdit(
-      revision: past.revision, date: past.header.date.date, clockDate: past.header.clockDate.date,
-      author: past.words.author, note: past.words.note, isAnnotationErased: past.annotation == nil,
+      revision: origin.revision, date: origin.date.date, clockDate: origin.clockDate.date,
+      author: origin.words.author, note: origin.words.note, isAnnotationErased: origin.annotation == nil,
       entity: past.event.entity, operation: past.event.operation, fields: fields)
   }
 

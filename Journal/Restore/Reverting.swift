@@ -128,13 +128,11 @@ struct Preview<State: EventSourced> {
     var draft = Draft(base: version, date: head.date)
     try draft.make(plan)
     let (made, state) = try draft.finish()
-    let header = EntryHeader(
-      date: .now, clockDate: .now, schemaVersion: 0, previousDigest: head.digest, checkpointRevision: nil)
-    let annotation = EntryAnnotation(author: author, note: plan.note, metadata: plan.metadata)
+    let origin = EntryOrigin(
+      revision: head.revision + 1, date: .now, clockDate: .now,
+      annotation: EntryAnnotation(author: author, note: plan.note, metadata: plan.metadata))
     for event in made {
-      let past = PastEvent(
-        revision: head.revision + 1, header: header, annotation: annotation, event: event)
-      events[event.entity, default: []].insert(LaterEvent(past), at: 0)
+      events[event.entity, default: []].insert(LaterEvent(PastEvent(origin: origin, event: event)), at: 0)
     }
     version = Version(
       head: Head(revision: head.revision + 1, timestamp: head.timestamp, digest: head.digest), state: state)
