@@ -72,16 +72,12 @@ extension Journal {
 
   /// The version at a revision, from the nearest checkpoint before it, and how many events the entries up to it
   /// have.
-  func replayed(through revision: Revision) throws(JournalError) -> (version: Version<State>, eventCount: Int)
-  {
-    try replayed(through: revision, from: chain.start(atOrBefore: revision))
-  }
-
-  /// The same from a given version.
+  /// - Parameter start: a known version from which to start instead.
   /// - Throws: ``JournalError``; what could not be read, rather than what followed from that.
   func replayed(
-    through revision: Revision, from start: ReplayStart<State>
+    through revision: Revision, from start: ReplayStart<State>? = nil
   ) throws(JournalError) -> (version: Version<State>, eventCount: Int) {
+    let start = start ?? chain.start(atOrBefore: revision)
     let (version, replayed) = try Replay<State>(log: log, format: format).version(
       through: revision, from: start, checking: chain.faults)
     return (version, start.eventCount + replayed.count)

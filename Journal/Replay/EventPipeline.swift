@@ -9,24 +9,24 @@ enum EventPipeline {
 
   /// Calls `apply` with each event in order, on the calling thread.
   /// - Parameter bases: what backs the state to which the events are applied; its entities are read ahead.
-  /// - Returns: about how many bytes the events have in the log, and the newest entry that records an erasure; 0 if none
-  ///   does.
   /// - Throws: ``JournalError``: what reading or applying throws, whichever comes first in the log.
   @discardableResult
   static func run(
     _ log: any EntryLog, _ range: ClosedRange<Revision>, _ upcast: EventUpcast,
     over bases: [(any EntityBase)?] = [],
     _ apply: (JournalEvent, Revision) throws(JournalError) -> Void
-  ) throws(JournalError) -> (byteCount: Int, newestErasure: Revision) {
-    var (byteCount, newestErasure) = (0, 0)
+  ) throws(JournalError) -> EventTally {
+    var applied = EventTally()
     func applyAll(_ chunk: EventChunk) throws(JournalError) {
-      byteCount += chunk.byteCount
+      applied.byteCount += chunk.byteCount
       let (events, erasure, failure) = chunk.events(upcast)
-      newestErasure = max(newestErasure, erasure)
+      applied.newestErasure = max(applied.newestErasure, erasure)
       let ahead = EntitiesAhead.start(events.map(\.event.entity), in: bases)
       defer { ahead?.end() }
       for (event, revision) in events {
         try apply(event, revision)
+        applied.count += 1
+        if event.operation == .add { applied.additionCount += 1 }
         ahead?.advance()
       }
       if let failure { throw failure }
@@ -43,12 +43,12 @@ enum EventPipeline {
       })
     else {
       try read(log, range, upcast, decodes: { true }, applyAll)
-      return (byteCount, newestErasure)
+      return applied
     }
     // Ends the reader whenever this function ends.
     defer { queue.cancel() }
     while let chunk = try queue.receive() { try applyAll(chunk) }
-    return (byteCount, newestErasure)
+    return applied
   }
 
   /// Reads entries and passes them on in chunks. Those before a fault are passed on first.

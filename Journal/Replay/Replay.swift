@@ -22,22 +22,19 @@ struct Replay<State: EventSourced>: Sendable {
   let format: JournalFormat
 
   /// The version at a revision, replayed from a known state: that of a layer's checkpoint, or the empty one.
-  /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered.
+  /// - Parameter faults: the read failures of the layers that back the known state.
+  /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered; what could not be
+  ///   read of the layers, rather than what followed from that.
   /// - Complexity: O(n) in the number of events between the two.
   func version(
-    through revision: Revision, from start: ReplayStart<State> = .empty
+    through revision: Revision, from start: ReplayStart<State> = .empty, checking faults: ReadFaults? = nil
   ) throws(JournalError) -> (version: Version<State>, replayed: EventTally) {
+    if let faults {
+      return try faults.checking { () throws(JournalError) in try version(through: revision, from: start) }
+    }
     var state = start.state
     let replayed = try apply(start.revision + 1, through: revision, to: &state)
     return (Version(head: try head(at: revision), state: state), replayed)
-  }
-
-  /// The same on a state that layers back.
-  /// - Throws: what could not be read of them, rather than what followed from that.
-  func version(
-    through revision: Revision, from start: ReplayStart<State>, checking faults: ReadFaults
-  ) throws(JournalError) -> (version: Version<State>, replayed: EventTally) {
-    try faults.checking { () throws(JournalError) in try version(through: revision, from: start) }
   }
 
   /// Applies the events of some entries. Pruned entries are replaced by events that make the base.
@@ -62,14 +59,9 @@ struct Replay<State: EventSourced>: Sendable {
     }
     let upcast = try EventUpcast(State.self)
     let bases = state.parts?.tables.map(\.base) ?? []
-    let passed = try EventPipeline.run(log, first...last, upcast, over: bases) {
-      event, revision throws(JournalError) in
-      try state.apply(event, at: revision)
-      applied.count += 1
-      if event.operation == .add { applied.additionCount += 1 }
+    applied += try EventPipeline.run(log, first...last, upcast, over: bases) {
+      event, revision throws(JournalError) in try state.apply(event, at: revision)
     }
-    applied.byteCount += passed.byteCount
-    applied.newestErasure = passed.newestErasure
     return applied
   }
 
