@@ -17,13 +17,14 @@ package final class HistoryBase: Sendable {
   /// More bytes than the lines before the state can have.
   private static let headerLimit = 4096
 
-  package let journal: JournalID
+  private let header: BaseHeader
+  package var journal: JournalID { header.journal }
   /// The newest entry that was pruned: its number, date and digest.
-  package let head: Head
-  package let formatDigest: ContentDigest
+  package var head: Head { header.head }
+  package var formatDigest: ContentDigest { header.formatDigest }
   /// The model whose records the state has.
-  let schema: ModelSchema
-  let stateDigest: ContentDigest
+  var schema: ModelSchema { header.schema }
+  var stateDigest: ContentDigest { header.stateDigest }
   let byteCount: Int
   /// The offset of the state, whose bytes the digest is computed from.
   let contentStart: Int
@@ -57,11 +58,7 @@ package final class HistoryBase: Sendable {
     guard let header = BaseHeader(start), header.byteCount == byteCount - header.ownByteCount else {
       throw Self.invalid(file.path)
     }
-    journal = header.journal
-    head = header.head
-    formatDigest = header.formatDigest
-    schema = header.schema
-    stateDigest = header.stateDigest
+    self.header = header
     contentStart = header.ownByteCount
     self.file = file
   }

@@ -22,8 +22,12 @@ extension BlobStore {
   /// Whether only other nodes have the bytes of an image, and this one has not fetched them.
   func isElsewhere(_ blob: Blob) -> Bool { shared != nil && (try? contains(blob)) == false }
 
-  /// The bytes of an image that this node lacks and can't store.
-  func sharedData(of blob: Blob, _ shared: any RemoteImages) throws -> Data {
+  /// The bytes of an image that this node lacks and can't store. If it can, they are stored, and the result is nil.
+  func fetched(_ blob: Blob) throws -> Data? {
+    guard let shared, isReadOnly, try !contains(blob) else {
+      try bring(blob)
+      return nil
+    }
     var data = Data()
     try shared.read(blob) { piece in data.append(contentsOf: piece) }
     return data

@@ -21,7 +21,7 @@ public final class BlobStore: Sendable {
   private let journal: JournalFolder
   /// Nil if there were no blobs: a copy of the journal omitted the empty folder.
   private let folder: Folder?
-  private let isReadOnly: Bool
+  let isReadOnly: Bool
   /// The images that other nodes have added; nil in a journal that is not shared.
   let shared: (any RemoteImages)?
   private let names = Lock(Names())
@@ -118,10 +118,7 @@ public final class BlobStore: Sendable {
   ///   enough memory for them, `io` if the drive can't read them.
   /// - Complexity: O(n) in the number of bytes.
   public func data(of blob: Blob) throws -> Data {
-    if let shared, try !contains(blob) {
-      if isReadOnly { return try sharedData(of: blob, shared) }
-      try bring(blob)
-    }
+    if let data = try fetched(blob) { return data }
     let file = try open(blob)
     // `Data` would end the process without memory, and a forged entry can name any size.
     guard let bytes = unsafe malloc(max(blob.byteCount, 1)) else {
@@ -151,10 +148,7 @@ public final class BlobStore: Sendable {
   ///   piece.
   /// - Throws: as ``data(of:)``.
   package func reader(of blob: Blob, isChecked: Bool) throws -> BlobReader {
-    if let shared, try !contains(blob) {
-      if isReadOnly { return BlobReader(data: try sharedData(of: blob, shared)) }
-      try bring(blob)
-    }
+    if let data = try fetched(blob) { return BlobReader(data: data) }
     if !isChecked { try check(blob) }
     return BlobReader(file: try open(blob))
   }
