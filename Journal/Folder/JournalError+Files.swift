@@ -19,11 +19,6 @@ extension JournalError: FileFailure {
     self.init(code, error.message, path: error.path)
   }
 
-  /// The same for a call that failed with an error number.
-  init(systemError number: Int32, _ action: String, path: String) {
-    self.init(FileError(number, action, path: path))
-  }
-
   /// Whether the error concerns the journal itself, not a shortage or a missing permission.
   package var saysSomethingOfTheJournal: Bool { code != .outOfResources && code != .permission }
 }

@@ -207,8 +207,8 @@ final class LevelDBLog: EntryLog {
     try using {
       do {
         _ = try unsafe database.readEntries(range, newestFirst: newestFirst, next: &next, body)
-      } catch let error as DatabaseError {
-        throw JournalError(error, readingAt: next)
+      } catch {
+        throw JournalError(ofLevelDB: error, revision: next)
       }
     }
   }
@@ -249,22 +249,17 @@ final class LevelDBLog: EntryLog {
 }
 
 extension JournalError {
-  /// The only place that converts LevelDB's errors to the journal's.
   static func translatingLevelDB<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
-    do {
-      return try body()
-    } catch let error as JournalError {
-      throw error
-    } catch let error as DatabaseError {
-      throw JournalError(error)
-    } catch {
-      throw JournalError(.io, "the log failed in an unexpected way", cause: error)
-    }
+    do { return try body() } catch { throw JournalError(ofLevelDB: error) }
   }
 
-  /// - Parameter next: the entry that was to be read.
-  init(_ error: DatabaseError, readingAt next: Revision) {
-    self.init(error, revision: error.code == .damaged ? next : nil)
+  /// - Parameter revision: the first missing or altered revision, if the error does not have it.
+  init(ofLevelDB error: any Error, revision: Revision? = nil) {
+    switch error {
+    case let error as JournalError: self = error
+    case let error as DatabaseError: self.init(error, revision: revision)
+    default: self.init(.io, "the log failed in an unexpected way", cause: error)
+    }
   }
 
   /// - Parameter revision: the first missing or altered revision, if the error does not have it.
@@ -287,7 +282,7 @@ extension JournalError {
         path: error.path)
     default:
       if let number = error.osError {
-        self.init(systemError: number, error.message, path: error.path)
+        self.init(FileError(number, error.message, path: error.path))
       } else {
         self.init(.io, error.message, path: error.path)
       }

@@ -154,14 +154,10 @@ final class LevelDBReader: EntryLog {
         var next = newestFirst ? rest.upperBound : rest.lowerBound
         do {
           return try unsafe view.read(rest, newestFirst: newestFirst, next: &next, body)
-        } catch let error as DatabaseError {
-          guard error.isOfMissingFile, view.database.hasChanged else {
-            throw JournalError(error, readingAt: next)
-          }
-        } catch let error as JournalError {
-          throw error
         } catch {
-          throw JournalError(.io, "the log failed in an unexpected way", cause: error)
+          guard (error as? DatabaseError)?.isOfMissingFile == true, view.database.hasChanged else {
+            throw JournalError(ofLevelDB: error, revision: next)
+          }
         }
         view = try anotherView(insteadOf: view)
         rest = newestFirst ? rest.lowerBound...next : next...rest.upperBound

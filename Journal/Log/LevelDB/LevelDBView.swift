@@ -47,8 +47,7 @@ struct LevelDBView: Sendable {
         return
       } catch {
         if attempt < Self.attemptCount, database.hasChanged { continue }
-        throw (error as? DatabaseError).map { JournalError($0, revision: 1) } ?? error as? JournalError
-          ?? JournalError(.io, "the log failed in an unexpected way", cause: error)
+        throw JournalError(ofLevelDB: error, revision: 1)
       }
     }
     fatalError("unreachable")

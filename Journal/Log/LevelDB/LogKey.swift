@@ -32,19 +32,17 @@ extension Database {
   static func ofLog(
     in place: LogPlace, _ access: Access, options: Options
   ) throws(JournalError) -> (Database, newest: Revision) {
-    try JournalError.translatingLevelDB {
-      var options = options
-      options.opensUpToDamage = true
-      do {
-        let database = try Database(in: try place.entries(), access: access, options: options)
-        let first = place.format.head.revision + 1
-        let accounted = try database.newestRevisionInTables(from: first)
-        try place.checkJournal(try database.value(for: LogKey.journal))
-        return (database, try database.newestRevision(from: first, atLeast: accounted))
-      } catch let error as DatabaseError {
-        // If the database can't be opened, no entry can be trusted.
-        throw JournalError(error, revision: 1)
-      }
+    var options = options
+    options.opensUpToDamage = true
+    do {
+      let database = try Database(in: try place.entries(), access: access, options: options)
+      let first = place.format.head.revision + 1
+      let accounted = try database.newestRevisionInTables(from: first)
+      try place.checkJournal(try database.value(for: LogKey.journal))
+      return (database, try database.newestRevision(from: first, atLeast: accounted))
+    } catch {
+      // If the database can't be opened, no entry can be trusted.
+      throw JournalError(ofLevelDB: error, revision: 1)
     }
   }
 
@@ -63,7 +61,7 @@ extension Database {
         isChecked = true
         return .check
       }
-    } catch { throw JournalError(error, readingAt: newest + 1) }
+    } catch { throw JournalError(error, revision: newest + 1) }
     guard newest >= accounted else { throw JournalError.missing(newest + 1) }
     return newest
   }
