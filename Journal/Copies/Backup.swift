@@ -165,16 +165,10 @@ extension Journal {
     guard head.revision < last.revision else { return false }
     var reader = EntryReader(log, journal: id, after: head)
     var isFound = false
-    while try !isFound
-      && !reader.next(
-        through: last.revision,
-        { entry throws(JournalError) in
-          if try entry.recordsErasure() { isFound = true }
-        }
-      ).isEmpty
-    {
-      try Task.checkCancellation()
+    func find(_ entry: EntryDecoder) throws(JournalError) {
+      if try entry.recordsErasure() { isFound = true }
     }
+    while !isFound, try reader.next(through: last.revision, find) != nil { try Task.checkCancellation() }
     return isFound
   }
 

@@ -22,18 +22,11 @@ package struct EntryReader {
     self.head = head
   }
 
-  /// The next entries up to `last`; none when there are no more.
+  /// The next entries up to `last`; nil when there are no more.
   /// - Parameter body: called with each entry while its bytes are borrowed.
   /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered, or that does not
   ///   follow from the one before it.
   package mutating func next(
-    through last: Revision, _ body: (EntryDecoder) throws(JournalError) -> Void = { _ in }
-  ) throws(JournalError) -> [SealedEntry] {
-    try nextPiece(through: last, body)?.entries ?? []
-  }
-
-  /// The next entries as a piece; nil at the end.
-  fileprivate mutating func nextPiece(
     through last: Revision, _ body: (EntryDecoder) throws(JournalError) -> Void = { _ in }
   ) throws(JournalError) -> EntryPiece? {
     guard head.revision < last else { return nil }
@@ -150,7 +143,7 @@ package struct EntryPieces: ~Copyable {
   /// - Throws: as ``EntryReader/next(through:_:)``.
   package mutating func next() throws(JournalError) -> EntryPiece? {
     if let queue { return try queue.receive() }
-    return try reader.nextPiece(through: last)
+    return try reader.next(through: last)
   }
 }
 

@@ -60,7 +60,7 @@ package final class JournalCopy {
   /// - Throws: ``JournalError`` with code `damaged` if they differ from what was written.
   package func prove(_ observer: CopyObserver) throws {
     var reader = EntryReader(log, journal: journal, after: first)
-    while try !reader.next(through: head.revision).isEmpty {
+    while try reader.next(through: head.revision) != nil {
       try Task.checkCancellation()
       try observer(CopyProgress(phase: .proving, done: reader.head.revision, all: head.revision))
     }

@@ -22,8 +22,8 @@ extension Journal {
         blobs += try named.blobs(in: entry)
       }
       try folder.checkLogIsCurrent()
-      if piece.isEmpty { break }
-      try body(piece, blobs, reader.head)
+      guard let piece else { break }
+      try body(piece.entries, blobs, reader.head)
       try observer(CopyProgress(phase: .copying, done: reader.head.revision, all: last.revision))
     }
     guard reader.head == last else {

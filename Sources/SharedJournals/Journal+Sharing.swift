@@ -39,8 +39,7 @@ extension Journal {
     try checkIsSame(&proof, through: there, as: journal, at: storage.address)
     while true {
       let before = reader.head.revision
-      let piece = try reader.next(through: head.revision)
-      guard let last = piece.last else { break }
+      guard let piece = try reader.next(through: head.revision)?.entries, let last = piece.last else { break }
       try Task.checkCancellation()
       for entry in piece {
         for blob in try named.blobs(in: entry) {
@@ -75,7 +74,7 @@ extension Journal {
     guard newest <= journal.head.revision else { throw otherHistory(at: journal.head.revision, newest) }
     while shared.head.revision < newest {
       let piece: [SealedEntry]
-      do throws(JournalError) { piece = try shared.next(through: newest) } catch {
+      do throws(JournalError) { piece = try shared.next(through: newest)?.entries ?? [] } catch {
         guard error.code == .damaged, let revision = error.revision else { throw error }
         throw otherHistory(at: revision, newest)
       }
@@ -228,9 +227,8 @@ extension Journal {
     var named = namedBlobs
     var reader = EntryReader(log, journal: id, after: format.head)
     while true {
-      let piece = try reader.next(through: head.revision)
-      if piece.isEmpty { return try blobs.flush() }
-      for entry in piece { for blob in try named.blobs(in: entry) { try blobs.bring(blob) } }
+      guard let piece = try reader.next(through: head.revision) else { return try blobs.flush() }
+      for entry in piece.entries { for blob in try named.blobs(in: entry) { try blobs.bring(blob) } }
       named.trim()
     }
   }
