@@ -43,9 +43,7 @@ final class HealthCheck<State: EventSourced>: Sendable {
   private func run() {
     do throws(JournalError) {
       // Short-lived programs end before it begins.
-      var pause = Duration.seconds(1)
-      guard try checkBase(&pause) else { return }
-      try checkEntries(&pause)
+      if isNotEnding(for: .seconds(1)), try checkBase() { try checkEntries() }
     } catch {
       if error.code == .closed { return }
       found.withLock { health in
@@ -56,30 +54,24 @@ final class HealthCheck<State: EventSourced>: Sendable {
     }
   }
 
-  /// - Parameter pause: the pause before the next piece.
   /// - Returns: false if the journal is being closed.
-  private func checkBase(_ pause: inout Duration) throws(JournalError) -> Bool {
+  private func checkBase() throws(JournalError) -> Bool {
     guard let base = replay.format.base else { return true }
     let clock = ContinuousClock()
-    var start: ContinuousClock.Instant?
-    var goesOn = true
-    func rest() {
-      if let start { pause = Self.pause(after: clock.now - start) }
-    }
+    var (start, isOpen) = (clock.now, true)
     try base.check {
-      rest()
-      goesOn = isNotEnding(for: pause)
+      isOpen = isNotEnding(for: Self.pause(after: clock.now - start))
       start = clock.now
-      return goesOn
+      return isOpen
     }
-    rest()
-    if goesOn { found.withLock { $0.isBaseChecked = true } }
-    return goesOn
+    if isOpen { found.withLock { $0.isBaseChecked = true } }
+    return isOpen
   }
 
-  private func checkEntries(_ pause: inout Duration) throws(JournalError) {
+  private func checkEntries() throws(JournalError) {
     let clock = ContinuousClock()
     var next = replay.format.head.revision + 1
+    var pause = Duration.zero
     while next <= head.revision, isNotEnding(for: pause) {
       let start = clock.now
       // Starts at the previous entry, so that the chain is checked across the pieces. At least one more is read.
