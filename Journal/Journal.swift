@@ -198,12 +198,6 @@ public final class Journal<State: EventSourced>: Sendable {
     return journal
   }
 
-  /// Opens a journal for reading and excludes writers.
-  static func openExclusively(at url: URL, options: JournalOptions) throws -> Journal {
-    let recovery = try Recovery<State>(url, mode: .readOnly, locksExclusively: true, options: options)
-    return try Journal(recovery, mode: .readOnly, options: options)
-  }
-
   /// Opens a journal, or creates an empty one if there is none. Apps call it at launch. The folder that contains the
   /// journal must exist.
   /// - Throws: ``JournalError``, as ``open(at:mode:checking:options:)`` and ``create(at:options:)`` do.

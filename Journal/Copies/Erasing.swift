@@ -94,21 +94,12 @@ extension Journal {
     progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> ErasureReport {
     let options = options.forCopies
-    return try replacingLog(at: url, options: options) {
-      try erase(entities, opening: url, reason, author, words, options, progress)
+    return try replacingLog(at: url, options: options) { journal in
+      for entity in entities where journal.state.revision(of: entity) == 0 {
+        throw JournalError(.notFound, "\(State.name(of: entity)) never existed in this journal")
+      }
+      return try journal.erase(entities, reason, author, words, options, progress)
     }
-  }
-
-  private static func erase(
-    _ entities: Set<EntityKey>, opening url: URL, _ reason: String, _ author: String, _ words: Bool,
-    _ options: JournalOptions, _ progress: CopyObserver
-  ) throws -> ErasureReport {
-    let journal = try openExclusively(at: url, options: options)
-    defer { try? journal.close() }
-    for entity in entities where journal.state.revision(of: entity) == 0 {
-      throw JournalError(.notFound, "\(State.name(of: entity)) never existed in this journal")
-    }
-    return try journal.erase(entities, reason, author, words, options, progress)
   }
 
   private func erase(

@@ -72,20 +72,11 @@ extension Journal {
       defer { try? journal.close() }
       return try journal.pruningScope(try journal.pruningPoint(selector), progress).report(journal.head)
     }
-    return try replacingLog(at: url, options: options) {
-      try prune(before: selector, opening: url, reason, author, options, progress)
+    return try replacingLog(at: url, options: options) { journal in
+      let scope = try journal.pruningScope(try journal.pruningPoint(selector), progress)
+      guard scope.entryCount > 0 else { return scope.report(journal.head) }
+      return try journal.prune(scope, reason, author, options, progress)
     }
-  }
-
-  private static func prune(
-    before selector: RevisionSelector, opening url: URL, _ reason: String, _ author: String,
-    _ options: JournalOptions, _ observer: CopyObserver
-  ) throws -> PruningReport {
-    let journal = try openExclusively(at: url, options: options)
-    defer { try? journal.close() }
-    let scope = try journal.pruningScope(try journal.pruningPoint(selector), observer)
-    guard scope.entryCount > 0 else { return scope.report(journal.head) }
-    return try journal.prune(scope, reason, author, options, observer)
   }
 
   /// The revision of a point. An earlier pruning may have removed it; then history begins later already, with the base.
@@ -175,14 +166,21 @@ extension Journal {
   ///
   /// A journal that had layers gets new ones: the replacement removes them, and without them the next opening would
   /// replay everything.
+  /// - Parameter body: gets the journal, which is open for reading and locked.
   static func replacingLog<Report>(
-    at url: URL, options: JournalOptions, _ body: () throws -> Report
+    at url: URL, options: JournalOptions, _ body: (Journal) throws -> Report
   ) throws -> Report {
     // Completes interrupted work, and has LevelDB write its log to tables.
     let before = try openUnused(at: url, options: options)
     let hadLayers = !before.chain.layers.isEmpty
     try before.close()
-    let report = try body()
+    let report: Report
+    do {
+      let recovery = try Recovery<State>(url, mode: .readOnly, locksExclusively: true, options: options)
+      let journal = try Journal(recovery, mode: .readOnly, options: options)
+      defer { try? journal.close() }
+      report = try body(journal)
+    }
     // Updates HEAD, and verifies that the result opens.
     var opening = options
     if hadLayers { opening.layers = .automatic }
