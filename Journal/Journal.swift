@@ -141,8 +141,8 @@ public final class Journal<State: EventSourced>: Sendable {
   /// - Throws: ``JournalError`` with code `alreadyExists` if something is at `url`, or `notFound` if its parent does not
   ///   exist.
   public static func create(at url: URL, options: JournalOptions = JournalOptions()) throws -> Journal {
-    let schema = try ModelSchema(of: State.self)
-    try JournalFolder.create(at: url, schema, options: options)
+    let format = JournalFormat(schema: try ModelSchema(of: State.self))
+    try JournalFolder.create(at: url, format: format, options: options) { _ in }
     return try open(at: url, options: options)
   }
 

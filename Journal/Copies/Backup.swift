@@ -95,7 +95,7 @@ extension Journal {
     to url: URL, through last: Head, sharesImages: Bool, isBackup: Bool, _ observer: CopyObserver
   ) throws -> BackupReport {
     var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
-    try JournalFolder.create(at: url, copying: format, options: copyOptions) { place in
+    try JournalFolder.create(at: url, format: format, options: copyOptions) { place in
       try place.folder.root.require(try byteCountOfEntries(through: last.revision), for: "the entries")
       try JournalCopy.fill(place) { copy in
         try append(to: copy, through: last, sharesImages: sharesImages, &report, observer)

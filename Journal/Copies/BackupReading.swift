@@ -51,7 +51,7 @@ extension Journal {
       try ModelSchema(of: State.self).checkReads(format.schema, path: path ?? "standard input")
       var receipt: JournalReceipt?
       try JournalFolder.create(
-        at: url, copying: format, options: options.forCopies,
+        at: url, format: format, options: options.forCopies,
         base: { entries in try records.readBase(of: format, into: entries) }
       ) { place in
         try JournalCopy.fill(place) {

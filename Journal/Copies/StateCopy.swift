@@ -23,7 +23,8 @@ extension Journal {
     try chain.faults.check()
     try checkIsOutside(try JournalFolder.path(of: url))
     let added = Self.additions(of: everything, in: version.state)
-    try JournalFolder.create(at: url, upcast.schema, options: copyOptions) { place in
+    let format = JournalFormat(schema: upcast.schema)
+    try JournalFolder.create(at: url, format: format, options: copyOptions) { place in
       try JournalCopy.fill(place) { copy in
         try bringImages(of: added, to: try place.folder.root.folder("images"), progress)
         let origin = [RestoreMetadata.copyOf: "\(id) \(version.head.revision) \(version.head.digest.hex)"]

@@ -3,34 +3,19 @@ package import Foundation
 import Locks
 
 extension JournalFolder {
-  /// Makes a new journal's folder, with an empty log.
+  /// Makes the folder of a new journal, or of a copy.
   ///
   /// The folder is built under another name and renamed when it is complete, so a crash never leaves a partial journal.
-  /// - Parameter fill: puts entries into the log, and images, before the journal gets its name.
-  /// - Throws: ``JournalError`` with code `alreadyExists` if something is at the URL; what `fill` throws.
-  static func create(
-    at url: URL, _ schema: ModelSchema, options: JournalOptions, fill: (LogPlace) throws -> Void = { _ in }
-  ) throws {
-    try create(at: url, format: { JournalFormat(id: $0, schema: schema) }, options: options, fill: fill)
-  }
-
-  /// Makes the folder of a copy, with the FORMAT of the journal that it is a copy of.
   /// - Parameters:
+  ///   - format: the FORMAT of the new journal, or of the one that is copied.
   ///   - base: writes the base of the history into the folder of the log; if nil, the base that FORMAT came with is
   ///     copied.
-  ///   - fill: writes entries into the log, and images, before the journal gets its name.
-  /// - Throws: ``JournalError`` with code `alreadyExists` if something is there; what `fill` throws.
+  ///   - fill: writes entries into the empty log, and images, before the journal gets its name.
+  /// - Throws: ``JournalError`` with code `alreadyExists` if something is at the URL; what `fill` throws.
   package static func create(
-    at url: URL, copying format: JournalFormat, options: JournalOptions,
+    at url: URL, format: JournalFormat, options: JournalOptions,
     base: ((_ entries: Files.Folder<JournalError>) throws -> HistoryBase?)? = nil,
     fill: (LogPlace) throws -> Void
-  ) throws {
-    try create(at: url, format: { _ in format }, options: options, base: base, fill: fill)
-  }
-
-  private static func create(
-    at url: URL, format: (JournalID) -> JournalFormat, options: JournalOptions,
-    base: ((_ entries: Folder) throws -> HistoryBase?)? = nil, fill: (LogPlace) throws -> Void
   ) throws {
     let path = try path(of: url)
     let name = URL(fileURLWithPath: path).lastPathComponent
@@ -44,7 +29,7 @@ extension JournalFolder {
     do {
       let folder = building.folder
       for name in ["entries", "images", "snapshots"] { try folder.root.makeFolder(name) }
-      var format = format(building.id)
+      var format = format
       let entries = try folder.root.folder("entries")
       format.base = try base.map { try $0(entries) } ?? format.base?.copy(to: entries, format)
       let place = LogPlace(folder, format, options: options)
@@ -146,7 +131,6 @@ extension JournalFolder {
 /// The folder in which a journal is being built, locked as long as this object exists. If the lock is free, the process
 /// that built it has ended.
 private final class BuildingSite {
-  let id: JournalID
   let name: String
   let folder: JournalFolder
   private let parent: Folder
@@ -159,13 +143,12 @@ private final class BuildingSite {
     reserve = try (0..<3).map { _ throws(JournalError) in try parent.reopened() }
     // Before it is locked, another process may take it for a leftover and remove it.
     for _ in 0..<16 {
-      let id = JournalID()
-      let name = TemporaryName.make(for: journal, id)
+      let name = TemporaryName.make(for: journal)
       try parent.makeFolder(name)
       do throws(JournalError) {
         let root = try parent.folder(name)
         if try root.lock(exclusive: true), try parent.status(of: name) != nil {
-          (self.id, self.name, folder) = (id, name, try JournalFolder(root: root))
+          (self.name, folder) = (name, try JournalFolder(root: root))
           return
         }
       } catch {
@@ -194,9 +177,7 @@ private final class BuildingSite {
 /// The name under which a journal, or a backup in one file, is built before it gets its own: that name, a random id and
 /// a suffix.
 enum TemporaryName {
-  static func make(for name: String, _ id: JournalID = JournalID()) -> String {
-    "\(name).\(id)\(Folder.temporarySuffix)"
-  }
+  static func make(for name: String) -> String { "\(name).\(JournalID())\(Folder.temporarySuffix)" }
 
   static func isOne(_ found: String, for name: String) -> Bool {
     guard found.hasPrefix(name + "."), found.hasSuffix(Folder.temporarySuffix) else { return false }

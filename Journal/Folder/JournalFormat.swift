@@ -28,7 +28,7 @@ package struct JournalFormat: Sendable {
   /// The bytes that the file must have.
   package var bytes: [UInt8] { base == nil ? sealed : sealed + Array("\(Self.baseLine)\n".utf8) }
 
-  init(id: JournalID, schema: ModelSchema) {
+  init(id: JournalID = JournalID(), schema: ModelSchema) {
     self.id = id
     self.schema = schema
     sealed = Array("journal \(Self.version) \(id)\nmodel \(schema.name) \(schema.version)\n".utf8)

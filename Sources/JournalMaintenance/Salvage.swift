@@ -68,7 +68,7 @@ extension Journal {
     var (missing, problems): ([Blob], [JournalError]) = ([], [])
     var isBaseProven = false
     var divergences: [JournalError] = []
-    try JournalFolder.create(at: url, copying: history.format, options: options) {
+    try JournalFolder.create(at: url, format: history.format, options: options) {
       place in
       try JournalCopy.fill(place) { copy in
         let newestErasure: Revision

@@ -136,7 +136,7 @@ extension Journal {
     defer { shared.close() }
     try shared.confirmIfPermitted()
     var head = format.head
-    try JournalFolder.create(at: url, copying: format, options: options) { place in
+    try JournalFolder.create(at: url, format: format, options: options) { place in
       let copy = try JournalCopy(making: place)
       defer { try? copy.close() }
       let newest = try shared.newestRevision()

@@ -108,7 +108,8 @@ func withLog<Result>(_ kind: LogKind, hook: FileHook? = nil, _ body: (LogSite) t
     options.fileHook = hook
     options.logStorage = try kind.makeStorage()
     let url = folder.url.appending(path: "Log.journal")
-    try JournalFolder.create(at: url, ModelSchema(of: Ledger.self), options: options)
+    let format = JournalFormat(schema: try ModelSchema(of: Ledger.self))
+    try JournalFolder.create(at: url, format: format, options: options) { _ in }
     let made = try JournalFolder(url, hook: hook)
     return try body(
       LogSite(storage: options.logStorage, place: LogPlace(made, made.readFormat(), options: options)))
