@@ -114,22 +114,19 @@ extension Journal {
   }
 
   private func checkIsOwn(_ plan: RestorePlan) throws {
-    guard plan.journal == id, try hasInHistory(plan.head) else {
+    var isOwn = plan.journal == id
+    if isOwn {
+      // An entry of another node may not have been fetched yet.
+      if plan.basis > head.revision { try catchUp() }
+      // Pruned entries can't be compared any more.
+      isOwn = try plan.basis < format.head.revision || contains(JournalReceipt(id: id, head: plan.head))
+    }
+    guard isOwn else {
       throw JournalError(
         .wrongUse,
         "the plan was made for another journal, or for a copy with another history; plan it again with this journal",
         path: folder.path)
     }
-  }
-
-  private func hasInHistory(_ point: Head) throws -> Bool {
-    // An entry of another node may not have been fetched yet.
-    if point.revision > head.revision { try catchUp() }
-    let newest = head
-    if point.revision >= newest.revision { return point.digest == newest.digest }
-    // Pruned entries can't be compared any more.
-    if point.revision < format.head.revision { return true }
-    return try Replay<State>(log: log, format: format).head(at: point.revision).digest == point.digest
   }
 
   /// Adds the author of the entry in between to an error, if the entry can be read already.
