@@ -170,7 +170,7 @@ public final class Journal<State: EventSourced>: Sendable {
       // Verify read-only first, because opening for writing changes the folder.
       let look = try open(at: url, mode: .readOnly, options: options)
       defer { try? look.close() }
-      try look.requireSoundness(checking)
+      if let damage = try look.verify(checking).damage { throw damage }
     }
     let recovery = try Recovery<State>(url, mode: mode, options: options)
     var journal = try Journal(recovery, mode: mode, options: options)

@@ -25,9 +25,6 @@ struct BaseContents: Sendable {
   let base: HistoryBase
   let sections: [Section]
 
-  /// The minimum number of events: one for each existing or deleted entity.
-  var entityCount: Int { sections.reduce(0) { $0 + $1.rowCount + $1.goneCount } }
-
   /// Reads all bytes, which have been compared with their digest.
   static func sections(of base: HistoryBase) throws(JournalError) -> [Section] {
     var sections: [Section] = []

@@ -13,7 +13,6 @@ package struct JournalFolder: Sendable {
   private let entriesAtOpening: Folder?
 
   package var path: String { root.path }
-  var hook: FileHook? { root.hook }
   package var format: String { path + "/FORMAT" }
   package var entries: String { path + "/entries" }
   var base: String { path + "/entries/" + HistoryBase.fileName }

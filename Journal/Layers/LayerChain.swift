@@ -64,8 +64,6 @@ final class LayerChain: Sendable {
 
   // MARK: Layers
 
-  var problems: [JournalError] { faults.problems }
-
   /// All layers that can be used, in the order of their ends.
   var layers: [Layer] { known.withLock { $0.layers } }
 

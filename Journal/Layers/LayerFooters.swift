@@ -92,11 +92,6 @@ struct FooterFile: Sendable, Equatable {
   /// - Throws: ``JournalError`` if it is missing or temporarily unreadable. A damaged one has no footer.
   init(_ name: LayerName, in folder: Folder) throws(JournalError) {
     self.name = name
-    func problem(_ reason: String) -> JournalError {
-      JournalError(
-        .damaged, "the footer of the \(name.noun) can't be read: \(reason)", revision: name.to,
-        path: folder.path(of: name.footerName))
-    }
     do throws(JournalError) {
       let bytes = try folder.file(name.footerName, .reading).contents(limit: Self.byteLimit)
       guard let footer = try? LayerFooter(encoded: bytes) else {
@@ -106,11 +101,13 @@ struct FooterFile: Sendable, Equatable {
         throw JournalError(.damaged, "it is that of another file")
       }
       self.footer = footer
-      self.problem = nil
+      problem = nil
     } catch {
       guard error.code == .damaged else { throw error }
       footer = nil
-      self.problem = problem(error.message)
+      problem = JournalError(
+        .damaged, "the footer of the \(name.noun) can't be read: \(error.message)", revision: name.to,
+        path: folder.path(of: name.footerName))
     }
   }
 

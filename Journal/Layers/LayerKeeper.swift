@@ -419,8 +419,6 @@ final class LayerKeeper<State: EventSourced>: Sendable {
   }
 
   var isOpen: Bool { progress.withLock { $0.schedule.isOpen } }
-  var isWriting: Bool { progress.withLock { $0.schedule.isWriting } }
-  var pendingCount: Int { progress.withLock { $0.schedule.pendingCount } }
 
   /// Waits until everything that is due is written and merged.
   func waitUntilIdle() { background.wait() }

@@ -55,9 +55,6 @@ public protocol EventSourced: Sendable {
   /// The indexes that disagree with the entities, in words; empty if all agree. Called by `verify` with the newest state.
   func indexProblems() -> [String]
 
-  /// A short, human-readable name of an entity with that record; nil if it has none.
-  static func label(of record: EntityRecord, of kind: EntityKind) -> String?
-
   /// The entities that a record refers to. They must exist as long as it does.
   static func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey]
   /// The existing entities that refer to an entity.
@@ -114,8 +111,6 @@ extension EventSourced {
   public func indexProblems() -> [String] { [] }
   /// By default, there are no rules.
   public func problems(after events: [JournalEvent]) -> [String] { [] }
-  /// By default, the value of `title`, `name` or `path`, or the first short text.
-  public static func label(of record: EntityRecord, of kind: EntityKind) -> String? { record.label }
   /// By default, there are no references.
   public static func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey] { [] }
   /// By default, there are no references.

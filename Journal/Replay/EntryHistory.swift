@@ -36,13 +36,7 @@ package final class EntryHistory<State: EventSourced>: Sendable {
     EntryCursor(log, format, upcast, range, newest: head.revision, newestFirst: newestFirst)
   }
 
-  /// The revision of a selector that needs no state (``RevisionSelector/isOfState``).
-  /// - Throws: as ``Journal/revision(at:)``.
-  package func revision(at selector: RevisionSelector) throws -> Revision {
-    try PointFinder(log: log, format: format, newest: head.revision).revision(at: selector)
-  }
-
-  /// The entries since such a point; see ``Journal/window(since:until:)``.
+  /// The entries since a point that needs no state (``RevisionSelector/isOfState``); see ``Journal/window(since:until:)``.
   package func window(since: RevisionSelector) throws -> EntryWindow {
     let points = PointFinder(log: log, format: format, newest: head.revision)
     return try EntryWindow(since: since, until: .head()) { try points.border(at: $0) }

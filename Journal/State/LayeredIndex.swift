@@ -24,10 +24,6 @@ package struct LayeredIndex: Sendable {
     recent = ValueIndex(lines)
   }
 
-  package func makeIterator(in range: ValueRange, reversed: Bool = false) -> Iterator {
-    makeIterator(in: range.lines, reversed: reversed)
-  }
-
   /// The lines from one through another; none for nil.
   package func makeIterator(in range: ClosedRange<ValueLine>?, reversed: Bool) -> Iterator {
     Iterator(self, range, isReversed: reversed)

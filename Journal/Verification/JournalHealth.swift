@@ -197,15 +197,10 @@ extension Journal {
     if let nodeFailure {
       health.note(nodeFailure, .damage, "Close the journal, and run doctor, which says what to do.")
     }
-    for problem in chain.problems { health.note(problem, in: folder, as: .delay) }
+    for problem in chain.faults.problems { health.note(problem, in: folder, as: .delay) }
     return health
   }
 
   /// Whether it was opened up to its damage, and entries are missing.
   package var endsAtDamage: Bool { damage != nil }
-
-  /// Reads everything, and throws at the first revision that is missing or altered.
-  func requireSoundness(_ level: CheckLevel) throws {
-    if let damage = try verify(level).damage { throw damage }
-  }
 }

@@ -79,7 +79,8 @@ struct LayerTests {
       var (looks, unfinished, most) = (0, 0, 0)
       while looks < 200 {
         guard isNext.wait(timeout: .now() + .milliseconds(20)) == .success else {
-          if garden.journal.keeper?.isWriting == false { try garden.grow(1) }
+          let isWriting = garden.journal.keeper?.progress.withLock { $0.schedule.isWriting }
+          if isWriting == false { try garden.grow(1) }
           continue
         }
         // What is on disk now is what a process leaves that is killed.

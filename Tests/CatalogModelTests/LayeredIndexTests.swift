@@ -394,7 +394,7 @@ private struct Recipes {
       ranges += [.from(numbers[0], below: numbers[1]), .above(numbers[0]), .below("Soup of the day")]
       for range in ranges {
         for reversed in [false, true] {
-          let found = IteratorSequence(layered.makeIterator(in: range, reversed: reversed))
+          let found = IteratorSequence(layered.makeIterator(in: range.lines, reversed: reversed))
           let isSame = Array(found) == Array(scanned.lines(in: range, reversed: reversed))
           #expect(isSame, "\(declared.path.names) \(range) \(reversed)")
         }

@@ -134,7 +134,7 @@ struct ForgedArchive {
     for item in 0..<60 { count += state.images(of: EntityID(item)).reduce(0) { sum, _ in sum + 1 } }
     if let items = state.parts?.tables[1], let index = LayeredIndex(items, Self.names) {
       for reversed in [false, true] {
-        var lines = index.makeIterator(in: .all, reversed: reversed)
+        var lines = index.makeIterator(in: ValueRange.all.lines, reversed: reversed)
         while let line = lines.next() { count += line.member % 7 }
       }
       count += ValueIndex(items, Self.names).count
