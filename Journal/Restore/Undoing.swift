@@ -12,13 +12,13 @@ extension Journal {
   public func planUndo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
     var undone: Set<Revision> = []
     let authored = authoredEntries(by: author)
-    while let found = try authored.next() {
-      if found.isRedo { continue }
-      if found.undone != nil {
-        if found.stands, let revision = found.reverted { undone.insert(revision) }
-        continue
-      }
-      if undone.contains(found.revision) { continue }
+    func isLeft(_ found: AuthoredEntry) -> Bool {
+      if found.isRedo { return false }
+      if found.undone == nil { return !undone.contains(found.revision) }
+      if found.stands, let revision = found.reverted { undone.insert(revision) }
+      return false
+    }
+    while let found = try authored.next(where: isLeft) {
       let entry = try entry(at: found.revision)
       guard entry.isUndoable(State.self) else { continue }
       let plan = try planTakingBack(
@@ -41,12 +41,12 @@ extension Journal {
   public func planRedo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
     var redone: Set<Revision> = []
     let authored = authoredEntries(by: author)
-    while let found = try authored.next() {
-      if found.isRedo {
-        if found.stands, let revision = found.reverted { redone.insert(revision) }
-        continue
-      }
-      if redone.contains(found.revision) { continue }
+    func isLeft(_ found: AuthoredEntry) -> Bool {
+      if !found.isRedo { return !redone.contains(found.revision) }
+      if found.stands, let revision = found.reverted { redone.insert(revision) }
+      return false
+    }
+    while let found = try authored.next(where: isLeft) {
       let entry = try entry(at: found.revision)
       if let original = found.undone {
         let plan = try planTakingBack(
@@ -97,7 +97,7 @@ private struct AuthoredEntry {
   let stands: Bool
 }
 
-/// Iterates over the entries of an author, newest first. It reads headers and annotations, but no events.
+/// Finds entries of an author, newest first. It reads headers and annotations, but no events.
 private final class AuthoredEntries {
   private let log: any EntryLog
   private let author: String
@@ -106,10 +106,6 @@ private final class AuthoredEntries {
   private let end: Revision
   /// The entries that an entry read so far has reverted, if that one was not reverted itself.
   private var reverted: Set<Revision> = []
-  /// The entries that were not returned yet, the next one last.
-  private var read: [AuthoredEntry] = []
-  /// How many entries are read at a time. Few at first, because often the author's newest one is enough.
-  private var count = 16
 
   /// - Parameter end: the revision at which the entries end; it is not read.
   init(_ log: any EntryLog, by author: String, newest: Revision, end: Revision) {
@@ -119,39 +115,29 @@ private final class AuthoredEntries {
     self.end = end
   }
 
-  func next() throws(JournalError) -> AuthoredEntry? {
-    if read.isEmpty { try readMore() }
-    return read.popLast()
-  }
-
-  private func readMore() throws(JournalError) {
-    guard newest > end else { return }
-    var readCount = 0
-    do throws(JournalError) {
-      try log.readBack(from: newest) { entry throws(JournalError) in
-        // An entry whose annotation was erased has no author any more.
-        if let annotation = try entry.annotation() { add(annotation, at: entry.revision) }
-        newest = entry.revision - 1
-        readCount += 1
-        return newest > end && (read.isEmpty || readCount < count) ? newest : nil
+  /// - Parameter isAskedFor: called with each entry of the author.
+  func next(where isAskedFor: (AuthoredEntry) -> Bool) throws(JournalError) -> AuthoredEntry? {
+    guard newest > end else { return nil }
+    var found: AuthoredEntry?
+    try log.readBack(from: newest) { entry throws(JournalError) in
+      newest = entry.revision - 1
+      // An entry whose annotation was erased has no author any more.
+      if let own = try entry.annotation().flatMap({ pass($0, at: entry.revision) }), isAskedFor(own) {
+        found = own
       }
-    } catch {
-      // The entries after a damaged one come first.
-      guard error.code == .damaged, !read.isEmpty else { throw error }
+      return found == nil && newest > end ? newest : nil
     }
-    read.reverse()
-    count = min(2 * count, 1000)
+    return found
   }
 
-  private func add(_ annotation: EntryAnnotation, at revision: Revision) {
+  private func pass(_ annotation: EntryAnnotation, at revision: Revision) -> AuthoredEntry? {
     let stands = !reverted.contains(revision)
     if stands, let target = annotation.reverted { reverted.insert(target) }
-    guard annotation.author == author else { return }
-    read.append(
-      AuthoredEntry(
-        revision: revision, reverted: annotation.reverted,
-        undone: RestoreMetadata.revision(RestoreMetadata.undoes, in: annotation.metadata),
-        isRedo: annotation.metadata[RestoreMetadata.redoes] != nil, stands: stands))
+    guard annotation.author == author else { return nil }
+    return AuthoredEntry(
+      revision: revision, reverted: annotation.reverted,
+      undone: RestoreMetadata.revision(RestoreMetadata.undoes, in: annotation.metadata),
+      isRedo: annotation.metadata[RestoreMetadata.redoes] != nil, stands: stands)
   }
 }
 
