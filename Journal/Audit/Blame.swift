@@ -42,16 +42,14 @@ extension Journal {
     record.visit { parts.append(($0, $1)) }
     var setters = try setters(of: parts.map(\.key), in: entity, from: newest)
     if findsOrigin { try findOrigins(&setters, of: parts, in: entity) }
-    var blame: [Blame] = []
-    for (key, value) in parts {
-      guard let setter = setters[key] else { continue }
-      blame.append(
+    return parts.compactMap { key, value in
+      setters[key].map { setter in
         Blame(
           key: key, value: value, revision: setter.revision, date: setter.date.date,
           clockDate: setter.clockDate.date, author: setter.words.author, note: setter.words.note,
-          isPruned: setter.isPruned, isAnnotationErased: setter.annotation == nil))
+          isPruned: setter.isPruned, isAnnotationErased: setter.annotation == nil)
+      }
     }
-    return blame
   }
 
   /// The entry that last set each of some parts of an entity, from one of its events backwards. Reads no further back than
