@@ -86,8 +86,6 @@ extension ArchivedClass {
   public static let uuid = ArchivedClass("NSUUID")
   /// `NSNull`.
   public static let null = ArchivedClass("NSNull")
-  /// `NSValue`.
-  public static let value = ArchivedClass("NSValue")
   /// `NSDecimalNumber`.
   public static let decimalNumber = ArchivedClass(
     "NSDecimalNumber", superclasses: ["NSNumber", "NSValue", "NSObject"])

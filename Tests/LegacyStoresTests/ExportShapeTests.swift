@@ -339,8 +339,11 @@ import Testing
       ArchivedClass("Shape"),
       [
         "name": .string("s"),
-        "origin": .node(ArchiveNode(.value, ["NS.pointval": .string("{1, 2}"), "NS.special": .integer(1)])),
-        "extent": .node(ArchiveNode(.value, ["NS.sizeval": .string("{3, 4}"), "NS.special": .integer(2)])),
+        "origin": .node(
+          ArchiveNode(
+            ArchivedClass("NSValue"), ["NS.pointval": .string("{1, 2}"), "NS.special": .integer(1)])),
+        "extent": .node(
+          ArchiveNode(ArchivedClass("NSValue"), ["NS.sizeval": .string("{3, 4}"), "NS.special": .integer(2)])),
       ])
     try roundTrip([("root", .array([.node(shape)]))]) { archive in
       guard case .object(let shape)? = try archive.root?.array?[0],

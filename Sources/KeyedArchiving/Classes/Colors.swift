@@ -150,8 +150,10 @@ extension ArchiveNode {
   public static func nsColor(
     red: Double, green: Double, blue: Double, alpha: Double = 1
   ) -> ArchiveNode {
-    // AppKit writes the text as a C string, with its terminating zero.
-    let text = text([red, green, blue, alpha], end: "\0", numberText)
+    // AppKit writes the text as a C string, with its terminating zero, and integral numbers without a fraction.
+    let text = text([red, green, blue, alpha], end: "\0") { number in
+      number.description.hasSuffix(".0") ? String(number.description.dropLast(2)) : number.description
+    }
     return ArchiveNode(.nsColor, ["NSColorSpace": .integer(1), "NSRGB": text])
   }
 

@@ -93,7 +93,7 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
 extension ArchivedValue {
   private static let natives: [any Any.Type] = [
     Bool.self, Double.self, Float.self, String.self, Data.self, ArchivedValue.self, Date.self, URL.self,
-    UUID.self, Decimal.self, CGPoint.self, CGSize.self, CGRect.self, IndexPath.self, IndexSet.self,
+    UUID.self, Decimal.self, IndexPath.self, IndexSet.self,
   ]
   private static let nativeTypes = Set(natives.map { ObjectIdentifier($0) })
 
@@ -112,9 +112,6 @@ extension ArchivedValue {
     case is URL.Type: return try url
     case is UUID.Type: return try uuid
     case is Decimal.Type: return try exactDecimal
-    case is CGPoint.Type: return try point
-    case is CGSize.Type: return try size
-    case is CGRect.Type: return try rect
     case is IndexPath.Type: return try indexPath.map { IndexPath(indexes: $0) }
     case is IndexSet.Type:
       return try indexSet?.reduce(into: IndexSet()) { if !$1.isEmpty { $0.insert(integersIn: $1) } }
@@ -125,15 +122,10 @@ extension ArchivedValue {
   /// The bytes to be charged for reading the value as a type. Plain strings and data of the archive share their memory
   /// among all references. Those of an object are read each time that it is decoded.
   fileprivate func contentByteCount(for type: any Any.Type) throws(ArchiveError) -> Int {
-    switch self {
-    // A text may be parsed each time, as that of a point is.
-    case .string(let text) where type != String.self && text.utf8.count > 64: return text.utf8.count
-    case .object(let object):
-      if type == URL.self { return (try urlTexts ?? []).reduce(0) { $0 + $1.utf8.count } }
-      // One packed byte can become an index of 8 bytes, and two a range of 16.
-      return object.fields.contentByteCount * (type == IndexPath.self || type == IndexSet.self ? 8 : 1)
-    default: return 0
-    }
+    guard case .object(let object) = self else { return 0 }
+    if type == URL.self { return (try urlTexts ?? []).reduce(0) { $0 + $1.utf8.count } }
+    // One packed byte can become an index of 8 bytes, and two a range of 16.
+    return object.fields.contentByteCount * (type == IndexPath.self || type == IndexSet.self ? 8 : 1)
   }
 }
 

@@ -66,7 +66,7 @@ struct FieldContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encodeNil(forKey key: Key) { object.set(key, .null) }
 
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-    object.set(key, try session.encode(value, at: codingPath + [key], isField: object.hasFields))
+    object.set(key, try session.encode(value, at: codingPath + [key]))
   }
 
   func encodeIfPresent(_ value: String?, forKey key: Key) throws {

@@ -13,14 +13,9 @@ final class EncodingSession {
 
   init(configuration: KeyedArchiveEncoder) { self.configuration = configuration }
 
-  /// - Parameter isField: whether the value is in a field of an object of a named class. There, points, sizes and
-  ///   rectangles are strings, as `encodeCGPoint` writes them. Elsewhere they are objects.
   func encode<T: Encodable>(
-    _ value: T, at path: @autoclosure () -> [any CodingKey], isField: Bool = false
+    _ value: T, at path: @autoclosure () -> [any CodingKey]
   ) throws -> ArchiveNode.Value {
-    func geometry(_ form: GeometryForm, _ numbers: [Double]) -> ArchiveNode.Value {
-      isField ? .string(form.text(numbers)) : .node(form.node(numbers))
-    }
     switch value {
     case let text as String: return .string(text)
     case let flag as Bool: return .bool(flag)
@@ -36,11 +31,6 @@ final class EncodingSession {
     case let decimal as Decimal: return .node(.decimal(decimal))
     case let indexPath as IndexPath: return .node(.indexPath(indexPath))
     case let indexes as IndexSet: return .node(.indexSet(indexes))
-    case let point as CGPoint: return geometry(.point, [point.x, point.y])
-    case let size as CGSize: return geometry(.size, [size.width, size.height])
-    case let rect as CGRect:
-      let (origin, size) = (rect.origin, rect.size)
-      return geometry(.rect, [origin.x, origin.y, size.width, size.height])
     case let unordered as any UnorderedEncodable:
       if let node = try unordered.node(in: self, at: path()) { return .node(node) }
     default: break

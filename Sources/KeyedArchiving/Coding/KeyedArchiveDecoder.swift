@@ -14,9 +14,9 @@ import PropertyLists
 /// ```
 ///
 /// Arrays are read from `NSArray`, sets and ordered sets, and dictionaries from `NSDictionary` with keys of any type.
-/// `Date`, `Data`, `URL`, `UUID`, `Decimal`, `IndexPath`, `IndexSet`, `CGPoint`, `CGSize` and `CGRect` are read from
-/// their Foundation classes. An ``ArchivedValue`` property gets the value unchanged, including its class. A `Decodable`
-/// class that calls `superDecoder()` finds its superclass's fields in the same object, as `NSCoding` stores them.
+/// `Date`, `Data`, `URL`, `UUID`, `Decimal`, `IndexPath` and `IndexSet` are read from their Foundation classes. An
+/// ``ArchivedValue`` property gets the value unchanged, including its class. A `Decodable` class that calls
+/// `superDecoder()` finds its superclass's fields in the same object, as `NSCoding` stores them.
 ///
 /// A number is decoded as any numeric type that it fits, rounded to the nearest `Double` or `Float`. A number that does
 /// not fit is an error, and so is a date that is NaN or more than 100,000 years from 2001.

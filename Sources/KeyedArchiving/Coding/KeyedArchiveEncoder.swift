@@ -15,8 +15,7 @@ public import PropertyLists
 /// - Arrays become `NSArray`, sets `NSSet`, dictionaries `NSDictionary`. Sets, and dictionaries whose keys are neither
 ///   strings nor integers, are sorted by their encoded bytes, because Swift orders them differently in each process.
 /// - `Date`, `Data`, `URL`, `UUID`, `Decimal`, `IndexPath` and `IndexSet` become Foundation's objects. A string becomes
-///   an `NSString`, a `Float` a number of four bytes. `CGPoint`, `CGSize` and `CGRect` become strings in fields, as
-///   `encodeCGPoint` writes them, and `NSValue` objects elsewhere.
+///   an `NSString`, a `Float` a number of four bytes.
 /// - nil in a field becomes UID 0, as `encode(nil, forKey:)` writes it. If the field would hold a number, its key is
 ///   left out instead. nil in a collection becomes `NSNull`.
 /// - A superclass that encodes itself with `superEncoder()` adds its fields to the same object.

@@ -84,7 +84,7 @@ func tryAllViews(of value: ArchivedValue) {
   _ = (value.isNull, value.kind, value.integer, value.bool)
   _ = (try? value.string, try? value.double, try? value.decimal, try? value.data, try? value.date)
   _ = (try? value.uuid, try? value.url, try? value.color, try? value.color?.rgba, try? value.location)
-  _ = (try? value.point, try? value.size, try? value.rect, try? value.attributedString)
+  _ = try? value.attributedString
   _ = (try? value.indexPath, try? value.indexSet)
   _ = (try? value.array?.elements(), try? value.set?.elements(), try? value.countedSet)
   _ = (try? value.dictionary?.pairs(), try? value.hashTable?.elements(), try? value.mapTable?.pairs())

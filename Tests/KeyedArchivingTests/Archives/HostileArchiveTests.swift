@@ -160,14 +160,8 @@ import Testing
       let others = (0..<count).map { (key: "field\($0)", value: ArchiveNode.Value.bool(true)) }
       return ArchiveNode(content: .object(archivedClass, others + [(key: key, value: value)]))
     }
-    let blanks = { (count: Int) in String(repeating: " ", count: count) }
     #expect(try timeToDecode(Date.self) { wide(.date, $0, "NS.time", .real(1)) } < 10)
     #expect(try timeToDecode(String.self) { wide(.mutableString, $0, "NS.string", .text("a")) } < 10)
-    #expect(try timeToDecode(CGPoint.self) { ArchiveNode.string("{1,\(blanks($0))2}") } < 10)
-    #expect(
-      try timeToDecode(CGPoint.self) {
-        ArchiveNode(.value, ["NS.special": .integer(1), "NS.pointval": .string("{1,\(blanks($0))2}")])
-      } < 10)
     #expect(
       try timeToDecode(Decimal.self) { count in
         let decimal = ArchiveNode.decimal(1)

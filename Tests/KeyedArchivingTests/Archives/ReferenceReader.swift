@@ -119,11 +119,6 @@ let referenceScript = #"""
             runs.append("%d-%d %s" % (start, start + length, self.meaning(d)))
             start += length
         return "attributed " + self.plain(self.string(o['NSString'])) + " " + "; ".join(runs)
-      if isa('NSValue'):
-        kind = o.get('NS.special')
-        if kind in (1, 2, 3):
-          s = g({1: 'NS.pointval', 2: 'NS.sizeval', 3: 'NS.rectval'}[kind])
-          return "numbers " + " ".join(real(float(x)) for x in s.replace('{', '').replace('}', '').split(','))
       fields = [(k[1:] if k.startswith('$$') else k, v) for k, v in o.items() if k != '$class']
       return "fields " + " ".join(k.encode().hex() + "=" + self.text(v) for k, v in sorted(fields, key=lambda f: f[0].encode()))
     def color(self, o):
@@ -239,17 +234,8 @@ private func meaning(_ value: ArchivedValue, _ object: ArchivedObject) throws ->
     }
     return "attributed s" + hex(string.string.utf8) + " " + runs.joined(separator: "; ")
   }
-  if let point = try value.point { return numbers([point.x, point.y]) }
-  if let size = try value.size { return numbers([size.width, size.height]) }
-  if let rect = try value.rect {
-    return numbers([rect.origin.x, rect.origin.y, rect.size.width, rect.size.height])
-  }
   let fields = try object.keys.map { (key: $0, text: try plain(object[$0] ?? .null)) }
   return "fields "
     + fields.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     .map { hex($0.key.utf8) + "=" + $0.text }.joined(separator: " ")
-}
-
-private func numbers(_ numbers: [Double]) -> String {
-  "numbers " + numbers.map(bits).joined(separator: " ")
 }

@@ -11,17 +11,12 @@ import Testing
 
   private struct Things: Codable, Equatable {
     var price: Decimal
-    var point: CGPoint
-    var size: CGSize
-    var rect: CGRect
     var path: IndexPath
     var selection: IndexSet
-    var points: [CGPoint]
     var sizes: Set<CGFloat>
-    var rects: [String: CGRect]
     var bySuit: [Suit: Int]
     var byNumber: [UInt8: String?]
-    var byPoint: [IndexPath: CGSize]
+    var byPath: [IndexPath: Suit]
     var prices: [Decimal]
     var nested: [Suit: [Suit: IndexSet]]
   }
@@ -50,13 +45,10 @@ import Testing
       }
       return set
     }
-    func rect() -> CGRect { CGRect(x: number(), y: number(), width: abs(number()), height: abs(number())) }
     return Things(
-      price: decimal(), point: CGPoint(x: number(), y: -0.5), size: CGSize(width: number(), height: 1e300),
-      rect: generator.chance(1, in: 4) ? .null : rect(), path: path(), selection: indexes(),
-      points: (0..<3).map { _ in CGPoint(x: number(), y: number()) }, sizes: [number(), number()],
-      rects: ["a": rect(), "b": .zero], bySuit: [.hearts: 1, .spades: 2], byNumber: [1: "a", 255: nil],
-      byPoint: [path(): CGSize(width: 1, height: 2)], prices: [decimal(), decimal(), 0.1],
+      price: decimal(), path: path(), selection: indexes(), sizes: [number(), number()],
+      bySuit: [.hearts: 1, .spades: 2], byNumber: [1: "a", 255: nil],
+      byPath: [path(): .hearts], prices: [decimal(), decimal(), 0.1],
       nested: [.hearts: [.spades: indexes()], .spades: [:]])
   }
 

@@ -20,7 +20,6 @@ import Testing
     var photo: Data?
     var tags: [String]?
     var ratings: [String: Int]?
-    var center: CGPoint?
   }
 
   private func placeArchive() throws -> KeyedArchive {
@@ -31,7 +30,7 @@ import Testing
         [
           "locationName": uid(5), "note": uid(0), "latitude": real("0.1"), "visited": yes, "category": uid(6),
           "seen": uid(9), "link": uid(11), "id": uid(13), "photo": data([7]), "tags": uid(15),
-          "ratings": uid(17), "center": text("{1, 2}"),
+          "ratings": uid(17),
         ]), classEntry("POI"), text("Pier 39"), object(7, ["categoryName": text("Food"), "color": uid(8)]),
       classEntry("Categories"), object(19, ["UIWhite": real("0.5")]), object(10, ["NS.time": real("100")]),
       classEntry("NSDate"), object(12, ["NS.base": uid(0), "NS.relative": text("https://example.com")]),
@@ -64,7 +63,6 @@ import Testing
     #expect(place.photo == Data([7]))
     #expect(place.tags == ["a", "b"])
     #expect(place.ratings == ["x": 1, "5": 2])
-    #expect(place.center == CGPoint(x: 1, y: 2))
   }
 
   @Test func theDecoderReadsWhatTheEncoderWrites() throws {

@@ -132,30 +132,6 @@ import Testing
     #expect(try endless.color == nil, "a color that is its own fallback")
   }
 
-  @Test func geometryIsReadFromValuesAndFromText() throws {
-    #expect(ArchivedValueText("{1, -2.5}").point == CGPoint(x: 1, y: -2.5))
-    #expect(ArchivedValueText("{1e+06, 2}").size == CGSize(width: 1_000_000, height: 2))
-    #expect(ArchivedValueText("{{0, 1}, {2, 3}}").rect == CGRect(x: 0, y: 1, width: 2, height: 3))
-    for other in ["", "{1}", "{1, 2", "{1, 2} ", "{a, b}", "{1, 2, 3}", "{{1, 2}}"] {
-      #expect((ArchivedValueText(other).point == nil) == (other != "{1, 2} "), "\(other)")
-    }
-    let value = try root(["NS.special": int(1), "NS.pointval": uid(3)], "NSValue", also: text("{1, 2}"))
-    #expect(try value.point == CGPoint(x: 1, y: 2))
-    #expect(try value.rect == nil)
-    #expect(code { _ = try root(["NS.special": int(1)], "NSValue").point } == .malformed)
-    #expect(
-      code { _ = try root(["NS.special": int(3), "NS.rectval": text("{}")], "NSValue").rect } == .malformed)
-  }
-
-  /// The views on an archived string, nil if they throw.
-  private struct ArchivedValueText {
-    let value: ArchivedValue
-    init(_ text: String) { value = .string(text) }
-    var point: CGPoint? { try? value.point }
-    var size: CGSize? { try? value.size }
-    var rect: CGRect? { try? value.rect }
-  }
-
   @Test func cArraysHaveAsManyElementsAsTheySay() throws {
     func array(_ count: Int) throws -> ArchivedArray? {
       try root(

@@ -43,12 +43,6 @@ import Testing
       (.indexPath([]), NSIndexPath()),
       (.indexPath([7]), NSIndexPath(index: 7)),
       (.indexPath([0, 127, 128, 1_000_000]), unsafe NSIndexPath(indexes: indexes, length: 4)),
-      (GeometryForm.point.node([1, -2.5]), NSValue(point: NSPoint(x: 1, y: -2.5))),
-      (GeometryForm.size.node([3, 0.1]), NSValue(size: NSSize(width: 3, height: 0.1))),
-      (
-        GeometryForm.rect.node([1e-7, 2, 3, 1e20]),
-        NSValue(rect: NSRect(x: 1e-7, y: 2, width: 3, height: 1e20))
-      ),
     ]
   }
 
