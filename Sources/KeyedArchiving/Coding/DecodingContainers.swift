@@ -5,9 +5,7 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let decoder: ArchivedValueDecoder
   private let graph: ArchiveGraph
   private let holder: Int?
-  /// The fields of an object that has few.
-  private let fields: ArchivedFields?
-  /// The object numbers of the values by name, for a dictionary or an object with many fields.
+  /// The object numbers of the values by name.
   private let numbers: [String: Int]
 
   var codingPath: [any CodingKey] { decoder.codingPath }
@@ -21,47 +19,33 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     if let dictionary {
       try decoder.state.charge(count: dictionary.count, decoder.codingPath)
       let values = dictionary.allValues
-      (graph, holder, fields) = (values.graph, values.holder, nil)
+      (graph, holder) = (values.graph, values.holder)
       numbers = try reading(decoder.codingPath) { () throws(ArchiveError) in
         try dictionary.valueNumbersByKey()
       }
     } else if case .object(let object) = decoder.value {
-      let all = object.fields
-      (graph, holder, fields) = (all.graph, all.holder, all.areMany ? nil : all)
-      let named =
-        all.areMany ? try reading(decoder.codingPath) { () throws(ArchiveError) in try all.all() } : []
-      numbers = Dictionary(named.map { ($0.name, $0.number) }) { first, _ in first }
+      (graph, holder) = (object.fields.graph, object.uid)
+      let fields = try reading(decoder.codingPath) { () throws(ArchiveError) in try object.fields.all() }
+      numbers = Dictionary(fields.map { ($0.name, $0.number) }) { first, _ in first }
     } else {
       throw decoder.mismatch([String: Any].self)
     }
   }
 
   var allKeys: [Key] {
-    let names =
-      fields.map { ((try? $0.all()) ?? []).map(\.name) }
-      ?? numbers.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
-    return names.compactMap { Key(stringValue: $0) }
+    numbers.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.compactMap { Key(stringValue: $0.key) }
   }
 
-  func contains(_ key: Key) -> Bool {
-    // If the object is unreadable, it counts as having the key, so that decoding reports the error.
-    names(key).contains { name in
-      do throws(ArchiveError) { return try number(name) != nil } catch { return true }
-    }
-  }
+  func contains(_ key: Key) -> Bool { names(key).contains { numbers[$0] != nil } }
 
   private func names(_ key: any CodingKey) -> [String] {
     decoder.keys?[key.stringValue] ?? [key.stringValue]
   }
 
-  private func number(_ name: String) throws(ArchiveError) -> Int? {
-    if let fields { try fields.number(named: name) } else { numbers[name] }
-  }
-
   private func part(_ key: any CodingKey) throws -> ArchivedValueDecoder {
     let value = try reading(codingPath + [key]) { () throws(ArchiveError) -> ArchivedValue? in
       for name in names(key) {
-        guard let number = try number(name) else { continue }
+        guard let number = numbers[name] else { continue }
         return try decoder.state.value(number, in: graph, holder: holder)
       }
       return nil

@@ -46,13 +46,13 @@ final class EncodingSession {
     guard path.count <= limit else { throw refusal("Values are nested more than \(limit) deep.") }
     // Without this check, instances that refer to each other would be encoded until the limit, in exponential time.
     let instance = type(of: value) is AnyClass ? ObjectIdentifier(value as AnyObject) : nil
-    if let instance, !openInstances.insert(instance).inserted { throw refusal("The instance contains itself.") }
+    if let instance, !openInstances.insert(instance).inserted {
+      throw refusal("The instance contains itself.")
+    }
     defer { if let instance { openInstances.remove(instance) } }
     let encoder = ArchivedValueEncoder(session: self, codingPath: path, type: type(of: value))
     try value.encode(to: encoder)
-    guard let encoded = encoder.encoded else {
-      throw refusal("The value of type \(T.self) encoded nothing.")
-    }
+    guard let encoded = encoder.encoded else { throw refusal("The value of type \(T.self) encoded nothing.") }
     return encoded
   }
 

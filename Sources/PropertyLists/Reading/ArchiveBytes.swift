@@ -57,9 +57,9 @@ import Synchronization
 
   /// Opens a file. Nothing is read yet.
   ///
-  /// - Throws: `io` if the file can't be opened or is not a regular file; `limitExceeded` if it is too large.
-  public convenience init(contentsOf url: URL, limits: ArchiveLimits = .init()) throws(ArchiveError) {
-    self.init(try PagedFile(opening: url.path(percentEncoded: false), limits: limits))
+  /// - Throws: `io` if the file can't be opened or is not a regular file.
+  public convenience init(contentsOf url: URL) throws(ArchiveError) {
+    self.init(try PagedFile(opening: url.path(percentEncoded: false)))
   }
 
   /// Reads an open file page by page. Each page must pass a check when it is first used.

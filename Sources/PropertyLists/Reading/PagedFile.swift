@@ -109,7 +109,7 @@ import Synchronization
     }
   }
 
-  convenience init(opening path: String, limits: ArchiveLimits) throws(ArchiveError) {
+  convenience init(opening path: String) throws(ArchiveError) {
     let descriptor = unsafe cfiles_open(cfiles_current_folder(), path, Int32(CFILES_READ), true, 0)
     guard descriptor >= 0 else {
       throw ArchiveError(.io, "the file can't be opened: \(reason(-descriptor))", path: path)
@@ -124,15 +124,9 @@ import Synchronization
       _ = cfiles_close(descriptor)
       throw ArchiveError(.io, "this is a folder or a device, where a file is needed", path: path)
     }
-    let byteCount = Int(clamping: status.byte_count)
-    guard byteCount <= limits.byteCount else {
-      _ = cfiles_close(descriptor)
-      throw ArchiveError(
-        .limitExceeded, "the file has \(byteCount) bytes; the limit is \(limits.byteCount)", path: path)
-    }
     try unsafe self.init(
-      descriptor: descriptor, byteCount: byteCount, pageSize: Self.defaultPageSize, path: path,
-      check: { _, _ in true })
+      descriptor: descriptor, byteCount: Int(clamping: status.byte_count), pageSize: Self.defaultPageSize,
+      path: path, check: { _, _ in true })
   }
 
   deinit {

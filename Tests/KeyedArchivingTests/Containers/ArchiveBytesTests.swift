@@ -331,14 +331,6 @@ import Testing
           #expect(error.path?.isEmpty == false)
         }
       }
-      try Data(numbered(100)).write(to: URL(filePath: folder.path("file")))
-      var limits = ArchiveLimits()
-      limits.byteCount = 99
-      #expect(throws: ArchiveError.self) {
-        try ArchiveBytes(contentsOf: URL(filePath: folder.path("file")), limits: limits)
-      }
-      limits.byteCount = 100
-      #expect(try ArchiveBytes(contentsOf: URL(filePath: folder.path("file")), limits: limits).count == 100)
     }
   }
 
