@@ -311,12 +311,6 @@ import Testing
       }
       #expect(throws: LegacyError.self) { try LegacyStore.scaryBugs(in: folder.url) }
       #expect(throws: LegacyError.self) { try LegacyStore.scaryBugs(in: bugs.appending(path: "1.scarybug")) }
-      // The app's own folder is accepted.
-      try FileManager.default.createDirectory(
-        at: folder.url.appending(path: "App/Library"), withIntermediateDirectories: true)
-      try FileManager.default.moveItem(
-        at: bugs, to: folder.url.appending(path: "App/Library/Private Documents"))
-      #expect(try LegacyStore.scaryBugs(in: folder.url.appending(path: "App")).items.count == 2)
     }
   }
 }

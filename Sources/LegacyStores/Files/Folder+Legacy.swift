@@ -69,16 +69,6 @@ extension Files.Folder where Failure == LegacyError {
 
   /// The kind of the file with a name, or nil if there is none.
   func kind(of name: String) throws(LegacyError) -> FileStatus.Kind? { try status(of: name)?.kind }
-
-  /// The folder at the end of a path below this one, or nil if there is none.
-  func folder(at path: [String]) throws(LegacyError) -> Folder? {
-    var folder = self
-    for name in path {
-      guard try folder.kind(of: name) == .folder else { return nil }
-      folder = try folder.folder(name)
-    }
-    return folder
-  }
 }
 
 extension Files.File where Failure == LegacyError {

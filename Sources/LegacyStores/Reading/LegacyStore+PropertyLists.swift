@@ -62,18 +62,15 @@ extension LegacyStore {
     return store
   }
 
-  /// The to-do app's files in its folder of documents, or in the app's folder.
+  /// The to-do app's files in its folder of documents.
   private static func toDos(in folder: Folder) throws(LegacyError) -> [URL] {
-    for path in [[], ["Documents"]] {
-      guard let inner = try folder.folder(at: path) else { continue }
-      var files: [URL] = []
-      for name in toDoFiles {
-        guard let kind = try inner.kind(of: name) else { continue }
-        if kind == .link { throw .link(inner.path(of: name)) }
-        files.append(URL(fileURLWithPath: inner.path(of: name)))
-      }
-      if !files.isEmpty { return files }
+    var files: [URL] = []
+    for name in toDoFiles {
+      guard let kind = try folder.kind(of: name) else { continue }
+      if kind == .link { throw .link(folder.path(of: name)) }
+      files.append(URL(fileURLWithPath: folder.path(of: name)))
     }
+    if !files.isEmpty { return files }
     throw LegacyError(
       .notFound, "there is neither toDoItems.plist nor doneItems.plist; name the file to import",
       path: folder.path)

@@ -9,12 +9,12 @@ extension LegacyStore {
   ///
   /// Of each picture, only the type is read here; an import reads it once, in pieces. Other files in a document become
   /// images of the bug too. Links are refused, so nothing outside the folder is read.
-  /// - Parameter url: the folder of the documents, or the app's own folder with `Library/Private Documents` in it.
+  /// - Parameter url: the folder of the documents: `Library/Private Documents` in the app's own folder.
   /// - Throws: ``LegacyError`` if there is no such folder, or no bug in it. An unreadable bug is a problem of the
   ///   store; the others are read.
   public static func scaryBugs(in url: URL) throws(LegacyError) -> LegacyStore {
     var reader = ScaryBugReader()
-    try reader.read(ScaryBugReader.documents(in: Folder(url)))
+    try reader.read(Folder(url))
     return reader.store
   }
 }
@@ -31,20 +31,17 @@ struct ScaryBugReader {
 
   static func isBug(_ name: String) -> Bool { name.lowercased().hasSuffix(folderExtension) }
 
-  static func documents(in folder: Folder) throws(LegacyError) -> Folder {
-    if isBug(folder.path) {
+  mutating func read(_ folder: Folder) throws(LegacyError) {
+    if Self.isBug(folder.path) {
       throw LegacyError(.wrongUse, "this is a single bug; name the folder that it is in", path: folder.path)
     }
-    for path in [[], ["Library", "Private Documents"], ["Private Documents"], ["Documents"]] {
-      if let inner = try folder.folder(at: path), try inner.names().contains(where: isBug) { return inner }
+    let names = try folder.numberedNames().filter(Self.isBug)
+    if names.isEmpty {
+      throw LegacyError(
+        .notFound, "it contains no folder whose name ends in \(Self.folderExtension)", path: folder.path)
     }
-    throw LegacyError(
-      .notFound, "it contains no folder whose name ends in \(folderExtension)", path: folder.path)
-  }
-
-  mutating func read(_ folder: Folder) throws(LegacyError) {
     store.lists.insert(Self.list)
-    for name in try folder.numberedNames() where Self.isBug(name) {
+    for name in names {
       do {
         switch try folder.kind(of: name) {
         case .folder: try readBug(name, in: folder)

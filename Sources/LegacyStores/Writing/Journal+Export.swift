@@ -160,7 +160,8 @@ struct ExportTarget {
         report.problems.append(LegacyProblem(name, "\(words); it was left there", isLoss: false))
         continue
       }
-      guard let bug = try folder.folder(at: [name]) else { continue }
+      guard try folder.kind(of: name) == .folder else { continue }
+      let bug = try folder.folder(name)
       for picture in ScaryBugReader.pictures.keys.sorted() where !paths.contains("\(name)/\(picture)") {
         if try bug.kind(of: picture) == nil { continue }
         if !replacing {
