@@ -342,7 +342,7 @@ final class ArchiveReader {
   }
 
   private func itemsKey(_ className: String) -> String? {
-    mapping.key(of: "category.items", else: survey.key(KnownKind.categoryItemKeys, in: className))
+    mapping.keys["category.items"] ?? survey.key(KnownKind.categoryItemKeys, in: className)
   }
 
   private func category(_ index: Int) throws -> LegacyCategory {
@@ -351,8 +351,8 @@ final class ArchiveReader {
       return LegacyCategory(list: "", name: try pending.value.string ?? "")
     }
     let name = object.className
-    let nameKey = mapping.key(of: "category.name", else: survey.key(KnownKind.categoryNameKeys, in: name))
-    let colorKey = mapping.key(of: "category.color", else: survey.key(KnownKind.categoryColorKeys, in: name))
+    let nameKey = mapping.keys["category.name"] ?? survey.key(KnownKind.categoryNameKeys, in: name)
+    let colorKey = mapping.keys["category.color"] ?? survey.key(KnownKind.categoryColorKeys, in: name)
     let itemsKey = itemsKey(name)
     found[name, default: LegacyClass()].kind = LegacyClass.categories
     for (key, part) in [(nameKey, "$name"), (colorKey, "$color"), (itemsKey, "$items")] {

@@ -24,15 +24,12 @@ struct ClassSurvey {
         classes[name]?[field.name, default: []].formUnion(field.kinds.map(\.kind))
       }
     }
-    let isMapped = mapping.has("category")
-    let keys =
-      isMapped
-      ? [mapping.key(of: "category", else: nil)].compactMap(\.self)
-      : KnownKind.categoryKeys.filter { $0 != "categories" }
+    let mapped = mapping.keys["category"].map { [$0] }
+    let keys = mapped ?? KnownKind.categoryKeys.filter { $0 != "categories" }
     for kind in classes.values.flatMap({ fields in keys.flatMap { fields[$0] ?? [] } }) {
       if isCustom(kind), isNamed(kind) { categories.insert(kind) }
     }
-    if isMapped { return }
+    if mapped != nil { return }
     // A file may have only categories.
     for name in classes.keys where isCustom(name) && Self.shortName(name).lowercased().contains("categor") {
       let hasCategory = keys.contains { !categories.isDisjoint(with: classes[name]?[$0] ?? []) }

@@ -38,16 +38,17 @@ struct ItemPlan {
     let properties = known?.properties ?? []
     var taken: Set<String> = []
     for property in properties {
-      let path = mapping.key(of: property.attribute, else: find(property.keys.filter { !taken.contains($0) }))
+      let path = mapping.keys[property.attribute] ?? find(property.keys.filter { !taken.contains($0) })
       guard let path, taken.insert(path).inserted else { continue }
       moves.append(Move(path: path, attribute: property.attribute, type: property.type))
     }
-    for (attribute, key) in mapping.others(properties.map(\.attribute)) {
+    for (attribute, key) in mapping.keys.sorted(by: { $0.key < $1.key })
+    where !attribute.hasPrefix("category") && !properties.contains(where: { $0.attribute == attribute }) {
       moves.removeAll { $0.path == key }
       moves.append(Move(path: key, attribute: attribute, type: nil))
     }
     taken = Set(moves.map(\.path))
-    for index in moves.indices where !mapping.has(moves[index].attribute) {
+    for index in moves.indices where mapping.keys[moves[index].attribute] == nil {
       let property = properties.first { $0.attribute == moves[index].attribute }
       moves[index].otherPaths = property?.keys.filter { !taken.contains($0) && find([$0]) == $0 } ?? []
     }
@@ -75,10 +76,10 @@ struct ItemPlan {
     let objectKey = KnownKind.categoryKeys.first { key in
       !survey.categories.isDisjoint(with: survey.classes[name]?[key] ?? [])
     }
-    let categoryKey = mapping.key(of: "category", else: objectKey)
-    let isNamed = has(KnownKind.placeNameKeys) || mapping.has("name")
+    let categoryKey = mapping.keys["category"] ?? objectKey
+    let isNamed = has(KnownKind.placeNameKeys) || mapping.keys["name"] != nil
     let isPlaced =
-      has(KnownKind.latitudeKeys) && has(KnownKind.longitudeKeys) || mapping.has("latitude")
+      has(KnownKind.latitudeKeys) && has(KnownKind.longitudeKeys) || mapping.keys["latitude"] != nil
     let short = ClassSurvey.shortName(name)
     let known: KnownKind? =
       if short.hasSuffix("ScaryBugData") || has(["Title", "title"]) && has(["Rating", "rating"]) {
@@ -95,8 +96,7 @@ struct ItemPlan {
     // For places, a category that is only a name becomes a category.
     let textKey = known?.name == "place" ? find(["category", "categoryName", "categoryType"]) : nil
     self.init(
-      known, name: short, categoryKey: mapping.key(of: "category", else: objectKey ?? textKey),
-      mapping: mapping, find: find)
+      known, name: short, categoryKey: categoryKey ?? textKey, mapping: mapping, find: find)
   }
 
   /// The item that an object becomes.
@@ -147,7 +147,8 @@ struct ItemPlan {
     var sources: [String: String] = [:]
     for move in moves where isUsable(move, fields) {
       // A field with a value of another type keeps its name.
-      guard let path = move.path(in: fields), let value = rest.value(at: path)?.as(move.type) else { continue }
+      guard let path = move.path(in: fields), let value = rest.value(at: path)?.as(move.type)
+      else { continue }
       rest.remove(at: path)
       result.set(value, at: move.attribute)
       // Other lists, and other imports, may have other keys for the class. An export prefers the property's first key.

@@ -101,7 +101,7 @@ extension FieldMapping {
   func check(against store: LegacyStore) throws(LegacyError) {
     // An empty list has no keys to check against.
     guard !store.items.isEmpty || !store.categories.isEmpty else { return }
-    for case (let attribute, let key?) in keys.sorted(by: { $0.key < $1.key }) {
+    for (attribute, key) in keys.sorted(by: { $0.key < $1.key }) {
       let first = key.split(separator: ".").first.map(String.init) ?? key
       let names = [key, first, ObjectReader.key(of: key), ObjectReader.key(of: first)]
       let isThere = store.classes.values.contains { found in names.contains { found.fields[$0] != nil } }
