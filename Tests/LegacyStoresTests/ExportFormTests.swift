@@ -134,7 +134,7 @@ import Testing
       let found = try Made.objects(of: archive)[0]
       #expect(try found.reference(forKey: "all") == found.reference(forKey: "shown"))
       #expect(try found.reference(forKey: "table") == found.reference(forKey: "again"))
-      #expect(try found["table"]?.dictionary?.valueReference(at: 0) == found.reference(forKey: "all"))
+      #expect(try found["table"]?.dictionary?.allValues.reference(at: 0) == found.reference(forKey: "all"))
       #expect(try found["shown"]?.array?.elements().map { try $0.string } == ["x"])
     }
   }

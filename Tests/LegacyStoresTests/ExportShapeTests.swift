@@ -44,7 +44,7 @@ import Testing
     try roundTrip(top) { archive in
       #expect(try archive.top("photo")?.data == Made.png)
       #expect(try archive.top("large")?.data == large)
-      let selected = try archive.top("selected")?.dictionary?.valueReference(at: 0)
+      let selected = try archive.top("selected")?.dictionary?.allValues.reference(at: 0)
       #expect(try selected != nil && selected == archive.top("list")?.array?.reference(at: 2))
     }
   }
@@ -416,7 +416,7 @@ import Testing
     try roundTrip([("root", .node(dictionary))]) { archive in
       let root = try #require(try archive.root?.dictionary)
       let position = try #require(try (0..<2).first { try root.key(at: $0).string == "self" })
-      #expect(try root.valueReference(at: position) == archive.reference(forTopKey: "root"))
+      #expect(try root.allValues.reference(at: position) == archive.reference(forTopKey: "root"))
     }
   }
 

@@ -25,12 +25,6 @@ public struct ArchivedDictionary: Sendable {
   /// - Throws: `ArchiveError` with code `missing` if there is no such position, and what reading the value throws.
   public func value(at position: Int) throws(ArchiveError) -> ArchivedValue { try allValues[position] }
 
-  /// The UID that the value at a position refers to, or nil if the value is in the dictionary directly. UID 0 means
-  /// nil.
-  public func valueReference(at position: Int) throws(ArchiveError) -> Int? {
-    try allValues.reference(at: position)
-  }
-
   /// The value of the first pair whose key is the given string, or nil.
   ///
   /// - Complexity: O(*n*).

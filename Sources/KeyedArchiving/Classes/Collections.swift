@@ -89,23 +89,6 @@ extension ArchivedValue {
       return object.array(.numbers(try object.tableEntries()))
     }
   }
-
-  /// The pairs of an `NSMapTable`.
-  ///
-  /// - Throws: `ArchiveError` with code `malformed` if a key has no value, or entries are missing.
-  public var mapTable: ArchivedDictionary? {
-    get throws(ArchiveError) {
-      guard let object = kind(of: "NSMapTable") else { return nil }
-      let entries = try object.tableEntries()
-      guard entries.count.isMultiple(of: 2) else {
-        throw object.malformed("a key of the map table has no value")
-      }
-      func half(_ first: Int) -> ArchivedArray {
-        object.array(.numbers(stride(from: first, to: entries.count, by: 2).map { entries[$0] }))
-      }
-      return ArchivedDictionary(keys: half(0), allValues: half(1))
-    }
-  }
 }
 
 extension ArchivedObject {
@@ -124,8 +107,8 @@ extension ArchivedObject {
     ArchivedArray(graph: fields.graph, storage: storage, holder: uid, uid: uid)
   }
 
-  /// The object numbers of the entries of a hash table, map table or pointer array. They begin after the options, which
-  /// are numbers stored directly in their fields, and end before a nil.
+  /// The object numbers of the entries of a hash table or pointer array. They begin after the options, which are numbers
+  /// stored directly in their fields, and end before a nil.
   fileprivate func tableEntries() throws(ArchiveError) -> [Int] {
     let graph = fields.graph
     var entries: [Int] = []

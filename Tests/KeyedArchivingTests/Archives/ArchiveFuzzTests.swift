@@ -87,7 +87,7 @@ func tryAllViews(of value: ArchivedValue) {
   _ = try? value.attributedString
   _ = (try? value.indexPath, try? value.indexSet)
   _ = (try? value.array?.elements(), try? value.set?.elements(), try? value.countedSet)
-  _ = (try? value.dictionary?.pairs(), try? value.hashTable?.elements(), try? value.mapTable?.pairs())
+  _ = (try? value.dictionary?.pairs(), try? value.hashTable?.elements())
   if case .object(let object) = value {
     for key in (try? object.keys) ?? [] { _ = (try? object[key], try? object.reference(forKey: key)) }
     _ = try? object.unkeyedValues.elements()

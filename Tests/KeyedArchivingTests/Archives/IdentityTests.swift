@@ -22,7 +22,7 @@ import Testing
     #expect(throws: ArchiveError.self) { _ = try array.reference(at: 4) }
     let dictionary = try #require(try archive.object(4).dictionary)
     #expect(dictionary.uid == 4)
-    #expect(try dictionary.valueReference(at: 0) == 3)
+    #expect(try dictionary.allValues.reference(at: 0) == 3)
   }
 
   @Test func plainArraysThatAreEntriesHaveAnIdentity() throws {

@@ -82,11 +82,7 @@ import Testing
     let table = try root(
       ["$0": int(5), "$1": uid(3), "$2": uid(3), "$3": uid(0)], "NSHashTable", also: text("x"))
     #expect(try table.hashTable?.elements().compactMap { try $0.string } == ["x", "x"])
-    let map = try root(
-      ["$0": int(5), "$1": uid(3), "$2": int(9), "$3": uid(0)], "NSMapTable", also: text("x"))
-    #expect(try map.mapTable?["x"]?.integer == 9)
     #expect(code { _ = try root(["$0": int(5), "$1": text("x")], "NSHashTable").hashTable } == .malformed)
-    #expect(code { _ = try root(["$0": text("x"), "$1": uid(0)], "NSMapTable").mapTable } == .malformed)
   }
 
   @Test func colorsAreReadFromTheMostExactOfTheirFields() throws {
