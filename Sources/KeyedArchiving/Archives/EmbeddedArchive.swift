@@ -1,4 +1,3 @@
-public import Foundation
 public import PropertyLists
 
 /// An archive or property list that is embedded in another one as data. Apps keep objects in user defaults this way.
@@ -9,23 +8,15 @@ public struct EmbeddedArchive: Sendable {
     case keyedArchive(KeyedArchive)
     /// A property list that is not a keyed archive.
     case propertyList(PropertyList)
-    /// Archived objects in another format: ``DataFormat/typedStream`` or ``DataFormat/nibArchive``.
-    case other(DataFormat)
     /// A binary property list that can't be opened, or one that is nested too deeply.
     case unreadable(ArchiveError)
   }
 
   /// What the data contain.
   public let content: Content
-  /// The number of bytes.
-  public let byteCount: Int
-  /// How many embedded archives and property lists enclose the data.
-  public let depth: Int
   /// All paths of the search, set when it has ended.
   var paths = KeyPaths()
   let path: Int
-  let list: PropertyList
-  let range: Range<Int>
 
   /// The path to the data: keys and positions of elements, such as `shortcuts`, `Window Settings.Color` or `people[2]`.
   /// After ` > `, the path continues inside the archive that was found there. A path of more than 64 steps is shortened
@@ -37,11 +28,6 @@ public struct EmbeddedArchive: Sendable {
     guard case .keyedArchive(let archive) = content else { return nil }
     return archive
   }
-
-  /// A copy of the data.
-  ///
-  /// - Throws: `ArchiveError` with code `io` or `damaged` if the file can't be read.
-  public func data() throws(ArchiveError) -> Data { try list.bytes.data(in: range) }
 }
 
 extension PropertyList {

@@ -101,10 +101,7 @@ struct EmbeddedArchiveSearch {
     }
     guard let content else { return }
     let place = path()
-    findings.append(
-      EmbeddedArchive(
-        content: content, byteCount: range.count, depth: source.depth, path: place, list: source.list,
-        range: range))
+    findings.append(EmbeddedArchive(content: content, path: place))
     if isNew { enqueue(content, source, place) }
   }
 
@@ -125,11 +122,7 @@ struct EmbeddedArchiveSearch {
     _ range: Range<Int>, in source: Source
   ) throws(ArchiveError) -> EmbeddedArchive.Content? {
     let format = try DataFormat(of: source.list.bytes, in: range)
-    switch format {
-    case .typedStream, .nibArchive: return .other(format)
-    case .binaryPropertyList, .xmlPropertyList: break
-    default: return nil
-    }
+    guard format == .binaryPropertyList || format == .xmlPropertyList else { return nil }
     guard source.depth < source.list.limits.nestedArchiveDepth else {
       return .unreadable(
         ArchiveError(
