@@ -96,13 +96,13 @@ struct TreeBuilder<Tree> {
       }
     case .data, .asciiString, .utf16String:
       // A shorter string fits into the value itself.
-      guard header.count > 15 else { return (make(.leaf(try content(header))), 1) }
+      guard header.count > 15 else { return (make(.leaf(try leaf(header))), 1) }
       if case .made(let value, _) = known[header.offset] { return (value, 1) }
       try spendBytes(of: header)
-      let value = make(.leaf(try content(header)))
+      let value = make(.leaf(try leaf(header)))
       known[header.offset] = .made(value, size: 1)
       return (value, 1)
-    default: return (make(.leaf(try scalar(header))), 1)
+    default: return (make(.leaf(try leaf(header))), 1)
     }
   }
 
@@ -138,13 +138,7 @@ struct TreeBuilder<Tree> {
     bytesLeft -= header.byteCount
   }
 
-  private func content(_ header: ObjectHeader) throws(ArchiveError) -> PropertyListValue {
-    header.kind == .data
-      ? .data(try list.bytes.data(in: header.start..<header.start + header.count))
-      : .string(try list.string(header))
-  }
-
-  private func scalar(_ header: ObjectHeader) throws(ArchiveError) -> PropertyListValue {
+  private func leaf(_ header: ObjectHeader) throws(ArchiveError) -> PropertyListValue {
     switch try list.object(header) {
     case .bool(let value): .bool(value)
     case .integer(let value): .integer(value)
@@ -153,6 +147,8 @@ struct TreeBuilder<Tree> {
     case .real(let value): .real(value)
     case .date(let value): .date(value)
     case .uid(let value): .uid(value)
+    case .data(let range): .data(try list.bytes.data(in: range))
+    case .string(let text): .string(text)
     default: .null
     }
   }

@@ -65,7 +65,7 @@ struct ImportMemory {
 
   let source: LegacyStore.Source
   let name: String
-  /// Its items, in the order of its parts.
+  /// Its items, in the order of its parts. The store's own images belong to the first.
   private(set) var parts: [Catalog.Item.ID] = []
   /// The index of the first row in each part, as it is stored.
   private var starts: [Int] = []
@@ -188,9 +188,6 @@ struct ImportMemory {
       parts.append(try draft.addItem(kind: Self.kind, attributes: attributes))
     }
   }
-
-  /// The item of the first part, to which the store's own images belong.
-  var firstPart: Catalog.Item.ID? { parts.first }
 }
 
 extension Catalog {

@@ -229,7 +229,7 @@ struct StoreMerge {
     memory.incomplete.formUnion(store.incompleteFiles.union(rejected))
     guard !(memory.rows.isEmpty && memory.groups.isEmpty && memory.files.isEmpty) else { return }
     try memory.write(to: &draft, unchanged: unchangedRowCount)
-    guard let own = memory.firstPart else { return }
+    guard let own = memory.parts.first else { return }
     let known = Dictionary(draft.state.images(of: own).map { ($0.name, $0) }) { first, _ in first }
     for (image, blob) in zip(store.images, ownBlobs) {
       guard let blob else { continue }

@@ -79,11 +79,8 @@ struct ScaryBugReader {
     for file in names where file != Self.dataFile {
       var image = LegacyImage(name: Self.pictures[file] ?? imageNames.unused(file.usableName))
       if Self.pictures[file] == nil, image.name != file.usableName {
-        let reason =
-          Self.pictures.values.contains(file)
-          ? "one of the app's two pictures has that name" : "another image of the bug has that name"
-        store.problems.append(
-          LegacyProblem("\(name)/\(file)", "\(reason), so its name is \(image.name)", isLoss: false))
+        let reason = "another image of the bug has that name, so its name is \(image.name)"
+        store.problems.append(LegacyProblem("\(name)/\(file)", reason, isLoss: false))
       }
       do {
         let head = try folder.file(file, .reading).piece(at: 0, byteCount: 64)

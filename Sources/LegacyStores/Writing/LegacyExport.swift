@@ -121,7 +121,7 @@ struct LegacyExport {
     if let elements = layout.array { return .array(try elements.map(filled)) }
     guard let members = layout.dictionary else { return layout }
     if let name = layout.imageName {
-      return .data(contents.image(name, of: store.memory.firstPart) ?? Data())
+      return .data(contents.image(name, of: store.memory.parts.first) ?? Data())
     }
     if let top = layout[Layout.archive]?.dictionary {
       return .data(Data(try writer().archive(top, archiver: Layout.archiver(of: layout))))

@@ -46,7 +46,7 @@ final class ObjectWriter {
   func archive(
     _ top: [String: FieldValue], archiver: String = KeyedArchiveWriter.standardArchiver
   ) throws(ArchiveError) -> [UInt8] {
-    var context = Context(item: store.memory.firstPart, of: top.values, isLayout: true)
+    var context = Context(item: store.memory.parts.first, of: top.values, isLayout: true)
     let values = top.sorted { $0.key < $1.key }.map { key, value in
       // A null at the top was nil; an `NSNull` there is marked as such.
       (key: key, value: value == .null ? .null : self.value(value, nil, &context))
@@ -141,7 +141,7 @@ final class ObjectWriter {
       var keys: [String: String] = [:]
       for (key, part) in store.classes[className]?.mapping ?? [:] { keys[part] = key }
       let (nameKey, colorKey) = (keys["$name"] ?? "name", keys["$color"] ?? "color")
-      var context = Context(item: store.memory.firstPart, of: (group?.fields ?? [:]).values)
+      var context = Context(item: store.memory.parts.first, of: (group?.fields ?? [:]).values)
       fill(node, className, group?.fields ?? [:], &context, extra: [nameKey, colorKey]) { key, context in
         if key == nameKey {
           // An unchanged name that was empty or too long stays as the app encoded it.
