@@ -17,41 +17,26 @@ enum ItemOrder {
   /// The items whose number changes. These are the new and moved items and, if there is no room between two numbers,
   /// some of the items after them.
   static func changes(_ elements: [Element]) -> [(item: Catalog.Item.ID, order: Int64)] {
-    let fixed = risingPlaces(elements)
-    var changes: [(Catalog.Item.ID, Int64)] = []
-    func change(_ element: Element, to order: Int64) {
-      if element.order != order { changes.append((element.item, order)) }
-    }
-    var last: Int64?
-    var isCrowded = false
+    let rising = risingPlaces(elements)
+    // Nil for an element that gets another number.
+    var orders = elements.indices.map { rising.contains($0) ? elements[$0].order : nil }
     var index = 0
-    while index < elements.count {
-      if fixed.contains(index), let order = elements[index].order {
-        // An order that the user has changed is kept. Only numbers of the import are changed.
-        if isCrowded, let floor = last, order <= floor {
-          last = floor + 1
-          change(elements[index], to: floor + 1)
-        } else {
-          isCrowded = false
-          last = order
-        }
-        index += 1
-        continue
-      }
-      var end = index
-      while end < elements.count, !(fixed.contains(end) && elements[end].order != nil) { end += 1 }
-      let count = Int64(end - index)
-      let next = end < elements.count ? elements[end].order : nil
-      let (start, stride) = room(after: last, before: next, count)
-      for offset in 0..<count {
-        let order = start + offset * stride
-        change(elements[index + Int(offset)], to: order)
-        last = order
-      }
-      isCrowded = next.map { $0 <= (last ?? $0) } ?? false
+    while let start = orders[index...].firstIndex(of: nil) {
+      let end = orders[start...].firstIndex { $0 != nil } ?? orders.count
+      let (first, stride) = room(
+        after: start > 0 ? orders[start - 1] : nil, before: end < orders.count ? orders[end] : nil,
+        Int64(end - start))
+      for place in start..<end { orders[place] = first + Int64(place - start) * stride }
+      // Only numbers that leave no room are moved: an order that the user has changed is kept.
       index = end
+      while index < orders.count, let last = orders[index - 1], let order = orders[index], order <= last {
+        orders[index] = last + 1
+        index += 1
+      }
     }
-    return changes
+    return zip(elements, orders).compactMap { element, order in
+      order.flatMap { $0 == element.order ? nil : (element.item, $0) }
+    }
   }
 
   private static func room(after last: Int64?, before next: Int64?, _ count: Int64) -> (Int64, Int64) {
