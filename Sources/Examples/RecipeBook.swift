@@ -57,17 +57,6 @@ struct RecipeBook: Sendable {
     }
   }
 
-  /// Adds a recipe, or replaces the one with the same title.
-  func addOrReplace(_ recipe: Recipe) async throws {
-    try await journal.commit(by: author, note: "save \(recipe.title)") { draft in
-      if let old = draft.state.items(Recipe.self).filter(\.title == recipe.title).first {
-        try draft.replace(old.id, with: recipe)
-      } else {
-        try draft.insert(recipe)
-      }
-    }
-  }
-
   /// Changes a recipe. Only the differences are written.
   nonisolated(nonsending) func change(
     _ id: ItemID<Recipe>, note: String, _ body: (inout Recipe) throws -> Void
