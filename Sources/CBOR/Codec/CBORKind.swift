@@ -13,6 +13,7 @@ package enum CBORKind: Sendable {
 
 extension CBORReader {
   /// The kind of the next item, without skipping it.
+  @inline(__always)
   package func kind() throws(CBORError) -> CBORKind {
     let first = try peek()
     switch first >> 5 {

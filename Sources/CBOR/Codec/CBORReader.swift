@@ -397,20 +397,19 @@ extension CBORReader {
 
   private mutating func readValue(depth: Int) throws(CBORError) -> FieldValue {
     let start = offset
-    let first = try peek()
-    switch first >> 5 {
-    case CBORMajor.unsigned.rawValue:
+    switch try kind() {
+    case .unsigned:
       let unsigned = try readUnsigned()
       return Int64(exactly: unsigned).map { .integer($0) } ?? .unsigned(unsigned)
-    case CBORMajor.negative.rawValue: return .integer(try readInteger())
-    case CBORMajor.bytes.rawValue: return .data(unsafe Data(try readBytes()))
-    case CBORMajor.text.rawValue: return .string(try readText())
-    case CBORMajor.array.rawValue:
+    case .negative: return .integer(try readInteger())
+    case .bytes: return .data(unsafe Data(try readBytes()))
+    case .text: return .string(try readText())
+    case .array:
       guard depth < CBORLimits.depth else { throw CBORError(.tooDeep, at: start) }
       var elements: [FieldValue] = []
       for _ in 0..<(try readArrayHead()) { elements.append(try readValue(depth: depth + 1)) }
       return .array(elements)
-    case CBORMajor.map.rawValue:
+    case .map:
       guard depth < CBORLimits.depth else { throw CBORError(.tooDeep, at: start) }
       var dictionary: [String: FieldValue] = [:]
       for _ in 0..<(try readMapHead()) {
@@ -418,17 +417,12 @@ extension CBORReader {
         dictionary[key] = try readValue(depth: depth + 1)
       }
       return .dictionary(dictionary)
-    case CBORMajor.tag.rawValue:
-      guard try head().argument == CBORTag.foundationDate else { throw CBORError(.unsupported, at: start) }
-      return .date(Date(timeIntervalSinceReferenceDate: try readDouble()))
-    default:
-      switch first {
-      case CBORByte.false, CBORByte.true, CBORByte.null:
-        offset += 1
-        return first == CBORByte.null ? .null : .bool(first == CBORByte.true)
-      case CBORByte.half, CBORByte.single, CBORByte.double: return .double(try readDouble())
-      default: throw CBORError(.unsupported, at: start)
-      }
+    case .date: return .date(Date(timeIntervalSinceReferenceDate: try readDate()))
+    case .bool: return .bool(try readBool())
+    case .null:
+      try readNull()
+      return .null
+    case .double: return .double(try readDouble())
     }
   }
 }

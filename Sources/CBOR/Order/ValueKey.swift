@@ -105,28 +105,20 @@ package struct ValueKey: Comparable, Hashable, Sendable {
 extension ValueKey {
   /// Reads one item of any kind without making a value.
   package init(reading reader: inout CBORReader) throws(CBORError) {
-    let first = try reader.peek()
-    switch first >> 5 {
-    case CBORMajor.unsigned.rawValue: self.init(try reader.readUnsigned())
-    case CBORMajor.negative.rawValue: self.init(try reader.readInteger())
-    case CBORMajor.text.rawValue: self = unsafe ValueKey(.text, try reader.readTextBytes())
-    case CBORMajor.bytes.rawValue: self = unsafe ValueKey(.data, try reader.readBytes())
-    case CBORMajor.array.rawValue, CBORMajor.map.rawValue:
+    switch try reader.kind() {
+    case .unsigned: self.init(try reader.readUnsigned())
+    case .negative: self.init(try reader.readInteger())
+    case .text: self = unsafe ValueKey(.text, try reader.readTextBytes())
+    case .bytes: self = unsafe ValueKey(.data, try reader.readBytes())
+    case .array, .map:
       try reader.skip()
       self = .composite
-    case CBORMajor.tag.rawValue:
-      _ = try reader.head()
-      self.init(.date, Self.content(try reader.readDouble()))
-    default:
-      switch first {
-      case CBORByte.false, CBORByte.true:
-        try reader.skip()
-        self.init(.bool, first == CBORByte.true ? 1 : 0)
-      case CBORByte.null:
-        try reader.skip()
-        self = .missing
-      default: self.init(.number, Self.content(try reader.readDouble()))
-      }
+    case .date: self.init(.date, Self.content(try reader.readDate()))
+    case .bool: self.init(.bool, try reader.readBool() ? 1 : 0)
+    case .null:
+      try reader.readNull()
+      self = .missing
+    case .double: self.init(.number, Self.content(try reader.readDouble()))
     }
   }
 }
