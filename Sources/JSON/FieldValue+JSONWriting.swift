@@ -20,40 +20,8 @@ extension FieldValue {
 }
 
 extension [UInt8] {
-  /// Pending values are in a list and not on the stack, because a value can be nested too deeply for the
-  /// stack.
+  /// Recursion is bounded, because no reader or decoder makes a value that is nested more than 512 deep.
   mutating func append(json value: FieldValue) {
-    if append(jsonScalar: value) { return }
-    // A stack: the last piece is written next.
-    var rest: [JSONPiece] = [.value(value)]
-    while let piece = rest.popLast() {
-      switch piece {
-      case .byte(let byte): append(byte)
-      case .member(let key, let value):
-        appendQuoted(key)
-        append(UInt8(ascii: ":"))
-        if !append(jsonScalar: value) { rest.append(.value(value)) }
-      case .value(.array(let elements)):
-        append(UInt8(ascii: "["))
-        rest.append(elements.lazy.map { .value($0) }, closing: "]")
-      case .value(.dictionary(let members)):
-        append(UInt8(ascii: "{"))
-        rest.append(Self.ordered(members).lazy.map { .member($0.key, $0.value) }, closing: "}")
-      case .value(let scalar): _ = append(jsonScalar: scalar)
-      }
-    }
-  }
-
-  private static func ordered(_ members: [String: FieldValue]) -> [(key: String, value: FieldValue)] {
-    if members.count == 1, let (key, value) = members.first, JSONWrapper.isReserved(key) {
-      return [("$" + key, value)]
-    }
-    // Bytes are compared because strings compare by normalized characters, which depend on the version of Unicode.
-    return members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-  }
-
-  /// Returns false, and appends nothing, if the value is a container.
-  private mutating func append(jsonScalar value: FieldValue) -> Bool {
     switch value {
     case .null: append(contentsOf: "null".utf8)
     case .bool(let bool): append(contentsOf: (bool ? "true" : "false").utf8)
@@ -65,9 +33,31 @@ extension [UInt8] {
     case .string(let string): appendQuoted(string)
     case .data(let data): appendWrapper("data", data.base64EncodedString())
     case .date(let date): appendWrapper("date", JSONWrapper.content(for: date))
-    case .array, .dictionary: return false
+    case .array(let elements):
+      append(UInt8(ascii: "["))
+      for (index, element) in elements.enumerated() {
+        if index > 0 { append(UInt8(ascii: ",")) }
+        append(json: element)
+      }
+      append(UInt8(ascii: "]"))
+    case .dictionary(let members):
+      append(UInt8(ascii: "{"))
+      for (index, member) in Self.ordered(members).enumerated() {
+        if index > 0 { append(UInt8(ascii: ",")) }
+        appendQuoted(member.key)
+        append(UInt8(ascii: ":"))
+        append(json: member.value)
+      }
+      append(UInt8(ascii: "}"))
     }
-    return true
+  }
+
+  private static func ordered(_ members: [String: FieldValue]) -> [(key: String, value: FieldValue)] {
+    if members.count == 1, let (key, value) = members.first, JSONWrapper.isReserved(key) {
+      return [("$" + key, value)]
+    }
+    // Bytes are compared because strings compare by normalized characters, which depend on the version of Unicode.
+    return members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
   }
 
   private mutating func appendWrapper(_ name: String, _ content: String) {
@@ -106,25 +96,6 @@ extension [UInt8] {
       append(digits[Int(byte >> 4)])
       append(digits[Int(byte & 15)])
     default: append(byte)
-    }
-  }
-}
-
-private enum JSONPiece {
-  case value(FieldValue)
-  case member(String, FieldValue)
-  case byte(UInt8)
-}
-
-extension [JSONPiece] {
-  /// Appends the pieces of a container in reverse, with commas between them.
-  fileprivate mutating func append(
-    _ pieces: some RandomAccessCollection<JSONPiece>, closing: Unicode.Scalar
-  ) {
-    append(.byte(UInt8(ascii: closing)))
-    for (index, piece) in pieces.reversed().enumerated() {
-      if index > 0 { append(.byte(UInt8(ascii: ","))) }
-      append(piece)
     }
   }
 }
