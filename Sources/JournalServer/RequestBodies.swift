@@ -81,10 +81,16 @@ struct Members {
     return text
   }
 
+  private func member<Value>(
+    _ name: String, _ form: String, mayBeNull: Bool = false, _ convert: (FieldValue) -> Value?
+  ) throws(APIError) -> Value? {
+    guard let value = members[name], !(mayBeNull && value.isNull) else { return nil }
+    guard let found = convert(value) else { throw .wrongUse("\(name) of \(place) is \(form)") }
+    return found
+  }
+
   func string(_ name: String) throws(APIError) -> String? {
-    guard let value = members[name], !value.isNull else { return nil }
-    guard let text = value.string else { throw .wrongUse("\(name) of \(place) is a text") }
-    return text
+    try member(name, "a text", mayBeNull: true, \.string)
   }
 
   func required(_ name: String) throws(APIError) -> String {
@@ -93,27 +99,15 @@ struct Members {
   }
 
   func integer(_ name: String) throws(APIError) -> Int? {
-    guard let value = members[name], !value.isNull else { return nil }
-    guard let number = value.integer else { throw .wrongUse("\(name) of \(place) is a whole number") }
-    return number
+    try member(name, "a whole number", mayBeNull: true, \.integer)
   }
 
-  func flag(_ name: String) throws(APIError) -> Bool {
-    guard let value = members[name] else { return false }
-    guard let flag = value.bool else { throw .wrongUse("\(name) of \(place) is true or false") }
-    return flag
-  }
+  func flag(_ name: String) throws(APIError) -> Bool { try member(name, "true or false", \.bool) ?? false }
 
-  func array(_ name: String) throws(APIError) -> [FieldValue] {
-    guard let value = members[name] else { return [] }
-    guard let array = value.array else { throw .wrongUse("\(name) of \(place) is an array") }
-    return array
-  }
+  func array(_ name: String) throws(APIError) -> [FieldValue] { try member(name, "an array", \.array) ?? [] }
 
   func object(_ name: String) throws(APIError) -> [String: FieldValue] {
-    guard let value = members[name] else { return [:] }
-    guard let object = value.dictionary else { throw .wrongUse("\(name) of \(place) is an object") }
-    return object
+    try member(name, "an object", \.dictionary) ?? [:]
   }
 
   func texts(_ name: String) throws(APIError) -> [String: String] {
