@@ -13,22 +13,6 @@ import Locks
 ///
 /// Safe to use from any thread.
 package final class HTTPServer: Sendable {
-  /// The limits for clients.
-  package struct Limits: Sendable {
-    /// The maximum number of connections.
-    package var connections: UInt32 = 256
-    /// After how many seconds without a byte a connection is closed.
-    package var idleSeconds = 30
-    /// The maximum bytes of the request line and the headers.
-    package var headBytes = 32 << 10
-    /// The time limit for the head of a request, in seconds.
-    package var headSeconds = 20.0
-    /// The time limit for the body of a request, in seconds.
-    package var bodySeconds = 300.0
-
-    package init() {}
-  }
-
   /// The reason why a server did not start.
   package struct Failure: Error, CustomStringConvertible {
     package let description: String
@@ -44,17 +28,22 @@ package final class HTTPServer: Sendable {
   }
 
   /// Starts serving on the loopback interface.
-  /// - Parameter port: the port, or 0 for a free one.
+  /// - Parameters:
+  ///   - port: the port, or 0 for a free one.
+  ///   - connectionLimit: the maximum number of connections.
+  ///   - headSeconds: the time limit for the head of a request.
   /// - Throws: ``Failure`` if the port can't be used, or the system can't start the server.
-  package init(port: UInt16, limits: Limits = Limits(), handler: any HTTPHandler) throws(Failure) {
-    let core = ServerCore(handler, limits)
+  package init(
+    port: UInt16, connectionLimit: UInt32, headSeconds: Double, handler: any HTTPHandler
+  ) throws(Failure) {
+    let core = ServerCore(handler, headSeconds: headSeconds)
     self.core = core
     let context = unsafe Unmanaged.passRetained(core)
     errno = 0
     guard
       let started = unsafe chttp_start(
-        port, limits.connections, UInt32(limits.idleSeconds), limits.headBytes, answerRequest,
-        requestCompleted, connectionChanged, context.toOpaque())
+        port, connectionLimit, ServerCore.idleSeconds, 32 << 10, answerRequest, requestCompleted,
+        connectionChanged, context.toOpaque())
     else {
       let number = errno
       unsafe context.release()
@@ -89,8 +78,13 @@ package final class HTTPServer: Sendable {
 
 /// The shared state of libmicrohttpd's callbacks.
 final class ServerCore: Sendable {
+  /// The time in seconds without a byte after which a connection is closed.
+  static let idleSeconds: UInt32 = 30
+  /// The time limit for the body of a request, in seconds.
+  static let bodySeconds = 300.0
+
   let handler: any HTTPHandler
-  let limits: HTTPServer.Limits
+  let headSeconds: Double
   /// The sockets of connections, and their deadlines.
   private let connections = Lock<[UInt: Connection]>([:])
   private let isEnding = TimedSemaphore(value: 0)
@@ -101,9 +95,9 @@ final class ServerCore: Sendable {
     var deadline: ContinuousClock.Instant?
   }
 
-  init(_ handler: any HTTPHandler, _ limits: HTTPServer.Limits) {
+  init(_ handler: any HTTPHandler, headSeconds: Double) {
     self.handler = handler
-    self.limits = limits
+    self.headSeconds = headSeconds
   }
 
   /// Closes connections past their deadlines, about twice a second, until the server ends.
@@ -133,7 +127,7 @@ final class ServerCore: Sendable {
   }
 
   func began(_ key: UInt, socket: Int32) {
-    let deadline = ContinuousClock.now + .seconds(limits.headSeconds)
+    let deadline = ContinuousClock.now + .seconds(headSeconds)
     connections.withLock { $0[key] = Connection(socket: socket, deadline: deadline) }
   }
 
@@ -170,7 +164,7 @@ private func requestCompleted(
   guard let context = unsafe context, let connection = unsafe connection else { return }
   let core = unsafe Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
   // The connection is idle until the next request, whose head has the same limit.
-  core.expect(UInt(bitPattern: connection), within: Double(core.limits.idleSeconds) + core.limits.headSeconds)
+  core.expect(UInt(bitPattern: connection), within: Double(ServerCore.idleSeconds) + core.headSeconds)
   guard let request = unsafe request, let exchange = unsafe request.pointee else { return }
   unsafe request.pointee = nil
   unsafe Unmanaged<Exchange>.fromOpaque(exchange).release()
@@ -193,7 +187,7 @@ private func answerRequest(
     unsafe request.pointee = Unmanaged.passRetained(exchange).toOpaque()
     if exchange.isAnsweredEarly { return unsafe exchange.answer().queue(on: connection) }
     // A request without a body is answered when libmicrohttpd calls again, immediately after this.
-    core.expect(key, within: core.limits.bodySeconds)
+    core.expect(key, within: ServerCore.bodySeconds)
     return .YES
   }
   let exchange = unsafe Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()

@@ -51,12 +51,10 @@ public final class JournalServer: Sendable {
         .wrongUse,
         "the limit of connections is \(options.connectionLimit); it must be from 1 to \(UInt32.max)")
     }
-    var limits = HTTPServer.Limits()
-    limits.connections = connectionLimit
-    limits.headSeconds = options.headSeconds
     api = try JournalAPI(journal, options)
     do throws(HTTPServer.Failure) {
-      server = try HTTPServer(port: options.port, limits: limits, handler: api)
+      server = try HTTPServer(
+        port: options.port, connectionLimit: connectionLimit, headSeconds: options.headSeconds, handler: api)
     } catch {
       api.end()
       api.wait()
