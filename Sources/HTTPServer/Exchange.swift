@@ -89,8 +89,8 @@ extension HTTPResponse {
       return unsafe bytes.withUnsafeMutableBytes { buffer in
         unsafe MHD_create_response_from_buffer(buffer.count, buffer.baseAddress, .RESPMEM_MUST_COPY)
       }
-    case .stream(let length, let source):
-      let box = unsafe Unmanaged.passRetained(SourceBox(source))
+    case .stream(let length, let next):
+      let box = unsafe Unmanaged.passRetained(SourceBox(next))
       // SAFETY: libmicrohttpd reads pieces until it calls the second function, which releases the reference.
       // The buffer has room for as many bytes as are requested.
       let response = unsafe MHD_create_response_from_callback(
@@ -116,14 +116,14 @@ extension HTTPResponse {
 /// A source as an object that C can hold.
 private final class SourceBox {
   static let pieceByteCount = 64 << 10
-  private let source: any HTTPBodySource
+  private let nextPiece: () throws -> [UInt8]?
   private var rest: ArraySlice<UInt8> = []
 
-  init(_ source: any HTTPBodySource) { self.source = source }
+  init(_ nextPiece: @escaping () throws -> [UInt8]?) { self.nextPiece = nextPiece }
 
   func next(atMost count: Int) throws -> ArraySlice<UInt8>? {
     if rest.isEmpty {
-      guard let piece = try source.nextPiece() else { return nil }
+      guard let piece = try nextPiece() else { return nil }
       rest = piece[...]
     }
     defer { rest = rest.dropFirst(count) }

@@ -39,9 +39,13 @@ package struct HTTPRequest: Sendable {
 package struct HTTPResponse {
   package enum Body {
     case bytes([UInt8])
-    /// Pieces that are requested one after the other, on the connection's own thread, so a request may block.
-    /// - Parameter length: the number of bytes, or nil if it is unknown.
-    case stream(length: Int?, any HTTPBodySource)
+    /// Pieces of any size that are requested one after the other, on the connection's own thread, so a request may
+    /// block.
+    /// - Parameters:
+    ///   - length: the number of bytes, or nil if it is unknown.
+    ///   - next: returns nil at the end. An error ends the body early: the connection is then closed, so that the
+    ///     client sees that the body is incomplete.
+    case stream(length: Int?, next: () throws -> [UInt8]?)
   }
 
   package var status: Int
@@ -53,14 +57,6 @@ package struct HTTPResponse {
     self.headers = headers
     self.body = body
   }
-}
-
-/// A source of the pieces of a body. Used by the thread of one connection.
-package protocol HTTPBodySource: AnyObject {
-  /// The next piece, of any size, or nil at the end. If a piece is empty, the next one is requested.
-  /// - Throws: any error, to end the body early. The connection is then closed, so that the client sees that the body
-  ///   is incomplete.
-  func nextPiece() throws -> [UInt8]?
 }
 
 /// Receives the body of a request, on the connection's own thread.

@@ -4,7 +4,7 @@ import JSON
 
 /// The entries after a revision as an endless stream of server-sent events. The `id` of an event is its
 /// revision, from which a client continues after an interruption.
-final class EventStream: HTTPBodySource {
+final class EventStream {
   /// The interval of comments that keep the connection alive and detect clients that have disappeared.
   private static var heartbeat: Duration { .seconds(15) }
 

@@ -317,6 +317,6 @@ extension JournalAPI {
     if let failure = journal.nodeFailure { throw failure }
     return HTTPResponse(
       200, headers: [("Content-Type", "text/event-stream"), ("Cache-Control", "no-store")],
-      body: .stream(length: nil, EventStream(self, after: after)))
+      body: .stream(length: nil, next: EventStream(self, after: after).nextPiece))
   }
 }

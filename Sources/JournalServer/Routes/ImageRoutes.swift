@@ -94,9 +94,16 @@ extension JournalAPI {
       case .everything: break
       }
     }
+    let reader = try images.reader(of: blob)
     return HTTPResponse(
       status, headers: headers,
-      body: .stream(length: range.count, BlobBody(try images.reader(of: blob), range)))
+      body: .stream(length: range.count) {
+        if range.isEmpty { return nil }
+        let piece = try reader.piece(at: range.lowerBound, byteCount: min(64 << 10, range.count))
+        guard !piece.isEmpty else { throw APIError(500, "io", "the image has become shorter") }
+        range = range.lowerBound + piece.count..<range.upperBound
+        return piece
+      })
   }
 }
 
@@ -119,24 +126,6 @@ enum ByteRange: Equatable {
       self = length > 0 && count > 0 ? .part(max(0, count - length)..<count) : .outside
     default: self = .everything
     }
-  }
-}
-
-private final class BlobBody: HTTPBodySource {
-  private let reader: BlobReader
-  private var range: Range<Int>
-
-  init(_ reader: BlobReader, _ range: Range<Int>) {
-    self.reader = reader
-    self.range = range
-  }
-
-  func nextPiece() throws -> [UInt8]? {
-    if range.isEmpty { return nil }
-    let piece = try reader.piece(at: range.lowerBound, byteCount: min(64 << 10, range.count))
-    guard !piece.isEmpty else { throw APIError(500, "io", "the image has become shorter") }
-    range = range.lowerBound + piece.count..<range.upperBound
-    return piece
   }
 }
 

@@ -153,9 +153,10 @@ extension JournalAPI {
   }
 
   fileprivate func wholeState(_ parameters: Parameters) throws -> HTTPResponse {
-    HTTPResponse(
+    var text = StateText(try version(parameters))
+    return HTTPResponse(
       200, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
-      body: .stream(length: nil, StateBody(try version(parameters))))
+      body: .stream(length: nil) { try text.next() })
   }
 
   fileprivate func items(_ parameters: Parameters) throws -> HTTPResponse {
@@ -251,12 +252,4 @@ extension JournalAPI {
     response.headers.append(("ETag", "\"\(name)@\(catalog.revision(of: entity))\""))
     return response
   }
-}
-
-private final class StateBody: HTTPBodySource {
-  private var text: StateText
-
-  init(_ version: Version<Catalog>) { text = StateText(version) }
-
-  func nextPiece() throws -> [UInt8]? { try text.next() }
 }
