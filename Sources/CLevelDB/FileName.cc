@@ -49,12 +49,8 @@ std::string FileName::Of(Kind kind, uint64_t number) {
     case Kind::kLog: return std::string(digits) + ".log";
     case Kind::kTable: return std::string(digits) + ".ldb";
     case Kind::kTemporary: return std::string(digits) + ".dbtmp";
-    case Kind::kCurrent: return "CURRENT";
-    case Kind::kLock: return "LOCK";
-    case Kind::kInfoLog: return "LOG";
-    case Kind::kOther: return "";
+    default: return "";
   }
-  return "";
 }
 
 }  // namespace cldb

@@ -19,6 +19,7 @@ struct FileName {
   // A name that LevelDB accepts but never creates, such as one with extra leading zeros, gets a number above the largest.
   static FileName Parse(const std::string& name);
 
+  // For kinds with a number.
   static std::string Of(Kind kind, uint64_t number);
 
   bool IsAbsurd() const { return number > kLargestNumber; }

@@ -258,8 +258,10 @@ Status StagedEnv::NewWritableFile(const std::string& path, leveldb::WritableFile
   const auto first_sequence = [this](uint64_t log) {
     std::lock_guard<std::mutex> lock(mutex_);
     const std::string wanted = FileName::Of(Kind::kLog, log);
-    if (log_ != nullptr && log_name_ == wanted) return log_->first_sequence();
-    return previous_log_ != nullptr && previous_log_name_ == wanted ? previous_log_->first_sequence() : uint64_t(0);
+    for (const Log* known : {&log_, &previous_log_}) {
+      if (known->file != nullptr && known->name == wanted) return known->file->first_sequence();
+    }
+    return uint64_t(0);
   };
   auto file = std::make_shared<NewFile>(*folder_, name, is_sealed_, first_sequence);
   if (is_writing()) {
@@ -273,12 +275,7 @@ Status StagedEnv::NewWritableFile(const std::string& path, leveldb::WritableFile
   } else {
     staged_[name] = file;
   }
-  if (is_log) {
-    previous_log_name_ = std::move(log_name_);
-    previous_log_ = std::move(log_);
-    log_name_ = name;
-    log_ = file;
-  }
+  if (is_log) previous_log_ = std::exchange(log_, {name, file});
   *result = new Writer(std::move(file));
   return Status::OK();
 }
@@ -290,12 +287,11 @@ Status StagedEnv::NewAppendableFile(const std::string& path, leveldb::WritableFi
   const std::string name = folder_->NameOf(path);
   std::lock_guard<std::mutex> lock(mutex_);
   if (kept_log_name_ != name) return Status::NotSupported(path, "files are never appended to after they were closed");
-  log_name_ = name;
-  log_ = std::make_shared<NewFile>(*folder_, name, is_sealed_, nullptr);
-  Status status = log_->Append(kept_log_bytes_);
+  log_ = {name, std::make_shared<NewFile>(*folder_, name, is_sealed_, nullptr)};
+  Status status = log_.file->Append(kept_log_bytes_);
   kept_log_bytes_ = std::string();
-  staged_[name] = log_;
-  *result = new Writer(log_);
+  staged_[name] = log_.file;
+  *result = new Writer(log_.file);
   return status;
 }
 

@@ -77,13 +77,19 @@ class StagedEnv final : public leveldb::EnvWrapper {
 
  private:
   using Staged = std::map<std::string, std::shared_ptr<NewFile>>;
+  struct Log {
+    std::string name;
+    std::shared_ptr<NewFile> file;
+  };
 
   leveldb::Status WaitingForDescriptors(const std::function<leveldb::Status()>& open);
   std::shared_ptr<NewFile> Find(const std::string& name) const;
   leveldb::Status CheckLeftover(const std::string& name,
                                 const std::function<leveldb::Status(const leveldb::Slice&)>& holds,
                                 std::string* key) const;
-  bool IsKeptLog(const std::shared_ptr<NewFile>& file) const { return file == log_ && kept_log_name_ == log_name_; }
+  bool IsKeptLog(const std::shared_ptr<NewFile>& file) const {
+    return file == log_.file && kept_log_name_ == log_.name;
+  }
   leveldb::Status PutAll(const Staged& staged, std::vector<std::string>* made);
 
   const std::unique_ptr<Folder> folder_;
@@ -97,12 +103,8 @@ class StagedEnv final : public leveldb::EnvWrapper {
   Staged staged_;             // by name
   // The last log that LevelDB has read, if it is to be reused.
   std::string kept_log_name_, kept_log_bytes_;
-  // The last log that LevelDB has made, or reuses.
-  std::string log_name_;
-  std::shared_ptr<NewFile> log_;
-  // The previous log, which stays until its contents are in a table.
-  std::string previous_log_name_;
-  std::shared_ptr<NewFile> previous_log_;
+  // The last log that LevelDB has made, or reuses, and the previous one, which stays until its contents are in a table.
+  Log log_, previous_log_;
   std::set<std::string> hidden_;   // names on disk that LevelDB has removed
   std::set<std::string> session_;  // names that LevelDB may remove once writing has begun
 

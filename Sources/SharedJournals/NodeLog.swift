@@ -369,12 +369,9 @@ final class NodeLog: MultiWriterLog {
           try prepare(connection)
           return connection
         }
-        guard
-          let found = Self.failure(of: { () throws(AppendFailure) in
-            try connection.append(entries, after: revision, meanwhile: meanwhile)
-          })
-        else { return }
-        failure = found.adding(connection.durability.warning)
+        do throws(AppendFailure) {
+          return try connection.append(entries, after: revision, meanwhile: meanwhile)
+        } catch { failure = error.adding(connection.durability.warning) }
         if case .conflict = failure, lost != nil, let last = entries.last,
           try connection.digest(of: last.revision) == last.digest
         {
@@ -410,13 +407,6 @@ final class NodeLog: MultiWriterLog {
         throw lost.map { .unknown($0) } ?? failure
       }
     }
-  }
-
-  private static func failure(of body: () throws(AppendFailure) -> Void) -> AppendFailure? {
-    do throws(AppendFailure) {
-      try body()
-      return nil
-    } catch { return error }
   }
 
   // MARK: Images
