@@ -35,6 +35,13 @@
     if (result == -1) result = -errno;                \
   } while (0)
 
+#define RETURN(call)    \
+  do {                  \
+    int result;         \
+    CALL(result, call); \
+    return result;      \
+  } while (0)
+
 // 0: unknown.
 static _Atomic int process;
 
@@ -71,11 +78,7 @@ int cfiles_open(int folder, const char *name, int access, bool follows_links, un
   return descriptor;
 }
 
-int cfiles_duplicate(int descriptor) {
-  int duplicate;
-  CALL(duplicate, fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
-  return duplicate;
-}
+int cfiles_duplicate(int descriptor) { RETURN(fcntl(descriptor, F_DUPFD_CLOEXEC, 0)); }
 
 int cfiles_close(int descriptor) {
   // Not repeated after EINTR, because the number may already be another thread's descriptor.
@@ -107,30 +110,23 @@ int cfiles_write(int descriptor, const void *bytes, size_t count, uint64_t offse
 }
 
 int cfiles_flush(int descriptor, bool is_folder) {
-  int result;
 #if defined(__APPLE__)
+  int result;
   (void)is_folder;
   // On this system, fsync leaves the bytes in the drive's cache, so it is used only if the file system lacks
   // F_FULLFSYNC. After a failure of F_FULLFSYNC, a second call may succeed although bytes were lost.
   CALL(result, fcntl(descriptor, F_FULLFSYNC));
   if (result != -ENOTSUP && result != -EOPNOTSUPP && result != -EINVAL && result != -ENOTTY && result != -ENOSYS)
     return result;
-  CALL(result, fsync(descriptor));
+  RETURN(fsync(descriptor));
 #else
-  if (is_folder) {
-    CALL(result, fsync(descriptor));
-  } else {
-    CALL(result, fdatasync(descriptor));
-  }
+  RETURN(is_folder ? fsync(descriptor) : fdatasync(descriptor));
 #endif
-  return result;
 }
 
 int cfiles_flush_file_system(int folder) {
 #if defined(__linux__)
-  int result;
-  CALL(result, syncfs(folder));
-  return result;
+  RETURN(syncfs(folder));
 #else
   (void)folder;
   return -ENOTSUP;
@@ -278,15 +274,11 @@ int cfiles_list(int folder, bool (*body)(void *context, const char *name, int ki
 }
 
 int cfiles_make_folder(int folder, const char *name, unsigned mode) {
-  int result;
-  CALL(result, mkdirat(folder, name, (mode_t)mode));
-  return result;
+  RETURN(mkdirat(folder, name, (mode_t)mode));
 }
 
 int cfiles_rename(int folder, const char *name, int new_folder, const char *new_name) {
-  int result;
-  CALL(result, renameat(folder, name, new_folder, new_name));
-  return result;
+  RETURN(renameat(folder, name, new_folder, new_name));
 }
 
 int cfiles_exchange(int folder, const char *name, int other_folder, const char *other_name) {
@@ -306,34 +298,20 @@ int cfiles_exchange(int folder, const char *name, int other_folder, const char *
 }
 
 int cfiles_link(int folder, const char *name, int new_folder, const char *new_name) {
-  int result;
-  CALL(result, linkat(folder, name, new_folder, new_name, 0));
-  return result;
+  RETURN(linkat(folder, name, new_folder, new_name, 0));
 }
 
-int cfiles_remove_file(int folder, const char *name) {
-  int result;
-  CALL(result, unlinkat(folder, name, 0));
-  return result;
-}
+int cfiles_remove_file(int folder, const char *name) { RETURN(unlinkat(folder, name, 0)); }
 
-int cfiles_remove_folder(int folder, const char *name) {
-  int result;
-  CALL(result, unlinkat(folder, name, AT_REMOVEDIR));
-  return result;
-}
+int cfiles_remove_folder(int folder, const char *name) { RETURN(unlinkat(folder, name, AT_REMOVEDIR)); }
 
 int cfiles_lock(int descriptor, bool exclusive) {
-  int result;
-  CALL(result, flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB));
-  return result;
+  RETURN(flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB));
 }
 
 int cfiles_lock_for_process(int descriptor) {
   struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  int result;
-  CALL(result, fcntl(descriptor, F_SETLK, &range));
-  return result;
+  RETURN(fcntl(descriptor, F_SETLK, &range));
 }
 
 void cfiles_unlock(int descriptor) { flock(descriptor, LOCK_UN); }
