@@ -106,8 +106,6 @@ Status OpenEnv(const std::string& path, int descriptor, const cldb_options& opti
   if (!status.ok()) return status;
   if (!inventory.has_database && !options.create_if_missing)
     return Failed(CLDB_NOT_FOUND, path, "there is no database in this folder");
-  if (inventory.has_database && options.error_if_exists)
-    return Status::InvalidArgument(path, "there is a database already");
   env->reset(new cldb::StagedEnv(std::move(folder), std::move(inventory), std::move(lock), options.kept_log_size));
   return Status::OK();
 }
@@ -118,7 +116,6 @@ leveldb::Options LevelDBOptions(const cldb_options& options, cldb_database& data
   result.info_log = &database.logger;
   result.block_cache = database.cache.get();
   result.create_if_missing = options.create_if_missing;
-  result.error_if_exists = options.error_if_exists;
   result.paranoid_checks = true;
   // The last log is reused if it is small (StagedEnv::NewAppendableFile).
   result.reuse_logs = true;

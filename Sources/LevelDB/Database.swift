@@ -26,8 +26,6 @@ package final class Database: Sendable {
     case existing
     /// Open an existing database for writing, without changes before `beginWriting()`.
     case prepared
-    /// Create a new database; fail if there is one.
-    case new
     /// Open an existing database, or create a new one.
     case existingOrNew
   }
@@ -65,10 +63,9 @@ package final class Database: Sendable {
   /// Opens the database in an open folder: all files are opened relative to it, even if it is moved and replaced. Its
   /// hooks see each change and each read.
   ///
-  /// - Throws: `notFound` if there is no database and `access` does not create one; `wrongUse` if there is one and
-  ///   `access` is to create a new one; `busy` if it is open for writing elsewhere; `damaged` if the folder has only
-  ///   parts of a database, or anything but plain files, or if a file that would be replaced has an entry that is
-  ///   nowhere else; `io`, `outOfResources`. The folder is then unchanged.
+  /// - Throws: `notFound` if there is no database and `access` does not create one; `busy` if it is open for writing
+  ///   elsewhere; `damaged` if the folder has only parts of a database, or anything but plain files, or if a file that
+  ///   would be replaced has an entry that is nowhere else; `io`, `outOfResources`. The folder is then unchanged.
   /// - Complexity: O(*n*) in the size of the log, which is bounded by the write buffer.
   package init<Failure>(
     in folder: Folder<Failure>, access: Access, options: Options = Options()
@@ -78,8 +75,7 @@ package final class Database: Sendable {
     var settings = unsafe cldb_options()
     unsafe settings.read_only = access == .readOnly || access == .inUse
     unsafe settings.in_use = access == .inUse
-    unsafe settings.create_if_missing = access == .new || access == .existingOrNew
-    unsafe settings.error_if_exists = access == .new
+    unsafe settings.create_if_missing = access == .existingOrNew
     unsafe settings.write_buffer_size = max(0, options.writeBufferByteCount)
     unsafe settings.block_size = max(0, options.blockByteCount)
     unsafe settings.table_size = max(0, options.tableByteCount)
@@ -98,7 +94,7 @@ package final class Database: Sendable {
     if !options.opensUpToDamage, let damage { throw damage }
     switch access {
     case .readOnly, .inUse, .prepared: break
-    case .existing, .new, .existingOrNew: try beginWriting()
+    case .existing, .existingOrNew: try beginWriting()
     }
   }
 

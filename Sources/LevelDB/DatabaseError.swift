@@ -10,7 +10,7 @@ package struct DatabaseError: Error, Sendable, Equatable {
     case damaged
     /// The operating system refused; `osError` says why.
     case io
-    /// An invalid call, such as creating a database where there is one.
+    /// An invalid call.
     case wrongUse
     /// A write to a database that was opened for reading only.
     case readOnly

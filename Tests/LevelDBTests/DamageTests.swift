@@ -12,7 +12,7 @@ import Testing
   func aSymbolicLinkIsRefusedAndItsTargetIsLeftAlone(part: String, access: Database.Access) throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      try withDatabase(path, .existingOrNew, options: .small) { try $0.store(1...2000) }
       let name = try newest(part, in: path)
       let target = folder.path("target")
       try FileManager.default.moveItem(atPath: "\(path)/\(name)", toPath: target)
@@ -28,10 +28,10 @@ import Testing
   @Test func aDatabaseWithoutItsCurrentFileIsNotTreatedAsNew() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { try $0.store(1...20) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...20) }
       try FileManager.default.removeItem(atPath: "\(path)/CURRENT")
       let before = try contents(of: path)
-      for access in [Database.Access.existing, .existingOrNew, .new, .readOnly] {
+      for access in [Database.Access.existing, .existingOrNew, .readOnly] {
         #expect(code { try Database(path: path, access: access) } == .damaged)
       }
       #expect(try contents(of: path) == before)
@@ -45,17 +45,17 @@ import Testing
       let recorder = Recorder { operation, _ in
         operation.kind == .rename || operation.kind == .remove ? .fail(EIO) : .proceed
       }
-      #expect(code { try Database(path: path, access: .new, hook: recorder.hook) } == .io)
+      #expect(code { try Database(path: path, access: .existingOrNew, hook: recorder.hook) } == .io)
       #expect(try contents(of: path).keys.contains { $0.hasPrefix("MANIFEST-") })
       #expect(code { try Database(path: path, access: .existing) } == .notFound)
-      try withDatabase(path, .new) { try $0.store(1...20) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...20) }
     }
   }
 
   @Test func aMissingTableIsAnErrorAtOpening() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      try withDatabase(path, .existingOrNew, options: .small) { try $0.store(1...2000) }
       // All of them, since closing may have left the table of an unfinished compaction, which is not needed.
       for name in try contents(of: path).keys where name.hasSuffix(".ldb") {
         try FileManager.default.removeItem(atPath: "\(path)/\(name)")
@@ -68,7 +68,7 @@ import Testing
   @Test func aTableDeletedWhileOpenDoesNotMakeItsKeysAbsent() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      try withDatabase(path, .existingOrNew, options: .small) { try $0.store(1...2000) }
       try withDatabase(path, .readOnly) { database throws in
         for name in try contents(of: path).keys where name.hasSuffix(".ldb") {
           try FileManager.default.removeItem(atPath: "\(path)/\(name)")
@@ -82,7 +82,7 @@ import Testing
   @Test func aTableThatIsCutWhileItIsOpenIsAnErrorAndNotACrash() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      try withDatabase(path, .existingOrNew, options: .small) { try $0.store(1...2000) }
       try withDatabase(path, .readOnly) { database throws in
         #expect(try database.entries().count == 2000)
         for name in try contents(of: path).keys where name.hasSuffix(".ldb") {
@@ -97,7 +97,7 @@ import Testing
   func aCurrentFileThatNamesNoManifestOfItsFolderIsRefused(text: String) throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { try $0.store(1...20) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...20) }
       let text = text == "much text" ? String(repeating: "x", count: 100_000) + "\n" : text
       try Data(text.utf8).write(to: URL(filePath: "\(path)/CURRENT"))
       #expect(code { try Database(path: path, access: .readOnly) } == .damaged)
@@ -110,7 +110,7 @@ import Testing
   func anErrorHasItsCodeAndItsWordsWhateverThePath(name: String) throws {
     try withTemporaryFolder { folder in
       let path = folder.path(name)
-      try withDatabase(path, .new) { try $0.store(1...20) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...20) }
       let log = try newest(".log", in: path)
       let readHook: ReadHook = { path, _ in path.hasSuffix(".log") ? .fail(EMFILE) : .proceed }
       let short = #expect(throws: DatabaseError.self) {
@@ -152,7 +152,7 @@ import Testing
       // One table of several blocks, and a log.
       var options = Database.Options.small
       options.writeBufferByteCount = 1 << 20
-      try withDatabase(path, .new, options: options) { try $0.store(1...30) }
+      try withDatabase(path, .existingOrNew, options: options) { try $0.store(1...30) }
       options.keptLogByteCount = 0
       try withDatabase(path, .existing, options: options) { try $0.store(31...40) }
       let expected = (1...40).map { Entry($0) }
@@ -201,7 +201,9 @@ import Testing
           var options = Database.Options()
           options.blockByteCount = 1 << 10
           options.keptLogByteCount = 0
-          try withDatabase(otherPath, .new, options: options) { try $0.store(1...other, byteCount: 99) }
+          try withDatabase(otherPath, .existingOrNew, options: options) {
+            try $0.store(1...other, byteCount: 99)
+          }
           try withDatabase(otherPath, .existing, options: options) { _ in }
           let foreign = [UInt8](
             try Data(contentsOf: URL(filePath: "\(otherPath)/\(newest(".ldb", in: otherPath))")))
@@ -270,7 +272,7 @@ import Testing
       var options = Database.Options()
       options.blockByteCount = 1 << 10
       options.keptLogByteCount = 0
-      try withDatabase(path, .new, options: options) { try $0.store(1...1000) }
+      try withDatabase(path, .existingOrNew, options: options) { try $0.store(1...1000) }
       try withDatabase(path, .existing, options: options) { _ in }
       try body(path, "\(path)/\(newest(".ldb", in: path))")
     }

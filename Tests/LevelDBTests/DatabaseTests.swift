@@ -7,7 +7,7 @@ import Testing
   @Test func storedEntriesAreFoundAfterReopening() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { database throws in
+      try withDatabase(path, .existingOrNew) { database throws in
         try database.store(1...500)
         #expect(try database.value(for: key(7)) == value(7))
       }
@@ -20,7 +20,7 @@ import Testing
 
   @Test func anEmptyValueIsNotAnAbsentOne() throws {
     try withTemporaryFolder { folder in
-      try withDatabase(folder.path("db"), .new) { database throws in
+      try withDatabase(folder.path("db"), .existingOrNew) { database throws in
         try database.write([([1], [])], sync: true)
         #expect(try database.value(for: [1]) == [])
         #expect(try database.value(for: [2]) == nil)
@@ -30,7 +30,7 @@ import Testing
 
   @Test func aScanGivesAllEntriesInOrderAndBackwards() throws {
     try withTemporaryFolder { folder in
-      try withDatabase(folder.path("db"), .new, options: .small) { database throws in
+      try withDatabase(folder.path("db"), .existingOrNew, options: .small) { database throws in
         // Not in the order of the keys, and across several tables.
         try database.store(stride(from: 1, through: 3000, by: 2))
         try database.store(stride(from: 3000, through: 2, by: -2))
@@ -43,7 +43,7 @@ import Testing
 
   @Test func aScanGivesTheEntriesFromOneKeyThroughAnother() throws {
     try withTemporaryFolder { folder in
-      try withDatabase(folder.path("db"), .new) { database throws in
+      try withDatabase(folder.path("db"), .existingOrNew) { database throws in
         try database.store([10, 20, 30])
         let scans: [(first: Int, last: Int, found: [Int])] = [
           (11, 30, [20, 30]), (10, 29, [10, 20]), (20, 20, [20]), (31, 40, []), (1, 9, []),
@@ -61,7 +61,7 @@ import Testing
 
   @Test func aScanEndsWhereItIsToldAndDoesNotSeeWhatIsWrittenDuringIt() throws {
     try withTemporaryFolder { folder in
-      try withDatabase(folder.path("db"), .new) { database throws in
+      try withDatabase(folder.path("db"), .existingOrNew) { database throws in
         try database.store(1...3)
         var seen: [[UInt8]] = []
         try unsafe database.scan(from: [], through: [0xff]) { found, _ in
@@ -86,8 +86,7 @@ import Testing
       #expect(code { try Database(path: path, access: .existing) } == .notFound)
       #expect(code { try Database(path: path, access: .readOnly) } == .notFound)
       #expect(!FileManager.default.fileExists(atPath: path))
-      try withDatabase(path, .new) { try $0.store(1...3) }
-      #expect(code { try Database(path: path, access: .new) } == .wrongUse)
+      try withDatabase(path, .existingOrNew) { try $0.store(1...3) }
       try withDatabase(path, .existingOrNew) { database throws in #expect(try database.entries().count == 3) }
     }
   }
@@ -106,7 +105,7 @@ import Testing
 
   @Test func aSecondOpenerIsRefusedUnderAnyNameOfTheFolder() throws {
     try withTemporaryFolder { folder in
-      let database = try Database(path: folder.path("db"), access: .new)
+      let database = try Database(path: folder.path("db"), access: .existingOrNew)
       #expect(code { try Database(path: folder.path("db"), access: .existing) } == .busy)
       #expect(code { try Database(path: folder.path("./db"), access: .existing) } == .busy)
       // The refusals have not released the first one's lock.
@@ -118,7 +117,7 @@ import Testing
 
   @Test func closingIsFinalAndMayBeRepeated() throws {
     try withTemporaryFolder { folder in
-      let database = try Database(path: folder.path("db"), access: .new)
+      let database = try Database(path: folder.path("db"), access: .existingOrNew)
       try database.store(1...3)
       database.close()
       database.close()
@@ -130,7 +129,7 @@ import Testing
 
   @Test func threadsReadAndWriteAtOnce() async throws {
     try await withTemporaryFolder { folder in
-      let database = try Database(path: folder.path("db"), access: .new, options: .small)
+      let database = try Database(path: folder.path("db"), access: .existingOrNew, options: .small)
       await withTaskGroup { group in
         for worker in 0..<4 {
           group.addTask {
@@ -150,7 +149,7 @@ import Testing
   @Test func filesAndFoldersAreForTheirOwnerOnly() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new, options: .small) { try $0.store(1...3000) }
+      try withDatabase(path, .existingOrNew, options: .small) { try $0.store(1...3000) }
       try withDatabase(path, .existing) { _ in }
       func mode(_ path: String) throws -> Int? {
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int

@@ -12,7 +12,7 @@ import Testing
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       let recorder = Recorder()
-      try withDatabase(path, .new, hook: recorder.hook) { database in
+      try withDatabase(path, .existingOrNew, hook: recorder.hook) { database in
         try database.store([1, 2], sync: true)
       }
       let log = try newest(".log", in: path)
@@ -30,7 +30,7 @@ import Testing
   @Test func renamingIsFollowedByAFlushOfTheFolder() throws {
     try withTemporaryFolder { folder in
       let recorder = Recorder()
-      try withDatabase(folder.path("db"), .new, hook: recorder.hook) { _ in }
+      try withDatabase(folder.path("db"), .existingOrNew, hook: recorder.hook) { _ in }
       let operations = recorder.operations
       let renames = operations.indices.filter { operations[$0].kind == .rename }
       #expect(!renames.isEmpty)
@@ -46,7 +46,7 @@ import Testing
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       let recorder = Recorder()
-      try withDatabase(path, .new, options: .small, hook: recorder.hook) { try $0.store(1...2000) }
+      try withDatabase(path, .existingOrNew, options: .small, hook: recorder.hook) { try $0.store(1...2000) }
       for (name, bytes) in try contents(of: path) where name.hasSuffix(".log") || name.hasSuffix(".ldb") {
         let writes = recorder.operations.filter { $0.kind == .write && $0.name == name }
         #expect(Data(writes.flatMap(\.bytes)) == bytes)
@@ -64,7 +64,7 @@ import Testing
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       let recorder = Recorder()
-      let database = try Database(path: path, access: .new, hook: recorder.hook)
+      let database = try Database(path: path, access: .existingOrNew, hook: recorder.hook)
       try database.store(1...3, sync: true)
       // It fails only once: space is free again at once, and still no write is accepted.
       let failures = Counter()
@@ -93,7 +93,7 @@ import Testing
       let recorder = Recorder { operation, _ in
         operation.kind == .write && operation.bytes.count > 10 ? .short(10) : .proceed
       }
-      try withDatabase(path, .new, hook: recorder.hook) { try $0.store(1...20) }
+      try withDatabase(path, .existingOrNew, hook: recorder.hook) { try $0.store(1...20) }
       try withDatabase(path, .existing) { database throws in
         #expect(try database.entries() == (1...20).map { Entry($0) })
       }
@@ -106,7 +106,7 @@ import Testing
       let recorder = Recorder { operation, _ in
         operation.kind == .create && operation.name.hasSuffix(".ldb") ? .fail(ENOSPC) : .proceed
       }
-      let database = try Database(path: path, access: .new, options: .small, hook: recorder.hook)
+      let database = try Database(path: path, access: .existingOrNew, options: .small, hook: recorder.hook)
       var stored = 0
       let failure = #expect(throws: DatabaseError.self) {
         for number in 1...100_000 {
@@ -130,7 +130,7 @@ import Testing
       let path = folder.path("db")
       let logs = Counter()
       let (isWritten, hasFailed) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-      let database = try Database(path: path, access: .new, options: .small) { operation in
+      let database = try Database(path: path, access: .existingOrNew, options: .small) { operation in
         switch (operation.kind, operation.name.suffix(4)) {
         case (.create, ".log"): _ = logs.increment()
         case (.create, ".ldb"):

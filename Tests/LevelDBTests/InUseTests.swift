@@ -18,7 +18,7 @@ import Testing
       let ended = DispatchSemaphore(value: 0)
       Thread.detachNewThread {
         do {
-          try withDatabase(path, .new, options: .small) { database in
+          try withDatabase(path, .existingOrNew, options: .small) { database in
             while !isDone.withLock({ $0 }) {
               try database.store([Self.place(of: stored.value + 1)])
               stored.increment()
@@ -88,7 +88,7 @@ import Testing
       let path = folder.path("db")
       // Records in one fragment, in several, and one that ends so near to a block's end that no header fits behind it.
       let sizes = [100, 40_000, 3, 30_000, 70_000, 1, 32_000, 500]
-      try withDatabase(path, .new) { database in
+      try withDatabase(path, .existingOrNew) { database in
         for (index, size) in sizes.enumerated() {
           try database.store([index + 1], byteCount: size, sync: true)
         }
@@ -142,7 +142,7 @@ import Testing
   @Test func theLogOfAWriterIsFollowedAcrossItsRemoval() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new, options: .small) { writer in
+      try withDatabase(path, .existingOrNew, options: .small) { writer in
         try writer.store(1...10)
         let reader = try Database(path: path, access: .inUse)
         var seen: [[UInt8]] = []
@@ -170,7 +170,7 @@ import Testing
   @Test func readingADatabaseInUseChangesNothingAndTakesNoLock() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      try withDatabase(path, .existingOrNew, options: .small) { try $0.store(1...2000) }
       let before = try contents(of: path)
       let recorder = Recorder()
       try withDatabase(path, .inUse, hook: recorder.hook) { reader in
@@ -188,7 +188,7 @@ import Testing
   @Test func aDeletedFileWithoutAReplacementIsReportedMissing() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      try withDatabase(path, .existingOrNew, options: .small) { try $0.store(1...2000) }
       for name in try contents(of: path).keys where name.hasSuffix(".ldb") {
         try FileManager.default.removeItem(atPath: "\(path)/\(name)")
       }

@@ -20,7 +20,7 @@ private struct FolderFailure: FileFailure {
 
   /// Makes a database of tables and a log.
   private func make(_ path: String) throws {
-    try withDatabase(path, .new, options: .small) { database throws in
+    try withDatabase(path, .existingOrNew, options: .small) { database throws in
       for entry in Self.expected { try database.write([(entry.key, entry.value)], sync: false) }
     }
   }
@@ -58,7 +58,7 @@ private struct FolderFailure: FileFailure {
   @Test func aMergedTableUnderItsOlderNameIsRead() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { database throws in
+      try withDatabase(path, .existingOrNew) { database throws in
         try database.write([([UInt8(ascii: "m")], [1])], sync: true)
         try database.store(1...100)
       }
@@ -134,7 +134,7 @@ private struct FolderFailure: FileFailure {
   func theManifestOfAnotherDatabaseIsCalledThat(_ comparator: String, _ part: [UInt8], _ kind: Int) throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { try $0.store(1...20) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...20) }
       let name = Array(comparator.utf8)
       try edit("\(path)/\(newest("MANIFEST-", in: path))") { bytes in
         bytes.appendRecord([1, UInt8(name.count)] + name + part)
@@ -152,7 +152,7 @@ private struct FolderFailure: FileFailure {
   @Test func aWriterHoldsTheLocksOfBothImplementations() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { try $0.store(1...20) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...20) }
       let other = unsafe open("\(path)/LOCK", O_RDWR)
       defer { close(other) }
       try withDatabase(path, .existing) { database throws in

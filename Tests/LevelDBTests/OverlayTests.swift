@@ -9,7 +9,7 @@ import Testing
   @Test func readingAFolderWithAFullLogChangesNothing() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      try withDatabase(path, .existingOrNew, options: .small) { try $0.store(1...2000) }
       let before = try contents(of: path)
       // Otherwise this test would prove nothing.
       #expect(try #require(before[newest(".log", in: path)]).count > 1000)
@@ -58,7 +58,7 @@ import Testing
   @Test func writesAreRefusedAndNothingIsReportedToTheHook() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { try $0.store(1...10) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...10) }
       let recorder = Recorder()
       try withDatabase(path, .readOnly, hook: recorder.hook) { database throws in
         #expect(code { try database.store([11]) } == .readOnly)
@@ -71,7 +71,7 @@ import Testing
   @Test func aReaderReadsWhileAWriterHasTheFolderOpen() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { writer throws in
+      try withDatabase(path, .existingOrNew) { writer throws in
         try writer.store(1...10)
         try withDatabase(path, .readOnly) { database throws in #expect(try database.entries().count == 10) }
         try writer.store(11...20)
@@ -83,7 +83,7 @@ import Testing
   @Test func aLogCutAnywhereGivesAPrefixOrAnErrorAndIsLeftAsItIs() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { try $0.store(1...20) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...20) }
       let log = try newest(".log", in: path)
       let whole = try Data(contentsOf: URL(filePath: "\(path)/\(log)"))
       for length in stride(from: 0, to: whole.count, by: 13) {
@@ -104,7 +104,7 @@ import Testing
   @Test func aDatabaseWithADeletedLogIsEmptyToLevelDBAndIsLeftUnchanged() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { try $0.store(1...20) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...20) }
       try FileManager.default.removeItem(atPath: "\(path)/\(newest(".log", in: path))")
       let before = try contents(of: path)
       // The journal's own marker must notice this: LevelDB does not.

@@ -45,7 +45,7 @@ import Testing
   @Test func aTornTailAndAReadThatFailsOnceLoseNothing() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { try $0.store(1...600, sync: true) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...600, sync: true) }
       try cutZerosAhead(ofLogsIn: URL(filePath: path))
       let log = try "\(path)/\(newest(".log", in: path))"
       try edit(log) { $0 += [1, 2, 3, 4, 200, 0, 1, 9, 9] }
@@ -75,7 +75,7 @@ import Testing
   @Test func onlyTheLastRecordOfALogIsTakenForATornOne() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { try $0.store(1...40, sync: true) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...40, sync: true) }
       try cutZerosAhead(ofLogsIn: URL(filePath: path))
       let log = try "\(path)/\(newest(".log", in: path))"
       let whole = [UInt8](try Data(contentsOf: URL(filePath: log)))
@@ -114,7 +114,7 @@ import Testing
     try withTemporaryFolder { folder in
       for part in [".log", "MANIFEST-"] {
         let path = folder.path("db \(part)")
-        try withDatabase(path, .new) { try $0.store(1...20) }
+        try withDatabase(path, .existingOrNew) { try $0.store(1...20) }
         let file = try "\(path)/\(newest(part, in: path))"
         let length = try contents(of: path)[newest(part, in: path)]!.count
         try FileHandle(forWritingTo: URL(filePath: file)).truncate(atOffset: 4 << 40)
@@ -131,7 +131,7 @@ import Testing
   @Test func aManifestCutAtAnyByteIsRefusedOrLosesNoEntry() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      try withDatabase(path, .existingOrNew, options: .small) { try $0.store(1...2000) }
       let manifest = try "\(path)/\(newest("MANIFEST-", in: path))"
       let whole = try Data(contentsOf: URL(filePath: manifest))
       var refusals = 0
@@ -162,7 +162,7 @@ import Testing
   @Test func aManifestThatNamesATableTwiceIsAnErrorAndDoesNotEndTheProcess() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      try withDatabase(path, .existingOrNew, options: .small) { try $0.store(1...2000) }
       let manifest = try "\(path)/\(newest("MANIFEST-", in: path))"
       // The records once more: whole, with right checksums, but different from those that LevelDB would write there.
       try edit(manifest) { $0 += $0 }
@@ -175,7 +175,7 @@ import Testing
   @Test func aManifestThatNamesATableAtTwoLevelsIsAnError() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { try $0.store(1...1000) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...1000) }
       try withDatabase(path, .existing, options: .smallTables) { _ in }
       let table = try newest(".ldb", in: path)
       let byteCount = try Data(contentsOf: URL(filePath: "\(path)/\(table)")).count
@@ -190,7 +190,7 @@ import Testing
   @Test func aRepeatedRecordInALogIsAnErrorAndDoesNotEndTheProcess() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { try $0.store(1...20) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...20) }
       let log = try "\(path)/\(newest(".log", in: path))"
       try edit(log) { $0 += $0 }
       #expect(code { try Database(path: path, access: .readOnly) } == .damaged)
@@ -207,7 +207,7 @@ import Testing
   func aFileWithANumberThatNoDatabaseGivesIsLeftAlone(name: String) throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { try $0.store(1...20) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...20) }
       let file = URL(filePath: "\(path)/\(name)")
       for content in [Data(), Data("a note".utf8)] {
         try content.write(to: file)
@@ -224,7 +224,7 @@ import Testing
       let foreign = folder.path("foreign")
       for suffix in ["ldb", "log", "dbtmp", "MANIFEST"] {
         let path = folder.path("db \(suffix)")
-        try withDatabase(path, .new) { try $0.store(1...20) }
+        try withDatabase(path, .existingOrNew) { try $0.store(1...20) }
         try Data("precious".utf8).write(to: URL(filePath: foreign))
         for number in 1...12 {
           let digits = String(repeating: "0", count: number < 10 ? 5 : 4) + "\(number)"
@@ -247,8 +247,8 @@ import Testing
   @Test func aLeftoverFileWithUniqueKeysIsNeitherRemovedNorReplaced() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { try $0.store(1...20) }
-      try withDatabase(folder.path("other"), .new) { try $0.store(500...600) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...20) }
+      try withDatabase(folder.path("other"), .existingOrNew) { try $0.store(500...600) }
       try withDatabase(folder.path("other"), .existing, options: .smallTables) { _ in }
       let table = try newest(".ldb", in: folder.path("other"))
       for name in ["000004.ldb", "000700.ldb"] {
@@ -322,7 +322,7 @@ import Testing
   @Test func aKeptLogIsANewFileSoThatACopyByHardLinksStaysWhatItWas() throws {
     try withTemporaryFolder { folder in
       let (path, copy) = (folder.path("db"), folder.path("copy"))
-      try withDatabase(path, .new) { try $0.store(1...20, sync: true) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...20, sync: true) }
       try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
       for name in try contents(of: path).keys {
         try FileManager.default.linkItem(atPath: "\(path)/\(name)", toPath: "\(copy)/\(name)")
@@ -337,7 +337,7 @@ import Testing
   @Test func theRangesOfKeysCoverALogThatIsKept() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new, options: .small) { try $0.store(1...2000) }
+      try withDatabase(path, .existingOrNew, options: .small) { try $0.store(1...2000) }
       let database = try Database(path: path, access: .readOnly)
       let ranges = try database.keyRanges().sorted { $0.first.lexicographicallyPrecedes($1.first) }
       #expect(ranges.count > 2 && ranges.first?.first == key(1) && ranges.last?.last == key(2000))
@@ -359,7 +359,7 @@ import Testing
     try withTemporaryFolder { folder in
       let path = folder.path("db")
       let recorder = Recorder()
-      let database = try Database(path: path, access: .new, options: .small, hook: recorder.hook)
+      let database = try Database(path: path, access: .existingOrNew, options: .small, hook: recorder.hook)
       recorder.decide { operation, _ in
         operation.kind == .create && operation.name.hasSuffix(".log") ? .fail(EMFILE) : .proceed
       }
@@ -389,7 +389,7 @@ import Testing
         guard operation.kind == .create, operation.name.hasSuffix(".ldb") else { return .proceed }
         return refusals.increment() <= 20 ? .fail(EMFILE) : .proceed
       }
-      try withDatabase(path, .new, options: .small, hook: hook) { database throws in
+      try withDatabase(path, .existingOrNew, options: .small, hook: hook) { database throws in
         try database.store(1...4000)
         #expect(try database.entries() == (1...4000).map { Entry($0) })
       }
@@ -403,7 +403,7 @@ import Testing
     try await withTemporaryFolder { folder in
       var options = Database.Options.small
       options.asksForThread = false
-      let database = try Database(path: folder.path("db"), access: .new, options: options)
+      let database = try Database(path: folder.path("db"), access: .existingOrNew, options: options)
       await withTaskGroup { group in
         for worker in 0..<4 {
           group.addTask {
@@ -425,7 +425,7 @@ import Testing
 
   /// Several tables, and a log of several blocks.
   private func fill(_ path: String) throws {
-    try withDatabase(path, .new, options: .small) { try $0.store(1...200) }
+    try withDatabase(path, .existingOrNew, options: .small) { try $0.store(1...200) }
     try withDatabase(path, .existing, options: .smallTables) { try $0.store(201...600) }
   }
 }

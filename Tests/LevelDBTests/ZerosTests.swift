@@ -9,7 +9,7 @@ import Testing
   @Test func zerosAfterTheLastRecordAreNoTornTail() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { try $0.store(1...40, sync: true) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...40, sync: true) }
       let log = try "\(path)/\(newest(".log", in: path))"
       let zeros = try zeroCount(log)
       #expect(zeros > 1000)
@@ -26,7 +26,7 @@ import Testing
   @Test func aRecordOfWhichAPartIsStillZerosIsATornTail() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { database in
+      try withDatabase(path, .existingOrNew) { database in
         try database.store(1...10, sync: true)
         try database.store([11], byteCount: 5000, sync: true)
       }
@@ -48,7 +48,7 @@ import Testing
   @Test func recordsThatFollowZerosAreDamage() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { try $0.store(1...400, sync: true) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...400, sync: true) }
       let log = try "\(path)/\(newest(".log", in: path))"
       try edit(log) { bytes in
         for index in 4096..<8192 { bytes[index] = 0 }
@@ -61,7 +61,7 @@ import Testing
   @Test func mostFlushesOfSmallRecordsChangeNoSize() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { database in
+      try withDatabase(path, .existingOrNew) { database in
         let log = try "\(path)/\(newest(".log", in: path))"
         var sizes: Set<Int> = []
         for number in 1...4000 {
@@ -77,7 +77,7 @@ import Testing
   @Test func largeRecordsAreWrittenWithoutZeros() throws {
     try withTemporaryFolder { folder in
       let path = folder.path("db")
-      try withDatabase(path, .new) { try $0.store(1...5, byteCount: 200_000, sync: true) }
+      try withDatabase(path, .existingOrNew) { try $0.store(1...5, byteCount: 200_000, sync: true) }
       let log = try "\(path)/\(newest(".log", in: path))"
       #expect(try zeroCount(log) == 0)
     }
@@ -90,7 +90,7 @@ import Testing
       let recorder = Recorder { operation, _ in
         operation.isOfZeros ? verdict : .proceed
       }
-      try withDatabase(path, .new, hook: recorder.hook) { try $0.store(1...40, sync: true) }
+      try withDatabase(path, .existingOrNew, hook: recorder.hook) { try $0.store(1...40, sync: true) }
       let tries = recorder.operations.filter(\.isOfZeros)
       if case .fail = verdict { #expect(tries.count == 1) } else { #expect(tries.count > 1) }
       let (entries, isTorn) = try withDatabase(path, .existing) { (try $0.entries(), $0.hasTornTail) }

@@ -8,7 +8,7 @@ extension Database {
     path: String, access: Access, options: Options = Options(), hook: FileHook? = nil,
     readHook: ReadHook? = nil
   ) throws {
-    if access == .new || access == .existingOrNew, !FileManager.default.fileExists(atPath: path) {
+    if access == .existingOrNew, !FileManager.default.fileExists(atPath: path) {
       try FileManager.default.createDirectory(
         atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     }

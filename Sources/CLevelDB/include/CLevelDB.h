@@ -109,7 +109,6 @@ typedef struct cldb_options {
   bool in_use;
   // Creates an empty database if there is none. A folder with files of a database but no CURRENT is refused.
   bool create_if_missing;
-  bool error_if_exists;
   // Sizes in bytes. LevelDB limits them to what it can work with.
   size_t write_buffer_size;
   size_t block_size;
