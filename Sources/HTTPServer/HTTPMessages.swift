@@ -60,12 +60,35 @@ package struct HTTPResponse {
 }
 
 /// Receives the body of a request, on the connection's own thread.
-package protocol HTTPBodyReader: AnyObject {
-  /// Receives a piece.
-  /// - Returns: false if the body is too large. The connection is then closed.
-  func take(_ piece: [UInt8]) -> Bool
-  /// The response, after the whole body was received.
-  func answer() -> HTTPResponse
+package final class HTTPBodyReader {
+  private let byteLimit: Int
+  private let receive: ([UInt8]) throws -> Void
+  private let respond: (Result<Void, any Error>) -> HTTPResponse
+  private var byteCount = 0
+  private var received: Result<Void, any Error> = .success(())
+
+  /// - Parameters:
+  ///   - byteLimit: the connection of a larger body is closed.
+  ///   - receive: receives a piece. After an error, further pieces are discarded.
+  ///   - respond: called after the whole body was received, with the first error.
+  package init(
+    byteLimit: Int, receive: @escaping ([UInt8]) throws -> Void,
+    respond: @escaping (Result<Void, any Error>) -> HTTPResponse
+  ) {
+    self.byteLimit = byteLimit
+    self.receive = receive
+    self.respond = respond
+  }
+
+  /// - Returns: false if the body is too large.
+  func take(_ piece: [UInt8]) -> Bool {
+    byteCount += piece.count
+    guard byteCount <= byteLimit else { return false }
+    received = received.flatMap { Result { try receive(piece) } }
+    return true
+  }
+
+  func answer() -> HTTPResponse { respond(received) }
 }
 
 /// How to continue with a request after its head.
@@ -73,7 +96,7 @@ package enum HTTPReception {
   /// Respond at once. If there is a body, it is not read, and the connection is closed afterwards.
   case answer(HTTPResponse)
   /// Read its body first.
-  case read(any HTTPBodyReader)
+  case read(HTTPBodyReader)
 }
 
 /// Handles requests. Called from many threads at once.

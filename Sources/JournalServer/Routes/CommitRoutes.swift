@@ -100,15 +100,23 @@ extension Route {
 
 extension JournalAPI {
   /// The reader of the body of a POST request.
-  func body(_ request: HTTPRequest) throws -> any HTTPBodyReader {
+  func body(_ request: HTTPRequest) throws -> HTTPBodyReader {
     if let encoding = request.headers["content-encoding"], encoding.lowercased() != "identity" {
       throw APIError(415, "wrongUse", "send the body as it is, without Content-Encoding: \(encoding)")
     }
     guard case .change(let isAlways, let work) = try Route.of(request).route.work else {
       try checkIsEditable()
       try check(request.contentLength, within: options.imageByteLimit)
-      return ImageUpload(try journal.blobs.writer(), byteLimit: options.imageByteLimit) { [self] in
-        finished($0, request)
+      // An interrupted upload leaves no file.
+      let writer = try journal.blobs.writer()
+      return HTTPBodyReader(byteLimit: options.imageByteLimit) { piece in
+        try unsafe piece.withUnsafeBytes { try unsafe writer.write($0) }
+      } respond: { [self] received in
+        finished(request) {
+          try received.get()
+          let blob = try writer.finish()
+          return .json(["sha256": blob.digest.hex, "byteCount": blob.byteCount], status: 201)
+        }
       }
     }
     // A preview writes nothing, so a read-only server allows it.
@@ -117,15 +125,19 @@ extension JournalAPI {
       throw APIError(415, "wrongUse", "send JSON, with Content-Type: application/json")
     }
     try check(request.contentLength, within: Self.bodyByteLimit)
-    return JSONBody(byteLimit: Self.bodyByteLimit) { [self] bytes in
-      finished(
-        Result {
-          do throws(JSONError) {
-            return try FieldValue(json: bytes, decodingWrappers: true, exactly: true)
-          } catch {
-            throw APIError.wrongUse("the body can't be read: \(error)")
-          }
-        }.flatMap { value in Result { try work(self, value, request) } }, request)
+    var bytes: [UInt8] = []
+    return HTTPBodyReader(byteLimit: Self.bodyByteLimit) {
+      bytes += $0
+    } respond: { [self] _ in
+      finished(request) {
+        let value: FieldValue
+        do throws(JSONError) {
+          value = try FieldValue(json: bytes, decodingWrappers: true, exactly: true)
+        } catch {
+          throw APIError.wrongUse("the body can't be read: \(error)")
+        }
+        return try work(self, value, request)
+      }
     }
   }
 
@@ -138,11 +150,8 @@ extension JournalAPI {
     }
   }
 
-  private func finished(_ result: Result<HTTPResponse, any Error>, _ request: HTTPRequest) -> HTTPResponse {
-    switch result {
-    case .success(let response): secured(response)
-    case .failure(let error): refused(error, request)
-    }
+  private func finished(_ request: HTTPRequest, _ work: () throws -> HTTPResponse) -> HTTPResponse {
+    do { return secured(try work()) } catch { return refused(error, request) }
   }
 
   private func checkIsEditable() throws(APIError) {
