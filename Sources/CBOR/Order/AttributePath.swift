@@ -56,39 +56,18 @@ extension EntityRecord {
     unsafe bytes.withUnsafeBytes { bytes in
       guard let range = unsafe path.range(in: bytes) else { return body(.missing) }
       var reader = unsafe CBORReader(bytes, from: range.lowerBound)
-      body((try? ValueKey(reading: &reader)) ?? .missing)
-      unsafe forEachElement(of: range, in: bytes) { key in
-        body(key)
-        return true
-      }
+      guard unsafe bytes[range.lowerBound] >> 5 == CBORMajor.array.rawValue,
+        let count = try? reader.readArrayHead()
+      else { return body((try? ValueKey(reading: &reader)) ?? .missing) }
+      body(.composite)
+      for _ in 0..<count { if let key = try? ValueKey(reading: &reader) { body(key.asElement) } }
     }
   }
 
   /// Whether the value at a path is an array that has an element of this key.
   package func hasElement(_ key: ValueKey, at path: AttributePath) -> Bool {
-    unsafe bytes.withUnsafeBytes { bytes in
-      guard let range = unsafe path.range(in: bytes) else { return false }
-      var isFound = false
-      unsafe forEachElement(of: range, in: bytes) { element in
-        isFound = element == key
-        return !isFound
-      }
-      return isFound
-    }
-  }
-
-  /// `body` returns false to stop.
-  private func forEachElement(
-    of range: Range<Int>, in bytes: UnsafeRawBufferPointer, _ body: (ValueKey) -> Bool
-  ) {
-    guard unsafe bytes[range.lowerBound] >> 5 == CBORMajor.array.rawValue else { return }
-    var reader = unsafe CBORReader(bytes, from: range.lowerBound)
-    do throws(CBORError) {
-      for _ in 0..<(try reader.readArrayHead()) {
-        guard body(try ValueKey(reading: &reader).asElement) else { return }
-      }
-    } catch {
-      // Unreachable: records are checked when they are made.
-    }
+    var isFound = false
+    forEachKey(at: path) { if $0 == key { isFound = true } }
+    return isFound
   }
 }
