@@ -312,7 +312,7 @@ final class ServerLog: SharedLog {
     _ values: [Connection.Parameter], _ byteCount: Int, _ notifies: Bool
   ) throws(ServerFailure) -> Rows {
     if byteCount > Self.largeByteCount {
-      // 256 KiB per second.
+      // Enough time at 256 KiB per second.
       try connection.run(Schema.idleLimit(milliseconds: 5000 + byteCount / 256))
     }
     return try connection.runAll(
