@@ -13,19 +13,11 @@ package protocol JSONWritable {
 /// writer.newline()
 /// ```
 ///
-/// A call that would produce invalid JSON, such as a value in an object without a key, is a programming error and ends
-/// the process.
+/// The order of the calls is not checked: each value of an object needs a key, and each begin an end.
 package struct JSONWriter {
-  private enum Container {
-    case array
-    case object
-  }
-
   package private(set) var bytes: [UInt8] = []
-  private var open: [Container] = []
   /// Whether a comma must precede the next key or value.
   private var needsComma = false
-  private var hasKey = false
 
   package init() {}
 
@@ -35,50 +27,40 @@ package struct JSONWriter {
   /// Drops the text so far, which the caller has copied. Open arrays and objects stay open, and the memory is kept.
   package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
-  package mutating func beginObject() { begin(.object, "{") }
+  package mutating func beginObject() { begin("{") }
 
-  package mutating func endObject() { end(.object, "}") }
+  package mutating func endObject() { end("}") }
 
-  package mutating func beginArray() { begin(.array, "[") }
+  package mutating func beginArray() { begin("[") }
 
-  package mutating func endArray() { end(.array, "]") }
+  package mutating func endArray() { end("]") }
 
   package mutating func key(_ key: String) {
-    precondition(open.last == .object && !hasKey, "a key must be in an object, before its value")
     if needsComma { bytes.append(UInt8(ascii: ",")) }
     bytes.appendQuoted(key)
     bytes.append(UInt8(ascii: ":"))
     needsComma = false
-    hasKey = true
   }
 
   /// Must follow a whole value.
   package mutating func newline() {
-    precondition(open.isEmpty, "a line ends after a whole value")
     bytes.append(UInt8(ascii: "\n"))
     needsComma = false
   }
 
-  private mutating func begin(_ container: Container, _ delimiter: Unicode.Scalar) {
+  private mutating func begin(_ delimiter: Unicode.Scalar) {
     beginValue()
     bytes.append(UInt8(ascii: delimiter))
-    open.append(container)
     needsComma = false
   }
 
-  private mutating func end(_ container: Container, _ delimiter: Unicode.Scalar) {
-    precondition(open.popLast() == container && !hasKey, "an end belongs to the newest begin")
+  private mutating func end(_ delimiter: Unicode.Scalar) {
     bytes.append(UInt8(ascii: delimiter))
     needsComma = true
   }
 
   fileprivate mutating func beginValue() {
-    switch open.last {
-    case .object: precondition(hasKey, "a value in an object needs a key")
-    case .array: if needsComma { bytes.append(UInt8(ascii: ",")) }
-    case nil: precondition(!needsComma, "a second outermost value needs a new line")
-    }
-    hasKey = false
+    if needsComma { bytes.append(UInt8(ascii: ",")) }
     needsComma = true
   }
 }

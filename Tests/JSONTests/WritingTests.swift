@@ -144,20 +144,4 @@ import Testing
     writer.endArray()
     #expect(start + writer.text == "[1,2]")
   }
-
-  @Test func aKeyWithoutAnObjectEndsTheProgram() async {
-    await #expect(processExitsWith: .failure) {
-      var writer = JSONWriter()
-      writer.beginArray()
-      writer.key("a")
-    }
-  }
-
-  @Test func aValueWithoutAKeyEndsTheProgram() async {
-    await #expect(processExitsWith: .failure) {
-      var writer = JSONWriter()
-      writer.beginObject()
-      writer.value(true)
-    }
-  }
 }
