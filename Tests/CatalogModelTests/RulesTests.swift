@@ -146,7 +146,7 @@ struct RulesTests {
       let id = try history.commit { try $0.addItem(kind: "book", attributes: ["deep": deepest]) }
       let record = try #require(history.state.item(id)?.record)
       // Records that are read from the log have to pass this check.
-      let read = try unsafe record.bytes.withUnsafeBytes { try unsafe EntityRecord(checking: $0) }
+      let read = try EntityRecord(checking: record.bytes)
       #expect(read["deep"] == deepest)
       for depth in [128, 2_000] {
         let words = "\"deep\" of item:1 is nested more than 127 deep"

@@ -78,13 +78,9 @@ import Testing
     }
   }
 
-  private func record(_ bytes: [UInt8]) -> EntityRecord? {
-    unsafe bytes.withUnsafeBytes { try? unsafe EntityRecord(checking: $0) }
-  }
+  private func record(_ bytes: [UInt8]) -> EntityRecord? { try? EntityRecord(checking: bytes) }
 
-  private func changes(_ bytes: [UInt8]) -> RecordChanges? {
-    unsafe bytes.withUnsafeBytes { try? unsafe RecordChanges(checking: $0) }
-  }
+  private func changes(_ bytes: [UInt8]) -> RecordChanges? { try? RecordChanges(checking: bytes) }
 
   private func count(of record: EntityRecord) -> Int {
     var count = 0

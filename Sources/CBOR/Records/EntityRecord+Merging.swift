@@ -31,13 +31,7 @@ extension EntityRecord {
   }
 
   package func removingAttributes(where isRemoved: (String) -> Bool) -> EntityRecord {
-    var merge = FieldMerge()
-    merge.walk(bytes, []) { field, _, merge in
-      guard let field else { return }
-      if case .attribute(let name)? = field.key, isRemoved(name) { return }
-      merge.take(field)
-    }
-    return EntityRecord(trusted: merge.finish())
+    applying(nil) { key, _ in if case .attribute(let name) = key { !isRemoved(name) } else { true } }
   }
 
   /// The changes from this record to another, nil if they are equal.

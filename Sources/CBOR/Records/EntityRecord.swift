@@ -31,13 +31,6 @@ public struct EntityRecord: Hashable, Sendable {
   /// Makes a record of encoded bytes, after checking that they are as ``bytes`` specifies.
   /// - Throws: ``CBORError`` if they are not.
   /// - Complexity: O(n) in the number of bytes; nothing is decoded.
-  public init(checking bytes: UnsafeRawBufferPointer) throws(CBORError) {
-    try unsafe FieldMap.check(bytes, allowingUndefined: false)
-    self.bytes = unsafe Array(bytes)
-  }
-
-  /// Makes a record of encoded bytes, after checking that they are as ``bytes`` specifies.
-  /// - Throws: ``CBORError`` if they are not.
   public init(checking bytes: [UInt8]) throws(CBORError) {
     try FieldMap.check(bytes, allowingUndefined: false)
     self.bytes = bytes
@@ -53,10 +46,11 @@ public struct EntityRecord: Hashable, Sendable {
   /// The key of the part that a byte belongs to.
   package func key(at offset: Int) -> FieldKey? {
     unsafe bytes.withUnsafeBytes { buffer in
-      let index = unsafe FieldMap.fields(in: buffer).firstIndex { $0.value.upperBound > offset }
-      var keys: [FieldKey] = []
-      unsafe FieldMap.forEach(in: buffer) { key, _ in keys.append(key) }
-      return index.flatMap { $0 < keys.count ? keys[$0] : nil }
+      var found: FieldKey?
+      unsafe FieldMap.forEach(in: buffer) { key, reader in
+        if found == nil, (try? reader.pass()) != nil, reader.offset > offset { found = key }
+      }
+      return found
     }
   }
 
@@ -166,13 +160,6 @@ extension FieldKey: CustomStringConvertible {
 public struct RecordChanges: Hashable, Sendable {
   /// The encoded map.
   public let bytes: [UInt8]
-
-  /// Makes changes of encoded bytes, after checking them.
-  /// - Throws: ``CBORError`` if they do not have the form of ``bytes``.
-  public init(checking bytes: UnsafeRawBufferPointer) throws(CBORError) {
-    try unsafe FieldMap.check(bytes, allowingUndefined: true)
-    self.bytes = unsafe Array(bytes)
-  }
 
   /// Makes changes of encoded bytes, after checking them.
   /// - Throws: ``CBORError`` if they do not have the form of ``bytes``.

@@ -4,7 +4,13 @@
 /// numbers may be too high and values nested too deep. With other bytes, results are incomplete, but nothing
 /// outside of the bytes is read.
 enum FieldMap {
-  static func check(_ bytes: UnsafeRawBufferPointer, allowingUndefined: Bool) throws(CBORError) {
+  static func check(_ bytes: [UInt8], allowingUndefined: Bool) throws(CBORError) {
+    try unsafe bytes.withUnsafeBufferPointer { buffer throws(CBORError) in
+      try unsafe check(UnsafeRawBufferPointer(buffer), allowingUndefined: allowingUndefined)
+    }
+  }
+
+  private static func check(_ bytes: UnsafeRawBufferPointer, allowingUndefined: Bool) throws(CBORError) {
     var reader = unsafe CBORReader(bytes)
     let count = try reader.readMapHead()
     var previous = 0..<0
@@ -27,12 +33,6 @@ enum FieldMap {
       try reader.skip(depth: 1, allowingUndefined: allowingUndefined)
     }
     try reader.expectEnd()
-  }
-
-  static func check(_ bytes: [UInt8], allowingUndefined: Bool) throws(CBORError) {
-    try unsafe bytes.withUnsafeBufferPointer { buffer throws(CBORError) in
-      try unsafe check(UnsafeRawBufferPointer(buffer), allowingUndefined: allowingUndefined)
-    }
   }
 
   @inline(__always)
@@ -104,14 +104,6 @@ enum FieldMap {
   struct Field {
     var key: Range<Int>
     var value: Range<Int>
-  }
-
-  static func fields(in bytes: UnsafeRawBufferPointer) -> [Field] {
-    var cursor = unsafe FieldMapCursor(bytes)
-    var fields: [Field] = []
-    fields.reserveCapacity(cursor.remaining)
-    while let field = cursor.next() { fields.append(field) }
-    return fields
   }
 }
 

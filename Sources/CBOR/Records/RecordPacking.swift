@@ -187,8 +187,7 @@ package struct RecordUnpacker {
     in bytes: UnsafeRawBufferPointer, byteLimit: Int
   ) throws(CBORError) -> EntityRecord {
     guard number > 0 else {
-      return try unsafe EntityRecord(
-        checking: UnsafeRawBufferPointer(rebasing: bytes[values.first ?? 0..<0]))
+      return try EntityRecord(checking: unsafe Array(bytes[values.first ?? 0..<0]))
     }
     let list = lists[number - 1]
     // The head of the map is not counted.
