@@ -296,7 +296,7 @@ final class Connection: Sendable {
       guard unsafe PQpipelineSync(handle) == 1 else { throw lost(&state) }
       var all: [Rows] = []
       for _ in statements { all.append(try answer(&state, time)) }
-      // The sync has an answer too.
+      // The end of the pipeline has an answer too.
       _ = try next(&state, time)
       guard unsafe PQexitPipelineMode(handle) == 1 else { throw lost(&state) }
       for rows in all { if let failure = rows.failure { throw failure } }

@@ -1,7 +1,7 @@
 import Journaling
 
 extension Connection {
-  /// Adds to an error about tables or privileges the obstacle, and the command that removes it.
+  /// Adds the obstacle, and the command that removes it, to an error about tables or privileges.
   func translating<Result>(_ body: (Connection) throws -> Result) throws(JournalError) -> Result {
     do { return try body(self) } catch let error as JournalError { throw error } catch let error
       as ServerFailure

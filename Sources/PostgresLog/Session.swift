@@ -30,7 +30,7 @@ extension ServerAddress {
   private static let ownStatement = Connection.Statement(
     name: "own", text: "SELECT count(*) FROM pg_prepared_statements WHERE name = 'own'")
 
-  /// Makes only the settings that the server knows: it would log an error for each other one.
+  /// Changes only settings that the server knows: the server would log an error for each other one.
   /// - Returns: a text that identifies the server.
   private static func makeSettings(_ connection: Connection) throws(ServerFailure) -> String {
     do throws(ServerFailure) { return try make(settings, connection) } catch {

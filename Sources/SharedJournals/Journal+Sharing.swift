@@ -59,7 +59,7 @@ extension Journal {
     // Other nodes may have committed since.
     try checkIsSame(&proof, through: head.revision, as: journal, at: storage.address)
     try progress(CopyProgress(phase: .proving, done: head.revision, all: head.revision))
-    // An interrupted run may have stored entries without a standby.
+    // An interrupted run may have stored entries that no standby has yet.
     try shared.awaitConfirmation()
     try storage.finish(format.id, format: format.bytes)
     try journal.folder.recordShared(at: storage.address)

@@ -128,7 +128,7 @@ final class NodeLog: MultiWriterLog {
   /// Connects if there is no connection.
   private func connected(_ turn: inout Turn) throws(JournalError) -> any SharedLog {
     if let failure = failure(turn) { throw failure }
-    // Closing drops only the connection that exists then.
+    // A connection that is made after closing would never be dropped.
     if isEnding.withLock({ $0 }) { throw JournalError.closed() }
     if let connection = turn.connection { return connection }
     let connection = try storage.connect(to: place.journal)
@@ -140,7 +140,7 @@ final class NodeLog: MultiWriterLog {
     do throws(JournalError) {
       try checkHistory(connection, &turn)
       let newest = try connection.newestRevision()
-      // After a crash, a server may have entries without its standby, which may still be lost.
+      // After a crash, a server may have entries that its standby lacks, and that may still be lost.
       if newest > turn.head.revision { try connection.confirmIfPermitted() }
       turn.newestAtConnecting = newest
     } catch {
