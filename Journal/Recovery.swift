@@ -19,17 +19,14 @@ struct Recovery<State: EventSourced> {
   /// What is missing from a journal that was opened up to its damage.
   let damage: JournalError?
 
-  /// - Parameters:
-  ///   - locksExclusively: whether to exclude writers although it is opened for reading.
-  ///   - makesState: whether to build a state from the entries; without one, the version has the empty state.
+  /// - Parameter locksExclusively: whether to exclude writers although it is opened for reading.
   init(
-    _ url: URL, mode: Journal<State>.Mode, locksExclusively: Bool = false, makesState: Bool = true,
-    options: JournalOptions
+    _ url: URL, mode: Journal<State>.Mode, locksExclusively: Bool = false, options: JournalOptions
   ) throws {
     while true {
       let folder = try JournalFolder(url, hook: options.fileHook, readHook: options.readHook)
       do {
-        self = try Self(looking: folder, mode: mode, locksExclusively, makesState, options)
+        self = try Self(looking: folder, mode: mode, locksExclusively, options)
         return
       } catch {
         // Another process has erased or pruned meanwhile.
@@ -50,7 +47,7 @@ struct Recovery<State: EventSourced> {
   }
 
   private init(
-    looking folder: JournalFolder, mode: Journal<State>.Mode, _ locksExclusively: Bool, _ makesState: Bool,
+    looking folder: JournalFolder, mode: Journal<State>.Mode, _ locksExclusively: Bool,
     _ options: JournalOptions
   ) throws {
     damage = nil
@@ -87,7 +84,7 @@ struct Recovery<State: EventSourced> {
       mark = try log.acknowledged()
       let policy = options.layers
       replayed = try Self.replay(
-        log, chain, folder, format, mark, isInUse: mode != .readWrite, makesState: makesState,
+        log, chain, folder, format, mark, isInUse: mode != .readWrite,
         momentLimit: mode == .readWrite && policy.isAutomatic && policy.keepsPast ? policy.momentLimit : 0)
       try format.base?.check(isOf: log, format.id)
       try format.base?.check(erasure: chain.newestErasure, in: log)
@@ -161,7 +158,7 @@ struct Recovery<State: EventSourced> {
 
   private static func replay(
     _ log: any EntryLog, _ chain: LayerChain, _ folder: JournalFolder, _ format: JournalFormat,
-    _ mark: LogMark?, isInUse: Bool, makesState: Bool = true, momentLimit: Int = 0
+    _ mark: LogMark?, isInUse: Bool, momentLimit: Int = 0
   ) throws(JournalError) -> Replayed<State> {
     let newest = try log.newestRevision()
     if let mark, newest < mark.revision {
@@ -169,10 +166,6 @@ struct Recovery<State: EventSourced> {
     }
     try checkOrigin(log, folder, format, newest: newest)
     let replay = Replay<State>(log: log, format: format)
-    guard makesState else {
-      try replay.checkDigests(from: mark?.revision ?? newest, through: newest, mark: mark)
-      return Replayed(version: Version(head: try replay.head(at: newest), state: State()), eventCount: 0)
-    }
     try chain.load(through: newest, in: log, isInUse: isInUse)
     let opened = try chain.version(through: newest, replay, momentLimit: momentLimit)
     try chain.checkSnapshots(through: newest, in: log, isInUse: isInUse)

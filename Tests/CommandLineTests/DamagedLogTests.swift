@@ -60,21 +60,6 @@ import Testing
     }
   }
 
-  /// Listing entries builds no state, so it does not read the entries before them.
-  @Test func logPrintsTheNewestEntriesIfOldOnesCanNotBeReadAndThereIsNoSnapshot() throws {
-    try withLargeJournal { path in
-      try damageAnOldEntry(of: path)
-      #expect(try journal("replay", path).code == 3)
-      let log = try journal("log", path, "-n", "3")
-      #expect(log.code == 0, "\(log.error)")
-      #expect(
-        log.output.split(separator: "\n").dropFirst().map { $0.split(separator: " ")[0] } == [
-          "100", "99", "98",
-        ])
-      #expect(try journal("log", path).code == 3)
-    }
-  }
-
   /// The verb failed, although all that it counts could be read.
   @Test func statAnswersIfTheFirstEntryCanNotBeRead() throws {
     try withLargeJournal { path in

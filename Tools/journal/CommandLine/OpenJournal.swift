@@ -47,11 +47,6 @@ extension Arguments {
     return journal
   }
 
-  /// Opens the entries without building a state.
-  func openHistory() throws -> EntryHistory<Catalog> {
-    try EntryHistory(at: URL(fileURLWithPath: operand("JOURNAL")), options: journalOptions())
-  }
-
   /// The options of a verb's journal. With `--verbose`, all notices are printed. Otherwise only these are:
   /// once that the clock is far ahead, because no later entry can have an earlier date; once that other
   /// programs have files in the journal's folder; and that commits of a shared journal wait, because the verb

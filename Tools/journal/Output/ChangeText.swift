@@ -28,7 +28,7 @@ struct ChangeText {
 
   func print(_ events: [JournalEvent], in revision: Revision, _ labels: Labels) throws {
     for event in events {
-      let parts = try labels.journal().parts(changedBy: event)
+      let parts = try labels.journal.parts(changedBy: event)
       try print(event, parts, label: try labels.label(of: event, in: revision), in: revision, labels)
     }
   }

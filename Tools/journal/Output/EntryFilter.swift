@@ -10,7 +10,6 @@ struct EntryFilter {
   private let operation: JournalEvent.Operation?
   private let field: String?
   private let labels: Labels
-  private let memberships: Memberships
 
   /// - Parameter until: the point in time at which a category has its name.
   init(
@@ -21,7 +20,7 @@ struct EntryFilter {
     self.entities = Set(entities)
     kind = arguments.value("--kind")
     categories = try arguments.value("--category").map {
-      try labels.journal().categories(named: $0, asOf: until)
+      try labels.journal.categories(named: $0, asOf: until)
     }
     operation = try arguments.value("--operation").map { name throws(Failure) in
       switch name {
@@ -35,7 +34,6 @@ struct EntryFilter {
     // Fails for a field that no entity has.
     if let field { _ = try NamedParts([field]) }
     self.labels = labels
-    memberships = Memberships(labels)
   }
 
   /// Nil if the entry is not selected.
@@ -57,7 +55,7 @@ struct EntryFilter {
     guard kind != nil || categories != nil else { return true }
     let entity = event.entity
     guard entity.kind != .item else {
-      return try memberships.around(event, in: revision).contains { matches($0) }
+      return try labels.around(event, in: revision).contains { matches($0) }
     }
     if let categories {
       return kind == nil && entity.kind == .category && categories.contains(CategoryID(entity.number))
@@ -66,10 +64,10 @@ struct EntryFilter {
     return Int(entity.kind.rawValue) < names.count && names[Int(entity.kind.rawValue)] == kind
   }
 
-  private func matches(_ membership: Memberships.Membership) -> Bool {
-    if let kind, membership.kind?.utf8.elementsEqual(kind.utf8) != true { return false }
+  private func matches(_ item: PastEntity) -> Bool {
+    if let kind, item.kind?.utf8.elementsEqual(kind.utf8) != true { return false }
     guard let categories else { return true }
-    return membership.category.map { categories.contains($0) } ?? false
+    return item.category.map { categories.contains($0) } ?? false
   }
 
   /// Whether an event adds, changes or removes a part; false for one whose content was erased.

@@ -2,40 +2,20 @@ import CatalogModel
 import JSON
 
 /// Labels of entities: current, or as of an entry.
+///
+/// A log prints many events of an entity, and most of them keep what is read of it here. Each value is kept with
+/// the revisions in which it is known to be the same, so that few records are looked up.
 final class Labels {
-  private let open: () throws -> CatalogJournal
-  private var opened: CatalogJournal?
-  private var past = PastValues<Label>()
-  private var references = PastValues<String>()
+  private static let limit = 10_000
 
-  /// - Parameter journal: evaluated for the first label.
-  init(_ journal: @autoclosure @escaping () throws -> CatalogJournal) { open = journal }
+  let journal: CatalogJournal
+  private var known: [EntityKey: (past: PastEntity, range: ClosedRange<Revision>)] = [:]
 
-  func journal() throws -> CatalogJournal {
-    if let opened { return opened }
-    let journal = try open()
-    opened = journal
-    return journal
-  }
-
-  /// An entity after an event, or before its deletion; nil if its content was erased.
-  func record(of event: JournalEvent, in revision: Revision) throws -> EntityRecord? {
-    switch event.change {
-    case .add(let record): return record
-    case .erased: return nil
-    case .update, .delete: break
-    }
-    let (journal, entity) = (try journal(), event.entity)
-    let state = journal.state
-    // The state has the record if no later event changed it.
-    if state.revision(of: entity) == revision, let record = state.record(of: entity) { return record }
-    let point = event.operation == .delete ? revision - 1 : revision
-    return try journal.entity(entity, asOf: .revision(point))?.record
-  }
+  init(_ journal: CatalogJournal) { self.journal = journal }
 
   /// `item:42 (Dune)`, with the current label or the last one.
   func name(of entity: EntityKey) throws -> String {
-    let (journal, state) = (try journal(), try journal().state)
+    let state = journal.state
     let changed = state.revision(of: entity)
     var record = state.record(of: entity)
     if record == nil, changed > 0 {
@@ -46,44 +26,109 @@ final class Labels {
 
   /// `category:1 (Novels)`, as of a revision.
   func reference(to entity: EntityKey, at revision: Revision) throws -> String {
-    let journal = try journal()
     let state = journal.state
     // Without a later event, the label in the state counts. Erased content is erased at every revision.
     if state.isErased(entity) || state.revision(of: entity) <= revision { return state.reference(to: entity) }
-    if let known = references.value(of: entity, at: revision) { return known }
-    let row: EntityRow? =
-      try journal.readable { try journal.entity(entity, asOf: .revision(revision)) } ?? nil
-    guard let row else { return Catalog.name(of: entity) }
-    let name = Catalog.name(of: entity, labeled: Catalog.label(of: row.record, of: entity.kind))
-    references.note(name, of: entity, in: min(row.modified, revision)...revision)
-    return name
+    var past = known(entity, at: revision)
+    if past == nil,
+      let row = try journal.readable({ try journal.entity(entity, asOf: .revision(revision)) }) ?? nil
+    {
+      past = PastEntity(row.record, of: entity.kind)
+      keep(past, of: entity, in: min(row.modified, revision)...revision)
+    }
+    return Catalog.name(of: entity, labeled: past?.label)
   }
 
   /// The label after an event, or before a deletion.
   func label(of event: JournalEvent, in revision: Revision) throws -> String? {
+    try entity(of: event, in: revision)?.label
+  }
+
+  /// An item before and after an event: one value if both are the same, none if its content was erased.
+  func around(_ event: JournalEvent, in revision: Revision) throws -> [PastEntity] {
+    guard let after = try entity(of: event, in: revision) else { return [] }
+    guard case .update(let changes) = event.change, changes.changeFields else { return [after] }
+    var before = after
+    for part in try journal.parts(changedBy: event) {
+      switch part.key {
+      case .field(ItemField.kind): before.kind = part.old?.string
+      case .field(ItemField.category): before.category = part.old?.integer.map { CategoryID($0) }
+      default: break
+      }
+    }
+    return [before, after]
+  }
+
+  /// An entity after an event, or before its deletion; nil if its content was erased.
+  private func entity(of event: JournalEvent, in revision: Revision) throws -> PastEntity? {
+    if case .erased = event.change { return nil }
     let entity = event.entity
+    let previous = min(event.previous, revision)
+    let found =
+      known(entity, at: revision) ?? known(entity, at: previous).flatMap { event.keeps($0) ? $0 : nil }
+    guard let past = try found ?? record(of: event, in: revision).map({ PastEntity($0, of: entity.kind) })
+    else { return nil }
+    keep(past, of: entity, in: event.keeps(past) ? previous...revision : revision...revision)
+    return past
+  }
+
+  /// The record after an event, or before a deletion; nil if its content was erased.
+  func record(of event: JournalEvent, in revision: Revision) throws -> EntityRecord? {
     switch event.change {
-    case .add(let record):
-      let label = Label(record, of: entity.kind)
-      past.note(label, of: entity, in: revision...revision)
-      return label.text
+    case .add(let record): return record
     case .erased: return nil
     case .update, .delete: break
     }
-    // Neighboring entries are printed too, and mostly have the same label.
-    let range = event.range(in: revision)
-    var known = past.value(of: entity, at: revision)
-    if known == nil, let before = past.value(of: entity, at: range.lowerBound), event.keeps(before) {
-      known = before
-    }
-    let label = try known ?? Label(try record(of: event, in: revision), of: entity.kind)
-    past.note(label, of: entity, in: event.keeps(label) ? range : revision...revision)
-    return label.text
+    let (entity, state) = (event.entity, journal.state)
+    // The state has the record if no later event changed it.
+    if state.revision(of: entity) == revision, let record = state.record(of: entity) { return record }
+    let point = event.operation == .delete ? revision - 1 : revision
+    return try journal.entity(entity, asOf: .revision(point))?.record
   }
 
-  /// `item:42 (Dune)`, as of an event.
-  func name(of event: JournalEvent, in revision: Revision) throws -> String {
-    Catalog.name(of: event.entity, labeled: try label(of: event, in: revision))
+  private func known(_ entity: EntityKey, at revision: Revision) -> PastEntity? {
+    known[entity].flatMap { $0.range.contains(revision) ? $0.past : nil }
+  }
+
+  private func keep(_ past: PastEntity?, of entity: EntityKey, in range: ClosedRange<Revision>) {
+    guard let past else { return }
+    var range = range
+    if let old = known[entity]?.range, old.overlaps(range) {
+      range = min(old.lowerBound, range.lowerBound)...max(old.upperBound, range.upperBound)
+    } else if known.count >= Self.limit {
+      known.removeAll()
+    }
+    known[entity] = (past, range)
+  }
+}
+
+/// An entity as of an entry, as far as a log prints it or selects entries by it.
+struct PastEntity {
+  let label: String?
+  /// The attribute of an item that the label comes from.
+  fileprivate let attribute: String?
+  /// The kind and category of an item.
+  fileprivate(set) var kind: String?
+  fileprivate(set) var category: CategoryID?
+
+  fileprivate init(_ record: EntityRecord, of kind: EntityKind) {
+    guard kind == .item else {
+      (label, attribute) = (Catalog.label(of: record, of: kind), nil)
+      return
+    }
+    let part = record.labelPart
+    (label, attribute) = (part?.text, part?.attribute)
+    self.kind = record[field: ItemField.kind]?.string
+    category = record[field: ItemField.category]?.integer.map { CategoryID($0) }
+  }
+}
+
+extension JournalEvent {
+  /// Whether the entity is the same before and after.
+  /// - Parameter past: the entity before or after the event.
+  fileprivate func keeps(_ past: PastEntity) -> Bool {
+    guard case .update(let changes) = change else { return operation == .delete }
+    return !changes.changeFields && (entity.kind != .item || changes.keepsLabel(from: past.attribute))
   }
 }
 
@@ -98,32 +143,5 @@ extension Catalog {
     if isErased(entity) { return "\(Self.name(of: entity)) \(erasedText)" }
     let label = record(of: entity).flatMap { Self.label(of: $0, of: entity.kind) }
     return Self.name(of: entity, labeled: label)
-  }
-}
-
-/// A label, and the attribute that it comes from.
-private struct Label {
-  let text: String?
-  let attribute: String?
-
-  init(_ record: EntityRecord?, of kind: EntityKind) {
-    if kind == .item {
-      let part = record?.labelPart
-      (text, attribute) = (part?.text, part?.attribute)
-    } else {
-      (text, attribute) = (record.flatMap { Catalog.label(of: $0, of: kind) }, nil)
-    }
-  }
-}
-
-extension JournalEvent {
-  /// - Parameter label: the one before or after the event.
-  fileprivate func keeps(_ label: Label) -> Bool {
-    guard case .update(let changes) = change else { return operation == .delete }
-    if entity.kind == .item { return changes.keepsLabel(from: label.attribute) }
-    let name = Catalog.key(named: "@name", of: entity.kind)
-    var isKept = true
-    changes.visitKeys { if $0 == name { isKept = false } }
-    return isKept
   }
 }

@@ -8,17 +8,16 @@ final class LogPrinter {
   private let isPatch: Bool
   private let isStat: Bool
   private let table: TextTable
-  private let tags: (Revision) -> [String]
+  private let tags: [Revision: [String]]
   private var isFirst = true
   private let authorWidth: Int
 
   init(
-    _ arguments: Arguments, _ labels: Labels, widestRevision: Revision, _ terminal: Terminal,
-    tags: @escaping (Revision) -> [String]
+    _ arguments: Arguments, _ labels: Labels, widestRevision: Revision, _ terminal: Terminal
   ) {
     self.terminal = terminal
     self.labels = labels
-    self.tags = tags
+    tags = labels.journal.state.tagNames
     authorWidth = terminal.width.map { $0 < 90 } ?? false ? 12 : 20
     text = ChangeText(terminal: terminal, isFull: arguments.has("--full"))
     isPatch = arguments.has("--patch")
@@ -35,7 +34,7 @@ final class LogPrinter {
 
   func print(_ entry: Entry, _ events: [JournalEvent]) throws {
     if terminal.isJSON { return try printJSON(entry, events) }
-    let tags = tags(entry.revision)
+    let tags = tags[entry.revision] ?? []
     if isPatch {
       if !isFirst { try terminal.line() }
       isFirst = false
@@ -50,15 +49,15 @@ final class LogPrinter {
     guard isStat else { return }
     for event in events {
       let outline = event.outline.trimmingPrefix("update ")
-      let name = terminal.styled(
-        event.operation.style, "\(event.operation.sign) \(try labels.name(of: event, in: entry.revision))")
-      try terminal.line("          \(name): \(outline)")
+      let name = try Catalog.name(of: event.entity, labeled: labels.label(of: event, in: entry.revision))
+      let heading = terminal.styled(event.operation.style, "\(event.operation.sign) \(name)")
+      try terminal.line("          \(heading): \(outline)")
     }
   }
 
   private func printJSON(_ entry: Entry, _ events: [JournalEvent]) throws {
     guard isPatch else { return try terminal.printJSON(entry.json) }
-    let changed = try events.map { Catalog.json(of: $0, changing: try labels.journal().parts(changedBy: $0)) }
+    let changed = try events.map { Catalog.json(of: $0, changing: try labels.journal.parts(changedBy: $0)) }
     try terminal.printJSON([.members: entry.jsonHead, "events": changed] as JSONObject)
   }
 }

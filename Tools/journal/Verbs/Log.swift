@@ -40,70 +40,18 @@ enum Log: Verb {
   static let endsWithReader = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
-    if arguments.has("--follow") { return try follow(arguments, terminal) }
     let entities = try arguments.values("ENTITY").map { try Catalog.entity($0) }
+    if arguments.has("--follow") { return try follow(entities, arguments, terminal) }
     let since = try arguments.selector(of: "--since", else: .start)
-    // Resolving a tag or an entity needs a state; listing the newest entries does not.
-    let isOfNewest = entities.isEmpty && !arguments.has("--until") && !arguments.has("--reverse")
-    return isOfNewest && !since.isOfState
-      ? try printNewest(after: since, arguments, terminal)
-      : try print(entities, after: since, arguments, terminal)
-  }
-
-  /// Builds a state only if an option needs one.
-  private static func printNewest(
-    after point: RevisionSelector, _ arguments: Arguments, _ terminal: Terminal
-  ) throws {
-    let history = try arguments.openHistory()
-    defer { history.close() }
-    let window = try history.window(since: point)
-    let cursor = window.revisions.map { history.entries($0, newestFirst: true) }
-    var tags = TagsOfNewest()
-    func next() throws -> Entry? {
-      let entry = try cursor?.next()
-      if let entry { tags.collect(entry) }
-      return entry
-    }
-    let labels = Labels(try arguments.openJournal(terminal))
-    let printer = LogPrinter(arguments, labels, widestRevision: window.end, terminal) { tags.names[$0] ?? [] }
-    let filter = try EntryFilter(arguments, entities: [], labels)
-    return try print(next, filter, printer, of: window, after: history.base, arguments, terminal)
-  }
-
-  private static func print(
-    _ entities: [EntityKey], after point: RevisionSelector, _ arguments: Arguments, _ terminal: Terminal
-  ) throws {
-    let journal = try arguments.openJournal(terminal)
     let until = try arguments.selector(of: "--until", else: .head())
-    let window = try journal.window(since: point, until: until)
+    let journal = try arguments.openJournal(terminal)
+    let window = try journal.window(since: since, until: until)
     for entity in entities { try journal.checkEverExisted(entity) }
-    let newestFirst = !arguments.has("--reverse")
-    let next: () throws -> Entry? =
-      if let revisions = window.revisions {
-        entities.isEmpty
-          ? journal.entries(revisions, newestFirst: newestFirst).next
-          : try journal.entries(of: entities, in: revisions, newestFirst: newestFirst)
-      } else {
-        { nil }
-      }
     let labels = Labels(journal)
-    let tags = journal.state.tagNames
-    let printer = LogPrinter(arguments, labels, widestRevision: window.end, terminal) { tags[$0] ?? [] }
-    // A filter takes entries in one order only, so each reading needs its own.
-    func filter() throws -> EntryFilter {
-      try EntryFilter(arguments, entities: entities, labels, until: .revision(window.end))
-    }
-    return try print(next, filter(), printer, of: window, after: journal.base, arguments, terminal) {
-      let remark = try journal.remark(onClocksIn: window, filter(), newestFirst: newestFirst, terminal)
-      return try remark.isEmpty ? journal.remark(onCommitsIn: window, filter(), terminal) : remark
-    }
-  }
-
-  /// - Parameter remark: what to say if no entry is selected.
-  private static func print(
-    _ next: () throws -> Entry?, _ filter: EntryFilter, _ printer: LogPrinter, of window: EntryWindow,
-    after base: Head?, _ arguments: Arguments, _ terminal: Terminal, remark: () throws -> String = { "" }
-  ) throws {
+    let printer = LogPrinter(arguments, labels, widestRevision: window.end, terminal)
+    let filter = try EntryFilter(arguments, entities: entities, labels, until: .revision(window.end))
+    let next = try journal.entries(
+      of: entities, in: window.revisions, newestFirst: !arguments.has("--reverse"))
     let limit = try arguments.count("-n") ?? Int.max
     var count = 0
     while count < limit, let entry = try next() {
@@ -118,18 +66,17 @@ enum Log: Verb {
         "no entry matches" + Catalog.hint(forFieldWithoutSign: field)
           + (isPath
             ? "; entries record whole attributes, such as \(String(field.prefix { $0 != "." }).printable)"
-            : "") + (try remark()))
+            : "") + (try journal.remark(on: window, filter, terminal)))
     }
-    if count < limit, window.start == base?.revision, !terminal.isJSON {
-      try terminal.print(base: base)
+    if count < limit, window.start == journal.base?.revision, !terminal.isJSON {
+      try terminal.print(base: journal.base)
     }
   }
 
-  private static func follow(_ arguments: Arguments, _ terminal: Terminal) throws {
+  private static func follow(_ entities: [EntityKey], _ arguments: Arguments, _ terminal: Terminal) throws {
     for option in ["--reverse", "--until"] where arguments.has(option) {
       throw arguments.misuse("\(option) and --follow exclude each other")
     }
-    let entities = try arguments.values("ENTITY").map { try Catalog.entity($0) }
     let journal = try arguments.openJournal(terminal, mode: .follow)
     let newest = journal.head.revision
     let first = max(newest - (try arguments.count("-n") ?? 0), journal.base?.revision ?? 0)
@@ -137,8 +84,7 @@ enum Log: Verb {
     var last = try journal.window(since: since).start
     let labels = Labels(journal)
     let filter = try EntryFilter(arguments, entities: entities, labels)
-    let tags = journal.state.tagNames
-    let printer = LogPrinter(arguments, labels, widestRevision: newest + 1000, terminal) { tags[$0] ?? [] }
+    let printer = LogPrinter(arguments, labels, widestRevision: newest + 1000, terminal)
     while true {
       let entries = journal.entries((last + 1)...max(journal.head.revision, last + 1))
       while let entry = try entries.next() {
@@ -152,58 +98,50 @@ enum Log: Verb {
 }
 
 extension Journal where State == Catalog {
-  /// For a window without entries: clocks were in it, but earlier entries gave theirs a later date.
+  /// Explains why a window has no entries: the clocks of later entries, or imported commits before it, say a time in
+  /// it, and other entries' dates order them elsewhere. All entries between must be imported ones.
   fileprivate func remark(
-    onClocksIn window: EntryWindow, _ filter: EntryFilter, newestFirst: Bool, _ terminal: Terminal
+    on window: EntryWindow, _ filter: EntryFilter, _ terminal: Terminal
   ) throws -> String {
-    let last = max(window.start, window.end)
-    guard window.endsAtDate, last < head.revision else { return "" }
-    let later = entries(last + 1...head.revision, newestFirst: newestFirst)
-    var count = 0
-    var first: Entry?
-    while let entry = try later.next() {
-      guard window.isInside(byClock: entry), try filter.events(of: entry) != nil else { continue }
-      if newestFirst || first == nil { first = entry }
-      count += 1
+    guard window.endsAtDate else { return "" }
+    /// - Parameter isInside: whether an entry says a time in the window; nil ends the search.
+    func find(_ revisions: Range<Revision>, _ isInside: (Entry) -> Bool?) throws -> (Entry, count: Int)? {
+      guard !revisions.isEmpty else { return nil }
+      let entries = entries(revisions.lowerBound...revisions.upperBound - 1, newestFirst: true)
+      var (first, count): (Entry?, Int) = (nil, 0)
+      while let entry = try entries.next(), let isInside = isInside(entry) {
+        if isInside, try filter.events(of: entry) != nil { (first, count) = (entry, count + 1) }
+      }
+      return first.map { ($0, count) }
     }
-    guard let first else { return "" }
-    let subject =
-      count == 1
-      ? "by its clock, entry \(first.revision) is of that time, but it"
-      : "by their clocks, \(count.grouped) entries are of that time, but the first of them, entry \(first.revision),"
-    return
-      "; \(subject) is ordered as of \(terminal.text(of: first.date, withZone: true)), the date of an earlier entry"
+    func remark(_ entry: Entry, _ count: Int, _ one: String, _ several: String, _ orderer: String) -> String {
+      let subject =
+        count == 1
+        ? "\(one) entry \(entry.revision) is of that time, but it"
+        : "\(several) \(count.grouped) entries are of that time, but the first of them, entry \(entry.revision),"
+      let date = terminal.text(of: entry.date, withZone: true)
+      return "; \(subject) is ordered as of \(date), the date of \(orderer)"
+    }
+    let later = max(window.start, window.end) + 1..<head.revision + 1
+    if let (entry, count) = try find(later, { window.isInside(byClock: $0) }) {
+      return remark(entry, count, "by its clock,", "by their clocks,", "an earlier entry")
+    }
+    let earlier = (base?.revision ?? 0) + 1..<window.start + 1
+    let found = try find(earlier) { entry in
+      guard entry.metadata[GitImport.Key.commit] != nil else { return nil }
+      let date = entry.metadata[GitImport.Key.date].flatMap { Timestamp($0) }?.date
+      return date.map { window.isInside($0) } ?? false
+    }
+    guard let (entry, count) = found else { return "" }
+    return remark(entry, count, "the commit of", "the commits of", "a later commit")
   }
 
-  /// For a window without entries: imported commits have a date in it, but later commits order them before
-  /// it. All entries between must be imported ones.
-  fileprivate func remark(
-    onCommitsIn window: EntryWindow, _ filter: EntryFilter, _ terminal: Terminal
-  ) throws -> String {
-    let first = (base?.revision ?? 0) + 1
-    guard window.endsAtDate, first <= window.start else { return "" }
-    let earlier = entries(first...window.start, newestFirst: true)
-    var count = 0
-    var oldest: Entry?
-    while let entry = try earlier.next(), entry.metadata[GitImport.Key.commit] != nil {
-      guard let date = entry.metadata[GitImport.Key.date].flatMap({ Timestamp($0) })?.date,
-        window.isInside(date), try filter.events(of: entry) != nil
-      else { continue }
-      (count, oldest) = (count + 1, entry)
-    }
-    guard let entry = oldest else { return "" }
-    let subject =
-      count == 1
-      ? "the commit of entry \(entry.revision) is of that time, but it"
-      : "the commits of \(count.grouped) entries are of that time, but the first of them, entry \(entry.revision),"
-    return
-      "; \(subject) is ordered as of \(terminal.text(of: entry.date, withZone: true)), the date of a later commit"
-  }
-
-  /// The entries that changed some entities, found by following their histories.
+  /// The entries of a window, or those that changed some entities, found by following their histories.
   fileprivate func entries(
-    of entities: [EntityKey], in range: ClosedRange<Revision>, newestFirst: Bool
+    of entities: [EntityKey], in range: ClosedRange<Revision>?, newestFirst: Bool
   ) throws -> () throws -> Entry? {
+    guard let range else { return { nil } }
+    if entities.isEmpty { return entries(range, newestFirst: newestFirst).next }
     // For each entity, the newest event that was not returned yet.
     var open: Set<Revision> = []
     for entity in entities {
@@ -227,21 +165,6 @@ extension Journal where State == Catalog {
     var revisions: [Revision] = []
     while let entry = try next() { revisions.append(entry.revision) }
     return { try revisions.popLast().map { try self.entry(at: $0) } }
-  }
-}
-
-private struct TagsOfNewest {
-  private(set) var names: [Revision: [String]] = [:]
-  private var deleted: Set<EntityKey> = []
-
-  /// Takes entries, the newest first.
-  mutating func collect(_ entry: Entry) {
-    for event in entry.events where event.entity.kind == .tag {
-      if event.operation == .delete { deleted.insert(event.entity) }
-      guard case .add(let record) = event.change, !deleted.contains(event.entity) else { continue }
-      let tag = Catalog.Tag(event.entity.number, made: record, at: entry.revision)
-      names[tag.revision, default: []].insert(tag.name, at: 0)
-    }
   }
 }
 
