@@ -35,12 +35,10 @@ struct LineDifference {
 
   init(_ old: String, _ new: String, context: Int) {
     let steps = Self.steps(Self.split(old), Self.split(new))
-    var isShown = [Bool](repeating: false, count: steps.count)
-    for (index, step) in steps.enumerated() where step.sign != " " {
-      let last = context > steps.count ? steps.count - 1 : min(steps.count - 1, index + context)
-      let first = context > steps.count ? 0 : max(0, index - context)
-      for near in first...last { isShown[near] = true }
-      if context > steps.count { break }
+    let isFull = context > steps.count
+    var isShown = [Bool](repeating: isFull, count: steps.count)
+    for (index, step) in steps.enumerated() where !isFull && step.sign != " " {
+      for near in max(0, index - context)...min(steps.count - 1, index + context) { isShown[near] = true }
     }
     var lines: [String] = []
     var number = 1
@@ -100,47 +98,36 @@ enum CommonElements {
       + (0..<end).map { (old.count - end + $0, new.count - end + $0) }
   }
 
-  /// Finds the furthest places that each number of differences can reach, on each diagonal (an index of `a`
-  /// minus one of `b`).
+  /// Follows the furthest places that each number of differences reaches, on each diagonal: x minus y.
   private static func pairs(_ a: [Int], _ b: [Int]) -> [(Int, Int)] {
+    /// Equal elements in a row, and the index of the run before it on the way to them; -1 for the first.
+    typealias Run = (x: Int, y: Int, count: Int, before: Int)
+    var runs: [Run] = []
     let limit = min(a.count + b.count, differenceLimit)
-    let middle = limit + 1
-    var reached = [Int](repeating: 0, count: 2 * middle + 1)
-    var trace: [[Int]] = []
+    // The place before the first elements is reached from the diagonal above.
+    var reached = [(x: Int, run: Int)](repeating: (0, -1), count: 2 * limit + 3)
     for count in 0...limit {
-      trace.append(Array(reached[middle - count - 1...middle + count + 1]))
       for diagonal in stride(from: -count, through: count, by: 2) {
-        var x = step(to: diagonal, count, from: trace[count]).x
+        let (below, above) = (reached[limit + diagonal], reached[limit + diagonal + 2])
+        let isAdded = diagonal == -count || diagonal != count && below.x < above.x
+        var (x, run) = isAdded ? above : (below.x + 1, below.run)
+        let start = x
         while x < a.count, x - diagonal < b.count, a[x] == b[x - diagonal] { x += 1 }
-        reached[middle + diagonal] = x
-        if x >= a.count, x - diagonal >= b.count { return back(trace, a.count, b.count) }
+        if x > start {
+          runs.append((start, start - diagonal, x - start, run))
+          run = runs.count - 1
+        }
+        reached[limit + diagonal + 1] = (x, run)
+        guard x >= a.count, x - diagonal >= b.count else { continue }
+        var way: [Run] = []
+        while run >= 0 {
+          way.append(runs[run])
+          run = runs[run].before
+        }
+        return way.reversed().flatMap { run in (0..<run.count).map { (run.x + $0, run.y + $0) } }
       }
     }
     return []
-  }
-
-  /// The diagonal from which one more difference reaches another one, and the place there.
-  private static func step(to diagonal: Int, _ count: Int, from reached: [Int]) -> (diagonal: Int, x: Int) {
-    let (below, above) = (reached[diagonal + count], reached[diagonal + count + 2])
-    if count == 0 { return (0, 0) }
-    if diagonal == -count || diagonal != count && below < above { return (diagonal + 1, above) }
-    return (diagonal - 1, below + 1)
-  }
-
-  private static func back(_ trace: [[Int]], _ x: Int, _ y: Int) -> [(Int, Int)] {
-    var (x, y) = (x, y)
-    var pairs: [(Int, Int)] = []
-    for (count, reached) in trace.enumerated().reversed() {
-      let start = step(to: x - y, count, from: reached)
-      let first = (x: start.x, y: start.x - (x - y))
-      while x > first.x, y > first.y {
-        x -= 1
-        y -= 1
-        pairs.append((x, y))
-      }
-      if start.diagonal > x - y { (x, y) = (first.x, first.y - 1) } else { (x, y) = (first.x - 1, first.y) }
-    }
-    return pairs.reversed()
   }
 }
 
