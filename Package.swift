@@ -94,16 +94,16 @@ let package = Package(
         "CatalogModel", "Journaling", "PostgresLog", "CBOR", "SHA256", "JSON", "Locks",
       ],
       path: "Tools/journal"),
-    .target(
-      name: "CPeers", dependencies: ["CLibPQ"], path: "Tools/benchmark/CPeers",
-      linkerSettings: [.linkedLibrary("leveldb"), .linkedLibrary("sqlite3")]),
+    .systemLibrary(
+      name: "CLibSQLite", path: "Tools/benchmark/CLibSQLite", providers: [.apt(["libsqlite3-dev"])]),
     .executableTarget(
       name: "benchmark",
       dependencies: [
-        "CatalogModel", "Journaling", "PostgresLog", "CBOR", "SHA256", "Files", "Locks", "CPeers",
+        "CatalogModel", "Journaling", "PostgresLog", "CBOR", "SHA256", "Files", "Locks", "CLibLevelDB",
+        "CLibPQ", "CLibSQLite",
       ],
       path: "Tools/benchmark",
-      exclude: ["CPeers"]),
+      exclude: ["CLibSQLite"]),
 
     // The tests: a folder for each module that is tested by itself, then those that need a whole journal.
     .systemLibrary(
@@ -191,7 +191,7 @@ let package = Package(
 
 for target in package.targets
 where target.type != .system
-  && !["CFiles", "CLevelDB", "CSHA256", "CCRC32C", "CMicroHTTPD", "CPeers"].contains(target.name)
+  && !["CFiles", "CLevelDB", "CSHA256", "CCRC32C", "CMicroHTTPD"].contains(target.name)
 {
   target.swiftSettings = [
     .swiftLanguageMode(.v6),

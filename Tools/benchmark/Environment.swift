@@ -1,4 +1,3 @@
-import CPeers
 import Foundation
 
 /// The machine, the folder, the software and the settings of a run, a line each.
@@ -16,11 +15,10 @@ func environment(of folder: URL, flushSeconds: Double, rounds: Int, seed: UInt64
   #else
     let build = "release"
   #endif
-  let peers = unsafe String(cString: peer_versions())
   return [
     "machine   \(processor), \(information.activeProcessorCount) cores, \(memory) GiB; \(system)",
     "folder    \(folder.deletingLastPathComponent().path) on \(fileSystem); a flush takes \(flush)",
-    "software  \(swift ?? "Swift of unknown version"), \(build) build; \(peers)",
+    "software  \(swift ?? "Swift of unknown version"), \(build) build; \(PeerFailure.versions)",
     "run       \(Date.now.formatted(.iso8601)), \(rounds) rounds, seed \(seed)",
   ]
 }

@@ -1,4 +1,3 @@
-import CPeers
 import CatalogModel
 import Foundation
 
@@ -22,7 +21,7 @@ func commits(_ bench: Workbench, callers: Int) async throws {
       // The entries of two runs would take too much memory.
       latest = nil
       latest = try WrittenEntries(ofJournalAt: url)
-      guard latest?.count == count else { throw PeerFailure("the journal lacks commits") }
+      guard latest?.all.count == count else { throw PeerFailure("the journal lacks commits") }
       return seconds
     }
   }
@@ -168,9 +167,9 @@ func bulk(_ bench: Workbench, entries: Int, wanted: Double? = nil) async throws 
   func levelDB() async throws -> Double {
     guard let latest else { throw PeerFailure("a peer ran before the journal had") }
     return try await bench.temporary { url in
-      let database = try latest.levelDB(at: url)
-      return try timedThreads(1, count: latest.count) {
-        try check(unsafe peer_leveldb_write(database.handle, $0, perEntry))
+      let database = try LevelDBPeer(at: url)
+      return try timedThreads(1, count: latest.all.count) {
+        try database.write(latest.all[$0], pieces: perEntry)
       }
     }
   }

@@ -1,4 +1,3 @@
-import CPeers
 import CatalogModel
 import Foundation
 
@@ -21,24 +20,29 @@ func replayOfUpdates(_ bench: Workbench) async throws {
 private func replay(_ bench: Workbench, _ what: String, _ url: URL, _ entries: Int) async throws {
   let copy = bench.path("entries")
   try FileManager.default.copyItem(at: url.appending(path: "entries"), to: copy)
-  let scan = try Peer(unsafe peer_leveldb(copy.path, nil))
+  let scan = try LevelDBPeer(at: copy, isNew: false)
   // Reopened, because LevelDB still holds the newest entries in memory after writing.
   let journal = try CatalogJournal.open(at: url)
   // Merges that are left from writing would take a processor.
   journal.waitForLayers()
-  var byteCount: UInt64 = 0
+  var byteCount = 0
   var race = Race(bench, "replay", operations: entries)
   race.add("Journal") { try version(entries) { try journal.version(replayedTo: $0) } }
   race.add("LevelDB iterator, checksums") {
     var count = 0
     byteCount = 0
-    let seconds = try timed { try check(unsafe peer_leveldb_scan(scan.handle, &count, &byteCount)) }
+    let seconds = try timed {
+      try unsafe scan.forEachEntry {
+        count += 1
+        byteCount += unsafe $0.count + $1.count
+      }
+    }
     guard count == entries else { throw PeerFailure("LevelDB sees \(count) entries of \(entries)") }
     return seconds
   }
   try await race.run()
   race.report(
-    "replay of \(what), of \(Int(byteCount) / entries) B each, from revision 0", .rate("entries"),
+    "replay of \(what), of \(byteCount / entries) B each, from revision 0", .rate("entries"),
     .against(1, atLeast: 0.4))
   try journal.close()
 }

@@ -1,4 +1,3 @@
-import CPeers
 import CatalogModel
 import Foundation
 import PostgresLog
@@ -24,8 +23,9 @@ func shared(_ bench: Workbench, nodes: Int) async throws {
       return seconds
     }
     race.add("libpq, the same rows and batches") {
-      let connection = try Peer(unsafe peer_postgres(address, &batches))
-      return try timed { try check(unsafe peer_postgres_insert(connection.handle)) }
+      let peer = try PostgresPeer(address)
+      batches = try peer.prepare()
+      return try timed(peer.insert)
     }
     try await race.run()
     race.report(
@@ -44,7 +44,7 @@ func sharedJoin(_ bench: Workbench) async throws {
   race.add("Journal") {
     try await bench.temporary { url in try timed { try CatalogJournal.join(address, id: id, at: url) } }
   }
-  race.add("COPY TO, binary") { try timed { try check(unsafe peer_postgres_copy(address)) } }
+  race.add("COPY TO, binary") { try timed { try PostgresPeer(address).copy() } }
   try await race.run()
   race.report(.rate("entries"), .against(1, atLeast: 0.5))
 }

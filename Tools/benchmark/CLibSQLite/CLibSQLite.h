@@ -1,0 +1,4 @@
+// The system's SQLite.
+#pragma once
+
+#include <sqlite3.h>
