@@ -13,13 +13,12 @@ struct Arguments {
   var postgres: String?
   var isQuick = false
   var isLarge = false
-  var wantsJSON = false
   var wantsHelp = false
 
   private static let rowNames = Row.all.map(\.name).joined(separator: ", ")
 
   static let help = """
-    usage: benchmark [--quick] [--large] [--only ROW,…] [--rounds N] [--in DIR] [--seed N] [--postgres ADDRESS] [--json]
+    usage: benchmark [--quick] [--large] [--only ROW,…] [--rounds N] [--in DIR] [--seed N] [--postgres ADDRESS]
 
     Measures the journal and its peers side by side: in turns, on the same file system, with the same bytes.
     Figures are medians over the rounds; each ratio is that of one round; the report shows its median and its range.
@@ -33,7 +32,6 @@ struct Arguments {
       --seed N     the seed of the random data; printed with the report
       --postgres ADDRESS
                    an empty database for the rows of shared journals
-      --json       one JSON object instead of the table
 
     rows: \(rowNames)
     """
@@ -50,7 +48,6 @@ struct Arguments {
       switch argument {
       case "--quick": isQuick = true
       case "--large": isLarge = true
-      case "--json": wantsJSON = true
       case "--help", "-h": wantsHelp = true
       case "--only": rows = try Self.rows(named: try value("names of rows") { $0 })
       case "--rounds":

@@ -78,43 +78,35 @@ func peakMemory(of process: String) throws -> Double {
   return kilobytes * 1024
 }
 
-/// The time and memory that opening a journal and reading something takes, in a separate process.
-struct OpeningProbe: Codable {
-  enum Question: Codable {
-    case item(Int)
-    /// The first 20 samples from a price on, by an index.
-    case prices(from: Double)
-  }
-
-  /// From opening the journal to the answer.
-  let seconds: Double
-  let byteCount: Double
-
+/// Opening a journal and reading something, in a separate process.
+enum OpeningProbe {
   static let flag = "--opening-probe"
 
   /// Runs this program again as such a process.
-  static func run(_ journal: URL, _ question: Question) throws -> OpeningProbe {
-    let question = String(decoding: try JSONEncoder().encode(question), as: UTF8.self)
-    let report = try output(of: ownProgram(""), [flag, journal.path, question])
-    return try JSONDecoder().decode(Self.self, from: report)
+  /// - Parameter question: `item` and a number; or `prices` and a price, for the first 20 samples from it on, by an index.
+  /// - Returns: the time from opening the journal to the answer, and the peak memory of the process, in bytes.
+  static func run(_ journal: URL, _ question: [String]) throws -> (seconds: Double, memory: Double) {
+    let answer = try output(of: ownProgram(""), [flag, journal.path] + question)
+    let figures = String(decoding: answer, as: UTF8.self).split(separator: " ").compactMap { Double($0) }
+    guard figures.count == 2 else { throw PeerFailure("opening \(journal.path) printed no figures") }
+    return (figures[0], figures[1])
   }
 
   static func main(_ arguments: [String]) throws {
-    let question = try JSONDecoder().decode(Question.self, from: Data(arguments[1].utf8))
     let url = URL(filePath: arguments[0], directoryHint: .isDirectory)
     var isAnswered = false
     let seconds = try timed {
       let state = try CatalogJournal.open(at: url, mode: .readOnly).state
-      switch question {
-      case .item(let number): isAnswered = state.item(EntityID(number))?.attributes.isEmpty == false
-      case .prices(let price):
+      if arguments[1] == "item" {
+        isAnswered = state.item(EntityID(Int(arguments[2])!))?.attributes.isEmpty == false
+      } else {
+        let price = Double(arguments[2])!
         let samples = state.items(Sample.self).filter(\.price >= price).sorted(by: \.price).prefix(20)
         isAnswered = try samples.values.count == 20
       }
     }
     guard isAnswered else { throw PeerFailure("\(url.path) lacks the requested items") }
-    let probe = OpeningProbe(seconds: seconds, byteCount: try peakMemory(of: "self"))
-    FileHandle.standardOutput.write(try JSONEncoder().encode(probe))
+    print(seconds, try peakMemory(of: "self"), terminator: "")
   }
 }
 

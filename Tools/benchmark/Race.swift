@@ -34,7 +34,7 @@ struct Race {
     contestants.append(Contestant(name: name, run: run))
   }
 
-  mutating func run() async throws {
+  private mutating func run() async throws {
     for round in 0...rounds {
       let order = Array(contestants.indices)
       for index in round.isMultiple(of: 2) ? order : order.reversed() {
@@ -47,14 +47,24 @@ struct Race {
     }
   }
 
-  func report(_ figure: Figure, _ rivals: Rival...) { report(work, figure, 0, rivals) }
-
-  /// - Parameter ours: the contestant that is compared with the peers.
-  func report(_ title: String, _ figure: Figure, ours: Int = 0, _ rivals: Rival...) {
-    report(title, figure, ours, rivals)
+  mutating func report(_ figure: Figure, _ rivals: Rival...) async throws {
+    try await report(work, figure, 0, rivals)
   }
 
-  private func report(_ title: String, _ figure: Figure, _ ours: Int, _ rivals: [Rival]) {
+  /// Adds a line to the report. Runs the race before the first one.
+  /// - Parameters:
+  ///   - title: evaluated after the race.
+  ///   - ours: the contestant that is compared with the peers.
+  mutating func report(
+    _ title: @autoclosure () throws -> String, _ figure: Figure, ours: Int = 0, _ rivals: Rival...
+  ) async throws {
+    try await report(title(), figure, ours, rivals)
+  }
+
+  private mutating func report(
+    _ title: @autoclosure () throws -> String, _ figure: Figure, _ ours: Int, _ rivals: [Rival]
+  ) async throws {
+    if contestants[ours].seconds.isEmpty { try await run() }
     func spread(_ index: Int) -> Spread {
       let spread = Spread(contestants[index].seconds)
       return if case .rate = figure { spread.reciprocal } else { spread }
@@ -70,7 +80,7 @@ struct Race {
     }
     bench.add(
       Line(
-        work: title + figure.explanation, unit: figure.unit, journal: spread(ours),
+        work: try title() + figure.explanation, unit: figure.unit, journal: spread(ours),
         comparisons: comparisons))
   }
 
@@ -106,7 +116,7 @@ struct Race {
 }
 
 /// A median, with the lowest and the highest value.
-struct Spread: Encodable {
+struct Spread {
   let median: Double
   let lowest: Double
   let highest: Double

@@ -1,19 +1,11 @@
 import Foundation
 
-struct Report: Encodable {
+struct Report {
   /// What ``environment(of:flushSeconds:rounds:seed:)`` returns.
   let environment: [String]
   var lines: [Line] = []
   /// What was left out or failed.
   var remarks: [String] = []
-
-  var json: String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    encoder.nonConformingFloatEncodingStrategy = .convertToString(
-      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-    do { return String(decoding: try encoder.encode(self), as: UTF8.self) } catch { return "\(error)" }
-  }
 
   var text: String {
     var cells = [["row", "work", "journal", "peer", "", "ratio", "(rounds)", "wanted", ""]]
@@ -36,7 +28,7 @@ struct Report: Encodable {
   }
 }
 
-struct Line: Encodable {
+struct Line {
   var row = ""
   let work: String
   /// `s`, `B`, or a number per second such as `commits/s`.
@@ -57,7 +49,7 @@ extension Workbench {
   }
 }
 
-struct Comparison: Encodable {
+struct Comparison {
   let peer: String
   /// In the line's unit.
   let figure: Spread

@@ -106,20 +106,22 @@ extension CatalogJournal {
 
 extension Workbench {
   func openJournal(
-    items count: Int, perEntry: Int = 1_000, _ layers: LayerPolicy = .automatic
+    items count: Int, perEntry: Int = 1_000, _ layers: LayerPolicy = .automatic, isIndexed: Bool = false
   ) throws -> (url: URL, journal: CatalogJournal) {
     show("writing a journal of \(count) items")
     let url = path("items.journal")
     let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: layers))
+    // Layers get the declared indexes.
+    if isIndexed { journal.state.buildIndexes(of: Sample.self) }
     try journal.addItems(count, perEntry: perEntry, seed: seed)
     return (url, journal)
   }
 
   func journal(
-    items count: Int, perEntry: Int = 1_000, _ layers: LayerPolicy = .automatic,
+    items count: Int, perEntry: Int = 1_000, _ layers: LayerPolicy = .automatic, isIndexed: Bool = false,
     then finish: (CatalogJournal) throws -> Void = { _ in }
   ) throws -> URL {
-    let (url, journal) = try openJournal(items: count, perEntry: perEntry, layers)
+    let (url, journal) = try openJournal(items: count, perEntry: perEntry, layers, isIndexed: isIndexed)
     try finish(journal)
     journal.waitForLayers()
     try journal.close()

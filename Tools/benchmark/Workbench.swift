@@ -14,7 +14,6 @@ final class Workbench: Sendable {
   private let handle: Folder<PeerFailure>
   /// The seconds of flushing a small write, and so the least time of a durable commit.
   private let flushTime: Double
-  private let wantsJSON: Bool
   private let showsProgress = isatty(FileHandle.standardError.fileDescriptor) == 1
   private let state: Lock<State>
 
@@ -28,7 +27,6 @@ final class Workbench: Sendable {
   init(_ arguments: Arguments) throws {
     isQuick = arguments.isQuick
     isLarge = arguments.isLarge
-    wantsJSON = arguments.wantsJSON
     rounds = arguments.rounds ?? (arguments.isQuick ? 3 : 7)
     seed = arguments.seed
     postgres = arguments.postgres
@@ -74,7 +72,7 @@ final class Workbench: Sendable {
     // The lock is never released, so an interrupt can't end the run twice.
     state.withLock { state -> Never in
       show("")
-      print(wantsJSON ? state.report.json : state.report.text)
+      print(state.report.text)
       Child.killAll()
       for action in state.atEnd { action() }
       // Renamed first, because threads that still write could add files while the folder is removed.

@@ -11,12 +11,11 @@ func snapshots(_ bench: Workbench) async throws {
   var writes = Race(bench, "writing a snapshot", operations: count, rounds: 3)
   writes.add("Journal") { try timed { try writing.takeSnapshot() } }
   writes.add("NSKeyedArchiver, no dictionaries, no flush") { try timed { try write(archived, to: archive) } }
-  try await writes.run()
-  guard let snapshot = try writing.snapshots().last else { throw PeerFailure("there is no snapshot") }
-  try writing.close()
-  writes.report(
-    "snapshot of \(count) items, \(snapshot.byteCount / count) B each", .rate("items"),
+  try await writes.report(
+    "snapshot of \(count) items, \(try writing.snapshots().last!.byteCount / count) B each", .rate("items"),
     .against(1, atLeast: 50))
+  let snapshot = try writing.snapshots().last!
+  try writing.close()
 
   /// The mean time of ten readings of all items of a journal that was just opened, so that hardly any page of
   /// its layer is in memory. One reading takes less than 0.1 s.
@@ -39,9 +38,9 @@ func snapshots(_ bench: Workbench) async throws {
   reads.add("Journal, values") {
     try read(Sample.attributeCount * count) { $0.kind.isEmpty ? 0 : $0.attributes.count }
   }
-  try await reads.run()
-  reads.report("all \(count) items of the layer decoded to records", .rate("items"), .against(1, atLeast: 75))
-  reads.report(
+  try await reads.report(
+    "all \(count) items of the layer decoded to records", .rate("items"), .against(1, atLeast: 75))
+  try await reads.report(
     "the same, and each record to a dictionary of values", .rate("items"), ours: 2, .against(1, atLeast: 50))
 }
 
@@ -73,9 +72,7 @@ func save(_ bench: Workbench, among count: Int, wanted: Double? = nil) async thr
         .write(to: file, options: .atomic)
     }
   }
-  try await race.run()
-  race.report(.speed, .against(1, atLeast: wanted), .against(2))
-  try journal.close()
+  try await race.report(.speed, .against(1, atLeast: wanted), .against(2))
 }
 
 private func write(_ items: [ArchivedItem], to url: URL) throws {

@@ -56,13 +56,13 @@ func commits(_ bench: Workbench, callers: Int) async throws {
   race.add(isOne ? "Journal, in a pipeline" : "Journal, tasks") {
     try await journal(isOne ? .pipeline : .tasks(callers), count)
   }
-  try await race.run()
-  let size = try "an event of \(entries().averageByteCount) B"
-  race.report(
-    "durable commits, \(who), \(size)", .rate("commits"), .against(1, atLeast: isOne ? 0.95 : nil),
+  func size() throws -> String { "an event of \(try entries().averageByteCount) B" }
+  try await race.report(
+    "durable commits, \(who), \(try size())", .rate("commits"), .against(1, atLeast: isOne ? 0.95 : nil),
     .against(2, atLeast: isOne ? nil : 10))
-  race.report(
-    "durable commits, \(isOne ? "1 caller in a pipeline" : "\(callers) tasks"), \(size)", .rate("commits"),
+  try await race.report(
+    "durable commits, \(isOne ? "1 caller in a pipeline" : "\(callers) tasks"), \(try size())",
+    .rate("commits"),
     ours: 3, .against(1), .against(2, atLeast: isOne ? nil : 20))
 }
 
@@ -97,8 +97,7 @@ func commitsAfterOpening(_ bench: Workbench) async throws {
   var additions = Race(bench, "adding items after opening", operations: count)
   additions.add("Journal") { try await adding(urls[0]) }
   additions.add("\(sizes[1]) items") { try await adding(urls[1]) }
-  try await additions.run()
-  additions.report(
+  try await additions.report(
     "durable commits, 64 tasks, an item added to \(sizes[0]), just opened", .rate("commits"), .against(1))
 
   bench.show("writing a table of \(sizes[0]) items")
@@ -111,8 +110,7 @@ func commitsAfterOpening(_ bench: Workbench) async throws {
     let items = (0..<count).map { _ in Int.random(in: 1...sizes[0], using: &random) }
     return try timedThreads(64, count: count) { try table.update(items[$0], count: 1_000_001 + $0) }
   }
-  try await updates.run()
-  updates.report(
+  try await updates.report(
     "durable commits, 64 tasks, an update of a random one of \(sizes[0]), just opened", .rate("commits"),
     .against(1), .against(2))
 }
@@ -138,10 +136,8 @@ func commitTail(_ bench: Workbench) async throws {
     return seconds
   }
   race.add("without") { try slowest() }
-  try await race.run()
-  race.report(
+  try await race.report(
     "99th percentile of \(count) commits, a snapshot being written", .duration, .against(1, atMost: 1.5))
-  try journal.close()
 }
 
 /// Entries of 1,000 events, as an import writes them: in a pipeline, and with a flush for each commit.
@@ -177,8 +173,9 @@ func bulk(_ bench: Workbench, entries: Int, wanted: Double? = nil) async throws 
   race.add("Journal, in a pipeline") { try await journal(.pipeline) }
   race.add("Journal, a flush awaited by each commit") { try await journal(.threads(1)) }
   race.add("LevelDB batch, sync, a key an event") { try await levelDB() }
-  try await race.run()
-  let work = "1,000 events an entry of \((latest?.averageByteCount ?? 0) / 1_000) kB, \(entries) entries"
-  race.report(work, .rate("events"), .against(2, atLeast: wanted))
-  race.report("\(work), a flush awaited by each", .rate("events"), ours: 1, .against(2))
+  func work() -> String {
+    "1,000 events an entry of \((latest?.averageByteCount ?? 0) / 1_000) kB, \(entries) entries"
+  }
+  try await race.report(work(), .rate("events"), .against(2, atLeast: wanted))
+  try await race.report("\(work()), a flush awaited by each", .rate("events"), ours: 1, .against(2))
 }

@@ -35,8 +35,7 @@ func follow(_ bench: Workbench) async throws {
   var race = Race(bench, "durable commits, 64 callers, with a follower", operations: operations)
   race.add("followed") { try await run(isFollowed: true) }
   race.add("without a follower") { try await run(isFollowed: false) }
-  try await race.run()
-  race.report(.rate("commits"), .against(1, atLeast: 0.9))
+  try await race.report(.rate("commits"), .against(1, atLeast: 0.9))
 }
 
 /// The 99th percentile of the delays of commits, in each round.

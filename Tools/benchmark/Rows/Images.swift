@@ -54,9 +54,7 @@ func images(_ bench: Workbench, oneCommit: Bool) async throws {
   race.add("Journal") { try timed(addImages) }
   // The folder is flushed as often as the journal flushes an entry.
   race.add(oneCommit ? "files, folder flushed once" : "files, folder flushed each") { try timed(writeFiles) }
-  try await race.run()
-  race.report(.rate("images"), .against(1, atLeast: 0.7))
-  try journal.close()
+  try await race.report(.rate("images"), .against(1, atLeast: 0.7))
 }
 
 private func withBytes(of word: UInt64) -> [UInt8] {

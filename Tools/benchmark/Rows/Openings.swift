@@ -14,17 +14,17 @@ private final class Openings {
 
   /// The seconds of opening a journal and reading one of its items.
   func item(_ url: URL, of count: Int) throws -> Double {
-    try open(url) { .item(.random(in: 1...count, using: &random)) }
+    try open(url) { ["item", "\(Int.random(in: 1...count, using: &random))"] }
   }
 
   func prices(_ url: URL) throws -> Double {
-    try open(url) { .prices(from: .random(in: 0...900, using: &random)) }
+    try open(url) { ["prices", "\(Double.random(in: 0...900, using: &random))"] }
   }
 
-  private func open(_ url: URL, _ question: () -> OpeningProbe.Question) throws -> Double {
+  private func open(_ url: URL, _ question: () -> [String]) throws -> Double {
     // The time of a new process varies, so this is the median of five.
     let probes = try (0..<5).map { _ in try OpeningProbe.run(url, question()) }
-    memory += probes.map(\.byteCount)
+    memory += probes.map(\.memory)
     return Spread(probes.map(\.seconds)).median
   }
 
@@ -39,8 +39,7 @@ func opening(_ bench: Workbench) async throws {
     let url = try bench.journal(items: size, .manual) { try $0.takeSnapshot() }
     race.add("\(size) items") { try openings.item(url, of: size) }
   }
-  try await race.run()
-  race.report(.duration, .against(1, atMost: 2))
+  try await race.report(.duration, .against(1, atMost: 2))
   openings.reportMemory()
 }
 
@@ -49,18 +48,10 @@ func openingOfIndex(_ bench: Workbench) async throws {
   let openings = Openings(bench)
   var race = Race(bench, "opening and first 20 of \(bench.largeSize) in order, by an index")
   for size in bench.sizes {
-    let url = bench.path("indexed.journal")
-    bench.show("writing a journal of \(size) items")
-    let journal = try CatalogJournal.create(at: url)
-    // All layers get the declared indexes.
-    journal.state.buildIndexes(of: Sample.self)
-    try journal.addItems(size, perEntry: 1_000, seed: bench.seed)
-    journal.waitForLayers()
-    try journal.close()
+    let url = try bench.journal(items: size, isIndexed: true)
     race.add("\(size) items") { try openings.prices(url) }
   }
-  try await race.run()
-  race.report(.duration, .against(1, atMost: 3))
+  try await race.report(.duration, .against(1, atMost: 3))
 }
 
 /// A journal whose process was killed just before a layer was due, the worst moment for the next opening.
@@ -107,8 +98,7 @@ func openingAfterKill(_ bench: Workbench) async throws {
   var race = Race(bench, "opening after a kill")
   race.add("Journal") { try openings.item(url, of: items) }
   race.add("10000 items, closed") { try others.item(small, of: 10_000) }
-  try await race.run()
-  race.report(
+  try await race.report(
     "opening and first item of \(items), killed before the next layer: "
       + "\(found.replayedEventCount) events replayed over \(found.layerCount) layers", .duration,
     .against(1, atMost: 3))
@@ -139,8 +129,7 @@ func openingWithBacklog(_ bench: Workbench) async throws {
     try writing.close()
     race.add(isImport ? "\(additions) additions" : "\(updates) updates") { try openings.item(url, of: items) }
   }
-  try await race.run()
-  race.report(
+  try await race.report(
     "opening and first item of \(items), killed with \(additions) additions in no layer", .duration,
     .against(1))
 }
@@ -162,9 +151,10 @@ func startUp(_ bench: Workbench) async throws {
     let openings = Openings(bench)
     var race = Race(bench, "start-up", rounds: entries > 1_000_000 ? 3 : 5)
     race.add("Journal") { try openings.item(url, of: entries / 2) }
-    race.add("without layers") { try OpeningProbe.run(bare, .item(.random(in: 1...entries / 2))).seconds }
-    try await race.run()
-    race.report(
+    race.add("without layers") {
+      try OpeningProbe.run(bare, ["item", "\(Int.random(in: 1...entries / 2))"]).seconds
+    }
+    try await race.report(
       "opening of \(entries) entries and an item, half of them updates, killed before the next layer: "
         + "\(replayed) events replayed", .speed, .against(1))
     for url in [url, bare] { try FileManager.default.removeItem(at: url) }
@@ -203,6 +193,5 @@ func layerWrite(_ bench: Workbench) async throws {
       return seconds
     }
   }
-  try await race.run()
-  race.report(.duration, .against(1, atMost: 2))
+  try await race.report(.duration, .against(1, atMost: 2))
 }

@@ -40,11 +40,9 @@ private func replay(_ bench: Workbench, _ what: String, _ url: URL, _ entries: I
     guard count == entries else { throw PeerFailure("LevelDB sees \(count) entries of \(entries)") }
     return seconds
   }
-  try await race.run()
-  race.report(
+  try await race.report(
     "replay of \(what), of \(byteCount / entries) B each, from revision 0", .rate("entries"),
     .against(1, atLeast: 0.4))
-  try journal.close()
 }
 
 private func version(
@@ -85,14 +83,12 @@ func asOf(_ bench: Workbench) async throws {
   race.add("Journal") { try pastStates(of: journal) }
   race.add("full replay") { try version(entries - 1) { try journal.version(replayedTo: $0) } }
   race.add("after a drop") { try pastStates(of: dropped) }
-  try await race.run()
   let (layers, log) = (statistics.layerByteCount / 1_000_000, statistics.logByteCount / 1_000_000)
-  race.report(
+  try await race.report(
     "state as of a random revision of \(entries), \(statistics.layerCount) layers of \(layers) MB, a log of \(log) MB",
     .speed, .against(1, atLeast: 100))
-  race.report("the same after a snapshot was taken and dropped", .speed, ours: 2, .against(0, atLeast: 0.8))
-  try journal.close()
-  try dropped.close()
+  try await race.report(
+    "the same after a snapshot was taken and dropped", .speed, ours: 2, .against(0, atLeast: 0.8))
 }
 
 /// 20 changes of an item at random points of a very long history, against a shorter one.
@@ -121,6 +117,5 @@ func historyPart(_ bench: Workbench) async throws {
       return seconds
     }
   }
-  try await race.run()
-  race.report(.duration, .against(1, atMost: 2))
+  try await race.report(.duration, .against(1, atMost: 2))
 }

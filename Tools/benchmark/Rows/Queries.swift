@@ -50,8 +50,7 @@ func queries(_ bench: Workbench) async throws {
     var race = Race(bench, work, operations: count, rounds: 5)
     race.add("Journal", contestant(ask))
     race.add("SQLite, prepared", contestant(table.ask))
-    try await race.run()
-    race.report(.rate("queries"), .against(1, atLeast: wanted))
+    try await race.report(.rate("queries"), .against(1, atLeast: wanted))
   }
   try await race("items of \(size) of one value, by an index", 20_000, atLeast: 0.5) {
     .equal(count: .random(in: 0...1_000_000, using: &$0))
@@ -63,5 +62,4 @@ func queries(_ bench: Workbench) async throws {
   try await race("items of \(size) from a text on, without an index", 3, atLeast: 0.3) {
     .scan(note: ["zz", "zy", "zx"].randomElement(using: &$0) ?? "zz")
   }
-  try journal.close()
 }

@@ -27,8 +27,7 @@ func shared(_ bench: Workbench, nodes: Int) async throws {
       batches = try peer.prepare()
       return try timed(peer.insert)
     }
-    try await race.run()
-    race.report(
+    try await race.report(
       "durable commits, \(nodes) node\(nodes == 1 ? "" : "s") with 64 \(who) in all, \(count / batches) a batch",
       .rate("commits"), .against(1, atLeast: 0.7))
   }
@@ -45,8 +44,7 @@ func sharedJoin(_ bench: Workbench) async throws {
     try await bench.temporary { url in try timed { try CatalogJournal.join(address, id: id, at: url) } }
   }
   race.add("COPY TO, binary") { try timed { try PostgresPeer(address).copy() } }
-  try await race.run()
-  race.report(.rate("entries"), .against(1, atLeast: 0.5))
+  try await race.report(.rate("entries"), .against(1, atLeast: 0.5))
 }
 
 /// A journal with this many nodes, the only one in the database.
