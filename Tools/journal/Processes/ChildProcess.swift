@@ -1,18 +1,19 @@
 import Foundation
 
-/// A child process with pipes to its standard input and output. Standard error goes to an unnamed file, which
-/// never blocks. Deinitializing terminates the process and waits for it.
+/// A child process with pipes to its standard input and output. Standard error goes to an unnamed file, which never
+/// blocks. Deinitializing terminates the process and waits for it.
+@safe
 final class ChildProcess {
+  private static let pieceSize = 64 << 10
+
   private let program: String
   private let process: SpawnedProcess
-  private var input: Int32
-  private var output: Int32
+  private let input: Int32
+  private let output: UnsafeMutablePointer<FILE>
   private let errors: Int32
   private var isRunning = true
-  /// Output of which the first `position` bytes are consumed.
-  private var buffer: [UInt8] = []
-  private var position = 0
-  private static let pieceSize = 64 << 10
+  /// The buffer of `getdelim`.
+  private var line: (bytes: UnsafeMutablePointer<CChar>?, size: Int) = unsafe (nil, 0)
 
   /// - Throws: ``Failure`` if the program does not exist or can't be started.
   init(_ program: String, _ arguments: [String], environment: [String: String]) throws {
@@ -25,71 +26,57 @@ final class ChildProcess {
       close(outputPipe.writing)
     }
     input = inputPipe.writing
-    output = outputPipe.reading
+    unsafe output = unsafe fdopen(outputPipe.reading, "r")!
     let descriptors = [inputPipe.reading, outputPipe.writing, errors]
     process = try SpawnedProcess([program] + arguments, environment: environment, descriptors: descriptors)
   }
 
   deinit {
-    closePipes()
     if isRunning {
       kill(process.pid, SIGTERM)
-      _ = reap()
+      _ = finish()
     }
     close(errors)
-  }
-
-  /// Reads more output into the buffer, in place of what was consumed.
-  /// - Returns: false at the end of the output.
-  private func fill() throws -> Bool {
-    buffer.removeFirst(position)
-    position = 0
-    var count = 0
-    let old = buffer.count
-    buffer.append(contentsOf: repeatElement(0, count: Self.pieceSize))
-    var failure: Int32 = 0
-    unsafe buffer.withUnsafeMutableBytes { bytes in
-      repeat {
-        count = unsafe Foundation.read(output, bytes.baseAddress! + old, Self.pieceSize)
-        failure = errno
-      } while count < 0 && failure == EINTR
-    }
-    buffer.removeLast(Self.pieceSize - max(0, count))
-    if count < 0 { throw Failure.unreadable("\(program) can't be read from: \(systemMessage(failure))") }
-    return count > 0
+    unsafe free(line.bytes)
   }
 
   /// The output up to the next `end`, which is consumed; nil if the output ends first.
   func read(upTo end: UInt8) throws -> ArraySlice<UInt8>? {
-    var searched = position
-    while true {
-      if let index = buffer[searched...].firstIndex(of: end) {
-        defer { position = index + 1 }
-        return buffer[position..<index]
-      }
-      let unread = buffer.count - position
-      guard try fill() else { return nil }
-      searched = unread
+    let count = unsafe getdelim(&line.bytes, &line.size, Int32(end), output)
+    let bytes = unsafe UnsafeRawBufferPointer(start: line.bytes, count: max(0, count))
+    guard unsafe bytes.last == end else {
+      try checkOutput()
+      return nil
     }
+    return unsafe Array(bytes)[..<(count - 1)]
   }
 
   /// - Parameter body: called with pieces of at most 64 KiB.
   /// - Returns: false if the output ends first.
   func read(count: Int, _ body: (ArraySlice<UInt8>) throws -> Void) throws -> Bool {
+    var piece = [UInt8](repeating: 0, count: min(count, Self.pieceSize))
     var rest = count
     while rest > 0 {
-      if position == buffer.count, try !fill() { return false }
-      let piece = buffer[position..<min(buffer.count, position + rest)]
-      position = piece.endIndex
-      rest -= piece.count
-      try body(piece)
+      let size = unsafe fread(&piece, 1, min(rest, piece.count), output)
+      if size == 0 {
+        try checkOutput()
+        return false
+      }
+      rest -= size
+      try body(piece[..<size])
     }
     return true
   }
 
-  func readToEnd() throws -> ArraySlice<UInt8> {
-    while try fill() {}
-    return buffer[...]
+  func readToEnd() throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    _ = try read(count: .max) { bytes += $0 }
+    return bytes
+  }
+
+  private func checkOutput() throws {
+    guard unsafe ferror(output) != 0 else { return }
+    throw Failure.unreadable("\(program) can't be read from: \(systemMessage(errno))")
   }
 
   func write(_ bytes: [UInt8]) throws {
@@ -109,19 +96,10 @@ final class ChildProcess {
   /// Closes both pipes, so that the program ends.
   /// - Returns: the exit code, or 128 plus the number of the signal that ended the program.
   func finish() -> Int32 {
-    closePipes()
-    return reap()
-  }
-
-  private func closePipes() {
-    if input >= 0 { close(input) }
-    if output >= 0 { close(output) }
-    (input, output) = (-1, -1)
-  }
-
-  private func reap() -> Int32 {
     guard isRunning else { return 0 }
     isRunning = false
+    close(input)
+    unsafe fclose(output)
     return process.wait()
   }
 
