@@ -12,14 +12,15 @@ extension Arguments {
     _ terminal: Terminal, mode: CatalogJournal.Mode = .readOnly, layers: LayerPolicy = .manual
   ) throws -> CatalogJournal {
     let journal = try CatalogJournal.open(
-      at: URL(fileURLWithPath: operand("JOURNAL")), mode: mode, options: journalOptions(layers: layers))
+      at: url("JOURNAL"), mode: mode, options: journalOptions(layers: layers))
     reportAtEnd(journal, terminal)
+    if mode == .readWrite { terminal.checkAtEnd { try journal.close() } }
     return journal
   }
 
   func openUpToDamage(_ terminal: Terminal) throws -> CatalogJournal {
     let journal = try CatalogJournal.openUpToDamage(
-      at: URL(fileURLWithPath: operand("JOURNAL")), options: journalOptions())
+      at: url("JOURNAL"), options: journalOptions())
     reportAtEnd(journal, terminal)
     return journal
   }

@@ -1,3 +1,5 @@
+import JSON
+
 /// Prints rows in columns that are as wide as the first rows need. Later rows are printed as they come.
 final class TextTable {
   struct Column {
@@ -46,6 +48,11 @@ final class TextTable {
     guard rows != nil else { return try print(row) }
     rows?.append(row)
     if rows?.count ?? 0 >= sampleCount { try end() }
+  }
+
+  /// Adds a row, or prints its answer in JSON.
+  func add(_ row: @autoclosure () throws -> [String], json: @autoclosure () throws -> JSONObject) throws {
+    if terminal.isJSON { try terminal.printJSON(json()) } else { try add(row()) }
   }
 
   /// Prints the rows that wait, under the titles.

@@ -56,7 +56,6 @@ enum CommitVerb: Verb {
     ) { try document.apply(to: &$0) }
     if !commit.isEmpty { terminal.output.noteDone(entry: commit.revision) }
     try print(commit.isEmpty ? nil : try journal.entry(at: commit.revision), terminal)
-    try journal.close()
   }
 
   private static func read(_ path: String?, _ terminal: Terminal) throws -> [UInt8] {

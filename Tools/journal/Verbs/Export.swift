@@ -41,7 +41,6 @@ enum Export: Verb {
     let report = try journal.exportStore(
       source, name: arguments.value("--store"), asOf: .revision(revision),
       to: URL(fileURLWithPath: arguments.value("--to") ?? ""), replacing: arguments.has("--force"))
-    try journal.close()
     for problem in report.problems {
       terminal.warn("\(problem.isLoss ? "not written" : "note"): \(problem.description.printable)")
     }

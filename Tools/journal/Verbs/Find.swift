@@ -46,15 +46,12 @@ enum Find: Verb {
       // Even with a limit of 0, the exit code says whether something was found.
       count += 1
       if count > limit { return false }
-      if terminal.isJSON {
-        try terminal.printJSON(found.json)
-      } else {
-        try table.add([
+      try table.add(
+        [
           Catalog.name(of: found.entity), found.kind.printable.cut(toColumns: 20),
           "\(found.deleted ?? catalog.revision(of: found.entity))",
           found.label?.printable.shortened(to: labelLimit) ?? "",
-        ])
-      }
+        ], json: found.json)
       return count < limit
     }
     try table.end()

@@ -89,7 +89,6 @@ enum Restore: Verb {
       of: target, parts, asOf: revision, keepsNew: arguments.has("--keep-new"),
       deletesNew: arguments.has("--force"))
     try arguments.carryOut(plan, in: journal, isWhole: leftOut.isEmpty, terminal)
-    try journal.close()
   }
 
   /// A remark on erased entities. Their kind and category are lost, so they may not belong to the group.

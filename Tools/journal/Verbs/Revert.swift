@@ -69,7 +69,6 @@ enum Revert: Verb {
       }
       try arguments.carryOut(plan, in: journal, terminal)
     }
-    try journal.close()
   }
 
   /// The entry that a text names. An entity names an entry only if that changed nothing else.

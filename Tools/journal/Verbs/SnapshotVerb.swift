@@ -55,7 +55,6 @@ enum SnapshotVerb: Verb {
           + snapshot.byteCount.counted("byte"))
       try terminal.line(snapshot.url.path.printable)
     }
-    try journal.close()
   }
 
   private static func list(_ arguments: Arguments, _ terminal: Terminal) throws {
@@ -70,14 +69,13 @@ enum SnapshotVerb: Verb {
       terminal.progress.show { "reading the snapshot of revision \(snapshot.revision.grouped)" }
       let problem = journal.check(snapshot)
       if problem != nil { problemCount += 1 }
-      try terminal.answer(json(of: snapshot, problem)) {
-        let base = journal.base.flatMap { $0.revision == snapshot.revision ? $0.date : nil }
-        let date = try base ?? journal.readableEntry(at: snapshot.revision)?.date
-        try table.add([
+      let base = journal.base.flatMap { $0.revision == snapshot.revision ? $0.date : nil }
+      let date = try base ?? journal.readableEntry(at: snapshot.revision)?.date
+      try table.add(
+        [
           "\(snapshot.revision)", date.map { terminal.text(of: $0) } ?? "", snapshot.entityCount.grouped,
           snapshot.byteCount.grouped, problem.map { $0.message.printable } ?? "whole",
-        ])
-      }
+        ], json: json(of: snapshot, problem))
     }
     try table.end()
     if !terminal.isJSON, snapshots.isEmpty, problemCount == 0 { try terminal.line("there are no snapshots") }
@@ -99,7 +97,6 @@ enum SnapshotVerb: Verb {
     try terminal.answer(["revision": revision, "dropped": true]) {
       try terminal.line("dropped the snapshot of revision \(revision)")
     }
-    try journal.close()
   }
 
   private static func json(of snapshot: Snapshot, _ problem: JournalError? = nil) -> JSONObject {

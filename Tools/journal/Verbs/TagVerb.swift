@@ -49,7 +49,6 @@ enum TagVerb: Verb {
         try terminal.line("tagged revision \(tag.revision) as \(name.printable)")
       }
     }
-    try journal.close()
   }
 
   private static func list(_ arguments: Arguments, _ terminal: Terminal) throws {
@@ -61,16 +60,13 @@ enum TagVerb: Verb {
       [.flexible("TAG"), .revision, made, .flexible("AUTHOR"), .text("NOTE")], terminal)
     for tag in tags {
       let entry = try journal.readableEntry(at: tag.created)
-      if terminal.isJSON {
-        try terminal.printJSON(tag.json(made: entry))
-        continue
-      }
       let isPruned = tag.created <= journal.base?.revision ?? 0
       let missing = ["", "", isPruned ? "(history before this was pruned)" : "(can't be read)"]
       let attribution = entry.map { entry in
         [terminal.text(of: entry.date), entry.authorCell(), terminal.note(of: entry)]
       }
-      try table.add([tag.name.printable, "\(tag.revision)"] + (attribution ?? missing))
+      try table.add(
+        [tag.name.printable, "\(tag.revision)"] + (attribution ?? missing), json: tag.json(made: entry))
     }
     try table.end()
   }

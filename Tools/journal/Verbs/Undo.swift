@@ -36,7 +36,6 @@ enum Undo: Verb {
           + (try journal.suggestion(forAuthor: arguments.author)))
     }
     try arguments.carryOut(plan, in: journal, terminal)
-    try journal.close()
   }
 }
 
