@@ -22,8 +22,7 @@ struct ChangeText {
   func print(_ difference: EntityDifference, _ references: ReferenceTexts) throws {
     let (entity, record) = (difference.entity, difference.new ?? difference.old)
     let label = record.flatMap { Catalog.label(of: $0, of: entity.kind) }
-    try printHeading(entity, difference.operation, label: label)
-    try print(difference.parts, of: entity.kind, difference.operation, references)
+    try print(entity, difference.operation, label: label, difference.parts, references)
   }
 
   func print(_ events: [JournalEvent], in revision: Revision, _ labels: Labels) throws {
@@ -36,53 +35,39 @@ struct ChangeText {
   func print(
     _ event: JournalEvent, _ parts: [PartChange], label: String?, in revision: Revision, _ labels: Labels
   ) throws {
-    try printHeading(event.entity, event.operation, label: label)
-    if case .erased = event.change { return try line("content", erasedText) }
+    let isErased = if case .erased = event.change { true } else { false }
     let references = ReferenceTexts(labels, from: revision - 1, to: revision)
-    try print(parts, of: event.entity.kind, event.operation, references)
+    try print(event.entity, event.operation, label: label, isErased ? nil : parts, references)
   }
 
-  /// Prints `~ item:1  Dune`.
-  private func printHeading(
-    _ entity: EntityKey, _ operation: JournalEvent.Operation, label: String?
-  ) throws {
-    let heading = "\(operation.sign) \(Catalog.name(of: entity))"
-    let text = label.map { "  " + $0.printable.shortened(to: 60) } ?? ""
-    try terminal.line(terminal.styled(operation.style, heading) + terminal.styled(.faint, text))
-  }
-
+  /// - Parameter parts: nil if the content was erased.
   private func print(
-    _ parts: [PartChange], of kind: EntityKind, _ operation: JournalEvent.Operation,
+    _ entity: EntityKey, _ operation: JournalEvent.Operation, label: String?, _ parts: [PartChange]?,
     _ references: ReferenceTexts
   ) throws {
+    let heading = terminal.styled(operation.style, "\(operation.sign) \(Catalog.name(of: entity))")
+    let text = label.map { "  " + $0.printable.shortened(to: 60) } ?? ""
+    try terminal.line(heading + terminal.styled(.faint, text))
+    guard let parts else { return try line("content", erasedText) }
+    let isUpdate = operation == .update
     for part in parts {
-      let name = part.key.name(of: kind).printable
+      let name = part.key.name(of: entity.kind).printable
+      func text(_ value: FieldValue, _ reference: (EntityKey) throws -> String) throws -> String {
+        try terminal.text(of: value, part.key, of: entity.kind, isFull: isFull, reference: reference)
+      }
       switch (part.old, part.new) {
-      case (let old?, let new?): try print(name, part.key, old, new, of: kind, references)
-      case (nil, let new?):
-        let text = try text(new, part.key, kind, references.new)
-        try line(name, (operation == .update ? "(none) → " : "") + text)
-      case (let old?, nil):
-        let text = try text(old, part.key, kind, references.old)
-        try line(name, text + (operation == .update ? " → (none)" : ""))
+      case (let old?, let new?):
+        if case .attribute = part.key {
+          for (path, old, new) in ValueDifference.leaves(old, new, path: name) {
+            try printLeaf(path.printable, old, new)
+          }
+        } else {
+          try printPair(name, text(old, references.old), text(new, references.new), old, new)
+        }
+      case (nil, let new?): try line(name, (isUpdate ? "(none) → " : "") + text(new, references.new))
+      case (let old?, nil): try line(name, text(old, references.old) + (isUpdate ? " → (none)" : ""))
       case (nil, nil): break
       }
-    }
-  }
-
-  private func print(
-    _ name: String, _ key: FieldKey, _ old: FieldValue, _ new: FieldValue, of kind: EntityKind,
-    _ references: ReferenceTexts
-  ) throws {
-    switch (key, old, new) {
-    case (.attribute, .dictionary, .dictionary), (.attribute, .array, .array):
-      for (path, old, new) in ValueDifference.leaves(old, new, path: name) {
-        try printLeaf(path.printable, old, new)
-      }
-    case (.attribute, _, _): try printLeaf(name, old, new)
-    default:
-      let texts = (try text(old, key, kind, references.old), try text(new, key, kind, references.new))
-      try printPair(name, texts.0, texts.1, old, new)
     }
   }
 
@@ -115,12 +100,6 @@ struct ChangeText {
     }
     let digests = [old, new].map { " (SHA-256 \($0.shortDigest)…)" }
     try line(name, oldText + digests[0] + " → " + newText + digests[1])
-  }
-
-  private func text(
-    _ value: FieldValue, _ key: FieldKey, _ kind: EntityKind, _ reference: (EntityKey) throws -> String
-  ) throws -> String {
-    try terminal.text(of: value, key, of: kind, isFull: isFull, reference: reference)
   }
 
   private func line(_ name: String, _ text: String) throws {
