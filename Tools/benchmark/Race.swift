@@ -65,23 +65,21 @@ struct Race {
     _ title: @autoclosure () throws -> String, _ figure: Figure, _ ours: Int, _ rivals: [Rival]
   ) async throws {
     if contestants[ours].seconds.isEmpty { try await run() }
-    func spread(_ index: Int) -> Spread {
-      let spread = Spread(contestants[index].seconds)
-      return if case .rate = figure { spread.reciprocal } else { spread }
+    func median(_ contestant: Contestant) -> Double {
+      let seconds = Spread(contestant.seconds).median
+      return if case .rate = figure { 1 / seconds } else { seconds }
     }
+    let journal = contestants[ours]
     let comparisons = rivals.map { rival in
-      let (ours, other) = (contestants[ours], contestants[rival.index])
-      let ratios = zip(ours.seconds, other.seconds).map { ours, other in
+      let peer = contestants[rival.index]
+      let ratios = zip(journal.seconds, peer.seconds).map { ours, other in
         if case .duration = figure { ours / other } else { other / ours }
       }
       return Comparison(
-        peer: other.name, figure: spread(rival.index), ratio: Spread(ratios), atLeast: rival.atLeast,
+        peer: peer.name, figure: median(peer), ratio: Spread(ratios), atLeast: rival.atLeast,
         atMost: rival.atMost)
     }
-    bench.add(
-      Line(
-        work: try title() + figure.explanation, unit: figure.unit, journal: spread(ours),
-        comparisons: comparisons))
+    bench.add(try title() + figure.explanation, figure.unit, median(journal), comparisons)
   }
 
   /// A contestant to compare with, and the wanted ratio.
@@ -129,9 +127,6 @@ struct Spread {
     lowest = sorted[0]
     highest = sorted[sorted.count - 1]
   }
-
-  /// Operations per second instead of seconds per operation.
-  var reciprocal: Spread { Spread([lowest, median, highest].map { 1 / $0 }) }
 }
 
 // MARK: Callers

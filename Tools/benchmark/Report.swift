@@ -3,18 +3,26 @@ import Foundation
 struct Report {
   /// What ``environment(of:flushSeconds:rounds:seed:)`` returns.
   let environment: [String]
-  var lines: [Line] = []
   /// What was left out or failed.
   var remarks: [String] = []
+  private var cells = [["row", "work", "journal", "peer", "", "ratio", "(rounds)", "wanted", ""]]
+  private var missed: [String] = []
+
+  init(environment: [String]) { self.environment = environment }
+
+  /// Adds a line about a figure of the journal.
+  /// - Parameter unit: `s`, `B`, or a number per second such as `commits/s`.
+  mutating func add(
+    _ row: String, _ work: String, _ unit: String, _ figure: Double, _ comparisons: [Comparison]
+  ) {
+    for (index, comparison) in comparisons.enumerated() {
+      let own = index == 0 ? [row, work, display(figure, unit)] : ["", "", ""]
+      cells.append(own + comparison.cells(unit))
+    }
+    if comparisons.contains(where: \.isMissed) { missed.append(row) }
+  }
 
   var text: String {
-    var cells = [["row", "work", "journal", "peer", "", "ratio", "(rounds)", "wanted", ""]]
-    for line in lines {
-      for (index, comparison) in line.comparisons.enumerated() {
-        let own = index == 0 ? [line.row, line.work, display(line.journal.median, line.unit)] : ["", "", ""]
-        cells.append(own + comparison.cells(line.unit))
-      }
-    }
     let widths = cells[0].indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
     let table = cells.map { row in
       row.indices.map { column in
@@ -22,51 +30,39 @@ struct Report {
         return [2, 4, 5].contains(column) ? padding + row[column] : row[column] + padding
       }.joined(separator: "  ").replacing(#/ +$/#, with: "")
     }
-    let missed = lines.filter(\.isMissed).map(\.row)
     let verdict = missed.isEmpty ? "All goals are reached." : "Missed: \(missed.joined(separator: ", "))."
     return (environment + [""] + table + [""] + remarks + [verdict]).joined(separator: "\n")
   }
-}
-
-struct Line {
-  var row = ""
-  let work: String
-  /// `s`, `B`, or a number per second such as `commits/s`.
-  let unit: String
-  let journal: Spread
-  let comparisons: [Comparison]
-
-  var isMissed: Bool { comparisons.contains(where: \.isMissed) }
 }
 
 extension Workbench {
   /// Adds figures that must not exceed a limit.
   func add(_ work: String, _ unit: String, _ figures: [Double], atMost limit: Double) {
     let allowance = Comparison(
-      peer: display(limit, unit), figure: Spread([limit]), ratio: Spread(figures.map { $0 / limit }),
-      atMost: 1)
-    add(Line(work: work, unit: unit, journal: Spread(figures), comparisons: [allowance]))
+      peer: display(limit, unit), figure: limit, ratio: Spread(figures.map { $0 / limit }), atMost: 1)
+    add(work, unit, Spread(figures).median, [allowance])
   }
 }
 
 struct Comparison {
   let peer: String
   /// In the line's unit.
-  let figure: Spread
+  let figure: Double
   /// A ratio for each round.
   let ratio: Spread
   /// The wanted ratio; both are nil if the comparison is only for information.
   var atLeast: Double?
   var atMost: Double?
 
-  var isMissed: Bool { ratio.median < atLeast ?? -.infinity || ratio.median > atMost ?? .infinity }
+  fileprivate var isMissed: Bool {
+    ratio.median < atLeast ?? -.infinity || ratio.median > atMost ?? .infinity
+  }
 
   fileprivate func cells(_ unit: String) -> [String] {
     func text(_ ratio: Double) -> String { String(format: ratio < 9.995 ? "%.2f" : "%.1f", ratio) }
     let wanted = atLeast.map { "at least \(text($0))" } ?? atMost.map { "at most \(text($0))" } ?? ""
     return [
-      peer, display(figure.median, unit), text(ratio.median),
-      "(\(text(ratio.lowest)) to \(text(ratio.highest)))",
+      peer, display(figure, unit), text(ratio.median), "(\(text(ratio.lowest)) to \(text(ratio.highest)))",
       wanted, wanted.isEmpty ? "" : isMissed ? "missed" : "ok",
     ]
   }

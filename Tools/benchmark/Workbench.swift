@@ -57,12 +57,8 @@ final class Workbench: Sendable {
       at: folder.appending(path: row), withIntermediateDirectories: true)
   }
 
-  func add(_ line: Line) {
-    state.withLock { state in
-      var line = line
-      line.row = state.row
-      state.report.lines.append(line)
-    }
+  func add(_ work: String, _ unit: String, _ figure: Double, _ comparisons: [Comparison]) {
+    state.withLock { $0.report.add($0.row, work, unit, figure, comparisons) }
   }
 
   func remark(_ text: String) { state.withLock { $0.report.remarks.append(text) } }
