@@ -38,7 +38,7 @@ final class LevelDBPeer: @unchecked Sendable {
   /// Writes an entry with a synced `Put`.
   func put(_ entry: (key: Bytes, value: Bytes)) throws {
     let (key, value) = entry
-    try Self.check { unsafe leveldb_put(database, synced, key, key.count, value, value.count, &$0) }
+    try unsafe Self.check { unsafe leveldb_put(database, synced, key, key.count, value, value.count, &$0) }
   }
 
   /// Writes an entry as one synced batch of up to `pieces` keys that share its bytes equally.
@@ -55,7 +55,7 @@ final class LevelDBPeer: @unchecked Sendable {
         unsafe leveldb_writebatch_put(batch, key, key.count, value.baseAddress! + start, count)
       }
     }
-    try Self.check { unsafe leveldb_write(database, synced, batch, &$0) }
+    try unsafe Self.check { unsafe leveldb_write(database, synced, batch, &$0) }
   }
 
   /// Reads all entries of a journal. Verifies checksums and does not fill the cache, as LevelDB's manual advises for
@@ -78,6 +78,6 @@ final class LevelDBPeer: @unchecked Sendable {
       unsafe body(key, UnsafeBufferPointer(start: value, count: count))
       unsafe leveldb_iter_next(iterator)
     }
-    try Self.check { unsafe leveldb_iter_get_error(iterator, &$0) }
+    try unsafe Self.check { unsafe leveldb_iter_get_error(iterator, &$0) }
   }
 }

@@ -51,7 +51,7 @@ final class PostgresPeer {
   func insert() throws {
     for row in 0..<(unsafe PQntuples(batches)) {
       let values = unsafe (Int32(0)..<4).map { unsafe UnsafePointer<CChar>?(PQgetvalue(batches, row, $0)) }
-      let lengths = unsafe (Int32(0)..<4).map { unsafe PQgetlength(batches, row, $0) }
+      let lengths = (Int32(0)..<4).map { unsafe PQgetlength(batches, row, $0) }
       unsafe PQclear(try check(PQexecPrepared(connection, "insert", 4, values, lengths, [1, 1, 1, 1], 1)))
     }
   }

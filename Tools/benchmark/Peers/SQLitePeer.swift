@@ -126,11 +126,10 @@ struct SQLiteItems: Sendable {
   func update(_ id: Int, count: Int) throws { try database.run(updates, .integer(id), .integer(count)) }
 
   func ask(_ question: Question, _ rows: inout Int) throws {
-    rows +=
-      switch question {
-      case .equal(let count): try database.run(equals, .integer(count))
-      case .first(let price): try database.run(firsts, .real(price))
-      case .scan(let note): try database.run(scans, .text(note))
-      }
+    switch question {
+    case .equal(let count): rows += try database.run(equals, .integer(count))
+    case .first(let price): rows += try database.run(firsts, .real(price))
+    case .scan(let note): rows += try database.run(scans, .text(note))
+    }
   }
 }

@@ -34,7 +34,7 @@ private func replay(_ bench: Workbench, _ what: String, _ url: URL, _ entries: I
     let seconds = try timed {
       try unsafe scan.forEachEntry {
         count += 1
-        byteCount += unsafe $0.count + $1.count
+        byteCount += $0.count + $1.count
       }
     }
     guard count == entries else { throw PeerFailure("LevelDB sees \(count) entries of \(entries)") }

@@ -13,7 +13,7 @@ final class ChildProcess {
   private let errors: Int32
   private var isRunning = true
   /// The buffer of `getdelim`.
-  private var line: (bytes: UnsafeMutablePointer<CChar>?, size: Int) = unsafe (nil, 0)
+  private var line: (bytes: UnsafeMutablePointer<CChar>?, size: Int) = (nil, 0)
 
   /// - Throws: ``Failure`` if the program does not exist or can't be started.
   init(_ program: String, _ arguments: [String], environment: [String: String]) throws {
