@@ -187,20 +187,19 @@ func commit(
       try journals[index % callers % journals.count].commit { try body(&$0, index) }
     }
   case .tasks(let callers):
-    let clock = ContinuousClock()
-    let start = clock.now
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for caller in 0..<callers {
-        let journal = journals[caller % journals.count]
-        group.addTask {
-          for index in stride(from: caller, to: count, by: callers) {
-            try await journal.commit { try body(&$0, index) }
+    return try await ContinuousClock().measure {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for caller in 0..<callers {
+          let journal = journals[caller % journals.count]
+          group.addTask {
+            for index in stride(from: caller, to: count, by: callers) {
+              try await journal.commit { try body(&$0, index) }
+            }
           }
         }
+        try await group.waitForAll()
       }
-      try await group.waitForAll()
-    }
-    return start.duration(to: clock.now) / .seconds(1)
+    } / .seconds(1)
   case .pipeline:
     return try timedThreads(1, count: 1) { _ in try journals[0].fill(count, body) }
   }

@@ -25,9 +25,7 @@ final class LevelDBPeer: @unchecked Sendable {
     unsafe leveldb_close(database)
   }
 
-  private static func check<Result>(
-    _ call: (inout UnsafeMutablePointer<CChar>?) -> Result
-  ) throws -> Result {
+  private static func check<Result>(_ call: (inout UnsafeMutablePointer<CChar>?) -> Result) throws -> Result {
     var error: UnsafeMutablePointer<CChar>?
     let result = unsafe call(&error)
     guard let error = unsafe error else { return result }

@@ -49,8 +49,7 @@ struct WrittenEntries: Sendable {
   func insert(_ count: Int, at url: URL, callers: Int, connections: Int) throws -> Double {
     let databases = try (0..<connections).map { _ in
       let database = try SQLitePeer(at: url)
-      try database.execute(
-        "CREATE TABLE IF NOT EXISTS entries(key INTEGER PRIMARY KEY, value BLOB NOT NULL)")
+      try database.execute("CREATE TABLE IF NOT EXISTS entries(key INTEGER PRIMARY KEY, value BLOB NOT NULL)")
       return (database, insertion: try database.prepare("INSERT INTO entries VALUES(?, ?)"))
     }
     return try timedThreads(callers, count: count) { [all] index in

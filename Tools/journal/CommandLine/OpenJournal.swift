@@ -19,8 +19,7 @@ extension Arguments {
   }
 
   func openUpToDamage(_ terminal: Terminal) throws -> CatalogJournal {
-    let journal = try CatalogJournal.openUpToDamage(
-      at: url("JOURNAL"), options: journalOptions())
+    let journal = try CatalogJournal.openUpToDamage(at: url("JOURNAL"), options: journalOptions())
     reportAtEnd(journal, terminal)
     return journal
   }

@@ -29,7 +29,7 @@ struct FilesImporter: CommitImporter {
     }
   }
 
-  func prepare(_ commit: GitCommit, _ report: ImportReport) throws -> [(GitChange, FileContent)]? {
+  func prepare(_ commit: GitCommit) throws -> [(GitChange, FileContent)]? {
     guard !commit.changes.isEmpty else { return nil }
     return try commit.changes.map { change in
       guard let file = change.file, file.hasContent else { return (change, .none) }
@@ -39,8 +39,7 @@ struct FilesImporter: CommitImporter {
   }
 
   mutating func apply(
-    _ changes: [(GitChange, FileContent)], of commit: GitCommit, to draft: inout Draft<Catalog>,
-    _ report: ImportReport
+    _ changes: [(GitChange, FileContent)], of commit: GitCommit, to draft: inout Draft<Catalog>
   ) throws -> Set<EntityKey> {
     items.begin(commit)
     for (change, content) in changes { try apply(change, content, commit, &draft) }

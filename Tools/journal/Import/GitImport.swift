@@ -9,6 +9,7 @@ struct GitImport {
   let source: String
   let journal: CatalogJournal
   let dates: Dates
+  let report: ImportReport
   let terminal: Terminal
 
   /// The date of a commit that orders its entry.
@@ -49,8 +50,7 @@ struct GitImport {
     let cursor = journal.entries(newestFirst: true)
     while known == nil, let entry = try cursor.next() {
       if let commit = entry.metadata[Key.commit] {
-        known = ImportedCommit(
-          commit: commit, source: entry.metadata[Key.source], revision: entry.revision)
+        known = ImportedCommit(commit: commit, source: entry.metadata[Key.source], revision: entry.revision)
       } else if entry.isAnnotationErased, loss == nil {
         loss = "the metadata of revision \(entry.revision) were erased"
       } else if entry.metadata[Key.copy] != nil, loss == nil {
@@ -105,9 +105,7 @@ struct GitImport {
   /// - Parameters:
   ///   - given: the commit of `--after`.
   ///   - makeImporter: makes an importer that continues after a commit.
-  func run(
-    given: String?, _ report: ImportReport, _ makeImporter: (_ after: String?) throws -> any CommitImporter
-  ) throws {
+  func run(given: String?, _ makeImporter: (_ after: String?) throws -> any CommitImporter) throws {
     let clock = ContinuousClock()
     let start = clock.now
     var total: Int?
@@ -119,7 +117,7 @@ struct GitImport {
       total = all
       report.restart(commits: all - remaining.count)
       do {
-        try run(after: newest?.commit, remaining, on: head, try makeImporter(newest?.commit), report) {
+        try run(after: newest?.commit, remaining, on: head, try makeImporter(newest?.commit)) {
           let seconds = max(0.001, (clock.now - start) / .seconds(1))
           return "importing: \(report.commits.grouped) of \(all.grouped) commits, "
             + "\(Int(Double(report.commits) / seconds).grouped)/s"
@@ -136,10 +134,9 @@ struct GitImport {
   ///   - head: a state that the importer knows.
   private func run(
     after newest: String?, _ committed: [GitDate], on head: Head, _ importer: consuming some CommitImporter,
-    _ report: ImportReport, _ progress: () -> String
+    _ progress: () -> String
   ) throws {
-    var reading = GitImportReading(
-      log: try GitLog(repository, to: tip, after: newest), importer: importer)
+    var reading = GitImportReading(log: try GitLog(repository, to: tip, after: newest), importer: importer)
     var latest = head.revision == 0 ? nil : head.date
     var newestRevision = head.revision
     // No later commit has an earlier date than this. So the state as of a date is the newest commit that is
@@ -150,14 +147,28 @@ struct GitImport {
       return earliest
     }
     try journal.withPipeline { pipeline in
-      while let (commit, change) = try reading.next(report) {
+      while let (commit, change) = try reading.next() {
         let ordered = order.popLast() ?? nil
         if let change {
-          let date =
-            (dates == .author ? commit.authored.timestamp : ordered)?.date ?? latest
-            ?? Date(timeIntervalSince1970: 0)
-          let made = try make(
-            commit, change, &reading.importer, report, date, latest, after: newestRevision, in: &pipeline)
+          let stamp = dates == .author ? commit.authored.timestamp : ordered
+          let date = stamp?.date ?? latest ?? Date(timeIntervalSince1970: 0)
+          let metadata = metadata(of: commit, orderedAt: max(latest ?? date, date))
+          let author = shortened(commit.author, "author", of: commit, to: Self.authorByteLimit)
+          let note = shortened(commit.message, "message", of: commit, to: Self.noteByteLimit)
+          var hasRun = false
+          let made = try pipeline.commit(by: author, note: note, metadata: metadata, date: date) { draft in
+            // If another node took the revision, the body runs again, and the importer knows what the first run made.
+            if hasRun || draft.revision > newestRevision + 1 {
+              for revision in newestRevision + 1..<draft.revision
+              where try journal.entry(at: revision).metadata[Key.commit] != nil {
+                throw OtherImport()
+              }
+              try reading.importer.start(from: draft.state)
+            }
+            hasRun = true
+            let touched = try reading.importer.apply(change, of: commit, to: &draft)
+            return touched.filter { draft.state.revision(of: $0) == draft.revision }
+          }
           newestRevision = made.revision
           if !made.isEmpty {
             latest = max(latest ?? date, date)
@@ -170,19 +181,13 @@ struct GitImport {
     }
   }
 
-  /// - Parameters:
-  ///   - date: the date for the entry.
-  ///   - latest: the date of the previous entry, which this one's can't precede.
-  private func make<Importer: CommitImporter>(
-    _ commit: GitCommit, _ change: Importer.Change, _ importer: inout Importer, _ report: ImportReport,
-    _ date: Date, _ latest: Date?, after newestRevision: Revision,
-    in pipeline: inout CommitPipeline<Catalog>
-  ) throws -> Commit<Set<EntityKey>> {
+  /// - Parameter ordered: the date of the entry.
+  private func metadata(of commit: GitCommit, orderedAt ordered: Date) -> [String: String] {
     let (own, other) =
       dates == .author ? (commit.authored, commit.committed) : (commit.committed, commit.authored)
     var metadata = [Key.commit: commit.hash, Key.source: source]
     metadata[dates == .author ? Key.committed : Key.authored] = other.description
-    if own.timestamp?.date != max(latest ?? date, date) { metadata[Key.date] = own.description }
+    if own.timestamp?.date != ordered { metadata[Key.date] = own.description }
     for (name, date) in [("author", commit.authored), ("commit", commit.committed)]
     where date.timestamp == nil {
       report.note(
@@ -192,54 +197,34 @@ struct GitImport {
           : "its \(name) date is \"\(date.text)\", and a journal has dates of the years 1 to 9999; the metadata keep "
             + "it as it is", isLoss: false)
     }
-    let author = commit.author.prefix(byteCount: Self.authorByteLimit)
-    let note = commit.message.prefix(byteCount: Self.noteByteLimit)
-    for (name, text, kept) in [("author", commit.author, author), ("message", commit.message, note)]
-    where kept.utf8.count < text.utf8.count {
-      report.note(
-        commit.hash,
-        "its \(name) has \(text.utf8.count.counted("byte")), and the entry has the first \(kept.utf8.count.grouped)"
-      )
-    }
-    var hasRun = false
-    return try pipeline.commit(by: author, note: note, metadata: metadata, date: date) {
-      draft in
-      // If another node took the revision, the body runs again, and the importer knows what the first run made.
-      if hasRun || draft.revision > newestRevision + 1 {
-        try checkHaveNotImported(newestRevision + 1..<draft.revision)
-        try importer.start(from: draft.state)
-      }
-      hasRun = true
-      let touched = try importer.apply(change, of: commit, to: &draft, report)
-      return touched.filter { draft.state.revision(of: $0) == draft.revision }
-    }
+    return metadata
   }
 
-  private func checkHaveNotImported(_ revisions: Range<Revision>) throws {
-    for revision in revisions where try journal.entry(at: revision).metadata[Key.commit] != nil {
-      throw OtherImport()
-    }
+  /// The longest prefix of whole scalars with at most this many bytes.
+  private func shortened(_ text: String, _ name: String, of commit: GitCommit, to byteLimit: Int) -> String {
+    let count = text.utf8.count
+    guard count > byteLimit else { return text }
+    var end = text.utf8.index(text.startIndex, offsetBy: byteLimit)
+    while end.samePosition(in: text.unicodeScalars) == nil { text.utf8.formIndex(before: &end) }
+    let kept = String(text[..<end])
+    report.note(
+      commit.hash,
+      "its \(name) has \(count.counted("byte")), and the entry has the first \(kept.utf8.count.grouped)")
+    return kept
   }
 }
 
 /// Reads commits ahead, requests their contents, and prepares some of them.
 private struct GitImportReading<Importer: CommitImporter> {
-  private static var commitsAhead: Int { 64 }
-
   let log: GitLog
   var importer: Importer
-  private var asked: [GitCommit] = []
-  private var prepared: [(GitCommit, Importer.Change?)] = []
-  private var isAtEnd = false
+  var asked: [GitCommit] = []
+  var prepared: [(GitCommit, Importer.Change?)] = []
+  var isAtEnd = false
 
-  init(log: GitLog, importer: Importer) {
-    self.log = log
-    self.importer = importer
-  }
-
-  mutating func next(_ report: ImportReport) throws -> (GitCommit, Importer.Change?)? {
+  mutating func next() throws -> (GitCommit, Importer.Change?)? {
     while prepared.count < importer.preparedLimit {
-      while !isAtEnd, asked.count < Self.commitsAhead {
+      while !isAtEnd, asked.count < 64 {
         guard let commit = try log.next() else {
           isAtEnd = true
           break
@@ -249,19 +234,9 @@ private struct GitImportReading<Importer: CommitImporter> {
       }
       if asked.isEmpty { break }
       let commit = asked.removeFirst()
-      prepared.append((commit, try importer.prepare(commit, report)))
+      prepared.append((commit, try importer.prepare(commit)))
     }
     return prepared.isEmpty ? nil : prepared.removeFirst()
-  }
-}
-
-extension String {
-  /// The longest prefix of whole scalars with at most this many bytes.
-  fileprivate func prefix(byteCount: Int) -> String {
-    guard utf8.count > byteCount else { return self }
-    var end = utf8.index(startIndex, offsetBy: byteCount)
-    while end.samePosition(in: unicodeScalars) == nil { utf8.formIndex(before: &end) }
-    return String(self[..<end])
   }
 }
 
@@ -280,10 +255,10 @@ protocol CommitImporter {
   func willImport(_ commit: GitCommit) throws
 
   /// Called for commits in order. Nil if the commit changes nothing.
-  mutating func prepare(_ commit: GitCommit, _ report: ImportReport) throws -> Change?
+  mutating func prepare(_ commit: GitCommit) throws -> Change?
 
   /// - Returns: the entities that may have changed.
   mutating func apply(
-    _ change: Change, of commit: GitCommit, to draft: inout Draft<Catalog>, _ report: ImportReport
+    _ change: Change, of commit: GitCommit, to draft: inout Draft<Catalog>
   ) throws -> Set<EntityKey>
 }

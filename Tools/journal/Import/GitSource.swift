@@ -28,14 +28,14 @@ enum GitSource {
     if !FileManager.default.fileExists(atPath: url.path) { try repository.checkIsWhole() }
     let journal = try CatalogJournal.openOrCreate(
       at: url, options: arguments.journalOptions(layers: .automatic))
+    let report = ImportReport(terminal)
     let git = GitImport(
       repository: repository, tip: tip, source: form?.source ?? FilesImporter.source, journal: journal,
-      dates: dates, terminal: terminal)
-    let report = ImportReport(terminal)
+      dates: dates, report: report, terminal: terminal)
     try Import.storing(in: journal) {
       // A node must not import again what other nodes have imported.
       try journal.catchUp()
-      try git.run(given: given, report) { commit in
+      try git.run(given: given) { commit in
         if let form { return try RecordsImporter(form, repository, journal, after: commit, report) }
         return try FilesImporter(repository, journal, report)
       }

@@ -128,9 +128,7 @@ struct RecordImages {
       let name = GitPath.baseName(of: source.path.text)
       let content = try blobs.read(next: contents, name: name, keepsTexts: false)
       guard case .image(let blob, let mediaType) = content else { return (key, old, nil) }
-      return (
-        key, old, SourceItems.NewImage(name: EntityName.usable(name), mediaType: mediaType, blob: blob)
-      )
+      return (key, old, SourceItems.NewImage(name: EntityName.usable(name), mediaType: mediaType, blob: blob))
     }
   }
 }

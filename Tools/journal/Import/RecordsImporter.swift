@@ -38,6 +38,7 @@ struct RecordsImporter: CommitImporter {
 
   let preparedLimit = 1
   private let form: Form
+  private let report: ImportReport
   private let texts: GitBlobs
   private var records = RecordFile()
   /// The last imported version of records whose newest version was not imported, because it can't be kept, or
@@ -59,12 +60,12 @@ struct RecordsImporter: CommitImporter {
     _ report: ImportReport
   ) throws {
     self.form = form
+    self.report = report
     texts = try GitBlobs(repository)
     items = try SourceItems(journal, kind: form.kind, keyedBy: form.key, restoresItems: true, report)
     let away = try commit.map { try readLastVersions(repository, upTo: $0) } ?? []
     images = try form.images.map { template in
-      try RecordImages(
-        template, keyedBy: form.key, repository, journal, records, away: away, after: commit)
+      try RecordImages(template, keyedBy: form.key, repository, journal, records, away: away, after: commit)
     }
   }
 
@@ -141,12 +142,12 @@ struct RecordsImporter: CommitImporter {
     }
   }
 
-  mutating func prepare(_ commit: GitCommit, _ report: ImportReport) throws -> Change? {
+  mutating func prepare(_ commit: GitCommit) throws -> Change? {
     var change = Change()
     for fileChange in commit.changes {
       images?.follow(fileChange)
       if ExactText(fileChange.path) == ExactText(form.file) {
-        try read(fileChange.file, commit, report, &change)
+        try read(fileChange.file, commit, &change)
       }
     }
     for deletion in change.deleted { images?.leave(deletion.key) }
@@ -159,9 +160,7 @@ struct RecordsImporter: CommitImporter {
     return change.isEmpty ? nil : change
   }
 
-  private mutating func read(
-    _ file: GitFile?, _ commit: GitCommit, _ report: ImportReport, _ change: inout Change
-  ) throws {
+  private mutating func read(_ file: GitFile?, _ commit: GitCommit, _ change: inout Change) throws {
     let old = records
     var changed: [RecordFile.Record] = []
     if let file {
@@ -205,7 +204,7 @@ struct RecordsImporter: CommitImporter {
   }
 
   mutating func apply(
-    _ change: Change, of commit: GitCommit, to draft: inout Draft<Catalog>, _ report: ImportReport
+    _ change: Change, of commit: GitCommit, to draft: inout Draft<Catalog>
   ) throws -> Set<EntityKey> {
     items.begin(commit)
     for deletion in change.deleted {

@@ -258,9 +258,7 @@ struct SourceItems {
     return (images.first { ($0.name == old?.name) || $0.name == name }, false)
   }
 
-  private mutating func category(
-    named name: String?, in draft: inout Draft<Catalog>
-  ) throws -> CategoryID? {
+  private mutating func category(named name: String?, in draft: inout Draft<Catalog>) throws -> CategoryID? {
     let category = try name.map { try categories.category(of: $0, &draft, &touched) }
     // If the item is rejected, the category may have none.
     categories.leave(category)
@@ -281,9 +279,7 @@ struct SourceItems {
 
 // Items that are not found by their key.
 extension SourceItems {
-  private mutating func find(
-    _ key: ItemKey, wasThere: Bool, in catalog: Catalog
-  ) throws -> Catalog.Item? {
+  private mutating func find(_ key: ItemKey, wasThere: Bool, in catalog: Catalog) throws -> Catalog.Item? {
     if let item = items[key].flatMap({ catalog.item($0) }) { return item }
     guard wasThere || restoresItems else { return nil }
     let renamed = try renamed ?? renamedItems()

@@ -9,8 +9,7 @@ struct ReferenceTexts {
 
 extension ReferenceTexts {
   init(_ labels: Labels, from old: Revision, to new: Revision) {
-    self.init(
-      old: { try labels.reference(to: $0, at: old) }, new: { try labels.reference(to: $0, at: new) })
+    self.init(old: { try labels.reference(to: $0, at: old) }, new: { try labels.reference(to: $0, at: new) })
   }
 }
 

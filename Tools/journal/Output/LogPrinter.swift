@@ -12,9 +12,7 @@ final class LogPrinter {
   private var isFirst = true
   private let authorWidth: Int
 
-  init(
-    _ arguments: Arguments, _ labels: Labels, widestRevision: Revision, _ terminal: Terminal
-  ) {
+  init(_ arguments: Arguments, _ labels: Labels, widestRevision: Revision, _ terminal: Terminal) {
     self.terminal = terminal
     self.labels = labels
     tags = labels.journal.state.tagNames

@@ -92,8 +92,7 @@ enum CommonElements {
       numbers[element] = numbers.count
       return numbers.count - 1
     }
-    let middle = pairs(
-      old[start..<old.count - end].map(number), new[start..<new.count - end].map(number))
+    let middle = pairs(old[start..<old.count - end].map(number), new[start..<new.count - end].map(number))
     return (0..<start).map { ($0, $0) } + middle.map { ($0 + start, $1 + start) }
       + (0..<end).map { (old.count - end + $0, new.count - end + $0) }
   }

@@ -55,8 +55,7 @@ enum Bisect: Verb {
     }
     guard let revision = found.revision else {
       let looked = found.looks.first?.revision ?? 0
-      throw Failure.no(
-        "the condition does not hold at revision \(looked), the last one tested" + query.hint)
+      throw Failure.no("the condition does not hold at revision \(looked), the last one tested" + query.hint)
     }
     if found.heldBefore {
       throw Failure.no(

@@ -24,8 +24,7 @@ enum BlameVerb: Verb {
     let journal = try arguments.openJournal(terminal)
     let revision = try journal.revision(at: point ?? .head())
     guard
-      let blame = try journal.blame(
-        entity, asOf: .revision(revision), findsOrigin: arguments.has("--origin"))
+      let blame = try journal.blame(entity, asOf: .revision(revision), findsOrigin: arguments.has("--origin"))
     else { throw try journal.absence(of: entity, at: revision) }
     if terminal.isJSON {
       for line in blame where !line.key.isByteCount(of: entity.kind) {

@@ -22,8 +22,7 @@ enum Init: Verb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let (name, url) = (arguments.operand("JOURNAL"), arguments.url("JOURNAL"))
     guard let file = arguments.value("--from-backup") else {
-      let journal = try CatalogJournal.create(
-        at: url, options: arguments.journalOptions(layers: .automatic))
+      let journal = try CatalogJournal.create(at: url, options: arguments.journalOptions(layers: .automatic))
       try terminal.answer(["path": name, "journal": journal.id.description]) {
         try terminal.line("created the empty journal \(name.printable)")
       }

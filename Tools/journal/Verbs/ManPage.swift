@@ -43,8 +43,7 @@ enum ManPage: Verb {
 
   private static func escaped(_ text: String) -> String {
     let lines = text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("\"", with: "\\(dq")
-      .split(
-        separator: "\n", omittingEmptySubsequences: false)
+      .split(separator: "\n", omittingEmptySubsequences: false)
     return lines.map { line in
       line.isEmpty ? ".PP" : line.first == "." || line.first == "'" ? "\\&\(line)" : String(line)
     }.joined(separator: "\n")

@@ -86,9 +86,7 @@ enum SnapshotVerb: Verb {
     }
   }
 
-  private static func drop(
-    _ text: String?, _ arguments: Arguments, _ terminal: Terminal
-  ) throws {
+  private static func drop(_ text: String?, _ arguments: Arguments, _ terminal: Terminal) throws {
     guard let text, let revision = Revision(text) else {
       throw Failure.wrongUse("drop needs the revision of a snapshot; see journal snapshot JOURNAL list")
     }

@@ -56,8 +56,7 @@ enum TagVerb: Verb {
     let tags = journal.state.tags
     if tags.isEmpty { terminal.warn("there are no tags") }
     let made = TextTable.Column.text(terminal.dateTitle.replacing("DATE", with: "MADE"))
-    let table = TextTable(
-      [.flexible("TAG"), .revision, made, .flexible("AUTHOR"), .text("NOTE")], terminal)
+    let table = TextTable([.flexible("TAG"), .revision, made, .flexible("AUTHOR"), .text("NOTE")], terminal)
     for tag in tags {
       let entry = try journal.readableEntry(at: tag.created)
       let isPruned = tag.created <= journal.base?.revision ?? 0
