@@ -7,9 +7,7 @@ enum Diff: Verb {
     diff: shows the differences between two points in time
 
     Shows which items, categories, images and tags were added, changed and deleted between two points in time, with the
-    old and the new values of those that were changed. With ENTITY it shows only that entity. It reads the entries between
-    the two points and what they changed, so comparing neighbors is fast, however large the journal is. --kind and
-    --stat print less, but take as long.
+    old and the new values of those that were changed. With ENTITY it shows only that entity.
 
     Arguments: JOURNAL
     A: the first point in time, such as yesterday or HEAD~3

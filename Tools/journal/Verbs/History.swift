@@ -6,8 +6,7 @@ enum History: Verb {
     history: shows every version of one entity, with old and new values
 
     Shows all changes of an item, a category or an image, the newest first: who made each and why, with old and new
-    values. The time depends on the number of changes shown, or with --reverse on that of all changes, not on the size of
-    the journal.
+    values.
 
     Arguments: JOURNAL
     ENTITY: such as item:42, or item:42@yesterday for its history up to then

@@ -7,7 +7,7 @@ enum ReplayVerb: Verb {
     replay: rebuilds the state at a point in time and prints it
 
     Rebuilds the state as of a point and prints it: the counts and the first items, or with --json everything, as one
-    object. It starts from the nearest layer before that point; --from-start uses none.
+    object.
 
     With --to, it creates a journal instead, with the same history and digests up to that point, and the images that the
     history names. If history was pruned after that point, one more entry proves the state that history begins with. With

@@ -91,19 +91,16 @@ private struct RedirectingPage {
   func write() throws {
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    let descriptor = unsafe open(file.path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-    guard descriptor >= 0 else {
-      throw Failure.unreadable("\(file.path) can't be written: \(systemMessage(errno))")
-    }
-    defer { close(descriptor) }
-    let output = Output(descriptor)
-    try output.line(
-      """
+    let page = """
       <!doctype html><html lang="en"><meta charset="utf-8"><meta name="referrer" content="no-referrer">
       <meta http-equiv="refresh" content="0; url=\(address)"><title>Journal</title>
       <a href="\(address)">Show the journal</a></html>
-      """)
-    try output.flush()
+
+      """
+    let permissions: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+    guard
+      FileManager.default.createFile(atPath: file.path, contents: Data(page.utf8), attributes: permissions)
+    else { throw Failure.unreadable("\(file.path) can't be written") }
   }
 
   func remove() { try? FileManager.default.removeItem(at: folder) }
