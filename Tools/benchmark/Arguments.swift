@@ -1,6 +1,5 @@
 import Foundation
 
-/// An invalid command line.
 struct WrongUse: Error {
   let message: String
 }

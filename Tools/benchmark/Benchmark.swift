@@ -41,7 +41,6 @@ struct Benchmark {
     return source
   }
 
-  /// - Returns: whether no row failed.
   private static func run(_ rows: [Row], on bench: Workbench) async -> Bool {
     var ready: [Row] = []
     var found: [Need: String?] = [:]

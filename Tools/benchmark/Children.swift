@@ -37,7 +37,6 @@ final class Child {
 
   var id: Int32 { process.processIdentifier }
 
-  /// The next line of the program's output; empty after its end.
   func line() throws -> String {
     var bytes: [UInt8] = []
     while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != UInt8(ascii: "\n") {
@@ -110,7 +109,6 @@ enum OpeningProbe {
   }
 }
 
-/// A process that follows a journal and reports when it sees each entry, or one of them.
 struct FollowProbe {
   static let flag = "--follow-probe"
 
@@ -123,7 +121,6 @@ struct FollowProbe {
     guard try child.line() == "follows" else { throw PeerFailure("following \(journal.path) failed") }
   }
 
-  /// Waits until the process has seen the next entry, and returns the time, as ``now()`` does.
   func next() throws -> Double {
     guard let seconds = Double(try child.line()) else { throw PeerFailure("the follower has ended") }
     return seconds

@@ -3,7 +3,6 @@ import Foundation
 struct Report {
   /// What ``environment(of:flushSeconds:rounds:seed:)`` returns.
   let environment: [String]
-  /// What was left out or failed.
   var remarks: [String] = []
   private var cells = [["row", "work", "journal", "peer", "", "ratio", "(rounds)", "wanted", ""]]
   private var missed: [String] = []
@@ -36,7 +35,6 @@ struct Report {
 }
 
 extension Workbench {
-  /// Adds figures that must not exceed a limit.
   func add(_ work: String, _ unit: String, _ figures: [Double], atMost limit: Double) {
     let allowance = Comparison(
       peer: display(limit, unit), figure: limit, ratio: Spread(figures.map { $0 / limit }), atMost: 1)

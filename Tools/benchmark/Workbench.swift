@@ -2,14 +2,12 @@ import Files
 import Foundation
 import Locks
 
-/// The settings of a run, the folder in which its rows write, and the report.
 final class Workbench: Sendable {
   let rounds: Int
   let isQuick: Bool
   let isLarge: Bool
   let seed: UInt64
   let postgres: String?
-  /// Has a folder for each row.
   private let folder: URL
   private let handle: Folder<PeerFailure>
   /// The seconds of flushing a small write, and so the least time of a durable commit.
@@ -44,7 +42,6 @@ final class Workbench: Sendable {
           environment: environment(of: folder, flushSeconds: flushTime, rounds: rounds, seed: seed))))
   }
 
-  // MARK: The report
 
   /// Starts a row, and removes what the row before wrote.
   func begin(_ row: String) throws {
@@ -82,12 +79,10 @@ final class Workbench: Sendable {
   /// Registers an action for the end of the run, also after an interrupt.
   func atEnd(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.atEnd.append(action) } }
 
-  /// Replaces the progress line on standard error, if that is a terminal.
   func show(_ text: String) {
     if showsProgress { FileHandle.standardError.write(Data("\r\u{1B}[K\(text)".utf8)) }
   }
 
-  // MARK: Sizes and files
 
   var largeSize: Int { isQuick ? 100_000 : 1_000_000 }
 

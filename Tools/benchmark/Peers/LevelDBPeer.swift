@@ -33,7 +33,6 @@ final class LevelDBPeer: @unchecked Sendable {
     throw PeerFailure("LevelDB: \(unsafe String(cString: error))")
   }
 
-  /// Writes an entry with a synced `Put`.
   func put(_ entry: (key: Bytes, value: Bytes)) throws {
     let (key, value) = entry
     try unsafe Self.check { unsafe leveldb_put(database, synced, key, key.count, value, value.count, &$0) }

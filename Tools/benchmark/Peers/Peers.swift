@@ -33,7 +33,6 @@ struct WrittenEntries: Sendable {
     self.all = all
   }
 
-  /// The mean size of a key and its value.
   var averageByteCount: Int {
     all.isEmpty ? 0 : all.reduce(0) { $0 + $1.key.count + $1.value.count } / all.count
   }

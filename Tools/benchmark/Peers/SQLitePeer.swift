@@ -53,7 +53,6 @@ final class SQLitePeer: @unchecked Sendable {
     return unsafe Statement(handle: handle!)
   }
 
-  /// Runs a statement, reads all columns of each row, and returns the number of rows.
   @discardableResult
   func run(_ statement: Statement, _ values: Value...) throws -> Int {
     try lock.withLock { _ in
@@ -94,7 +93,6 @@ final class SQLitePeer: @unchecked Sendable {
   }
 }
 
-/// A table of the sample's items in SQLite.
 struct SQLiteItems: Sendable {
   private let database: SQLitePeer
   private let updates, equals, firsts, scans: SQLitePeer.Statement

@@ -1,7 +1,6 @@
 import CatalogModel
 import Foundation
 
-/// Opens journals in separate processes and keeps their peak memory.
 private final class Openings {
   var memory: [Double] = []
   private let bench: Workbench
@@ -12,7 +11,6 @@ private final class Openings {
     random = SeededGenerator(seed: bench.seed)
   }
 
-  /// The seconds of opening a journal and reading one of its items.
   func item(_ url: URL, of count: Int) throws -> Double {
     try open(url) { ["item", "\(Int.random(in: 1...count, using: &random))"] }
   }

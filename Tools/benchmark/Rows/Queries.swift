@@ -3,7 +3,6 @@ import Foundation
 
 enum Question: Sendable {
   case equal(count: Int)
-  /// The first 20 in order.
   case first(price: Double)
   case scan(note: String)
 }

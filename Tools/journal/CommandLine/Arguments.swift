@@ -76,10 +76,8 @@ struct Arguments {
 
   func url(_ name: String) -> URL { URL(fileURLWithPath: operand(name)) }
 
-  /// The value of a required argument.
   func operand(_ name: String) -> String { value(name) ?? "" }
 
-  /// The value of an argument; nil if it was not given.
   func value(_ name: String) -> String? { given[name]?.first }
 
   func values(_ name: String) -> [String] { given[name] ?? [] }

@@ -8,7 +8,6 @@ enum ExitCode: Int32 {
   case unreadable = 3
 }
 
-/// Why a verb failed: one sentence for people, and the code for the shell.
 struct Failure: Error, Equatable, CustomStringConvertible {
   let code: ExitCode
   let description: String

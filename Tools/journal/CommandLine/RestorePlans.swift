@@ -3,7 +3,6 @@ import Foundation
 import JSON
 
 extension Arguments {
-  /// The author of the new entry.
   var author: String { value("--by") ?? NSUserName() }
 
   func laterEdits() throws(Failure) -> LaterEdits {
@@ -71,7 +70,6 @@ private struct RestoreReport {
   let isWhole: Bool
   let terminal: Terminal
 
-  /// - Parameter revision: the new entry; nil if there is none.
   func print(_ revision: Revision?) throws {
     if !plan.isEmpty {
       let count = plan.changes.count.counted("entity", "entities")

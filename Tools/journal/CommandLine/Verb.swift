@@ -66,7 +66,6 @@ extension String {
 /// arguments that several verbs have, separated by commas.
 struct Syntax {
   struct Argument {
-    /// An option's name includes its dashes.
     let name: String
     /// The placeholder of an option's value; nil for a switch.
     let value: String?
@@ -124,7 +123,6 @@ struct Syntax {
     return (operands + options.map { $0.isOptional ? "[\($0.usage)]" : $0.usage }).joined(separator: " ")
   }
 
-  /// The options of all verbs.
   static let common = Syntax(
     """
     [--local]: read and print dates in the zone of this machine (TZ) instead of UTC; JSON always has them in UTC
@@ -136,7 +134,6 @@ struct Syntax {
     """
   ).options
 
-  /// The arguments that several verbs have.
   private static let shared = Syntax(
     """
     JOURNAL: the journal's folder, such as Books.journal
@@ -165,7 +162,6 @@ struct Syntax {
     """)
 }
 
-/// All verbs, in the order of the help.
 enum Verbs {
   static let groups: [(title: String, verbs: [any Verb.Type])] = [
     (
@@ -189,7 +185,6 @@ enum Verbs {
 
   static let all = groups.flatMap(\.verbs)
 
-  /// - Throws: ``Failure`` with a suggestion if there is none.
   static func named(_ name: String) throws(Failure) -> any Verb.Type {
     if let verb = all.first(where: { $0.name == name }) { return verb }
     let kind = name.hasPrefix("-") ? "option" : "verb"

@@ -73,7 +73,6 @@ final class PastContents {
 
   init(_ repository: GitRepository) { self.repository = repository }
 
-  /// - Returns: the text, if the import keeps the content as one, and the digest.
   func read(_ hash: String) throws -> (text: String?, digest: ContentDigest) {
     let contents = try contents ?? GitBlobs(repository)
     self.contents = contents

@@ -1,6 +1,5 @@
 import CBOR
 
-/// A commit, and its changes relative to its first parent.
 struct GitCommit {
   let hash: String
   /// The name, or the address if there is none.
@@ -23,7 +22,6 @@ struct GitChange {
 struct GitFile: Equatable {
   /// Six octal digits: `100644`, `100755`, `120000` for a symbolic link, `160000` for a submodule.
   let mode: String
-  /// In hexadecimal digits.
   let hash: String
 
   init(mode: some Collection<UInt8>, hash: some Collection<UInt8>) {

@@ -21,7 +21,6 @@ final class GitLog {
       ] + (start.map { ["^" + $0] } ?? []) + ["--"])
   }
 
-  /// The next commit; nil after the last.
   func next() throws -> GitCommit? {
     guard let hash = try takeHash() else { return nil }
     let authored = try repository.date(field(), "author", of: hash)

@@ -2,7 +2,6 @@ import CatalogModel
 import Foundation
 import JSON
 
-/// `journal import JOURNAL git REPO`
 enum GitSource {
   static let source = ImportSource(
     name: "git",

@@ -10,7 +10,6 @@ struct ImageTemplate {
   private var texts: [Substring] = []
   private var fields: [(name: String, change: String)] = []
 
-  /// - Throws: ``Failure`` if a brace is unmatched or empty.
   init(_ source: String) throws(Failure) {
     self.source = source
     var rest = source[...]

@@ -1,6 +1,5 @@
 import CatalogModel
 
-/// Counts what an import did, and reports what it could not read.
 final class ImportReport {
   /// Further messages are only counted.
   private static let lineLimit = 100
@@ -12,7 +11,6 @@ final class ImportReport {
   private(set) var notes = 0
   /// The notes that say that something was not imported.
   private(set) var losses = 0
-  /// Of commits that are not finished.
   private var pending: [(commit: String, message: String, isLoss: Bool)] = []
 
   init(_ terminal: Terminal) { self.terminal = terminal }

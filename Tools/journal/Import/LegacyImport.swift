@@ -3,7 +3,6 @@ import Foundation
 import JSON
 import LegacyStores
 
-/// Imports of older apps' files.
 enum LegacyImport {
   /// Further problems are only counted.
   private static let lineLimit = 100
@@ -112,7 +111,6 @@ extension LegacyProblem {
   var json: JSONObject { ["place": place, "reason": reason, "lost": isLoss, "parts": parts] }
 }
 
-/// Shows what an import would make of an older app's files.
 enum LegacyInspection {
   static func print(_ store: LegacyStore, _ terminal: Terminal) throws {
     let summary = store.summary

@@ -1,4 +1,3 @@
-/// Guesses media types.
 enum MediaType {
   private static let byExtension = [
     "avif": "image/avif", "bmp": "image/bmp", "css": "text/css", "csv": "text/csv", "gif": "image/gif",

@@ -15,7 +15,6 @@ struct RecordFile {
   private let keyOfElement: [ItemKey?]
   /// As with equal names in a JSON object, the last element with a key counts.
   private let elementOfKey: [ItemKey: Int]
-  /// In the order of the file.
   var keys: [ItemKey] {
     keyOfElement.indices.compactMap { index in
       keyOfElement[index].flatMap { elementOfKey[$0] == index ? $0 : nil }

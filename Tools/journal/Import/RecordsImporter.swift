@@ -4,7 +4,6 @@ import JSON
 
 /// Each object of a JSON array is an item.
 struct RecordsImporter: CommitImporter {
-  /// The options of the command line.
   struct Form {
     var file: String
     var key: String
@@ -231,6 +230,5 @@ struct RecordsImporter: CommitImporter {
 }
 
 extension EntityRecord {
-  /// Whether an item can have these attributes.
   fileprivate var canBeKept: Bool { bytes.count <= Self.byteLimit && (try? checkEncoding()) != nil }
 }

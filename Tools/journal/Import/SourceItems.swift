@@ -10,7 +10,6 @@ import SHA256
 /// that the source lost stays if people have changed it. One that people have deleted comes back if
 /// the source changes it.
 struct SourceItems {
-  /// An item in the source at a commit, without its image.
   struct Version {
     var attributes: [String: FieldValue]
     var category: String?
@@ -267,7 +266,6 @@ struct SourceItems {
 
   private func reportConflict(_ message: String) { report.note(commit, message, isLoss: false) }
 
-  /// An item in a message: `item:7 (data/seven)`.
   private func name(_ item: Catalog.Item.ID, _ key: ItemKey) -> String {
     "\(Catalog.name(of: item.entity)) (\(key.text.shortened(to: 40)))"
   }
@@ -277,7 +275,6 @@ struct SourceItems {
   }
 }
 
-// Items that are not found by their key.
 extension SourceItems {
   private mutating func find(_ key: ItemKey, wasThere: Bool, in catalog: Catalog) throws -> Catalog.Item? {
     if let item = items[key].flatMap({ catalog.item($0) }) { return item }

@@ -3,7 +3,6 @@ import Foundation
 /// Thrown if the reader of the results has closed its end, as `head` does.
 struct OutputClosed: Error {}
 
-/// A buffered output.
 final class Output {
   private static let pieceSize = 64 << 10
   private var descriptor: Int32
@@ -83,5 +82,4 @@ final class Output {
   }
 }
 
-/// The system's message for an error number.
 func systemMessage(_ number: Int32) -> String { unsafe String(cString: strerror(number)) }

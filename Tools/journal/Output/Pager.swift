@@ -1,7 +1,6 @@
 import Foundation
 import Locks
 
-/// The pager for long results: `PAGER`, or `less`.
 final class Pager {
   let descriptor: Int32
   private let hasEnded = DispatchSemaphore(value: 0)

@@ -1,4 +1,3 @@
-/// A progress line on standard error, only on a terminal.
 final class ProgressLine {
   private static let interval = Duration.milliseconds(100)
   private let isShown: Bool
@@ -18,7 +17,6 @@ final class ProgressLine {
     StandardError.write("\r\u{1B}[K" + text())
   }
 
-  /// Prints a line that stays.
   func printLine(_ text: String) {
     guard isShown else { return }
     clear()

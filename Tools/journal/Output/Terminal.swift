@@ -120,16 +120,13 @@ final class Terminal {
     showProgress(state.phase == .proving ? "proving" : "copying", state.done, of: state.all)
   }
 
-  /// Prints a line on standard error.
   func warn(_ line: String) {
     progress.clear()
     StandardError.write(line + "\n")
   }
 
-  /// Registers remarks for the end, after all results.
   func sayAtEnd(_ source: @escaping () -> [String]) { sources.append(source) }
 
-  /// Registers a check for the end, after all results.
   func checkAtEnd(_ check: @escaping () throws -> Void) { checks.append(check) }
 
   func checkResults() throws { for check in checks { try check() } }

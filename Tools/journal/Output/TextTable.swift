@@ -5,7 +5,6 @@ final class TextTable {
   struct Column {
     let title: String
     var isRight = false
-    /// The least width.
     var width = 0
     var style: Style?
     /// Whether a narrow terminal may narrow it.
@@ -20,7 +19,6 @@ final class TextTable {
   private let terminal: Terminal
   /// Whether the last column and narrowed ones are cut at the edge of the terminal.
   private let isCut: Bool
-  /// Rows that wait until the widths are known.
   private var rows: [[String]]? = []
   private let sampleCount: Int
 
@@ -43,7 +41,6 @@ final class TextTable {
     try table.end()
   }
 
-  /// - Parameter row: printable texts.
   func add(_ row: [String]) throws {
     guard rows != nil else { return try print(row) }
     rows?.append(row)
@@ -55,7 +52,6 @@ final class TextTable {
     if terminal.isJSON { try terminal.printJSON(json()) } else { try add(row()) }
   }
 
-  /// Prints the rows that wait, under the titles.
   func end() throws {
     guard let rows, !rows.isEmpty else { return }
     self.rows = nil

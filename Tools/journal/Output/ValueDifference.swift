@@ -80,7 +80,6 @@ enum CommonElements {
   /// With more differences, everything between the common ends counts as different.
   private static let differenceLimit = 2_000
 
-  /// The indices of common elements, in order.
   static func pairs<Element: Hashable>(_ old: [Element], _ new: [Element]) -> [(Int, Int)] {
     let start = zip(old, new).prefix { $0 == $1 }.count
     let most = min(old.count, new.count) - start

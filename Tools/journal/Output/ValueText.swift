@@ -30,7 +30,6 @@ extension FieldKey {
 }
 
 extension Terminal {
-  /// A value on one line, shortened unless `isFull`.
   func text(of value: FieldValue, isFull: Bool = false) -> String {
     switch value {
     case .data(let data): data.count.counted("byte")

@@ -15,7 +15,6 @@ final class ChildProcess {
   /// The buffer of `getdelim`.
   private var line: (bytes: UnsafeMutablePointer<CChar>?, size: Int) = (nil, 0)
 
-  /// - Throws: ``Failure`` if the program does not exist or can't be started.
   init(_ program: String, _ arguments: [String], environment: [String: String]) throws {
     self.program = program
     let inputPipe = try SpawnedProcess.makePipe()

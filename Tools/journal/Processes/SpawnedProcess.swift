@@ -59,7 +59,6 @@ struct SpawnedProcess {
     self.pid = pid
   }
 
-  /// POSIX_SPAWN_SETSID, which Swift does not import from glibc.
   private static var newSession: Int32 {
     #if canImport(Darwin)
       POSIX_SPAWN_SETSID

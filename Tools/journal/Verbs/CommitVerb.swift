@@ -101,7 +101,6 @@ enum CommitVerb: Verb {
     return .dictionary(body)
   }
 
-  /// - Parameter entry: nil if nothing changed.
   private static func print(_ entry: Entry?, _ terminal: Terminal) throws {
     guard let entry else {
       return try terminal.answer(["revision": nil as Revision?]) {

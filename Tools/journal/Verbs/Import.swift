@@ -106,7 +106,6 @@ enum Import: Verb {
   }
 }
 
-/// A source of imports: `journal import JOURNAL NAME …`.
 struct ImportSource: Sendable {
   let name: String
   /// Without the options of all sources.

@@ -98,8 +98,8 @@ enum Log: Verb {
 }
 
 extension Journal where State == Catalog {
-  /// Explains why a window has no entries: the clocks of later entries, or imported commits before it, say a time in
-  /// it, and other entries' dates order them elsewhere. All entries between must be imported ones.
+  /// Explains a window without entries: the clock of a later entry, or the date of an imported commit before
+  /// it, is in the window, but another entry's date orders it.
   fileprivate func remark(
     on window: EntryWindow, _ filter: EntryFilter, _ terminal: Terminal
   ) throws -> String {

@@ -87,7 +87,6 @@ enum Revert: Verb {
 
   private static let otherLimit = 5
 
-  /// The entries that the options select, newest first.
   private static func chosen(_ arguments: Arguments, _ journal: CatalogJournal) throws -> [Revision] {
     let (since, until) = (
       try arguments.selector(of: "--since", else: .start),

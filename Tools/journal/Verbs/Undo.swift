@@ -40,7 +40,6 @@ enum Undo: Verb {
 }
 
 extension Journal where State == Catalog {
-  /// Suggests a known author, such as Bob for bob.
   fileprivate func suggestion(forAuthor author: String) throws -> String {
     let first = (base?.revision ?? 0) + 1
     guard first <= head.revision else { return "" }
