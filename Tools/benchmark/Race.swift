@@ -129,7 +129,6 @@ struct Spread {
   }
 }
 
-
 func timed(_ work: () throws -> Void) rethrows -> Double {
   try ContinuousClock().measure(work) / .seconds(1)
 }

@@ -42,7 +42,6 @@ final class Workbench: Sendable {
           environment: environment(of: folder, flushSeconds: flushTime, rounds: rounds, seed: seed))))
   }
 
-
   /// Starts a row, and removes what the row before wrote.
   func begin(_ row: String) throws {
     let old = state.withLock { state in
@@ -82,7 +81,6 @@ final class Workbench: Sendable {
   func show(_ text: String) {
     if showsProgress { FileHandle.standardError.write(Data("\r\u{1B}[K\(text)".utf8)) }
   }
-
 
   var largeSize: Int { isQuick ? 100_000 : 1_000_000 }
 

@@ -18,6 +18,14 @@ extension Verb {
   static var name: String { String(text.prefix { $0 != ":" }) }
 }
 
+/// A verb that does no more than print, possibly much.
+protocol ListingVerb: Verb {}
+
+extension ListingVerb {
+  static var isPaged: Bool { true }
+  static var endsWithReader: Bool { true }
+}
+
 /// A verb's help and arguments: the one source of the parser, the help, the completions and the manual page.
 ///
 /// A verb writes it as a text:

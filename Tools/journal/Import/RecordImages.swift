@@ -93,14 +93,9 @@ struct RecordImages {
   private mutating func move(_ key: ItemKey, to path: ExactText?) {
     let old = places[key]?.path
     if old == path, places[key] != nil { return }
-    if let old { remove(key, from: old) }
+    if let old { keysByPath[old]?.remove(key) }
     if let path { keysByPath[path, default: []].insert(key) }
     places[key, default: Place()].path = path
-  }
-
-  private mutating func remove(_ key: ItemKey, from path: ExactText) {
-    keysByPath[path]?.remove(key)
-    if keysByPath[path]?.isEmpty == true { keysByPath[path] = nil }
   }
 
   /// The image before the commit.

@@ -1,7 +1,7 @@
 import CatalogModel
 import JSON
 
-enum BlameVerb: Verb {
+enum BlameVerb: ListingVerb {
   static let text = """
     blame: shows who set each attribute of an entity, when and why
 
@@ -16,8 +16,6 @@ enum BlameVerb: Verb {
     $ journal blame Books.journal item:42  # who set the title and all other attributes of item 42
     $ journal blame Books.journal item:42@HEAD~9  # the same, as of nine entries ago
     """
-  static let isPaged = true
-  static let endsWithReader = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let (entity, point) = try arguments.entityAndPoint(arguments.operand("ENTITY"))

@@ -2,7 +2,7 @@ import CatalogModel
 import EntitySearch
 import JSON
 
-enum Diff: Verb {
+enum Diff: ListingVerb {
   static let text = """
     diff: shows the differences between two points in time
 
@@ -21,8 +21,6 @@ enum Diff: Verb {
     $ journal diff Books.journal HEAD~1 HEAD item:42  # what the newest entry did to item 42
     $ journal diff Books.journal 2026-08-01 2026-09-01 --stat  # what happened in August
     """
-  static let isPaged = true
-  static let endsWithReader = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)

@@ -2,7 +2,7 @@ import CatalogModel
 import EntitySearch
 import JSON
 
-enum Find: Verb {
+enum Find: ListingVerb {
   static let text = """
     find: finds items, categories and images, deleted ones too
 
@@ -22,8 +22,6 @@ enum Find: Verb {
     $ journal find Books.journal --kind book --where stars=5  # books with five stars
     $ journal find Books.journal --deleted --at yesterday  # entities that had been deleted by then
     """
-  static let isPaged = true
-  static let endsWithReader = true
 
   /// A label can be a whole text, which a file gets uncut.
   private static let labelLimit = 200

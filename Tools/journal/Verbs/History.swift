@@ -1,7 +1,7 @@
 import CatalogModel
 import JSON
 
-enum History: Verb {
+enum History: ListingVerb {
   static let text = """
     history: shows every version of one entity, with old and new values
 
@@ -18,8 +18,6 @@ enum History: Verb {
     $ journal history Books.journal item:42  # every change of item 42
     $ journal history Books.journal item:42 --stat  # one line for each
     """
-  static let isPaged = true
-  static let endsWithReader = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let (entity, point) = try arguments.entityAndPoint(arguments.operand("ENTITY"))

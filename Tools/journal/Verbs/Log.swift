@@ -1,7 +1,7 @@
 import CatalogModel
 import JSON
 
-enum Log: Verb {
+enum Log: ListingVerb {
   static let text = """
     log: lists entries, the newest first: who changed what, when and why
 
@@ -36,8 +36,6 @@ enum Log: Verb {
     $ journal log Books.journal --follow  # the commits of an app, as they happen
     $ journal log Books.journal --json | jq .note  # the notes, from one JSON object for each entry
     """
-  static let isPaged = true
-  static let endsWithReader = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let entities = try arguments.values("ENTITY").map { try Catalog.entity($0) }

@@ -1,7 +1,7 @@
 import CatalogModel
 import JSON
 
-enum Show: Verb {
+enum Show: ListingVerb {
   static let text = """
     show: shows one entry, or one entity as it is or was
 
@@ -15,8 +15,6 @@ enum Show: Verb {
     $ journal show Books.journal HEAD  # the newest entry
     $ journal show Books.journal item:42@2026-08-01  # item 42 as it was on that day
     """
-  static let isPaged = true
-  static let endsWithReader = true
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let what = arguments.operand("WHAT")
