@@ -48,7 +48,8 @@ struct Race {
   }
 
   mutating func report(_ figure: Figure, _ rivals: Rival...) async throws {
-    try await report(work, figure, 0, rivals)
+    let title = work
+    try await report(title, figure, 0, rivals)
   }
 
   /// Adds a line to the report. Runs the race before the first one.
