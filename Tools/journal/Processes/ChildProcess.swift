@@ -13,7 +13,8 @@ final class ChildProcess {
   private let errors: Int32
   private var isRunning = true
   /// The buffer of `getdelim`.
-  private var line: (bytes: UnsafeMutablePointer<CChar>?, size: Int) = (nil, 0)
+  private var line: UnsafeMutablePointer<CChar>?
+  private var lineSize = 0
 
   init(_ program: String, _ arguments: [String], environment: [String: String]) throws {
     self.program = program
@@ -36,13 +37,13 @@ final class ChildProcess {
       _ = finish()
     }
     close(errors)
-    unsafe free(line.bytes)
+    unsafe free(line)
   }
 
   /// The output up to the next `end`, which is consumed; nil if the output ends first.
   func read(upTo end: UInt8) throws -> ArraySlice<UInt8>? {
-    let count = unsafe getdelim(&line.bytes, &line.size, Int32(end), output)
-    let bytes = unsafe UnsafeRawBufferPointer(start: line.bytes, count: max(0, count))
+    let count = unsafe getdelim(&line, &lineSize, Int32(end), output)
+    let bytes = unsafe UnsafeRawBufferPointer(start: line, count: max(0, count))
     guard unsafe bytes.last == end else {
       try checkOutput()
       return nil
