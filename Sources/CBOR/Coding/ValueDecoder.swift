@@ -80,13 +80,19 @@ extension PartDecoder {
   func decode(_ type: Double.Type) throws -> Double { try floatingPoint(type) }
   func decode(_ type: Float.Type) throws -> Float { try floatingPoint(type) }
 
-  func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
+  func decode(_ type: Int128.Type) throws -> Int128 { try integer() }
+  func decode(_ type: UInt128.Type) throws -> UInt128 { try integer() }
+  func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T { try integer() }
+
+  private func integer<T: FixedWidthInteger>(_ type: T.Type = T.self) throws -> T {
     let integer: T?
     switch value {
     case .integer(let number): integer = T(exactly: number)
     case .unsigned(let number): integer = T(exactly: number)
     case .double(let number): integer = T(exactly: number)
-    default: throw mismatch(type, "an integer")
+    default:
+      guard let number = ExactNumber(value) else { throw mismatch(type, "an integer") }
+      integer = number.whole()
     }
     guard let integer else { throw corrupted("the number \(number) does not fit \(type)") }
     return integer
@@ -106,52 +112,29 @@ extension PartDecoder {
     }
   }
 
+  /// A relative URL comes after its base: `<https://example.com/a/>b`.
   private func url() throws -> URL {
     let text = try decode(String.self)
-    guard let url = URL(string: text) else { throw corrupted("\"\(text)\" is not a URL") }
+    let parts = text.first == "<" ? text.dropFirst().split(separator: ">", maxSplits: 1) : []
+    let base = parts.first.flatMap { URL(string: String($0)) }
+    let url =
+      base == nil ? URL(string: text) : URL(string: String(parts.dropFirst().first ?? ""), relativeTo: base)
+    guard let url else { throw corrupted("\"\(text)\" is not a URL") }
     return url
   }
 
   private func decimal() throws -> Decimal {
+    let found: ExactNumber?
     switch value {
-    case .integer(let number): return Decimal(number)
-    case .unsigned(let number): return Decimal(number)
-    // The shortest digits of a double are those that its writer meant: 0.1, not 0.1000000000000000055.
-    case .double(let number):
-      guard number.isFinite, let decimal = Decimal(string: number.description, locale: nil) else { break }
-      return decimal
-    case .string(let text):
-      if text == "NaN" { return .nan }
-      guard Self.isDecimal(text), let decimal = Decimal(string: text, locale: nil) else { break }
-      return decimal
-    default: throw mismatch(Decimal.self, "a number, or its digits as a string")
+    case .string("NaN"): return .nan
+    case .string(let text): found = ExactNumber(text)
+    case .integer, .unsigned, .double: found = ExactNumber(value)
+    default:
+      found = ExactNumber(value)
+      if found == nil { throw mismatch(Decimal.self, "a number, or its digits as a string") }
     }
-    throw corrupted("\(number) is not a decimal number")
-  }
-
-  /// Whether a text is an optional sign, digits with an optional point, and an optional exponent of up to
-  /// three digits. The check comes first because Foundation parses a prefix and ignores the rest.
-  private static func isDecimal(_ text: String) -> Bool {
-    var rest = text.utf8[...]
-    func skip(_ characters: String) -> Bool {
-      guard let first = rest.first, characters.utf8.contains(first) else { return false }
-      rest.removeFirst()
-      return true
-    }
-    func skipDigits() -> Int {
-      let count = rest.prefix { (0x30...0x39).contains($0) }.count
-      rest.removeFirst(count)
-      return count
-    }
-    _ = skip("+-")
-    var digitCount = skipDigits()
-    if skip(".") { digitCount += skipDigits() }
-    guard digitCount > 0 else { return false }
-    if skip("eE") {
-      _ = skip("+-")
-      guard (1...3).contains(skipDigits()) else { return false }
-    }
-    return rest.isEmpty
+    guard let decimal = found?.decimal else { throw corrupted("\(number) is not a decimal number") }
+    return decimal
   }
 
   private var number: String {

@@ -35,6 +35,9 @@ struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try part(key).decode(type) }
   func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try part(key).decode(type) }
 
+  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try part(key).decode(type) }
+  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try part(key).decode(type) }
+
   func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     try part(key).decode(type)
   }
@@ -104,6 +107,9 @@ struct UnkeyedPartContainer: UnkeyedDecodingContainer {
   mutating func decode(_ type: String.Type) throws -> String { try next(type) { try $0.decode(type) } }
   mutating func decode(_ type: Double.Type) throws -> Double { try next(type) { try $0.decode(type) } }
   mutating func decode(_ type: Float.Type) throws -> Float { try next(type) { try $0.decode(type) } }
+
+  mutating func decode(_ type: Int128.Type) throws -> Int128 { try next(type) { try $0.decode(type) } }
+  mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try next(type) { try $0.decode(type) } }
 
   mutating func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
     try next(type) { try $0.decode(type) }

@@ -1,10 +1,12 @@
-import Foundation
+package import Foundation
 
 /// Encodes any `Encodable` value as a ``FieldValue``.
 ///
-/// Keyed containers become dictionaries, unkeyed ones arrays. `Date` and `Data` are kept, a `URL` becomes its text, a
-/// `Decimal` its digits as text (a double could not represent them all), a `UUID` its text. `Float` is widened, without
-/// loss. `nil` is `.null` if it is encoded; synthesized code omits it.
+/// Keyed containers become dictionaries, unkeyed ones arrays. `Date` and `Data` are kept, a `URL` and a `UUID` become
+/// their texts, a relative URL with its base: `<https://example.com/a/>b`. `Float` is widened, without loss. A `Decimal`
+/// or an integer becomes an integer of 64 bits, otherwise the double with the same digits and, if there is none, a
+/// dictionary with the digits: `["$decimal": "3.33333333333333333333"]`. `nil` is `.null` if it is encoded; synthesized
+/// code omits it.
 ///
 /// A value that is nested more than ``CBORLimits/depth`` deep is an error: no record can hold it, and because `Codable`
 /// encodes recursively, a chain of thousands of values would overflow the stack and end the process.
@@ -14,8 +16,7 @@ public struct ValueEncoder: Sendable {
 
   /// Encodes a value.
   ///
-  /// - Throws: `EncodingError` for an integer that fits neither `Int64` nor `UInt64` and for a value that is nested too
-  ///   deeply, and what `value` throws.
+  /// - Throws: `EncodingError` for a value that is nested too deeply, and what `value` throws.
   public func encode<T: Encodable>(_ value: T) throws -> FieldValue {
     try NodeEncoder(codingPath: []).part(for: value, key: nil).value
   }
@@ -131,9 +132,9 @@ struct NodeEncoder: Encoder {
     if T.self == FieldValue.self, let value = value as? FieldValue { return .finished(value) }
     if T.self == Date.self, let date = value as? Date { return .finished(.date(date)) }
     if T.self == Data.self, let data = value as? Data { return .finished(.data(data)) }
-    if T.self == URL.self, let url = value as? URL { return .finished(.string(url.absoluteString)) }
+    if T.self == URL.self, let url = value as? URL { return .finished(FieldValue(url)) }
     if T.self == Decimal.self, let decimal = value as? Decimal {
-      return .finished(.string(decimal.description))
+      return .finished(FieldValue(number: decimal))
     }
     let path = if let key { codingPath + [key] } else { codingPath }
     guard path.count <= CBORLimits.depth else {
@@ -146,15 +147,12 @@ struct NodeEncoder: Encoder {
     try value.encode(to: encoder)
     return .open(encoder.node)
   }
+}
 
-  func integer<T: FixedWidthInteger>(_ value: T, key: (any CodingKey)?) throws -> EncodedPart {
-    if let integer = Int64(exactly: value) { return .finished(.integer(integer)) }
-    if let integer = UInt64(exactly: value) { return .finished(.unsigned(integer)) }
-    let path = if let key { codingPath + [key] } else { codingPath }
-    throw EncodingError.invalidValue(
-      value,
-      EncodingError.Context(
-        codingPath: path,
-        debugDescription: "\(value) fits neither Int64 nor UInt64; encode it as a string instead"))
+extension FieldValue {
+  /// The text of a URL, with its base if it is relative.
+  package init(_ url: URL) {
+    self = .string(
+      url.baseURL.map { "<\($0.absoluteString)>\(url.relativeString)" } ?? url.absoluteString)
   }
 }

@@ -13,8 +13,11 @@ struct KeyedNodeContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encode(_ value: Double, forKey key: Key) { set(.double(value), key) }
   func encode(_ value: Float, forKey key: Key) { set(.double(Double(value)), key) }
 
-  func encode<T: FixedWidthInteger & Encodable>(_ value: T, forKey key: Key) throws {
-    encoder.node.set(try encoder.integer(value, key: key), forKey: key.stringValue)
+  func encode(_ value: Int128, forKey key: Key) { set(FieldValue(number: value), key) }
+  func encode(_ value: UInt128, forKey key: Key) { set(FieldValue(number: value), key) }
+
+  func encode<T: FixedWidthInteger & Encodable>(_ value: T, forKey key: Key) {
+    set(FieldValue(number: value), key)
   }
 
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
@@ -61,9 +64,9 @@ struct UnkeyedNodeContainer: UnkeyedEncodingContainer, SingleValueEncodingContai
   func encode(_ value: Double) { put(.double(value)) }
   func encode(_ value: Float) { put(.double(Double(value))) }
 
-  func encode<T: FixedWidthInteger & Encodable>(_ value: T) throws {
-    put(try encoder.integer(value, key: key))
-  }
+  func encode(_ value: Int128) { put(FieldValue(number: value)) }
+  func encode(_ value: UInt128) { put(FieldValue(number: value)) }
+  func encode<T: FixedWidthInteger & Encodable>(_ value: T) { put(FieldValue(number: value)) }
 
   func encode<T: Encodable>(_ value: T) throws { put(try encoder.part(for: value, key: key)) }
 

@@ -12,8 +12,8 @@ import Foundation
 /// 6. data by their bytes;
 /// 7. arrays and dictionaries, all of which are equal here.
 ///
-/// The order is independent of locales and versions of Unicode. Two keys are compared as 128-bit numbers,
-/// then by the bytes of texts and data after the first 14.
+/// The order is independent of locales and versions of Unicode. Two keys are compared as 128-bit numbers, then by the rest
+/// of texts and data beyond 14 bytes and of long decimal numbers.
 package struct ValueKey: Comparable, Hashable, Sendable {
   enum Class: UInt8 {
     case missing, bool, number, date, text, data, composite
@@ -21,7 +21,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
 
   /// The class in the first byte, 14 bytes of content, and the length of the content (15 if it is longer).
   private let head: UInt128
-  /// The content beyond 14 bytes.
+  /// The content beyond 14 bytes, or the digits of a number that is neither a double nor an integer of 64 bits.
   private let tail: [UInt8]?
 
   private static let headByteCount = 14
@@ -38,8 +38,8 @@ package struct ValueKey: Comparable, Hashable, Sendable {
   @inline(__always)
   package static func < (left: ValueKey, right: ValueKey) -> Bool {
     if left.head != right.head { return left.head < right.head }
-    guard let leftTail = left.tail, let rightTail = right.tail else { return false }
-    return leftTail.lexicographicallyPrecedes(rightTail)
+    guard let rightTail = right.tail else { return false }
+    return left.tail?.lexicographicallyPrecedes(rightTail) ?? true
   }
 
   /// The reverse of ``parts``; nil if no key has these parts.
@@ -48,10 +48,10 @@ package struct ValueKey: Comparable, Hashable, Sendable {
     self.init(unchecked: head, tail: tail)
     guard let known = Class(rawValue: rank) else { return nil }
     let hasBytes = known == .text || known == .data
-    guard (tail != nil) == (hasBytes && isLong), tail?.isEmpty != true else { return nil }
+    guard known == .number || (tail != nil) == (hasBytes && isLong), tail?.isEmpty != true else { return nil }
   }
 
-  /// The head and the tail.
+  /// The number by which keys are compared first, and for a long text, long data or a long number its rest.
   package var parts: (head: UInt128, tail: [UInt8]?) { (head, tail) }
 
   package static let missing = ValueKey(.missing)
@@ -72,7 +72,20 @@ package struct ValueKey: Comparable, Hashable, Sendable {
       self = text.withUTF8 { unsafe ValueKey(.text, UnsafeRawBufferPointer($0)) }
     case .data(let data):
       self = unsafe Array(data).withUnsafeBytes { unsafe ValueKey(.data, $0) }
-    case .array, .dictionary: self = .composite
+    case .dictionary(let members):
+      self = ExactNumber(.dictionary(members)).map { ValueKey($0) } ?? .composite
+    case .array: self = .composite
+    }
+  }
+
+  /// The key of the largest double or integer of 64 bits that is not above a number, and the rest unless it is equal.
+  private init(_ number: ExactNumber) {
+    let floor = number.floor
+    if (0x1p53..<0x1p64).contains(floor.magnitude), let whole = number.wholeFloor {
+      self.init(unchecked: ValueKey(whole.value).head, tail: whole.isExact ? nil : number.orderedBytes)
+    } else {
+      let head = ValueKey(.number, Self.content(floor)).head
+      self.init(unchecked: head, tail: ExactNumber(floor) == number ? nil : number.orderedBytes)
     }
   }
 
@@ -110,7 +123,12 @@ extension ValueKey {
     case .negative: self.init(try reader.readInteger())
     case .text: self = unsafe ValueKey(.text, try reader.readTextBytes())
     case .bytes: self = unsafe ValueKey(.data, try reader.readBytes())
-    case .array, .map:
+    case .map:
+      let start = reader.offset
+      try reader.skip()
+      self =
+        unsafe ExactNumber(encoded: reader.passed(start..<reader.offset)).map { ValueKey($0) } ?? .composite
+    case .array:
       try reader.skip()
       self = .composite
     case .date: self.init(.date, Self.content(try reader.readDate()))

@@ -15,11 +15,9 @@ extension QueryValue where Self: RawRepresentable, RawValue: QueryValue {
   public var queryValue: FieldValue? { rawValue.queryValue }
 }
 
-extension QueryValue where Self: BinaryInteger {
+extension QueryValue where Self: FixedWidthInteger {
   /// The number.
-  public var queryValue: FieldValue? {
-    Int64(exactly: self).map { .integer($0) } ?? .unsigned(UInt64(clamping: self))
-  }
+  public var queryValue: FieldValue? { FieldValue(number: self) }
 }
 
 extension QueryValue where Self: BinaryFloatingPoint {
@@ -52,6 +50,13 @@ extension UInt8: QueryValue {}
 extension UInt16: QueryValue {}
 extension UInt32: QueryValue {}
 extension UInt64: QueryValue {}
+extension Int128: QueryValue {}
+extension UInt128: QueryValue {}
+extension Decimal: QueryValue {
+  /// The number. Decimal numbers compare by value with each other, with integers and, by their shortest digits, with
+  /// doubles: 1.50 equals 1.5.
+  public var queryValue: FieldValue? { FieldValue(number: self) }
+}
 extension Date: QueryValue {
   /// The date.
   public var queryValue: FieldValue? { .date(self) }
@@ -66,7 +71,7 @@ extension UUID: QueryValue {
 }
 extension URL: QueryValue {
   /// Its text, as it is encoded.
-  public var queryValue: FieldValue? { .string(absoluteString) }
+  public var queryValue: FieldValue? { FieldValue(self) }
 }
 extension EntityID: QueryValue {
   /// The number.

@@ -1,3 +1,4 @@
+import CBOR
 package import CatalogModel
 package import EntitySearch
 package import Foundation
@@ -27,7 +28,7 @@ extension EntityQuery.Condition {
     let value = String(text[place.upperBound...])
     try Self.check(field, sign, value, text)
     let json = try? FieldValue(json: value, decodingWrappers: true)
-    let literal = json ?? .string(value)
+    let literal = FieldValue(longNumber: value) ?? json ?? .string(value)
     let date = try Timestamp(calendarDate: value.trimmingCharacters(in: .whitespaces), in: timeZone)?.date
     // Dates are equal if they round to the same microsecond.
     let dates = date.map { date -> (first: FieldValue, last: FieldValue) in
