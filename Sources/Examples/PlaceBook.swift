@@ -83,8 +83,8 @@ struct PlaceBook {
   }
 
   /// The places of a category, in the order in which they were added.
-  func places(in category: CategoryID) -> ItemQuery<Place> {
-    journal.state.items().filter(.category(category))
+  func places(in category: CategoryID) throws -> ItemQuery<Place> {
+    try journal.state.items().filter(.category(category))
   }
 
   /// All places, the nearest first. Places without a coordinate come last.

@@ -41,7 +41,7 @@ struct RecipeBook: Sendable {
   /// Adds a recipe at the end of the list.
   func add(_ recipe: Recipe) async throws -> ItemID<Recipe> {
     try await journal.commit(by: author, note: "add \(recipe.title)") { draft in
-      let last = draft.state.recipesInOrder.last
+      let last = try draft.state.recipesInOrder.last
       var recipe = recipe
       recipe.order = ListOrder(after: try last?.value.order, before: nil)
       return try draft.insert(recipe)
@@ -99,15 +99,19 @@ struct RecipeBook: Sendable {
 
 extension Catalog {
   /// All recipes in the order in which people put them.
-  var recipesInOrder: ItemQuery<Recipe> { items(Recipe.self).sorted(by: \.order) }
+  var recipesInOrder: ItemQuery<Recipe> {
+    get throws { try items(Recipe.self).sorted(by: \.order) }
+  }
 
   /// The best recipes, those with the most stars first.
   var bestRecipes: ItemQuery<Recipe> {
-    items(Recipe.self).filter(\.stars >= 4).sorted(by: .descending(\.stars), .ascending(\.title))
+    get throws {
+      try items(Recipe.self).filter(\.stars >= 4).sorted(by: .descending(\.stars), .ascending(\.title))
+    }
   }
 
   /// The recipes whose title begins with a text, or that have it as a tag.
-  func recipes(matching text: String) -> ItemQuery<Recipe> {
-    items(Recipe.self).filter(.prefix(\.title, text) || .contains(\.tags, text)).sorted(by: \.title)
+  func recipes(matching text: String) throws -> ItemQuery<Recipe> {
+    try items(Recipe.self).filter(.prefix(\.title, text) || .contains(\.tags, text)).sorted(by: \.title)
   }
 }

@@ -25,7 +25,7 @@ import Foundation
     do {
       let author = arguments.count == 2 ? arguments[1] : NSUserName()
       let book = try RecipeBook(at: URL(filePath: path), author: author)
-      let screen = RecipeScreen(book)
+      let screen = try RecipeScreen(book)
       screen.follow(draw)
       for await line in typedLines() {
         if line == "quit" { break }

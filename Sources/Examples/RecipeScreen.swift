@@ -13,9 +13,9 @@ import Observation
   private let book: RecipeBook
   private let shown: LiveQuery<Recipe>
 
-  init(_ book: RecipeBook) {
+  init(_ book: RecipeBook) throws {
     self.book = book
-    shown = LiveQuery(book.journal) { $0.recipesInOrder }
+    shown = try LiveQuery(book.journal) { try $0.recipesInOrder }
   }
 
   var lines: [String] {
@@ -53,9 +53,9 @@ import Observation
     case ("remove", 2): try await book.remove(try item(words[1]))
     case ("find", 2...):
       let text = words.dropFirst().joined(separator: " ")
-      shown.show(book.journal) { $0.recipes(matching: text) }
-    case ("best", 1): shown.show(book.journal) { $0.bestRecipes }
-    case ("all", 1): shown.show(book.journal) { $0.recipesInOrder }
+      try shown.show(book.journal) { try $0.recipes(matching: text) }
+    case ("best", 1): try shown.show(book.journal) { try $0.bestRecipes }
+    case ("all", 1): try shown.show(book.journal) { try $0.recipesInOrder }
     case ("undo", 1): return try await book.undo() ?? "nothing to undo"
     default: return "add, rate, tag, move, remove, find, best, all or undo"
     }

@@ -37,7 +37,7 @@ import Testing
         recipes.journal.waitForLayers()
         try recipes.reopen()
         let state = recipes.journal.state
-        #expect(recipes.index(Recipe.indexes[0].path, in: state) != nil)
+        #expect(recipes.index(Recipe.indexedPaths[0], in: state) != nil)
         let all = try state.items(ofKind: Recipe.kind).map { (id: $0.id, recipe: try $0.decode(Recipe.self)) }
         for _ in 0..<10 { try QueryTests.compare(state, all, using: &recipes.random) }
         #expect(state.indexProblems() == [])
@@ -50,7 +50,7 @@ import Testing
       recipes.journal.waitForLayers()
       #expect(recipes.journal.chain.layers.allSatisfy { $0.indexes.isEmpty })
       // A query declares the index. When the next layer is written, the others get the index too.
-      _ = recipes.journal.state.items(Recipe.self).filter(\.stars == 1).count
+      _ = try recipes.journal.state.items(Recipe.self).filter(\.stars == 1).count
       try recipes.grow(30)
       recipes.journal.waitForLayers()
       // A state keeps the layers that it is backed by.
@@ -63,11 +63,11 @@ import Testing
       try recipes.expectIndexes(of: recipes.journal.state)
       // A version of the app whose type declares fewer.
       try recipes.reopen()
-      _ = recipes.journal.state.items(ScannedRecipe.self).filter(\.stars == 1).count
+      _ = try recipes.journal.state.items(ScannedRecipe.self).filter(\.stars == 1).count
       try recipes.grow(60)
       recipes.journal.waitForLayers()
       #expect(recipes.journal.chain.layers.last?.indexes == [])
-      #expect(recipes.index(Recipe.indexes[0].path, in: recipes.journal.state) == nil)
+      #expect(recipes.index(Recipe.indexedPaths[0], in: recipes.journal.state) == nil)
       #expect(try recipes.journal.verify(.deep).problems.map(\.description) == [])
     }
   }
@@ -120,21 +120,23 @@ import Testing
       try commit()
       let old = recipes.journal.state
       for _ in 0..<3 { try commit() }
-      func count(_ state: Catalog) -> Int { state.items(Recipe.self).filter(\.stars == 3).count }
-      let (oldCount, newCount) = (count(old), count(recipes.journal.state))
+      func count(_ state: Catalog) throws -> Int {
+        try state.items(Recipe.self).filter(\.stars == 3).count
+      }
+      let (oldCount, newCount) = try (count(old), count(recipes.journal.state))
       for _ in 0..<2 {
         let layers = recipes.journal.chain.layers
         for layer in layers { layer.freePages() }
         let pages = layers.map(\.pageByteCount)
         for _ in 0..<3 {
-          #expect(count(old) == oldCount)
-          #expect(count(recipes.journal.state) == newCount)
+          #expect(try count(old) == oldCount)
+          #expect(try count(recipes.journal.state) == newCount)
         }
         #expect(layers.map(\.pageByteCount) == pages)
         // The newest state leaves the old one its index.
         for _ in 0..<60 { try recipes.journal.commit { _ = try $0.addItem(kind: "book") } }
         recipes.journal.waitForLayers()
-        #expect(count(recipes.journal.state) == newCount)
+        #expect(try count(recipes.journal.state) == newCount)
       }
       for state in [old, recipes.journal.state] { #expect(state.indexProblems() == []) }
     }
@@ -149,8 +151,8 @@ import Testing
       }
     }
     try insert(5_000)
-    history.state.buildIndexes(of: Recipe.self)
-    let definition = IndexDefinition(IndexScope(itemsOfKind: Recipe.kind), Recipe.indexes[1].path)
+    try history.state.buildIndexes(of: Recipe.self)
+    let definition = IndexDefinition(IndexScope(itemsOfKind: Recipe.kind), Recipe.indexedPaths[1])
     func hasIndex(_ state: Catalog) -> Bool {
       state.indexCache.existingIndex(definition, in: state.itemTable) != nil
     }
@@ -159,11 +161,11 @@ import Testing
     try insert(6_000)
     let state = history.state
     #expect(!hasIndex(state))
-    #expect(state.items(Recipe.self).filter(\.stars == 3).count == 3_000)
+    #expect(try state.items(Recipe.self).filter(\.stars == 3).count == 3_000)
     // A limit that only a failure reaches.
     for _ in 0..<6_000 where !hasIndex(state) { try await Task.sleep(for: .milliseconds(100)) }
     #expect(hasIndex(state))
-    #expect(state.items(Recipe.self).filter(\.stars == 3).count == 3_000)
+    #expect(try state.items(Recipe.self).filter(\.stars == 3).count == 3_000)
     #expect(state.indexProblems() == [])
   }
 
@@ -179,12 +181,13 @@ import Testing
       var state = recipes.journal.state
       let base = CountedBase(try #require(state.itemTable.base))
       state.itemTable = EntityTable(base: base)
-      #expect(recipes.index(Recipe.indexes[0].path, in: state) != nil)
+      #expect(recipes.index(Recipe.indexedPaths[0], in: state) != nil)
       let titles = ["Soup", "Stew"] + (0..<100).map { "none \($0)" }
-      let found = state.items(Recipe.self).filter(.isOne(of: titles, \.title)).count
+      let found = try state.items(Recipe.self).filter(.isOne(of: titles, \.title)).count
       // Once above, once by the query, and once by the build in the background.
       #expect(base.indexCount <= 3)
-      #expect(found == state.items(ScannedRecipe.self).filter(.isOne(of: titles, \.title)).count && found > 0)
+      #expect(
+        try found == state.items(ScannedRecipe.self).filter(.isOne(of: titles, \.title)).count && found > 0)
     }
   }
 
@@ -203,10 +206,12 @@ import Testing
       let row = try #require(old.itemTable[number + 1])
       new.itemTable.update(number, to: row)
     }
-    func counts() -> [Int] { [old, new].map { $0.items(Recipe.self).filter(\.stars == 3).count } }
-    let first = counts()
+    func counts() throws -> [Int] {
+      try [old, new].map { try $0.items(Recipe.self).filter(\.stars == 3).count }
+    }
+    let first = try counts()
     let rowCount = base.rowCount
-    for _ in 0..<3 { #expect(counts() == first) }
+    for _ in 0..<3 { #expect(try counts() == first) }
     #expect(base.rowCount == rowCount)
     for state in [old, new] { #expect(state.indexProblems() == []) }
   }
@@ -221,7 +226,7 @@ import Testing
       try await recipes.journal.commit(insert)
       recipes.journal.waitForLayers()
       let layer = try #require(recipes.journal.chain.layers.last)
-      let definition = try #require(layer.indexes.first { $0.path == Recipe.indexes[0].path })
+      let definition = try #require(layer.indexes.first { $0.path == Recipe.indexedPaths[0] })
       let known = try #require(layer.contents.valueLines(definition))
       var lines = try (0..<known.count).map { try known.line(at: $0) }
       let place = try #require(lines.firstIndex { $0.line.key == ValueKey(.string("1")) })
@@ -237,9 +242,9 @@ import Testing
         archive.replaceSubrange(place, with: new)
       }
       let journal = try CatalogJournal.open(at: recipes.url, options: recipes.options)
-      var updates = journal.updates { $0.items(Recipe.self).sorted(by: \.title) }.makeAsyncIterator()
+      var updates = journal.updates { try $0.items(Recipe.self).sorted(by: \.title) }.makeAsyncIterator()
       for _ in 0..<2 {
-        let update = try #require(await updates.next())
+        let update = try #require(try await updates.next())
         #expect(update.items.count > Set(update.items.ids).count)
         try await journal.commit { _ = try $0.insert(Recipe(title: "late")) }
       }
@@ -265,7 +270,7 @@ import Testing
       #expect(try recipes.files(with: end, in: "") == 0)
       recipes.journal = try CatalogJournal.open(at: recipes.url, options: recipes.options)
       // An erasure rewrites the layers without indexes. A query declares the indexes again.
-      #expect(recipes.journal.state.items(Recipe.self).filter(\.title == title).isEmpty)
+      #expect(try recipes.journal.state.items(Recipe.self).filter(\.title == title).isEmpty)
       try recipes.grow(60)
       recipes.journal.waitForLayers()
       try recipes.reopen()
@@ -332,7 +337,7 @@ private struct Recipes {
     url = folder.appending(path: "Recipes.journal")
     options.layers.fanout = 3
     journal = try CatalogJournal.create(at: url, options: options)
-    if declares { journal.state.buildIndexes(of: Recipe.self) }
+    if declares { try journal.state.buildIndexes(of: Recipe.self) }
     try grow(40)
   }
 
@@ -379,12 +384,12 @@ private struct Recipes {
 
   /// Compares all indexes with those that a scan gives, in both directions and in random ranges.
   mutating func expectIndexes(of state: Catalog, ofAllLayers: Bool = true) throws {
-    for declared in Recipe.indexes {
-      let definition = IndexDefinition(IndexScope(itemsOfKind: Recipe.kind), declared.path)
+    for path in Recipe.indexedPaths {
+      let definition = IndexDefinition(IndexScope(itemsOfKind: Recipe.kind), path)
       let scanned = ValueIndex(scanning: state.itemTable, definition)
-      guard let layered = index(declared.path, in: state) else {
+      guard let layered = index(path, in: state) else {
         // A state before the first layer has none.
-        #expect(!ofAllLayers || state.itemTable.base == nil, "\(declared.path.names) is not in all layers")
+        #expect(!ofAllLayers || state.itemTable.base == nil, "\(path.names) is not in all layers")
         continue
       }
       let isSame = layered.inMemory() == scanned
@@ -396,7 +401,7 @@ private struct Recipes {
         for reversed in [false, true] {
           let found = IteratorSequence(layered.makeIterator(in: range.lines, reversed: reversed))
           let isSame = Array(found) == Array(scanned.lines(in: range, reversed: reversed))
-          #expect(isSame, "\(declared.path.names) \(range) \(reversed)")
+          #expect(isSame, "\(path.names) \(range) \(reversed)")
         }
       }
     }

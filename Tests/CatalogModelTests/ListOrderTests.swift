@@ -90,7 +90,7 @@ private struct NestedTask: CatalogItem {
       let ids = try journal.commit { draft in
         try zip(1..., ListOrder.places(100_000)).map { try draft.insert(Task(name: "\($0)", order: $1)) }
       }.value
-      journal.state.buildIndexes(of: Task.self)
+      try journal.state.buildIndexes(of: Task.self)
       var random = SeededGenerator()
       for _ in 0..<50 {
         let (moved, other) = (ids.randomElement(using: &random)!, ids.randomElement(using: &random)!)
@@ -107,7 +107,7 @@ private struct NestedTask: CatalogItem {
         let all = journal.state.items(Task.self)
         let order = try #require(try journal.state.value(of: moved)).order
         let neighbor =
-          isAfter
+          try isAfter
           ? all.filter(\.order < order).sorted(by: .descending(\.order)).first
           : all.filter(\.order > order).sorted(by: \.order).first
         #expect(neighbor?.id == other)
@@ -142,7 +142,7 @@ private struct NestedTask: CatalogItem {
         }
       }
       list.insert(moved, at: place)
-      #expect(history.state.items(Model.self).sorted(by: order).ids == list)
+      #expect(try history.state.items(Model.self).sorted(by: order).ids == list)
     }
   }
 
@@ -161,7 +161,7 @@ private struct NestedTask: CatalogItem {
           return id
         }
       }
-      list = history.state.items(LateTask.self).sorted(by: \.order).ids
+      list = try history.state.items(LateTask.self).sorted(by: \.order).ids
       try moveAtRandom(&list, by: \.order, in: &history, times: 4, &random)
     }
   }
@@ -181,7 +181,7 @@ private struct NestedTask: CatalogItem {
       writes += history.newestEvents.count
       moves += 1
     }
-    let tasks = history.state.items(Task.self).sorted(by: \.order)
+    let tasks = try history.state.items(Task.self).sorted(by: \.order)
     #expect(tasks.ids == ids)
     #expect(try tasks.values.allSatisfy { $0.order.text.utf8.count <= 32 })
     // Now and then the neighboring rows are written too: on average, less than one for each move.
@@ -206,7 +206,7 @@ private struct NestedTask: CatalogItem {
         try history.commit { try $0.move(moved, by: \.order, after: list[0]) }
         list.insert(moved, at: 1)
       }
-      #expect(history.state.items(Task.self).sorted(by: \.order).ids == list)
+      #expect(try history.state.items(Task.self).sorted(by: \.order).ids == list)
     }
   }
 

@@ -154,7 +154,7 @@ import Testing
   @Test func aSequentialReadKeepsFewPages() throws {
     try withGroves { url, _ in
       let journal = try CatalogJournal.open(at: url, mode: .readOnly, options: options(.max))
-      _ = journal.state.items(Tree.self).filter(\.height == 1).count
+      _ = try journal.state.items(Tree.self).filter(\.height == 1).count
       let limit = 32 << 10
       for layer in journal.chain.layers {
         let file = try #require(layer.contents as? LayerFile)
@@ -235,7 +235,7 @@ import Testing
       options.layers.fanout = 3
       options.layers.memoryByteCount = 0
       try garden.reopen(options: options)
-      _ = garden.journal.state.items(Tree.self).filter(\.height == 1).count
+      _ = try garden.journal.state.items(Tree.self).filter(\.height == 1).count
       for round in 0..<4 {
         // The newest of several layers is merged soon. A single one, which has all of history, is not.
         var written: [Layer] = []
@@ -302,7 +302,7 @@ import Testing
       options.layers.logShare = 1_000
       let journal = try CatalogJournal.create(
         at: folder.url.appending(path: "Groves.journal"), options: options)
-      _ = journal.state.items(Tree.self).filter(\.height == 1).count
+      _ = try journal.state.items(Tree.self).filter(\.height == 1).count
       let groves = try journal.commit { draft in
         try (0..<4).map { try draft.addCategory(name: "grove \($0)") }
       }.value

@@ -7,6 +7,7 @@ struct Recipe: CatalogItem, Equatable {
   static let kind = "recipe"
   static let indexes = [
     Index(\Recipe.title), Index(\.stars), Index(\.tags), Index(\.cooked), Index(\.place?.floor),
+    Index(\.price),
   ]
 
   struct Place: Codable, Equatable { var floor: Int }
@@ -19,6 +20,14 @@ struct Recipe: CatalogItem, Equatable {
   var isVegan = false
   var place: Place?
   var course: Course?
+  var price: Decimal?
+
+  /// Prices of which some are equal, some differ by less than doubles do, and some are integers.
+  static let prices: [Decimal?] = [
+    nil, 0, 1, Decimal(string: "1.00"), Decimal(string: "9.95"), Decimal(string: "-0.1"),
+    Decimal(string: "3.33333333333333333333"), Decimal(string: "3.33333333333333333334"), 10 / Decimal(3),
+    Decimal(string: "18446744073709551615.5"), Decimal(string: "18446744073709551616"),
+  ]
 
   static func random(using random: inout SeededGenerator) -> Recipe {
     Recipe(
@@ -31,7 +40,8 @@ struct Recipe: CatalogItem, Equatable {
         ? nil : Date(timeIntervalSinceReferenceDate: Double(Int.random(in: -2...2, using: &random))),
       isVegan: Bool.random(using: &random),
       place: Bool.random(using: &random) ? nil : Place(floor: Int.random(in: -1...2, using: &random)),
-      course: Bool.random(using: &random) ? nil : Course.allCases.randomElement(using: &random))
+      course: Bool.random(using: &random) ? nil : Course.allCases.randomElement(using: &random),
+      price: prices.randomElement(using: &random)!)
   }
 }
 
@@ -46,6 +56,7 @@ struct ScannedRecipe: CatalogItem {
   var isVegan: Bool
   var place: Recipe.Place?
   var course: Recipe.Course?
+  var price: Decimal?
 }
 
 /// A filter for both types, and its meaning as a predicate.
@@ -79,7 +90,8 @@ struct Question {
     let title = ["Soup", "Stew", "", "S", "Ä", "B"].randomElement(using: &random)!
     let tag = ["hot", "quick", "none"].randomElement(using: &random)!
     let date = Date(timeIntervalSinceReferenceDate: Double(Int.random(in: -2...2, using: &random)))
-    switch Int.random(in: 0..<18, using: &random) {
+    let price = Recipe.prices.compactMap(\.self).randomElement(using: &random)!
+    switch Int.random(in: 0..<21, using: &random) {
     case 0: return Question(filter: \.stars == stars, scanned: \.stars == stars) { $0.stars == stars }
     case 1: return Question(filter: \.stars != stars, scanned: \.stars != stars) { $0.stars != stars }
     case 2:
@@ -130,6 +142,16 @@ struct Question {
       return Question(
         filter: .contains(\.title, ignoringCase: text), scanned: .contains(\.title, ignoringCase: text)
       ) { text.isEmpty || $0.title.range(of: text, options: .caseInsensitive) != nil }
+    case 17:
+      return Question(filter: \.price == price, scanned: \.price == price) { $0.price == price }
+    case 18:
+      return Question(filter: \.price < price, scanned: \.price < price) {
+        $0.price.map { $0 < price } ?? false
+      }
+    case 19:
+      return Question(filter: \.price >= price, scanned: \.price >= price) {
+        $0.price.map { $0 >= price } ?? false
+      }
     default:
       return Question(
         filter: .isOne(of: [stars, nil, 3], \.stars), scanned: .isOne(of: [stars, nil, 3], \.stars)
@@ -154,7 +176,7 @@ struct Ordering {
   private mutating func append(using random: inout SeededGenerator) {
     let falls = Bool.random(using: &random)
     isDescending.append(falls)
-    switch Int.random(in: 0..<5, using: &random) {
+    switch Int.random(in: 0..<6, using: &random) {
     case 0:
       orders.append(falls ? .descending(\.title) : .ascending(\.title))
       scanned.append(falls ? .descending(\.title) : .ascending(\.title))
@@ -173,6 +195,10 @@ struct Ordering {
       orders.append(falls ? .descending(\.isVegan) : .ascending(\.isVegan))
       scanned.append(falls ? .descending(\.isVegan) : .ascending(\.isVegan))
       compare.append { Self.order($0.isVegan ? 1 : 0, $1.isVegan ? 1 : 0, <) }
+    case 4:
+      orders.append(falls ? .descending(\.price) : .ascending(\.price))
+      scanned.append(falls ? .descending(\.price) : .ascending(\.price))
+      compare.append { Self.order($0.price ?? -1e9, $1.price ?? -1e9, <) }
     default:
       orders.append(falls ? .descending(\.place?.floor) : .ascending(\.place?.floor))
       scanned.append(falls ? .descending(\.place?.floor) : .ascending(\.place?.floor))

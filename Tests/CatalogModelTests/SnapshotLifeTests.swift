@@ -230,7 +230,7 @@ struct SnapshotLifeTests {
       let journal = garden.journal
       let state = journal.state
       // In the middle of the file, which opening does not read.
-      let seeds = state.items(Seed.self).filter(\.weight >= 6_000).filter(\.weight < 6_020)
+      let seeds = try state.items(Seed.self).filter(\.weight >= 6_000).filter(\.weight < 6_020)
         .sorted(by: .descending(\.weight))
       #expect(seeds.count == 20)
       for layer in journal.chain.layers { layer.freePages() }

@@ -56,15 +56,15 @@ struct WatchingTests {
       let ids = try await journal.commit { draft in
         try ["Soup", "Pie", "Stew"].map { try draft.insert(Recipe(title: $0, stars: 5)) }
       }.value
-      var updates = journal.updates { $0.items(Recipe.self).filter(\.stars >= 4).sorted(by: \.title) }
+      var updates = journal.updates { try $0.items(Recipe.self).filter(\.stars >= 4).sorted(by: \.title) }
         .makeAsyncIterator()
-      let first = try #require(await updates.next())
+      let first = try #require(try await updates.next())
       #expect(first.items.ids == [ids[1], ids[0], ids[2]])
       #expect(first.difference.insertions.count == 3 && first.changed == [])
       // A commit that does not change the answer gives no update, so the next update is that of the second commit.
       try await journal.commit { try $0.insert(Recipe(title: "Gruel", stars: 1)) }
       try await journal.commit { try $0.update(ids[1]) { $0.title = "Zucchini pie" } }
-      let second = try #require(await updates.next())
+      let second = try #require(try await updates.next())
       #expect(second.items.ids == [ids[0], ids[2], ids[1]])
       #expect(second.changed == [ids[1]])
       #expect(second.difference.count == 2)
@@ -84,8 +84,8 @@ struct WatchingTests {
       let ids = try await journal.commit { draft in
         try (0..<64).map { try draft.insert(Recipe(title: "\($0)", stars: 3)) }
       }.value
-      let query: @Sendable (Catalog) -> ItemQuery<Recipe> = {
-        $0.items(Recipe.self).filter(\.stars >= 3).sorted(by: .descending(\.stars), .ascending(\.title))
+      let query: @Sendable (Catalog) throws -> ItemQuery<Recipe> = {
+        try $0.items(Recipe.self).filter(\.stars >= 3).sorted(by: .descending(\.stars), .ascending(\.title))
       }
       let updates = journal.updates(of: query)
       let changes = journal.changes
@@ -93,7 +93,7 @@ struct WatchingTests {
       let watcher = Task {
         var shown: [ItemID<Recipe>] = []
         var answers = 0
-        for await update in updates {
+        for try await update in updates {
           shown = try #require(shown.applying(update.difference))
           #expect(shown == update.items.ids)
           answers += 1
@@ -130,7 +130,7 @@ struct WatchingTests {
       let last = journal.state
       try journal.close()
       let (shown, answers) = try await watcher.value
-      #expect(shown == query(last).ids)
+      #expect(try shown == query(last).ids)
       #expect(answers > 1 && answers <= 64 * 12 + 1)
       let records = await follower.value
       #expect(records == Dictionary(uniqueKeysWithValues: last.items.map { ($0.id.entity, $0.record) }))
@@ -166,13 +166,13 @@ struct WatchingTests {
     try await withTemporaryFolder { folder in
       let journal = try CatalogJournal.create(at: folder.url.appending(path: "Watched.journal"))
       let soup = try await journal.commit { try $0.insert(Recipe(title: "Soup", stars: 2)) }.value
-      let live = LiveQuery(journal) { $0.items(Recipe.self).filter(\.stars > 3) }
+      let live = try LiveQuery(journal) { try $0.items(Recipe.self).filter(\.stars > 3) }
       #expect(live.items.isEmpty && live.newest == nil)
       try await untilChanged(live) { try journal.commit { try $0.update(soup) { $0.stars = 5 } } }
       #expect(live.items.ids == [soup])
       #expect(live.newest?.difference.insertions.count == 1)
       // The same object shows another query.
-      live.show(journal) { $0.items(Recipe.self).filter(\.stars == 1) }
+      try live.show(journal) { try $0.items(Recipe.self).filter(\.stars == 1) }
       #expect(live.items.isEmpty)
       try await untilChanged(live) { try journal.commit { try $0.update(soup) { $0.stars = 1 } } }
       #expect(live.items.ids == [soup])

@@ -305,7 +305,7 @@ import Testing
           ])
       }
     }
-    journal.state.buildIndexes(of: SnapshotReadersRow.self)
+    try journal.state.buildIndexes(of: SnapshotReadersRow.self)
     let snapshot = try journal.takeSnapshot()
     try journal.close()
     return (path, snapshot.url.path)

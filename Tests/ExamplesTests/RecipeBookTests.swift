@@ -9,7 +9,7 @@ import Testing
   @Test @MainActor func theScreenUpdatesAfterEachCommand() async throws {
     try await withTemporaryFolder { folder in
       let book = try RecipeBook(at: folder.url.appending(path: "Recipes.journal"), author: "ana")
-      let screen = RecipeScreen(book)
+      let screen = try RecipeScreen(book)
       var drawn: [[String]] = []
       screen.follow { drawn.append($0) }
       // Without these attributes, the compiler lets functions inside a closure run elsewhere, and races with it.
@@ -73,9 +73,9 @@ import Testing
   @Test @MainActor func aPreviewShowsItsSampleDataAndLeavesNoFiles() async throws {
     let book = try RecipeBook(
       inMemory: [Recipe(title: "Soup", stars: 4), Recipe(title: "Pie")], author: "ana")
-    let screen = RecipeScreen(book)
+    let screen = try RecipeScreen(book)
     #expect(screen.lines == ["1. Soup ****", "2. Pie"])
-    let soup = book.journal.state.recipesInOrder.ids[0]
+    let soup = try book.journal.state.recipesInOrder.ids[0]
     try await book.addPhoto(Data("a photo".utf8), mediaType: "image/jpeg", to: soup)
     #expect(try book.photos(of: soup) == [Data("a photo".utf8)])
     try await book.remove(soup)
@@ -98,7 +98,7 @@ import Testing
       let again = try RecipeBook(at: url, author: "ana")
       #expect(try again.journal.state.bestRecipes.values.map(\.title) == ["Soup"])
       _ = try await again.undo()
-      #expect(again.journal.state.bestRecipes.isEmpty)
+      #expect(try again.journal.state.bestRecipes.isEmpty)
       #expect(try again.journal.state(asOf: .revision(2)).bestRecipes.ids == [soup])
       #expect(try again.journal.verify().isSound)
       try again.journal.close()
@@ -108,7 +108,7 @@ import Testing
 
 /// The block about watching in Documentation/AppBackend.md. The test is that it compiles.
 private func printBestRecipes(_ journal: CatalogJournal) async throws {
-  for await update in journal.updates(of: { $0.bestRecipes }) {
+  for try await update in journal.updates(of: { try $0.bestRecipes }) {
     print("revision \(update.revision):", try update.items.values.map(\.title))
   }
 }

@@ -100,7 +100,7 @@ enum OpeningProbe {
         isAnswered = state.item(EntityID(Int(arguments[2])!))?.attributes.isEmpty == false
       } else {
         let price = Double(arguments[2])!
-        let samples = state.items(Sample.self).filter(\.price >= price).sorted(by: \.price).prefix(20)
+        let samples = try state.items(Sample.self).filter(\.price >= price).sorted(by: \.price).prefix(20)
         isAnswered = try samples.values.count == 20
       }
     }

@@ -181,20 +181,22 @@ extension Catalog {
   /// - Parameters:
   ///   - type: the type of items whose indexes are built.
   ///   - progress: called regularly with the number of items that were read and the number of all items.
+  /// - Throws: ``JournalError`` with code `wrongUse` if an index is on no attribute.
   /// - Complexity: O(n log n) in the number of items for a missing index, O(d log d) in the number of items that differ
   ///   for an index in memory, and O(n) for an index that the layers have. If more than an eighth of the items differ,
   ///   an index in memory counts as missing.
   public func buildIndexes<Model: CatalogItem>(
     of type: Model.Type, progress: (_ done: Int, _ all: Int) -> Void = { _, _ in }
-  ) {
-    let indexes = Model.indexes
+  ) throws(JournalError) {
+    try Model.checkIndexes()
+    let paths = Model.indexedPaths
     let scope = IndexScope(itemsOfKind: Model.kind)
-    indexCache.declare(indexes.map(\.path), of: scope)
-    for (position, index) in indexes.enumerated() {
-      indexCache.prepare(IndexDefinition(scope, index.path), in: itemTable) { done in
-        progress(position * itemCount + done, indexes.count * itemCount)
+    indexCache.declare(paths, of: scope)
+    for (position, path) in paths.enumerated() {
+      indexCache.prepare(IndexDefinition(scope, path), in: itemTable) { done in
+        progress(position * itemCount + done, paths.count * itemCount)
       }
     }
-    progress(indexes.count * itemCount, indexes.count * itemCount)
+    progress(paths.count * itemCount, paths.count * itemCount)
   }
 }

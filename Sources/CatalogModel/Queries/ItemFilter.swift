@@ -6,18 +6,24 @@ public import CBOR
 /// nor above anything, so `!=` with a value finds it. A null property counts as missing. NaN equals only NaN, and is
 /// neither below nor above anything: `<`, `<=`, `>` and `>=` with it find nothing.
 ///
-/// A key path leads through stored properties, and optionals of these: `\.place?.latitude`. Any other ends the process
-/// with a message, because no attribute is known for it: a computed property, one with a property wrapper, an element
-/// (`\.tags[0]`), a property of a collection (`\.tags.count`), and a requirement of a protocol in a generic function.
-/// So does a property that `CodingKeys` rename. For those that are attributes, implement
-/// ``CatalogItem/attributeName(of:)``, or filter by name with ``attribute(_:_:in:)``.
+/// A key path leads to what the type encodes: a stored property, one inside of it (`\.place?.latitude`), one that
+/// `CodingKeys` rename, one with a property wrapper, an inherited one, or `\.stage.rawValue`. For any other, such as a
+/// computed property or `\.tags.count`, `filter` and `sorted` throw `wrongUse` with a message that lists the attributes,
+/// whether or not there are items. Filter by name instead, with ``attribute(_:_:in:)``.
 public struct ItemFilter<Model: CatalogItem>: Sendable {
-  let condition: Condition
+  /// The condition, or why there is none.
+  let condition: Result<Condition, JournalError>
 
-  init(_ condition: Condition) { self.condition = condition }
+  fileprivate init(_ condition: Result<Condition, JournalError>) { self.condition = condition }
+
+  fileprivate init(
+    _ property: any PartialKeyPath<Model> & Sendable, _ condition: (AttributePath) -> Condition
+  ) {
+    self.condition = Model.attribute(of: property).map(condition)
+  }
 
   fileprivate init(_ property: any PartialKeyPath<Model> & Sendable, _ range: ValueRange) {
-    condition = .value(AttributePath(of: property), range)
+    self.init(property) { .value($0, range) }
   }
 
   /// Items in which a text begins with these bytes. "so" is no prefix of "Soup"; ``contains(_:ignoringCase:)`` ignores
@@ -51,8 +57,7 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
   public static func isOne<Property: QueryValue>(
     of values: some Sequence<Property>, _ property: any KeyPath<Model, Property> & Sendable
   ) -> ItemFilter {
-    let path = AttributePath(of: property)
-    return ItemFilter(.any(values.map { .value(path, .equal($0.queryValue)) }))
+    ItemFilter(property) { path in .any(values.map { .value(path, .equal($0.queryValue)) }) }
   }
 
   /// Items in which a property of any type is missing or null.
@@ -68,7 +73,7 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
   ///   query that is limited, and not sorted or sorted by an indexed property, ends as soon as it has found enough.
   public static func contains(
     _ property: any PartialKeyPath<Model> & Sendable, ignoringCase text: String
-  ) -> ItemFilter { ItemFilter(text.isEmpty ? .everything : .text(text, in: AttributePath(of: property))) }
+  ) -> ItemFilter { ItemFilter(property) { text.isEmpty ? .everything : .text(text, in: $0) } }
 
   /// Items with an attribute that has a text in it, ignoring case. Attributes that the type does not know count too.
   ///
@@ -76,7 +81,7 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
   /// of the query have, nor with the name of the item, such as `item:42`.
   /// - Complexity: as ``contains(_:ignoringCase:)``, with the size of the item.
   public static func contains(ignoringCase text: String) -> ItemFilter {
-    ItemFilter(text.isEmpty ? .everything : .text(text, in: nil))
+    ItemFilter(.success(text.isEmpty ? .everything : .text(text, in: nil)))
   }
 
   /// Items in which an attribute, named as it is stored, has a value in a range: for names that are known only at run
@@ -92,12 +97,12 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
   ///   - inner: the names of members inside, if its value is a dictionary.
   ///   - range: the values that match.
   public static func attribute(_ name: String, _ inner: String..., in range: ValueRange) -> ItemFilter {
-    ItemFilter(.value(AttributePath([name] + inner), range))
+    ItemFilter(.success(.value(AttributePath([name] + inner), range)))
   }
 
   /// The items of a category or, if it is nil, the items in no category.
   public static func category(_ category: CategoryID?) -> ItemFilter {
-    ItemFilter(.category(category?.number))
+    ItemFilter(.success(.category(category?.number)))
   }
 }
 
@@ -111,13 +116,14 @@ extension ValueRange {
 private func ordered<Model: CatalogItem>(
   _ property: any PartialKeyPath<Model> & Sendable, _ value: FieldValue?, _ range: (FieldValue) -> ValueRange
 ) -> ItemFilter<Model> {
-  guard let value, value != .null else { return ItemFilter(.none) }
-  return ItemFilter(property, range(value))
+  ItemFilter(property) { path in
+    if let value, value != .null { .value(path, range(value)) } else { .none }
+  }
 }
 
 /// Items in which a property has that value or, if the value is nil, is missing.
 ///
-/// For this and all other operators, a key path that leads to no attribute ends the process: see ``ItemFilter``.
+/// For this and all other operators, a query throws if the key path leads to no attribute: see ``ItemFilter``.
 public func == <Model: CatalogItem, Property: QueryValue>(
   property: any KeyPath<Model, Property> & Sendable, value: Property
 ) -> ItemFilter<Model> { ItemFilter(property, .equal(value.queryValue)) }
@@ -171,21 +177,23 @@ private func within<Model: CatalogItem>(
   _ lower: some QueryValue, _ upper: some QueryValue, _ property: any PartialKeyPath<Model> & Sendable,
   isClosed: Bool
 ) -> ItemFilter<Model> {
-  guard let lower = lower.queryValue, let upper = upper.queryValue else { return ItemFilter(.none) }
-  return ItemFilter(property, isClosed ? .from(lower, through: upper) : .from(lower, below: upper))
+  ItemFilter(property) { path in
+    guard let lower = lower.queryValue, let upper = upper.queryValue else { return .none }
+    return .value(path, isClosed ? .from(lower, through: upper) : .from(lower, below: upper))
+  }
 }
 
 /// The items that both filters find.
 public func && <Model: CatalogItem>(left: ItemFilter<Model>, right: ItemFilter<Model>) -> ItemFilter<Model> {
-  ItemFilter(left.condition.and(right.condition))
+  ItemFilter(left.condition.flatMap { condition in right.condition.map { condition.and($0) } })
 }
 
 /// The items that at least one of the filters finds.
 public func || <Model: CatalogItem>(left: ItemFilter<Model>, right: ItemFilter<Model>) -> ItemFilter<Model> {
-  ItemFilter(left.condition.or(right.condition))
+  ItemFilter(left.condition.flatMap { condition in right.condition.map { condition.or($0) } })
 }
 
 /// The items that a filter does not find.
 public prefix func ! <Model: CatalogItem>(filter: ItemFilter<Model>) -> ItemFilter<Model> {
-  ItemFilter(.not(filter.condition))
+  ItemFilter(filter.condition.map { .not($0) })
 }

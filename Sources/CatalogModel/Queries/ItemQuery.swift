@@ -17,7 +17,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   private let answer: QueryAnswer
 
   init(_ catalog: Catalog) {
-    self.init(catalog, QueryPlan(Model.self, indexed: Model.indexes.map(\.path)))
+    self.init(catalog, QueryPlan(Model.kind, indexed: Model.indexedPaths))
   }
 
   private init(_ catalog: Catalog, _ plan: QueryPlan) {
@@ -30,27 +30,35 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     var plan = plan
     // A limited query is filtered and sorted within its limit.
     if plan.limit != nil || plan.offset > 0 {
-      plan = QueryPlan(plan.model, indexed: [], source: answer)
+      plan = QueryPlan(plan.kind, indexed: [], source: answer)
     }
     change(&plan)
     return ItemQuery(catalog, plan)
   }
 
   /// The items that a filter finds.
-  public func filter(_ filter: ItemFilter<Model>) -> ItemQuery {
-    with { $0.conditions.append(filter.condition) }
+  /// - Throws: ``JournalError`` with code `wrongUse` if a key path of the filter leads to no attribute.
+  public func filter(_ filter: ItemFilter<Model>) throws(JournalError) -> ItemQuery {
+    let condition = try filter.condition.get()
+    return with { $0.conditions.append(condition) }
   }
 
   /// The same items in another order. Items that compare equal are sorted by number; if the last sort key is
   /// descending, so are the numbers.
-  public func sorted(by first: ItemSort<Model>, _ others: ItemSort<Model>...) -> ItemQuery {
-    with { $0.orders = ([first] + others).map(\.order) }
+  /// - Throws: ``JournalError`` with code `wrongUse` if a key path leads to no attribute.
+  public func sorted(by first: ItemSort<Model>, _ others: ItemSort<Model>...) throws(JournalError)
+    -> ItemQuery
+  {
+    var orders: [QueryOrder] = []
+    for sort in [first] + others { orders.append(try sort.order.get()) }
+    return with { $0.orders = orders }
   }
 
   /// The same items, the smallest value of a property first.
+  /// - Throws: ``JournalError`` with code `wrongUse` if the key path leads to no attribute.
   public func sorted<Property: QueryValue>(
     by property: any KeyPath<Model, Property> & Sendable
-  ) -> ItemQuery { sorted(by: .ascending(property)) }
+  ) throws(JournalError) -> ItemQuery { try sorted(by: .ascending(property)) }
 
   /// The first items, at most this many.
   public func prefix(_ maxLength: Int) -> ItemQuery {

@@ -8,27 +8,32 @@ package import CBOR
 ///
 /// Key paths are limited as in ``ItemFilter``.
 public struct ItemSort<Model: CatalogItem>: Sendable {
-  let order: QueryOrder
+  /// The sort key, or why there is none.
+  let order: Result<QueryOrder, JournalError>
+
+  private init(_ path: Result<AttributePath, JournalError>, isDescending: Bool) {
+    order = path.map { QueryOrder(path: $0, isDescending: isDescending) }
+  }
 
   /// The smallest value first.
   public static func ascending<Property: QueryValue>(
     _ property: any KeyPath<Model, Property> & Sendable
-  ) -> ItemSort { ItemSort(order: QueryOrder(path: AttributePath(of: property), isDescending: false)) }
+  ) -> ItemSort { ItemSort(Model.attribute(of: property), isDescending: false) }
 
   /// The largest value first.
   public static func descending<Property: QueryValue>(
     _ property: any KeyPath<Model, Property> & Sendable
-  ) -> ItemSort { ItemSort(order: QueryOrder(path: AttributePath(of: property), isDescending: true)) }
+  ) -> ItemSort { ItemSort(Model.attribute(of: property), isDescending: true) }
 
   /// The smallest value first of an attribute, named as it is stored, or of a member inside:
   /// `.ascending(attribute: "place", "floor")`.
   public static func ascending(attribute name: String, _ inner: String...) -> ItemSort {
-    ItemSort(order: QueryOrder(path: AttributePath([name] + inner), isDescending: false))
+    ItemSort(.success(AttributePath([name] + inner)), isDescending: false)
   }
 
   /// The largest value first of an attribute, named as it is stored, or of a member inside.
   public static func descending(attribute name: String, _ inner: String...) -> ItemSort {
-    ItemSort(order: QueryOrder(path: AttributePath([name] + inner), isDescending: true))
+    ItemSort(.success(AttributePath([name] + inner)), isDescending: true)
   }
 }
 

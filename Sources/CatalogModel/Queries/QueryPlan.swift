@@ -13,7 +13,7 @@ import CBOR
 /// as before, until one is done. That takes a small multiple of the steps of the fastest, and needs no statistics,
 /// which could be wrong.
 struct QueryPlan: Sendable {
-  let model: any CatalogItem.Type
+  let kind: String
   /// The paths that have an index.
   let indexed: [AttributePath]
   /// The source of the items. Nil for all items of the kind.
@@ -23,13 +23,11 @@ struct QueryPlan: Sendable {
   var offset = 0
   var limit: Int?
 
-  init(_ model: any CatalogItem.Type, indexed: [AttributePath], source: QueryAnswer? = nil) {
-    self.model = model
+  init(_ kind: String, indexed: [AttributePath], source: QueryAnswer? = nil) {
+    self.kind = kind
     self.indexed = indexed
     self.source = source
   }
-
-  var kind: String { model.kind }
 
   /// How many items must be found, including those that are skipped.
   private var needed: Int {
@@ -41,7 +39,6 @@ struct QueryPlan: Sendable {
   /// The numbers of the items, in order.
   func numbers(in catalog: Catalog) -> [Int] {
     guard limit != 0 else { return [] }
-    model.checkNames(in: catalog)
     var numbers = everything(in: catalog)
     if let limit, numbers.count - offset > limit { numbers.removeLast(numbers.count - offset - limit) }
     if offset > 0 { numbers.removeFirst(Swift.min(offset, numbers.count)) }

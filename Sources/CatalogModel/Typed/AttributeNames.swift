@@ -1,117 +1,229 @@
 import CBOR
+import Foundation
 import Locks
 
-/// For each type, the attributes that queries and indexes named after a property, until an item has confirmed the name.
-private let unconfirmed = Lock<[ObjectIdentifier: Set<AttributePath>]>([:])
-
 extension CatalogItem {
-  /// Records that a query or an index uses an attribute that was named after a property.
-  static func recordUse(of path: AttributePath) {
-    let model = ObjectIdentifier(Self.self)
-    unconfirmed.withLock { _ = $0[model, default: []].insert(path) }
-  }
-
-  /// Ends the process if the type decodes a property of a query under another name. The query would compare an
-  /// attribute that no item has, and find too few items or too many.
+  /// The attribute for a property, or why there is none.
   ///
-  /// Each name is checked until an item has confirmed it. O(1) after that.
-  static func checkNames(in catalog: Catalog) {
-    let model = ObjectIdentifier(Self.self)
-    guard var paths = unconfirmed.withLock({ $0[model] }), !paths.isEmpty else { return }
-    // Nearly always the first item tells. One that is no value of the type may not.
-    for item in catalog.items(ofKind: kind).prefix(8) {
-      let attributes = item.attributes
-      for path in paths {
-        guard let isDecoded = decodes(path, from: attributes) else { continue }
-        guard isDecoded else {
-          // A release build would not print the message of a precondition.
-          fatalError(
-            "\(Self.self) decodes no attribute \"\(path.names.joined(separator: "."))\", which a query or an "
-              + "index names after a property. Return the encoded name from \(Self.self).attributeName(of:).")
-        }
-        paths.remove(path)
-        unconfirmed.withLock { _ = $0[model]?.remove(path) }
+  /// It is found once for each key path: values of the type are made up and encoded, and the attribute is the one that
+  /// has the property's value in each of them. So the name is the one that the type encodes, whatever the property is
+  /// called, and the answer does not depend on any stored item.
+  static func attribute(of property: any PartialKeyPath<Self> & Sendable) -> Result<
+    AttributePath, JournalError
+  > {
+    let key = Property(keyPath: property)
+    if let known = knownAttributes.withLock({ $0[key] }) { return known }
+    let found = Result { () throws(JournalError) -> AttributePath in
+      let samples = Samples<Self>.all()
+      do throws(JournalError) {
+        return AttributePath(try samples.names(of: property))
+      } catch {
+        guard let name = attributeName(of: property) else { throw error }
+        return AttributePath([name])
       }
-      if paths.isEmpty { return }
+    }
+    knownAttributes.withLock { $0[key] = found }
+    return found
+  }
+}
+
+private struct Property: Hashable, Sendable {
+  let keyPath: any AnyKeyPath & Sendable
+
+  static func == (left: Property, right: Property) -> Bool {
+    (left.keyPath as AnyKeyPath) == (right.keyPath as AnyKeyPath)
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(keyPath as AnyKeyPath) }
+}
+
+private let knownAttributes = Lock<[Property: Result<AttributePath, JournalError>]>([:])
+/// The samples of each type.
+private let knownSamples = Lock<[ObjectIdentifier: any Sendable]>([:])
+
+/// Made-up values of a type, and what they encode.
+private struct Samples<Model: CatalogItem>: Sendable {
+  /// What one attribute, or a member inside, has in each sample. Null counts as missing.
+  private struct Column: Sendable {
+    let names: [String]
+    var values: [FieldValue?]
+  }
+
+  private var models: [Model] = []
+  private var columns: [Column] = []
+  /// Why none could be made.
+  private var failure: (any Error)?
+
+  /// The samples of the type, which are made once.
+  static func all() -> Samples {
+    let type = ObjectIdentifier(Model.self)
+    if let known = knownSamples.withLock({ $0[type] }) as? Samples { return known }
+    let samples = Samples((0..<Sample.usualCount).map { .usual($0) })
+    knownSamples.withLock { $0[type] = samples }
+    return samples
+  }
+
+  private init(_ samples: [Sample]) {
+    var contents: [FieldValue] = []
+    for sample in samples {
+      do {
+        let model = try SampleDecoder.value(Model.self, sample)
+        contents.append(try ValueEncoder().encode(model))
+        models.append(model)
+      } catch {
+        failure = error
+      }
+    }
+    var places: [[String]: Int] = [:]
+    for (index, content) in contents.enumerated() {
+      content.forEachMember { names, value in
+        let place = places[names] ?? columns.count
+        if place == columns.count {
+          places[names] = place
+          columns.append(Column(names: names, values: Array(repeating: nil, count: contents.count)))
+        }
+        columns[place].values[index] = value
+      }
     }
   }
 
-  /// Whether the type decodes the attribute at a path. Nil if these attributes can't tell.
-  static func decodes(_ path: AttributePath, from attributes: [String: FieldValue]) -> Bool? {
-    decodes(path.names[...], from: .dictionary(attributes))
-  }
-}
-
-extension Decodable {
-  /// Whether the type decodes a member of a dictionary, and the types of its properties the members inside. Nil if it
-  /// can't be told, because the type can't be decoded.
-  fileprivate static func decodes(_ names: ArraySlice<String>, from value: FieldValue) -> Bool? {
-    guard let name = names.first else { return true }
-    guard let probe = try? ValueDecoder().decode(DecodingProbe<Self>.self, from: value) else { return nil }
-    if !probe.keys.include(name) { return probe.value == nil ? nil : false }
-    let inner = names.dropFirst()
-    if inner.isEmpty { return true }
-    guard let decoded = probe.value, let part = Mirror(reflecting: decoded).descendant(name) else {
-      return nil
+  /// The names on the path to a property's attribute.
+  func names(of property: PartialKeyPath<Model>) throws(JournalError) -> [String] {
+    guard models.count > 1 else {
+      throw error(property, "no \(Model.self) can be decoded from made-up content\(failure?.place ?? "")")
     }
-    // A property that is nil has a type, too.
-    var partType: Any.Type = Swift.type(of: part)
-    while let optional = partType as? any OptionalType.Type { partType = optional.wrapped }
-    guard let decodable = partType as? any Decodable.Type else { return nil }
-    return decodable.decodes(inner, from: value[name] ?? .dictionary([:]))
+    let contents = try contents(of: property)
+    let found = columns.filter { matches(contents, $0.values) }
+    guard let column = found.first else {
+      throw error(property, "no attribute always has its value, so it is computed or not encoded")
+    }
+    if found.count > 1 {
+      let names = found.map { "\"\($0.names.joined(separator: "."))\"" }.joined(separator: " and ")
+      throw error(property, "it can't be told apart from another one: \(names)")
+    }
+    // Nothing lies between a property of a structure and the memory that it is in.
+    if MemoryLayout<Model>.offset(of: property) != nil { return column.names }
+    let valueType = type(of: property).valueType
+    // A property that replaces nil has another type than what is stored.
+    let isStored =
+      valueType is any OptionalType.Type
+      || zip(models, contents).allSatisfy { model, content in
+        content.map { stores($0, as: valueType, in: model) } ?? true
+      }
+    // Others have the value of a stored one, but not an empty or unusual one.
+    let special = Samples([.empty, .unusual])
+    let others =
+      special.columns.first { $0.names == column.names }?.values ?? special.models.map { _ in nil }
+    guard isStored, matches(contents + (try special.contents(of: property)), column.values + others) else {
+      throw error(property, "it is computed, or unwraps an optional")
+    }
+    return column.names
+  }
+
+  /// What a property of each sample encodes, nil for nothing.
+  private func contents(of property: PartialKeyPath<Model>) throws(JournalError) -> [FieldValue?] {
+    var contents: [FieldValue?] = []
+    for model in models {
+      let value = model[keyPath: property]
+      let compared = (value as? any QueryValue)?.queryValue
+      let content: FieldValue?
+      if let value = value as? any Encodable {
+        do { content = try ValueEncoder().encode(value) } catch { throw self.error(property, "\(error)") }
+      } else if compared != nil || type(of: property).valueType is any Encodable.Type {
+        content = compared
+      } else {
+        throw error(property, "its type is not Encodable")
+      }
+      if let compared, ValueKey(compared) != ValueKey(content) {
+        throw error(property, "it encodes \(content ?? .null), and its queryValue is \(compared)")
+      }
+      contents.append(content == .null ? nil : content)
+    }
+    return contents
+  }
+
+  /// Whether an attribute has a property's content in each sample in which it exists. A type may omit some content, such
+  /// as false, but not sometimes.
+  private func matches(_ contents: [FieldValue?], _ values: [FieldValue?]) -> Bool {
+    var (encoded, omitted): (Set<FieldValue>, Set<FieldValue>) = ([], [])
+    var count = 0
+    for (content, value) in zip(contents, values) {
+      if let content, value == nil {
+        omitted.insert(content)
+      } else if content != value {
+        return false
+      } else if let content {
+        encoded.insert(content)
+        count += 1
+      }
+    }
+    return count > 1 && encoded.isDisjoint(with: omitted)
+  }
+
+  private func error(_ property: PartialKeyPath<Model>, _ reason: String) -> JournalError {
+    // The members of a dictionary have other names in each sample.
+    let common = columns.filter { $0.values.compactMap(\.self).count > 1 }
+    let attributes = common.map { $0.names.joined(separator: ".") }.sorted()
+    let known =
+      attributes.isEmpty ? "" : "The attributes of \(Model.self) are \(attributes.joined(separator: ", ")). "
+    return JournalError(
+      .wrongUse,
+      "the key path \(property) leads to no attribute of \(Model.self): \(reason). \(known)"
+        + "Query one by its name, as in .attribute(\"title\", in: .equal(to: \"Ana\")), or return its name from "
+        + "\(Model.self).attributeName(of:)")
   }
 }
 
-/// A value, nil if it can't be decoded, and the keys by which it was decoded.
-private struct DecodingProbe<Value: Decodable>: Decodable {
-  let value: Value?
-  let keys = DecodedKeys()
-
-  init(from decoder: any Decoder) { value = try? Value(from: ProbedDecoder(decoder: decoder, keys: keys)) }
+/// Whether a property that has that type and that content is stored in a value, or in a value inside. A raw value counts.
+private func stores(_ content: FieldValue, as type: Any.Type, in value: Any, depth: Int = 0) -> Bool {
+  if depth > 0, Swift.type(of: value) == type, let value = value as? any Encodable,
+    (try? ValueEncoder().encode(value)) == content
+  {
+    return true
+  }
+  var mirror: Mirror? = Mirror(reflecting: value)
+  let isOpaque = [.optional, .collection, .dictionary, .set].contains(mirror?.displayStyle)
+  guard depth < 8, !isOpaque else { return false }
+  if let value = value as? any RawRepresentable,
+    stores(content, as: type, in: value.rawValue, depth: depth + 1)
+  {
+    return true
+  }
+  while let part = mirror {
+    if part.children.contains(where: { stores(content, as: type, in: $0.value, depth: depth + 1) }) {
+      return true
+    }
+    mirror = part.superclassMirror
+  }
+  return false
 }
 
-/// The types of the keys by which a value decodes its members.
-private final class DecodedKeys {
-  private var types: [any CodingKey.Type] = []
-  /// Whether it was also decoded in another way, of which the names are not known.
-  private var hasOthers = false
-
-  func add(_ type: any CodingKey.Type) { types.append(type) }
-  func addOthers() { hasOthers = true }
-
-  func include(_ name: String) -> Bool {
-    hasOthers || types.contains { $0.init(stringValue: name) != nil }
+extension Error {
+  /// Where decoding has failed, and why, as the end of a sentence.
+  fileprivate var place: String {
+    switch self as? DecodingError {
+    case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
+      .dataCorrupted(let context):
+      let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+      return ": \(path.isEmpty ? "" : "\(path): ")\(context.debugDescription)"
+    default: return ": \(self)"
+    }
   }
 }
 
-/// A decoder that records the types of the keys by which it is used.
-private struct ProbedDecoder: Decoder {
-  let decoder: any Decoder
-  let keys: DecodedKeys
+private protocol OptionalType {}
 
-  var codingPath: [any CodingKey] { decoder.codingPath }
-  var userInfo: [CodingUserInfoKey: Any] { decoder.userInfo }
+extension Optional: OptionalType {}
 
-  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    keys.add(type)
-    return try decoder.container(keyedBy: type)
+extension FieldValue {
+  /// Calls `body` with each member of a dictionary, and of dictionaries inside, that is not null.
+  fileprivate func forEachMember(
+    after names: [String] = [], _ body: (_ names: [String], _ value: FieldValue) -> Void
+  ) {
+    guard case .dictionary(let members) = self, names.count < 8 else { return }
+    for (name, value) in members where value != .null {
+      body(names + [name], value)
+      value.forEachMember(after: names + [name], body)
+    }
   }
-
-  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    keys.addOthers()
-    return try decoder.unkeyedContainer()
-  }
-
-  func singleValueContainer() throws -> any SingleValueDecodingContainer {
-    keys.addOthers()
-    return try decoder.singleValueContainer()
-  }
-}
-
-private protocol OptionalType {
-  static var wrapped: Any.Type { get }
-}
-
-extension Optional: OptionalType {
-  fileprivate static var wrapped: Any.Type { Wrapped.self }
 }

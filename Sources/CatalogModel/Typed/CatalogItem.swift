@@ -16,6 +16,9 @@
 /// If a type gets a new property, older items lack the attribute. So the property must be optional, or the type must
 /// implement `init(from:)` with `decodeIfPresent`: Swift's own decoding does not use a property's default value.
 ///
+/// To find out the names of attributes, queries and indexes decode made-up values of the type. So `init(from:)` must throw
+/// if it refuses a value, and not end the process.
+///
 /// Indexes make queries faster but never change their answers. They are derived from the items: a declared index is
 /// built when a query first needs it, and is part of the layers that are written from then on. See ``ItemQuery``.
 public protocol CatalogItem: Codable, Sendable {
@@ -23,12 +26,11 @@ public protocol CatalogItem: Codable, Sendable {
   static var kind: String { get }
   /// The indexes on properties that queries filter or sort by. By default none.
   static var indexes: [ItemIndex<Self>] { get }
-  /// The attribute name of a property whose encoded name differs, or nil for all others.
+  /// The attribute name of a property if neither encoding nor decoding the type can tell it.
   ///
-  /// Implement it if `CodingKeys` rename a property that queries or indexes use. Without it, a query would find wrong
-  /// items, so it ends the process if one of the first eight items shows that the name differs. An item whose value on the
-  /// way to a nested property is nil does not show it. `insert`, `update` and `replace` throw if an index uses the
-  /// property. It also names the attribute of a property with a property wrapper.
+  /// Queries and indexes find out the name of a property by decoding and encoding made-up values of the type, also if
+  /// `CodingKeys` rename it or a property wrapper encodes it. They call this only if that fails, because `init(from:)`
+  /// refuses these values, or because no attribute always has the value of the property.
   static func attributeName(of property: PartialKeyPath<Self>) -> String?
 }
 
@@ -37,7 +39,7 @@ extension CatalogItem {
   public typealias Index = ItemIndex<Self>
   /// By default, there are no indexes, and every query scans the items of its kind.
   public static var indexes: [ItemIndex<Self>] { [] }
-  /// By default, attributes have the names of the properties.
+  /// By default, only encoded properties have names.
   public static func attributeName(of property: PartialKeyPath<Self>) -> String? { nil }
 }
 
@@ -45,13 +47,25 @@ extension CatalogItem {
 ///
 /// An index on an array finds its elements.
 public struct ItemIndex<Model: CatalogItem>: Sendable {
-  let path: AttributePath
-  /// The attribute that a value should have.
-  let expected: @Sendable (Model) throws -> FieldValue
+  let path: Result<AttributePath, JournalError>
 
   /// An index on a property, or on a property of its value: `Index(\.place?.latitude)`.
+  ///
+  /// If the key path leads to no attribute, `insert`, `update`, `replace` and ``Catalog/buildIndexes(of:progress:)``
+  /// throw: see ``ItemFilter``.
   public init<Property: Encodable & SendableMetatype>(_ property: any KeyPath<Model, Property> & Sendable) {
-    path = AttributePath(of: property)
-    expected = { try ValueEncoder().encode($0[keyPath: property]) }
+    path = Model.attribute(of: property)
+  }
+}
+
+extension CatalogItem {
+  /// The paths of the indexes. An index on no attribute has none.
+  static var indexedPaths: [AttributePath] { indexes.compactMap { try? $0.path.get() } }
+
+  /// Throws `wrongUse` if an index is on no attribute.
+  static func checkIndexes() throws(JournalError) {
+    for index in indexes {
+      if case .failure(let error) = index.path { throw error }
+    }
   }
 }

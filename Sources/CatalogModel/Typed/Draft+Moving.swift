@@ -9,8 +9,8 @@ extension Draft where State == Catalog {
   ///
   /// Only the positions of items are read and written, so items that a newer version of the app has written can be
   /// moved even if they can't be decoded, and so can others next to them.
-  /// - Throws: ``JournalError`` with code `rejected` if one of the two does not exist or is of another kind, and
-  ///   `DecodingError` if the attribute of an item is no position.
+  /// - Throws: ``JournalError`` with code `rejected` if one of the two does not exist or is of another kind,
+  ///   with `wrongUse` if the property is no attribute, and `DecodingError` if the attribute of an item is no position.
   /// - Complexity: O(log n) with an index on the property, otherwise O(n). One item is written. If items were often
   ///   inserted in the same place, some 30 neighbors are sometimes written too. Items that share the position of
   ///   `other`, for example because all began with ``ListOrder/start``, are also written.
@@ -40,8 +40,8 @@ extension Draft where State == Catalog {
     if other == id { return }
     let place = try position(of: other, by: order, whileMoving: id)
     let all = state.items(Model.self)
-    let beyond = place.map { all.filter(isBefore ? order < $0 : order > $0) } ?? all
-    let nearest = beyond.sorted(by: isBefore ? .descending(order) : .ascending(order)).prefix(2)
+    let beyond = try place.map { try all.filter(isBefore ? order < $0 : order > $0) } ?? all
+    let nearest = try beyond.sorted(by: isBefore ? .descending(order) : .ascending(order)).prefix(2)
     // The item itself is not a neighbor of its new position.
     let neighbor = try nearest.first { $0.id != id }?.place(by: order)
     let new =
@@ -57,15 +57,15 @@ extension Draft where State == Catalog {
     of other: ItemID<Model>?, by order: any WritableKeyPath<Model, ListOrder> & Sendable,
     whileMoving moved: ItemID<Model>
   ) throws -> ListOrder? {
-    let unplaced = state.items(Model.self).filter(.isMissing(order)).ids.filter { $0 != moved }
+    let unplaced = try state.items(Model.self).filter(.isMissing(order)).ids.filter { $0 != moved }
     if !unplaced.isEmpty {
-      let first = state.items(Model.self).filter(!.isMissing(order)).sorted(by: order).first
+      let first = try state.items(Model.self).filter(!.isMissing(order)).sorted(by: order).first
       try place(unplaced, by: order, after: nil, before: first?.place(by: order))
     }
     guard let other else { return nil }
     let position = try existing(other).place(by: order)
     let all = state.items(Model.self)
-    let sharing = all.filter(order == position).ids.filter { $0 != moved }
+    let sharing = try all.filter(order == position).ids.filter { $0 != moved }
     if sharing.count < 2 { return position }
     let low = try all.filter(order < position).sorted(by: .descending(order)).first?.place(by: order)
     let high = try all.filter(order > position).sorted(by: order).first?.place(by: order)
@@ -93,7 +93,7 @@ extension Draft where State == Catalog {
   private mutating func put<Model: CatalogItem>(
     _ id: ItemID<Model>, by order: any WritableKeyPath<Model, ListOrder> & Sendable, at place: ListOrder
   ) throws {
-    let names = AttributePath(of: order).names
+    let names = try Model.attribute(of: order).get().names
     let old = state.itemTable[id.number]?.record[names[0]] ?? .null
     if let new = old.setting(.string(place.text), at: names.dropFirst()) {
       try updateItem(id.item, set: [names[0]: new])
@@ -112,8 +112,8 @@ extension Draft where State == Catalog {
     let all = state.items(Model.self)
     var count = 16
     while true {
-      let before = all.filter(order < place).sorted(by: .descending(order)).prefix(count)
-      let behind = all.filter(order >= place).sorted(by: order).prefix(count)
+      let before = try all.filter(order < place).sorted(by: .descending(order)).prefix(count)
+      let behind = try all.filter(order >= place).sorted(by: order).prefix(count)
       // The outermost two keep their positions, unless they are the ends of the list.
       let low = before.count == count ? try before[count - 1].place(by: order) : nil
       let high = behind.count == count ? try behind[count - 1].place(by: order) : nil
@@ -135,7 +135,7 @@ extension Draft where State == Catalog {
 extension StoredItem {
   /// The position of the item. Nothing else is decoded.
   fileprivate func place(by order: any KeyPath<Model, ListOrder> & Sendable) throws -> ListOrder {
-    let value = item.record.value(at: AttributePath(of: order))
+    let value = item.record.value(at: try Model.attribute(of: order).get())
     return try ValueDecoder().decode(ListOrder.self, from: value ?? .null)
   }
 }

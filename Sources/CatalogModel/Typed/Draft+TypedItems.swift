@@ -9,15 +9,15 @@ extension Draft where State == Catalog {
   /// - Parameter category: an existing category, or nil for none.
   /// - Returns: the new item's number.
   /// - Throws: ``JournalError`` with code `rejected` if the value can't be encoded as a dictionary, is too large (16
-  ///   MiB) or nested too deeply (127), or if the category does not exist; `wrongUse` if an index uses another name for
-  ///   a property than the encoding does.
+  ///   MiB) or nested too deeply (127), or if the category does not exist; `wrongUse` if an index is on no
+  ///   attribute.
   @discardableResult
   public mutating func insert<Model: CatalogItem>(
     _ value: Model, category: CategoryID? = nil
   ) throws(JournalError) -> ItemID<Model> {
     let entity = EntityKey.item(state.itemTable.highest + 1)
     let attributes = try Self.attributes(encoding: value, for: entity)
-    try Model.checkIndexes(value, of: entity)
+    try Model.checkIndexes()
     return ItemID(try addItem(kind: Model.kind, category: category, attributes: attributes).number)
   }
 
@@ -32,10 +32,8 @@ extension Draft where State == Catalog {
     _ id: ItemID<Model>, _ body: (inout Model) throws -> Void
   ) throws {
     try checkKind(of: id)
-    try updateItem(id.item, as: Model.self) { value in
-      try body(&value)
-      try Model.checkIndexes(value, of: id.entity)
-    }
+    try Model.checkIndexes()
+    try updateItem(id.item, as: Model.self, body)
   }
 
   /// Replaces the value of an item: sets all of its attributes. A property that is nil is removed. Attributes that the
@@ -45,7 +43,7 @@ extension Draft where State == Catalog {
     try checkKind(of: id)
     let record = try state.presentRecord(of: id.entity)
     let old = try record.decode(Model.self, of: id.entity)
-    try Model.checkIndexes(value, of: id.entity)
+    try Model.checkIndexes()
     // Sets those too that the type reads as if they were there, which an update would not.
     try updateItem(
       id.item, set: Self.attributes(encoding: value, for: id.entity),

@@ -11,30 +11,34 @@ public import Observation
   /// The last change of ``items``, or nil before the first one.
   public private(set) var newest: QueryUpdate<Model>?
 
-  @ObservationIgnored private var watching: Task<Void, Never>?
+  @ObservationIgnored private var watching: Task<Void, any Error>?
 
   /// Runs a query on a journal's newest state, now and each time that there is a newer one.
-  public init(_ journal: CatalogJournal, _ query: @escaping @Sendable (Catalog) -> ItemQuery<Model>) {
-    items = query(journal.state)
+  /// - Throws: what the query throws now. If it throws later, the last answer stays.
+  public init<Failure: Error>(
+    _ journal: CatalogJournal, _ query: @escaping @Sendable (Catalog) throws(Failure) -> ItemQuery<Model>
+  ) throws(Failure) {
+    items = try query(journal.state)
     follow(journal.updates(of: query))
   }
 
   /// Switches to another query, such as another search or order.
-  public func show(
-    _ journal: CatalogJournal, _ query: @escaping @Sendable (Catalog) -> ItemQuery<Model>
-  ) {
-    items = query(journal.state)
+  /// - Throws: as the initializer does. The query before then stays.
+  public func show<Failure: Error>(
+    _ journal: CatalogJournal, _ query: @escaping @Sendable (Catalog) throws(Failure) -> ItemQuery<Model>
+  ) throws(Failure) {
+    items = try query(journal.state)
     newest = nil
     follow(journal.updates(of: query))
   }
 
-  private func follow(_ updates: QueryUpdates<Model>) {
+  private func follow(_ updates: QueryUpdates<Model, some Error>) {
     watching?.cancel()
     // The task holds neither the journal nor this object nor an old state while it waits.
     watching = Task { [weak self] in
       var updates = updates
       updates.shown = self?.items.idsAndRevisions
-      for await update in updates {
+      for try await update in updates {
         guard let self, !Task.isCancelled else { return }
         items = update.items
         newest = update

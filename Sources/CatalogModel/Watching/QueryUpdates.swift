@@ -4,9 +4,9 @@ extension Journal where State == Catalog {
   /// A commit that does not change the answer produces no element. A reader that is slower than the commits skips
   /// answers. The differences, applied in order to the first answer, always lead to the last. The sequence ends when
   /// the journal is closed or the task is cancelled. It does not keep the journal open.
-  public func updates<Model: CatalogItem>(
-    of query: @escaping @Sendable (Catalog) -> ItemQuery<Model>
-  ) -> QueryUpdates<Model> {
+  public func updates<Model: CatalogItem, Failure: Error>(
+    of query: @escaping @Sendable (Catalog) throws(Failure) -> ItemQuery<Model>
+  ) -> QueryUpdates<Model, Failure> {
     QueryUpdates(versions: versions, query: query, shown: nil)
   }
 }
@@ -24,15 +24,13 @@ public struct QueryUpdate<Model: CatalogItem>: Sendable {
   public let changed: [ItemID<Model>]
 }
 
-/// The answers to a watched query.
-public struct QueryUpdates<Model: CatalogItem>: AsyncSequence, Sendable {
+/// The answers to a watched query. The sequence throws what the query throws.
+public struct QueryUpdates<Model: CatalogItem, Failure: Error>: AsyncSequence, Sendable {
   /// An answer that differs from the previous one.
   public typealias Element = QueryUpdate<Model>
-  /// Never fails.
-  public typealias Failure = Never
 
   let versions: Versions<Catalog>
-  let query: @Sendable (Catalog) -> ItemQuery<Model>
+  let query: @Sendable (Catalog) throws(Failure) -> ItemQuery<Model>
   /// The numbers of the answer that is already known, if any, and the revision that last changed each item.
   var shown: [(id: ItemID<Model>, modified: Revision)]?
 
@@ -44,16 +42,16 @@ public struct QueryUpdates<Model: CatalogItem>: AsyncSequence, Sendable {
   /// Runs the query on each newer state until its answer differs.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate var versions: Versions<Catalog>.Iterator
-    fileprivate let query: @Sendable (Catalog) -> ItemQuery<Model>
+    fileprivate let query: @Sendable (Catalog) throws(Failure) -> ItemQuery<Model>
     /// The numbers of the last answer, and the revision that last changed each item.
     fileprivate var answer: [(id: ItemID<Model>, modified: Revision)]?
 
     /// The next answer that differs, or nil if the journal was closed or the task was cancelled.
     /// - Complexity: for each newer state, that of the query and O(log n) for each of its results, whose revisions are
     ///   looked up; and O(k log k) for a different answer of k items.
-    public mutating func next() async -> QueryUpdate<Model>? {
+    public mutating func next() async throws(Failure) -> QueryUpdate<Model>? {
       while let version = await versions.next() {
-        let items = query(version.state)
+        let items = try query(version.state)
         let new = items.idsAndRevisions
         let old = answer
         if let old, old.elementsEqual(new, by: ==) { continue }

@@ -13,7 +13,7 @@ func queries(_ bench: Workbench) async throws {
   let (_, journal) = try bench.openJournal(items: size, .manual)
   let state = journal.state
   bench.show("building the indexes of \(size) items")
-  state.buildIndexes(of: Sample.self)
+  try state.buildIndexes(of: Sample.self)
   bench.show("writing a table of \(size) items")
   let items = try state.items(Sample.self).map { (id: $0.id.number, sample: try $0.value) }
   let table = try SQLiteItems(items, indexes: ["count", "price"], at: bench.path("items.sqlite"))
@@ -22,9 +22,9 @@ func queries(_ bench: Workbench) async throws {
     let samples = state.items(Sample.self)
     let answer =
       switch question {
-      case .equal(let count): samples.filter(\.count == count)
-      case .first(let price): samples.filter(\.price >= price).sorted(by: \.price).prefix(20)
-      case .scan(let note): samples.filter(\.note >= note)
+      case .equal(let count): try samples.filter(\.count == count)
+      case .first(let price): try samples.filter(\.price >= price).sorted(by: \.price).prefix(20)
+      case .scan(let note): try samples.filter(\.note >= note)
       }
     for item in answer where item.item.attributes.count == Sample.attributeCount { rows += 1 }
   }
