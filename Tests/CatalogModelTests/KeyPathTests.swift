@@ -96,6 +96,9 @@ import Testing
     Row("named by the type", { (odd: ItemQuery<Odd>) in try odd.filter(\.code == "secret") }, finds: [9]),
     Row("of a type that refuses", { (odd: ItemQuery<Odd>) in try odd.filter(\.text == "a") }, finds: nil),
     Row("the item itself", { (songs: ItemQuery<Song>) in try songs.filter(.isMissing(\.self)) }, finds: nil),
+    Row(
+      "recursive enumeration", { (figures: ItemQuery<Figure>) in try figures.filter(\.name == "a") },
+      finds: []),
     Row("recursive", { (nodes: ItemQuery<Node>) in try nodes.filter(\.name == "root") }, finds: [10]),
   ]
 
@@ -381,6 +384,21 @@ private struct Node: CatalogItem {
   var name: String
   var parent: [Node]?
   var children: [Node]
+}
+
+private struct Figure: CatalogItem {
+  static let kind = "figure"
+  indirect enum Shape: Codable, Sendable {
+    case pair(Shape, Shape)
+    case point
+  }
+  indirect enum Tree: Codable, Sendable {
+    case leaf
+    case fork(Tree, Tree)
+  }
+  var name: String
+  var shape: Shape
+  var tree: Tree
 }
 
 private struct Indexed: CatalogItem {

@@ -76,6 +76,10 @@ extension SampleDecoder: SingleValueDecodingContainer {
   private func composed<T: Decodable>(_ type: T.Type) throws -> T {
     let cases = cases(of: type)
     if !cases.isEmpty { return cases[try source.next().bool && cases.count > 1 ? 1 : 0] }
+    guard codingPath.count < 64 else {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: codingPath, debugDescription: "the type has no end"))
+    }
     let start = source.count
     do {
       return try T(from: self)
@@ -129,7 +133,7 @@ private final class SampleSource {
   private var retries = 0
   private var total = 0
   /// More content than this is only asked for by a type that would never end.
-  private static let limit = 100_000
+  private static let limit = 20_000
 
   init(_ sample: Sample) { self.sample = sample }
 
@@ -145,7 +149,7 @@ private final class SampleSource {
   /// The first result of decoding a type with content of these forms. The content keeps its numbers, so that what
   /// follows has the same ones in each sample.
   func trying<T>(_ forms: [SampleForm], from start: Int, _ body: () -> T?) -> T? {
-    guard retries < 2 else { return nil }
+    guard retries < 2, total < Self.limit else { return nil }
     let outer = form
     retries += 1
     defer { (form, retries) = (outer, retries - 1) }
@@ -231,7 +235,10 @@ private struct KeyedSampleContainer<Key: CodingKey>: KeyedDecodingContainerProto
     guard let content = try? decoder.source.next() else { return [] }
     if let key = Key(stringValue: content.text) { return [key] }
     let cases = cases(of: Key.self)
-    return cases.isEmpty ? [] : [cases[content.bool && cases.count > 1 ? 1 : 0]]
+    if cases.isEmpty { return [] }
+    // An enumeration that contains itself must end, with whichever case does not contain it.
+    if decoder.isDeep { return [cases[codingPath.count / 2 % cases.count]] }
+    return [cases[content.bool && cases.count > 1 ? 1 : 0]]
   }
 
   func contains(_ key: Key) -> Bool { true }
