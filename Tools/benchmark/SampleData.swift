@@ -112,7 +112,7 @@ extension Workbench {
     let url = path("items.journal")
     let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: layers))
     // Layers get the declared indexes.
-    if isIndexed { journal.state.buildIndexes(of: Sample.self) }
+    if isIndexed { try journal.state.buildIndexes(of: Sample.self) }
     try journal.addItems(count, perEntry: perEntry, seed: seed)
     return (url, journal)
   }
