@@ -64,8 +64,8 @@ extension Journal {
   ///   - limit: how many of the newest changes to return.
   /// - Throws: ``JournalError``: `notFound` if the selector names no point in time, `damaged` if an entry is missing or
   ///   lacks the expected event.
-  /// - Complexity: O(n) reads of the log for n returned changes, whatever the size of the journal and the length of the
-  ///   history, and as many as the entity has events between two checkpoints of the layers.
+  /// - Complexity: O(n + m) reads of the log for n returned changes and the m events that the entity has between two
+  ///   checkpoints of the layers, whatever the size of the journal and the length of the history.
   public func history(
     of entity: EntityKey, asOf selector: RevisionSelector = .head(), limit: Int = .max
   ) throws -> [EntityChange] {

@@ -20,8 +20,9 @@ package protocol CommitLog: Sendable {
   /// Makes a batch durable, after the blobs that it names.
   func append(_ work: CommitQueue.Work) throws(AppendFailure)
 
-  /// Takes over a durable batch, to publish it and wake its callers when the next one was sent; returns false if the
-  /// caller is to do that now.
+  /// Takes over a durable batch: publishes it and wakes its callers, but only after the next batch was sent. Returns false
+  /// if the caller must do both now.
+  /// - Parameter isNextWaiting: whether the queue has a next batch.
   func endsLater(_ work: CommitQueue.Work, isNextWaiting: () -> Bool) -> Bool
 
   /// What a failed append means.

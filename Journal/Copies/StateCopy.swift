@@ -3,7 +3,7 @@ public import Foundation
 
 extension Journal {
   /// Creates a journal with the state at a point in time as its first entry, without the history before it. Entities
-  /// keep their numbers. References to erased entities are removed, because the copy has no trace of those.
+  /// keep their numbers. References to erased entities are removed, because the copy has not their history.
   ///
   /// The highest number of each kind stays used: if its entity was deleted, it is an erased entity of the copy. So no new
   /// entity gets the number of a deleted one, which an attribute may still name.
@@ -36,8 +36,8 @@ extension Journal {
     }
   }
 
-  /// The events that make a state's entities. A new journal knows no erased entities, so references to these are
-  /// removed, as if they had been deleted.
+  /// The events that make a state's entities. References to erased entities are removed, as if these had been deleted. An
+  /// erased addition keeps the highest number of a kind whose entity is gone.
   private static func additions(of everything: [EntityDifference], in state: State) -> [JournalEvent] {
     var records: [EntityKey: EntityRecord] = [:]
     for difference in everything where State.isRestored(difference.entity.kind) {

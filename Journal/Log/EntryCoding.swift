@@ -24,8 +24,8 @@ enum EntryCoding {
     revision: Revision, journal: JournalID, salts: inout RandomBytes, logLimit: Int
   ) throws(JournalError) -> SealedEntry {
     let payloadByteCount = events.reduce(0) { $0 + $1.payload.count }
-    // An event has at most 44 bytes besides its payload: its line in the header, a head and a salt. The size of the
-    // annotation was checked before.
+    // An event has at most 44 bytes besides its payload: its line in the header, a head and a salt. An erased addition has
+    // 59, and an entry at most one for each kind. The size of the annotation was checked before.
     let byteCount = payloadByteCount + 44 * events.count
     let limit = min(byteLimit, logLimit)
     guard byteCount < limit else { throw tooLarge(byteCount, limit) }

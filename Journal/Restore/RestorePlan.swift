@@ -28,7 +28,7 @@ public struct RestorePlan: Sendable {
   public let changes: [EntityDifference]
   /// The later edits that it would undo.
   public let undoes: [LaterEdit]
-  /// The later edits that prevent a revert. If there are any, the plan can't be committed.
+  /// The later edits that prevent a revert, or the additions that prevent a restore. If there are any, the plan can't be committed.
   public let conflicts: [LaterEdit]
   /// The default note of its entry.
   public let note: String
@@ -146,10 +146,15 @@ extension Draft {
   /// Makes the changes of a plan, after checking that no entry in between conflicts.
   mutating func make(_ plan: RestorePlan) throws(JournalError) {
     if let conflict = plan.conflicts.first {
-      throw JournalError(
-        .conflict,
-        "entry \(conflict.revision) changed \(State.name(of: conflict.entity)) later; plan it again with later: "
-          + ".keep or .override")
+      let name = State.name(of: conflict.entity)
+      let reason =
+        if case .restore(let point) = plan.action {
+          "\(name) did not exist at revision \(point), and entry \(conflict.revision) added it; plan it again with "
+            + "keepsNew or deletesNew"
+        } else {
+          "entry \(conflict.revision) changed \(name) later; plan it again with later: .keep or .override"
+        }
+      throw JournalError(.conflict, reason)
     }
     if plan.coversEverything, revision - 1 != plan.basis {
       throw JournalError(

@@ -20,7 +20,8 @@ extension Journal {
   ///   - fields: only these parts, of entities that exist now and existed then; all parts if nil. Entities that the
   ///     scope names must exist. The number of a field means another field in each kind of entity.
   ///   - keepsNew: whether to keep entities and parts that were added since.
-  ///   - deletesNew: whether entities that the scope names are deleted if they did not exist at the point.
+  ///   - deletesNew: whether entities that the scope names are deleted if they did not exist at the point; for everything,
+  ///     whether it is deleted if nothing existed.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, if an entity never
   ///   existed, if its content at that point was erased, or if it is deleted and only parts of it are to be restored.
   /// - Complexity: that of the state at the point, or for ``RestoreScope/everything`` that of ``diff(from:to:)``.
@@ -35,7 +36,7 @@ extension Journal {
       deletesNew: deletesNew)
   }
 
-  /// Plans to restore entities as ``planRestore(of:asOf:fields:keepsNew:)`` does, with other parts for each kind.
+  /// Plans to restore entities as ``planRestore(of:asOf:fields:keepsNew:deletesNew:)`` does, with other parts for each kind.
   package func planRestore(
     of scope: RestoreScope, asOf selector: RevisionSelector,
     fieldsByKind fields: [EntityKind: Set<FieldKey>]?, keepsNew: Bool, deletesNew: Bool
@@ -100,7 +101,7 @@ extension Journal {
     try chain.faults.check()
     let coversEverything = if case .everything = scope { true } else { false }
     var edits = try laterEdits(lostBy: changes, since: point)
-    let deleted = deletesNew ? [] : Self.deletedUnasked(by: changes, scope, asOf: point, selected)
+    let deleted = deletesNew ? [] : Self.deletedUnasked(by: changes, of: now, scope, asOf: point, selected)
     let additions = edits.filter { $0.operation == .add && deleted.contains($0.entity) }
     if !additions.isEmpty { edits.removeAll { deleted.contains($0.entity) } }
     return RestorePlan(
@@ -112,13 +113,19 @@ extension Journal {
 
   /// The entities that changes delete because they did not exist at the point, if the scope names them or nothing existed.
   private static func deletedUnasked(
-    by changes: [EntityDifference], _ scope: RestoreScope, asOf point: Revision,
+    by changes: [EntityDifference], of now: State, _ scope: RestoreScope, asOf point: Revision,
     _ selected: [(entity: EntityKey, past: EntityRecord?)]
   ) -> Set<EntityKey> {
     var named: Set<EntityKey>
     switch scope {
-    case .everything where point > 0: return []
-    case .everything: named = Set(selected.map(\.entity))
+    case .everything:
+      // If all entities are deleted, none existed.
+      let all = (now.parts?.tables ?? []).enumerated().reduce(0) {
+        $0 + (State.isRestored(EntityKind(rawValue: UInt8($1.offset))) ? $1.element.count : 0)
+      }
+      let isAll = changes.count == all && changes.allSatisfy { $0.new == nil }
+      guard point == 0 || isAll else { return [] }
+      named = Set(selected.map(\.entity))
     case .entities(let entities):
       named = Set(entities)
       for (entity, past) in selected where past != nil { named.remove(entity) }

@@ -31,8 +31,8 @@ package struct IndexKey: Comparable, Hashable, Sendable {
 /// for account in accountsByBranch.members(of: branch) { … }
 /// ```
 ///
-/// An index is a value, like ``EntityTable``, and may be backed by layers. All groups are in one
-/// table, so a group of one member costs one line.
+/// An index is a value, like ``EntityTable``, and may be backed by layers. Each member of each group
+/// is a line of one table, so a group of one member costs one line. Changes and base together give the lines:
 ///
 /// 1. If a line's key is in `changes`, its value says whether the line exists. Otherwise the base decides; without a
 ///    base the line does not exist.

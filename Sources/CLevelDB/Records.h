@@ -65,7 +65,7 @@ struct RecordFile {
     kDamage,  // whole records follow garbled bytes, or a batch is one that LevelDB would not have written
   };
 
-  // The file up to its first error, or the end of its last whole record.
+  // The file up to the end of its last whole record before the first error.
   std::string bytes;
   uint64_t file_size = 0;
   Tail tail = Tail::kNone;

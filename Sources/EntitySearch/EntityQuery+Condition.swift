@@ -25,7 +25,7 @@ extension EntityQuery {
     package init(
       _ field: String, isOne values: [FieldValue] = [], in ranges: [ValueRange] = [], isNegated: Bool = false
     ) {
-      let composites = values.filter { $0.array != nil || $0.dictionary != nil }
+      let composites = values.filter { ValueKey($0) == ValueKey(.array([])) }
       self.field = field
       self.ranges = ranges + values.filter { !composites.contains($0) }.map { .equal(to: $0) }
       composite = composites.first

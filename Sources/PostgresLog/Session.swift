@@ -8,8 +8,8 @@ import Journaling
 /// (``Schema/isOwn(_:)``).
 extension ServerAddress {
   /// Connects, and makes the settings of the session.
-  /// - Parameter isFirst: whether the node has no other connection. Only the first one is checked for a
-  ///   pooler, which may take one more connection than the node needs.
+  /// - Parameter isFirst: whether the node has no other connection. Only then does a check, behind a pooler, open a second
+  ///   connection to find out whether the session is shared.
   /// - Throws: ``ServerFailure`` if the connection does not have a session to itself. Nothing was written
   ///   then.
   func connect(isFirst: Bool = true) throws(ServerFailure) -> Connection {

@@ -40,8 +40,8 @@ struct AppendTurn: Sendable {
     return isContended && canRunAgain ? .reserve : .append
   }
 
-  /// Called after the turn was reserved for a batch. If the batch can be appended, no other node competes any
-  /// more.
+  /// Called after the turn was reserved for a batch. If the batch has not lost its revisions, the log no longer counts as
+  /// contended.
   /// - Returns: whether another node has taken the first revision of the batch.
   mutating func loses(_ first: Revision, to newest: Revision) -> Bool {
     isContended = first <= newest

@@ -53,7 +53,7 @@ extension Journal {
     } catch { throw shared.naming(error, in: id) }
   }
 
-  /// The images that the shared log, or the place of images, lacks.
+  /// The images that neither the place of images nor the shared log has.
   /// - Throws: ``JournalError`` with code `unreachable`.
   package func missing(_ blobs: [Blob]) throws(JournalError) -> [Blob] {
     guard let sharing = options.sharing, let address = try folder.sharedAddress() else { return [] }

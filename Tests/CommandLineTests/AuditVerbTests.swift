@@ -313,7 +313,6 @@ import Testing
       let list = try journal("tag", path)
       #expect(list.output.contains("first         1  "))
       #expect(try journal("log", path, "--until", "1").output.contains("(first) first find"))
-      // Without --until, the tags come from the entries and not from a state.
       _ = try journal("tag", path, "again", "HEAD~3", "--by", "ana")
       let log = try journal("log", path).output
       #expect(log.contains("(first, again) first find"))
@@ -371,7 +370,8 @@ import Testing
           """,
         says: "journal: nothing was restored: image:1 did not exist at revision 1; --force deletes what was "
           + "added since, --keep-new keeps it", code: 1)
-      try check("restore", path, "--all", "--at", "2001", code: 1, says: "nothing existed then; --force")
+      try check(
+        "restore", path, "--all", "--at", "2001-01-01", code: 1, says: "nothing existed then; --force")
       try check("restore", path, "image:1", "--at", "1", "--force", "--dry-run", prints: "dry run")
       try expect(
         ["restore", "--all", "--at", "1", "--keep-new"], in: path,

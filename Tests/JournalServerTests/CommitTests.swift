@@ -227,7 +227,7 @@ import Testing
       #expect(try served.post("/api/restore", "{\(request),\"later\":\"keep\"}").status == 200)
       #expect(served.journal.head.revision == made.revision)
       #expect(try served.post("/api/restore", "{\(request),\"later\":\"override\"}").status == 201)
-      #expect(served.journal.state.item(made.value.number) == nil)
+      #expect(served.journal.state.item(made.value) == nil)
     }
   }
 

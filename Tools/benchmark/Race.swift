@@ -175,7 +175,7 @@ enum Callers {
 }
 
 /// Commits entries, shared out among the callers, and returns the seconds until the last is durable.
-/// - Parameter body: makes the events of the entry with an index, from 0.
+/// - Parameter body: makes the events of an entry; it gets the entry's index, from 0.
 func commit(
   _ callers: Callers, to journals: [CatalogJournal], count: Int,
   _ body: @escaping @Sendable (inout Draft<Catalog>, Int) throws -> Void

@@ -76,7 +76,7 @@ extension Draft<Catalog> {
 
 extension CatalogJournal {
   /// Commits entries in a pipeline.
-  /// - Parameter body: makes the events of the entry with an index, from 0.
+  /// - Parameter body: makes the events of an entry; it gets the entry's index, from 0.
   func fill(_ count: Int, _ body: (inout Draft<Catalog>, Int) throws -> Void) throws {
     try withPipeline { pipeline in
       for index in 0..<count { try pipeline.commit { try body(&$0, index) } }
@@ -93,7 +93,7 @@ extension CatalogJournal {
   }
 
   /// Updates items. Each update sets another count, because a commit that changes nothing makes no entry.
-  /// - Parameter item: the item that the update with an index changes, from 0.
+  /// - Parameter item: the item that an update changes; it gets the update's index, from 0.
   func update(_ count: Int, perEntry: Int = 1, _ item: (Int) -> Int) throws {
     let start = Int.random(in: 1_000_001...1 << 30)
     try fill(count / perEntry) { draft, entry in

@@ -135,7 +135,6 @@ final class LevelDBLog: EntryLog {
     // After a failed flush of HEAD, the next opening could not detect a missing entry.
     do throws(JournalError) { try headFile.check() } catch {
       // Trying again does not help, whatever the cause was.
-
       throw .refused(
         JournalError(
           .poisoned,

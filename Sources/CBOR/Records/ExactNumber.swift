@@ -276,9 +276,9 @@ extension FieldValue {
       ?? ExactNumber(integer).value
   }
 
-  /// A number of more than 17 digits, which no double keeps. Nil for any other text.
+  /// A number that neither an integer of 64 bits nor a double keeps. Nil for any other text.
   package init?(longNumber text: String) {
-    guard let number = ExactNumber(text), number.digits >= 100_000_000_000_000_000 else { return nil }
-    self = number.value
+    guard let value = ExactNumber(text)?.value, case .dictionary = value else { return nil }
+    self = value
   }
 }

@@ -58,8 +58,8 @@ extension Timestamp {
     let (seconds, fraction) = Self.floorDivide(microseconds, by: 1_000_000)
     let start = Double(seconds - Self.referenceSeconds)
     let nearest = start + Double(fraction) / 1_000_000
-    // Beyond the years 1729 to 2273, the nearest date of a second's last microseconds may be in the next
-    // second.
+    // Before 1729 and after 2273 a Date is coarser than a microsecond, so the one nearest to the last microseconds of a
+    // second may be in the next second.
     return Date(timeIntervalSinceReferenceDate: min(nearest, (start + 1).nextDown))
   }
 

@@ -5,7 +5,7 @@ public import CBOR
 /// ```swift
 /// struct Row: CatalogItem { …; static let indexes = [Index(\Row.order)]; var order: ListOrder }
 /// try journal.commit { try $0.move(row, by: \.order, after: other) }
-/// let rows = journal.state.items(Row.self).sorted(by: \.order)
+/// let rows = try journal.state.items(Row.self).sorted(by: \.order)
 /// ```
 /// A position is a text of letters and digits, compared by its bytes. Between any two positions there is another one.
 /// So a row that moves gets a new position, and no other row is written.

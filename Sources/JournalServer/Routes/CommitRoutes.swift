@@ -45,7 +45,7 @@ extension Route {
       Send exactly one of entities, kind, category (a number) and all. With fields, only these fields are restored; a \
       field that nothing has, now or at that point, is not found, and neither is a kind. keepNew keeps entities and \
       fields that were added since. An entity that is named and did not exist then is a conflict, and so is everything \
-      if nothing existed; later says how to treat these, as for revert.
+      if nothing existed; later: keep is as keepNew, and later: override deletes these.
       """,
     body: #"{"entities":["item:1"],"fields":["title"],"at":"r1"}"#
   ) { try $0.restore($1, $2) }
@@ -288,11 +288,13 @@ extension JournalAPI {
     if let shown = try body.string("plan"), shown != digest {
       refusal = "the journal has changed since the preview, so this is not what was shown"
     } else if !plan.conflicts.isEmpty {
-      let reason =
-        if case .restore = plan.action { "it would delete what did not exist then" } else {
-          "later edits changed the same fields"
+      refusal =
+        if case .restore = plan.action {
+          "it would delete what did not exist then; later: keep keeps what was added since, also fields, and later: override "
+            + "deletes it"
+        } else {
+          "later edits changed the same fields; later: keep keeps them and does the rest, later: override undoes them too"
         }
-      refusal = "\(reason); later: keep keeps them and does the rest, later: override undoes them too"
     }
     if let refusal { return response(409, nil, APIError(409, "conflict", refusal)) }
     if plan.isEmpty, expected.all.isEmpty { return response(200, nil) }

@@ -26,6 +26,9 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     } else if case .object(let object) = decoder.value {
       (graph, holder) = (object.fields.graph, object.uid)
       let fields = try reading(decoder.codingPath) { () throws(ArchiveError) in try object.fields.all() }
+      // The names of a sound archive are short. They are decoded each time that the object occurs.
+      try decoder.state.charge(
+        bytes: fields.reduce(0) { $0 + max($1.name.utf8.count - 256, 0) }, decoder.codingPath)
       numbers = Dictionary(fields.map { ($0.name, $0.number) }) { first, _ in first }
     } else {
       throw decoder.mismatch([String: Any].self)

@@ -86,7 +86,7 @@ extension Data {
 
 /// References in attributes to something that is stored elsewhere.
 ///
-/// Only this module makes dictionaries whose keys begin with `$`. If an app's dictionary has such a key, it is stored
+/// Of this module's values, only references have keys that begin with `$`. If an app's dictionary has such a key, it is stored
 /// in the explicit form, with `NS.keys` and `NS.objects`.
 enum Reference {
   /// The class of an object that is stored as a dictionary of its fields.

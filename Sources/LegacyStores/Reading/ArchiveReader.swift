@@ -312,8 +312,8 @@ final class ArchiveReader {
     }
   }
 
-  /// Whether a value is a list of a category's own items and nothing else, which an export makes again from the items.
-  /// False for an empty list, because items may refer to the category nevertheless.
+  /// Whether a value is a list of only a category's own items. Such a list is not kept, because an export makes it again
+  /// from the items. An empty list is kept: items may refer to the category without being in its list.
   private func isList(_ value: ArchivedValue?, ofItemsIn category: Int) -> Bool {
     guard let value, let members = try? value.array ?? value.set else { return false }
     guard let uid = members.uid else { return self.category(ofItemsIn: members) == category }

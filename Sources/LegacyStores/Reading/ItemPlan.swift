@@ -18,7 +18,7 @@ struct ItemPlan {
   }
 
   let kind: String
-  /// The attribute for each path of keys.
+  /// The attribute for each path of keys that the class uses.
   private(set) var mapping: [String: String] = [:]
   private let known: KnownKind?
   /// The key of an item's category, or nil if there is none.
@@ -57,9 +57,8 @@ struct ItemPlan {
     if !coordinates.allSatisfy({ name in moves.contains { $0.attribute == name } }) {
       moves.removeAll { coordinates.contains($0.attribute) }
     }
-    for move in moves {
-      for path in move.paths where self.mapping[path] == nil { self.mapping[path] = move.attribute }
-    }
+    // Another path is noted for the class when an item uses it (``LegacyItem/sources``).
+    for move in moves where self.mapping[move.path] == nil { self.mapping[move.path] = move.attribute }
   }
 
   /// The plan for a class of an archive.

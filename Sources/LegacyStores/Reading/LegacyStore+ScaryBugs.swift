@@ -79,7 +79,8 @@ struct ScaryBugReader {
     for file in names where file != Self.dataFile {
       var image = LegacyImage(name: Self.pictures[file] ?? imageNames.unused(file.usableName))
       if Self.pictures[file] == nil, image.name != file.usableName {
-        let reason = "another image of the bug has that name, so its name is \(image.name)"
+        let reason =
+          "that is the name of another image, or of one of the app's two pictures, so its name is \(image.name)"
         store.problems.append(LegacyProblem("\(name)/\(file)", reason, isLoss: false))
       }
       do {

@@ -7,7 +7,7 @@ import Synchronization
 ///    a file is truncated or overwritten while it is open, pages not yet read give errors. There is never a signal, and
 ///    never bytes other than those checked.
 /// 2. Each access is checked against ``count``.
-/// 3. Any number of threads may read at once. While a thread reads a page from the file, other threads that need it or a
+/// 3. Any number of threads may read at once. While a thread reads a page into memory for all, other threads that need it or a
 ///    page near it wait.
 @safe public final class ArchiveBytes: @unchecked Sendable {
   // Unchecked because the compiler can't see that memory is written only before it is published: by `init`, or by the
@@ -281,9 +281,15 @@ import Synchronization
   @unsafe private func load(
     _ first: Int, _ last: Int, _ read: inout Read?
   ) throws(ArchiveError) -> UnsafeRawPointer? {
-    guard let file, let buffer = try file.load(first...last) else { return nil }
-    if let earlier = read?.buffer { file.quota?.giveBack(earlier) }
-    read?.buffer = buffer
+    guard let file else { return nil }
+    // The last steps of a search are in one page.
+    let isInBuffer = read?.buffer?.has(first...last, of: file.number) == true
+    if !isInBuffer {
+      guard let buffer = try file.load(first...last) else { return nil }
+      if let earlier = read?.buffer { file.quota?.giveBack(earlier) }
+      read?.buffer = buffer
+    }
+    guard let buffer = read?.buffer else { return nil }
     return unsafe UnsafeRawPointer(buffer.base) - (buffer.firstPage - first) << pageShift
   }
 

@@ -8,6 +8,8 @@ import Synchronization
 package final class PageQuota: Sendable {
   /// How many buffers are kept for later reads.
   private static let idleLimit = 32
+  /// Larger ones, of large records, are not kept.
+  private static let idleByteCount = 16 << 10
 
   private let limit: Atomic<Int>
   private let used = Atomic<Int>(0)
@@ -23,7 +25,8 @@ package final class PageQuota: Sendable {
 
   package func setLimit(_ limit: Int) { self.limit.store(limit, ordering: .relaxed) }
 
-  /// Whether more pages may stay in memory. Threads that ask at once may exceed the limit by a page each.
+  /// Whether more pages may stay in memory. Threads that ask at once may each exceed the limit by what they read, 64 KiB in a
+  /// scan.
   var hasRoom: Bool { byteCount < limit.load(ordering: .relaxed) }
 
   func add(_ byteCount: Int) { used.add(byteCount, ordering: .relaxed) }
@@ -39,6 +42,7 @@ package final class PageQuota: Sendable {
   }
 
   func giveBack(_ buffer: PageBuffer) {
+    guard buffer.byteCount <= Self.idleByteCount else { return }
     idle.withLock { idle in
       if idle.count >= Self.idleLimit { idle.removeFirst() }
       idle.append(buffer)
@@ -50,11 +54,8 @@ package final class PageQuota: Sendable {
 @safe final class PageBuffer: @unchecked Sendable {
   // Unchecked because it is handed over under the lock of the quota.
 
-  /// The most pages in a buffer.
-  static let pageLimit = 4
-
   private(set) var base: UnsafeMutableRawPointer
-  private var byteCount: Int
+  private(set) var byteCount: Int
   private var file = -1
   private var pages = 0...0
 

@@ -51,7 +51,7 @@ import Synchronization
   let quota: PageQuota?
   private let didUse: (@Sendable (Int) -> Void)?
   /// Tells the file from all others in the buffers of the quota.
-  private let number = nextNumber.add(1, ordering: .relaxed).newValue
+  let number = nextNumber.add(1, ordering: .relaxed).newValue
   /// Threads that read different groups of pages do not wait for one another.
   private let locks = (0..<8).map { _ in NSLock() }
   private let groupShift: Int
@@ -124,8 +124,14 @@ import Synchronization
       _ = cfiles_close(descriptor)
       throw ArchiveError(.io, "this is a folder or a device, where a file is needed", path: path)
     }
+    let (byteCount, limit) = (Int(clamping: status.byte_count), ArchiveLimits().byteCount)
+    guard byteCount <= limit else {
+      _ = cfiles_close(descriptor)
+      throw ArchiveError(
+        .limitExceeded, "the file has \(byteCount) bytes; the limit is \(limit)", path: path)
+    }
     try unsafe self.init(
-      descriptor: descriptor, byteCount: Int(clamping: status.byte_count), pageSize: Self.defaultPageSize,
+      descriptor: descriptor, byteCount: byteCount, pageSize: Self.defaultPageSize,
       path: path, check: { _, _ in true })
   }
 
@@ -171,8 +177,8 @@ import Synchronization
     #endif
   }
 
-  /// Frees pages that were not used since the last call, if no read from before it is left, and clears the bits in
-  /// `loaded` for the next one.
+  /// Frees pages that were not used since the last call, then clears all bits in `loaded`, so that the next call knows
+  /// which pages were used. Does nothing while a read from before the last call is in progress.
   /// - Returns: how many bytes were freed.
   func freeUnusedPages(atMost byteCount: Int) -> Int {
     guard let reads, !isFreeing.exchange(true, ordering: .acquiring) else { return 0 }
@@ -225,7 +231,7 @@ import Synchronization
   /// Reads those of the pages that are not in memory.
   /// - Returns: A buffer that has the pages for the caller alone, if the quota has no room; otherwise nil.
   func load(_ pages: ClosedRange<Int>) throws(ArchiveError) -> PageBuffer? {
-    if let quota, !quota.hasRoom, pages.count <= PageBuffer.pageLimit, !pages.allSatisfy(isPresent) {
+    if let quota, !quota.hasRoom, !pages.allSatisfy(isPresent) {
       defer { didUse?(pages.count << pageShift) }
       return try buffer(of: pages, quota)
     }

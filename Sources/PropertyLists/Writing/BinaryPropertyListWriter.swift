@@ -20,14 +20,12 @@ package struct BinaryPropertyListWriter: ~Copyable {
   var output: OutputBuffer
   private var lengths = OutputBuffer(capacity: 1_024)
 
-  ///
   /// - Parameter maximumObjectCount: the limit on objects; one more is an error. A lower limit makes the list shorter:
   ///   a reference takes 1 byte for up to 255 objects, 2 bytes for up to 65,535, and 4 bytes for more.
   package init(maximumObjectCount: Int = Int(UInt32.max), to sink: @escaping Sink) {
     unsafe self.init(maximumObjectCount: maximumObjectCount, output: OutputBuffer(sink: sink))
   }
 
-  ///
   /// - Parameter body: writes the objects and returns the number of the top one.
   package static func bytes(
     maximumObjectCount: Int = Int(UInt32.max),

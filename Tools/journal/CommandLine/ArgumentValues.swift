@@ -31,8 +31,8 @@ extension Arguments {
       conditions: conditions)
   }
 
-  /// The parts that an option names, separated by commas; nil if it was not given.
-  /// - Throws: ``Failure`` if it names none; ``JournalError`` if the catalog has no part of a name.
+  /// The parts that an option's value names, separated by commas; nil if the option was not given.
+  /// - Throws: ``Failure`` if the value names none; ``JournalError`` if no kind of entity has a field of that name.
   func parts(_ option: String) throws -> NamedParts? {
     guard let text = value(option) else { return nil }
     guard !text.allSatisfy({ $0 == "," || $0.isWhitespace }) else {

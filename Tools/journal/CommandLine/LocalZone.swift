@@ -13,10 +13,11 @@ enum LocalZone {
   private static func isRead(_ text: String) -> Bool {
     let name = text.hasPrefix(":") ? String(text.dropFirst()) : text
     let zone = TimeZone(identifier: name)
-    // For other texts, Foundation takes UTC or the zone of /etc/localtime. The latter is right for that path.
+    // If TZ names no zone that Foundation knows, Foundation takes UTC or the zone of /etc/localtime, which is right if TZ is
+    // that path.
     guard zone != nil || name == "UTC0" || name.hasPrefix("/") else { return false }
     let now = Date()
-    // Half a year later, summer time ends or begins.
+    // One of the two dates may be in summer time.
     return [now, now.addingTimeInterval(182 * 86_400)].allSatisfy { date in
       let offset = TimeZone.current.secondsFromGMT(for: date)
       let others = [zone?.secondsFromGMT(for: date), systemOffset(at: date)]

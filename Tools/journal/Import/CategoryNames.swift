@@ -46,7 +46,7 @@ struct CategoryNames {
     if let id { left.insert(id) }
   }
 
-  /// Deletes categories without items; called at the end of an entry.
+  /// Deletes imported categories that have lost their last item and that people did not change; called at the end of an entry.
   mutating func deleteUnused(_ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>) throws {
     for id in left.sorted() {
       guard let category = draft.state.category(id),

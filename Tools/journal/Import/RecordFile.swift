@@ -22,9 +22,9 @@ struct RecordFile {
   }
   /// Changed objects with values that an attribute can't have. They change nothing.
   let unreadable: [ItemKey]
-  /// The skipped elements, without a period; nil if there are none.
+  /// Says which elements are skipped, in a sentence without a period; nil if there are none.
   let skipped: String?
-  /// The changed records that are not kept, or not exactly, without a period.
+  /// Says which changed records are not kept, or not exactly, in a sentence without a period; nil if there are none.
   let inexact: String?
 
   init() {
@@ -160,6 +160,6 @@ private struct RecordLosses {
 }
 
 extension JSONError? {
-  /// Whether an attribute can't have a value at all.
+  /// Whether the value can't be kept in an attribute, not even inexactly.
   fileprivate var isLimit: Bool { map { $0.code != .inexactValue } ?? false }
 }

@@ -59,7 +59,7 @@ final class Output {
     }
   }
 
-  /// - Throws: ``Failure`` if a result could not be written, unless a closed output is not essential.
+  /// - Throws: ``Failure`` if a result could not be written, except because an output that is not essential was closed.
   func finish() throws {
     try flush()
     if let failure = failure as? Failure { throw failure }

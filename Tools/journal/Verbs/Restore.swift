@@ -29,7 +29,7 @@ enum Restore: Verb {
     [--kind KIND]: all items of a kind, now or then
     [--fields A,B]: only these attributes, or @category or @kind
     [--keep-new]: keep attributes and entities that were added since
-    [--force]: delete what did not exist at the point
+    [--force]: delete entities that you name and that did not exist at the point, or all if none existed
     [--dry-run], [--note TEXT], [--by AUTHOR], [--full], [--json]
 
     $ journal restore Books.journal item:42 --at yesterday  # item 42 as it was
