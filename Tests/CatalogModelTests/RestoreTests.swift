@@ -312,7 +312,7 @@ struct RestoreTests {
       }
       let (one, other) = (try make("One.journal"), try make("Other.journal"))
       let scope = RestoreScope.entities([.item(2)])
-      let plan = try one.planRestore(of: scope, asOf: .revision(1))
+      let plan = try one.planRestore(of: scope, asOf: .revision(1), deletesNew: true)
       expectRefusal(plan, other)
       expectRefusal(try one.planRestore(of: .everything, asOf: .revision(0)), other)
       expectRefusal(try #require(try one.planUndo(by: "")), other)
@@ -322,7 +322,7 @@ struct RestoreTests {
       try one.copy(to: url)
       let copy = try CatalogJournal.open(at: url)
       try copy.commit { try $0.updateItem(1, set: ["title": "Dune"]) }
-      let late = try copy.planRestore(of: scope, asOf: .revision(1))
+      let late = try copy.planRestore(of: scope, asOf: .revision(1), deletesNew: true)
       expectRefusal(late, one)
       try one.commit { try $0.updateItem(1, set: ["title": "Emma"]) }
       expectRefusal(late, one)

@@ -26,7 +26,11 @@ package final class PostgresServer: Sendable {
     let tidy = """
       {
         while kill -0 "$1" 2>/dev/null; do sleep 0.5; done
-        for file in "$2"/*/postmaster.pid; do kill -QUIT "$(head -n 1 "$file")" 2>/dev/null; done
+        for file in "$2"/*/postmaster.pid; do
+          # A server that a test has killed leaves its file, and another process may have its number by now.
+          number=$(head -n 1 "$file")
+          { ps -o args= -p "$number"; readlink "/proc/$number/cwd"; } | grep -qF "$2" && kill -QUIT "$number"
+        done 2>/dev/null
         sleep 1
         rm -rf "$2"
       } &

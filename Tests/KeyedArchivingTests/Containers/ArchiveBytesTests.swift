@@ -217,7 +217,8 @@ import Testing
         let rows = try unsafe file.firstRow(of: 300_000, at: 0, byteCount: 1) { _ in false }
         #expect(rows == 300_000)
       }
-      #expect(quota.byteCount == 5 * 4096)
+      // A scan reads the rest of its 64 KiB.
+      #expect((5 * 4096...64 << 10).contains(quota.byteCount))
     }
   }
 

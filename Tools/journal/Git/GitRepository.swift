@@ -151,7 +151,6 @@ struct GitRepository {
     return parts.isEmpty ? nil : parts.map { $0.0.counted($0.1) }.joined(separator: " and ") + " not applied"
   }
 
-  /// All files of a commit's tree, in git's order, or only one of them.
   func files(
     at commit: String, only file: String? = nil, _ body: (_ path: String, _ file: GitFile) -> Void
   ) throws {
@@ -167,7 +166,6 @@ struct GitRepository {
     }
   }
 
-  /// - Throws: ``Failure`` if git fails.
   func checkEnd(_ process: ChildProcess) throws {
     let code = process.finish()
     guard code == 0 else {
