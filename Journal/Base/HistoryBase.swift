@@ -186,7 +186,6 @@ package final class HistoryBase: Sendable {
   }
 }
 
-/// The lines before the state.
 struct BaseHeader {
   let journal: JournalID
   let head: Head

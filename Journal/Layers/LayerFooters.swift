@@ -44,7 +44,6 @@ struct LayerFooters: Sendable {
     try snapshots.flush()
   }
 
-  /// Removes footers and their files.
   func remove(_ names: [LayerName]) throws(JournalError) {
     guard !names.isEmpty, let snapshots = try folder.openSnapshots() else { return }
     for name in names { try snapshots.removeFile(name.footerName) }

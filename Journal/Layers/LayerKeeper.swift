@@ -10,10 +10,6 @@ import Locks
 /// memory is free again. Merges write a new layer in the same way, and then remove those that it replaces. A crash
 /// leaves a file without a footer, or layers that another one has replaced; the next writer removes both.
 ///
-/// To bound what an opening has to replay, commits stall, for ten seconds at most, while 65,536 events are in no file,
-/// eight additions counting as one. To bound the memory, they also stall while two layers have no file yet and the
-/// records that changed since have 64 MiB.
-///
 /// Safe to use from any thread. One thread at a time changes files.
 final class LayerKeeper<State: EventSourced>: Sendable {
   /// Freezes the changes since the last layer under the write lock, if that is free.

@@ -130,7 +130,6 @@ struct PackedValueLines: LayerValueLines {
 
     var lines: [UInt8] { rows.bytes }
 
-    /// Appends the next line in order.
     mutating func append(_ next: LayerValueLine) {
       let (head, tail) = next.line.key.parts
       var place: UInt64 = 0

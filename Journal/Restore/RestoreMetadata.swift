@@ -2,7 +2,6 @@
 enum RestoreMetadata {
   /// The revision whose state an entry restored.
   static let restores = "journal.restores"
-  /// The revision that an entry reverted.
   static let reverts = "journal.reverts"
   /// The revision that an author undid; the entry also reverts it.
   static let undoes = "journal.undoes"

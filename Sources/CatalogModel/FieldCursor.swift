@@ -52,7 +52,6 @@ import CBOR
 
   mutating func readCount() throws(CBORError) -> Int { try reader.readCount() }
 
-  /// The number of an entity.
   mutating func readNumber() throws(CBORError) -> Int {
     let start = reader.offset
     let number = try reader.readCount()

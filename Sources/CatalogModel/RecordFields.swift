@@ -14,7 +14,6 @@ package enum CategoryField {
   package static let color: UInt8 = 1
 }
 
-/// The numbers of an image's fields.
 enum ImageField {
   static let item: UInt8 = 0
   static let name: UInt8 = 1
@@ -23,7 +22,6 @@ enum ImageField {
   static let byteCount: UInt8 = 4
 }
 
-/// The numbers of a tag's fields.
 enum TagField {
   static let name: UInt8 = 0
   static let revision: UInt8 = 1
@@ -47,7 +45,6 @@ package struct ItemFields {
   }
 }
 
-/// The fields of a category's record.
 struct CategoryFields {
   let name: Range<Int>
   let color: Catalog.Color?
@@ -62,7 +59,6 @@ struct CategoryFields {
   }
 }
 
-/// The fields of a tag's record.
 struct TagFields {
   let name: Range<Int>
   let revision: Revision
@@ -77,7 +73,6 @@ struct TagFields {
   }
 }
 
-/// The fields of an image's record.
 struct ImageFields {
   let item: Int
   let name: Range<Int>

@@ -48,7 +48,6 @@ extension Catalog {
         + absence(of: category.entity))
   }
 
-  /// Throws unless an entity exists.
   func checkPresence(of entity: EntityKey) throws(JournalError) { _ = try presentRecord(of: entity) }
 
   /// The record of an entity that is to be changed. Throws if the entity does not exist.

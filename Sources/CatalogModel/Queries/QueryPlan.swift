@@ -9,9 +9,7 @@ import CBOR
 ///    enough are found.
 /// 3. Scan all items of the kind.
 ///
-/// Which of the first two is faster is not known in advance. So they race: in turns, each is given twice as many steps
-/// as before, until one is done. That takes a small multiple of the steps of the fastest, and needs no statistics,
-/// which could be wrong.
+/// The first two race in turns, each with twice as many steps as before, until one is done.
 struct QueryPlan: Sendable {
   let kind: String
   /// The paths that have an index.
@@ -104,7 +102,6 @@ struct QueryPlan: Sendable {
     return selection.finish()
   }
 
-  /// Scans every item of the kind.
   private func scan(_ conditions: [Condition], in catalog: Catalog) -> [Int] {
     if conditions.isEmpty && orders.isEmpty { return Array(catalog.numbers(ofKind: kind).prefix(needed)) }
     var selection = Selection(orders, needed: needed)

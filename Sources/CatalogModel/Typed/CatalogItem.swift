@@ -26,11 +26,8 @@ public protocol CatalogItem: Codable, Sendable {
   static var kind: String { get }
   /// The indexes on properties that queries filter or sort by. By default none.
   static var indexes: [ItemIndex<Self>] { get }
-  /// The attribute name of a property if neither encoding nor decoding the type can tell it.
-  ///
-  /// Queries and indexes find out the name of a property by decoding and encoding made-up values of the type, also if
-  /// `CodingKeys` rename it or a property wrapper encodes it. They call this only if that fails, because `init(from:)`
-  /// refuses these values, or because no attribute always has the value of the property.
+  /// The attribute name of a property. Called only if made-up values don't tell it, because `init(from:)` refuses them,
+  /// or because no attribute always has the value of the property.
   static func attributeName(of property: PartialKeyPath<Self>) -> String?
 }
 

@@ -89,7 +89,6 @@ extension Draft where State == Catalog {
     for (id, place) in zip(ids, places) { try put(id, by: order, at: place) }
   }
 
-  /// Gives an item a position.
   private mutating func put<Model: CatalogItem>(
     _ id: ItemID<Model>, by order: any WritableKeyPath<Model, ListOrder> & Sendable, at place: ListOrder
   ) throws {

@@ -318,7 +318,6 @@ private struct UnkeyedSampleContainer: UnkeyedDecodingContainer {
   mutating func superDecoder() -> any Decoder { next() }
 }
 
-/// The index of an element.
 private struct SampleIndex: CodingKey {
   let index: Int
 

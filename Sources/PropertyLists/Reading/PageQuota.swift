@@ -71,7 +71,6 @@ package final class PageQuota: Sendable {
       && pages.upperBound <= self.pages.upperBound
   }
 
-  /// The first page in the buffer.
   var firstPage: Int { pages.lowerBound }
 
   /// Reads pages of a file into the buffer. After an error, it has none.
