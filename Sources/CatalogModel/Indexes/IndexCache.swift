@@ -181,7 +181,7 @@ extension Catalog {
   /// - Parameters:
   ///   - type: the type of items whose indexes are built.
   ///   - progress: called regularly with the number of items that were read and the number of all items.
-  /// - Throws: ``JournalError`` with code `wrongUse` if an index is on no attribute.
+  /// - Throws: `JournalError` with code `wrongUse` if an index is on no attribute.
   /// - Complexity: O(n log n) in the number of items for a missing index, O(d log d) in the number of items that differ
   ///   for an index in memory, and O(n) for an index that the layers have. If more than an eighth of the items differ,
   ///   an index in memory counts as missing.

@@ -37,7 +37,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   }
 
   /// The items that a filter finds.
-  /// - Throws: ``JournalError`` with code `wrongUse` if a key path of the filter leads to no attribute.
+  /// - Throws: `JournalError` with code `wrongUse` if a key path of the filter leads to no attribute.
   public func filter(_ filter: ItemFilter<Model>) throws(JournalError) -> ItemQuery {
     let condition = try filter.condition.get()
     return with { $0.conditions.append(condition) }
@@ -45,7 +45,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
 
   /// The same items in another order. Items that compare equal are sorted by number; if the last sort key is
   /// descending, so are the numbers.
-  /// - Throws: ``JournalError`` with code `wrongUse` if a key path leads to no attribute.
+  /// - Throws: `JournalError` with code `wrongUse` if a key path leads to no attribute.
   public func sorted(by first: ItemSort<Model>, _ others: ItemSort<Model>...) throws(JournalError)
     -> ItemQuery
   {
@@ -55,7 +55,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   }
 
   /// The same items, the smallest value of a property first.
-  /// - Throws: ``JournalError`` with code `wrongUse` if the key path leads to no attribute.
+  /// - Throws: `JournalError` with code `wrongUse` if the key path leads to no attribute.
   public func sorted<Property: QueryValue>(
     by property: any KeyPath<Model, Property> & Sendable
   ) throws(JournalError) -> ItemQuery { try sorted(by: .ascending(property)) }
