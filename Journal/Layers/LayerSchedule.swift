@@ -261,9 +261,9 @@ struct LayerSchedule: Sendable {
   /// layer due; the next opening replays less than that. Otherwise sessions that are too short for the thread
   /// would never write a layer, and each opening would take longer than the one before.
   ///
-  /// Then it merges once, if that is fast or if there are many layers. One merge is enough, because it
-  /// replaces several layers and the session adds one. If closing writes no layer, the next session has no
-  /// more to merge, so the merge waits.
+  /// After the write, closing merges once, if that is fast or if there are many layers. One merge is enough, because a
+  /// merge replaces several layers and the session adds one. If closing writes no layer, the next session has no more to
+  /// merge, so the merge waits.
   private func dueAtClosing(_ files: [File], _ logByteCount: Int, _ canFreeze: Bool) -> Work? {
     let backlog = backlog
     if isLayerRequested || pending.contains(where: \.isRequested) || backlog.weight >= 2 * policy.eventCount

@@ -15,7 +15,6 @@ final class PageBudget: Sendable {
 
   /// What the caller has set; nil for the usual limit.
   private let given: Int?
-  private let limit: Atomic<Int>
   /// Counts the pages, and keeps more from being loaded than the limit.
   let quota: PageQuota
   /// How many bytes were used since the memory was last checked.
@@ -25,10 +24,9 @@ final class PageBudget: Sendable {
 
   init(limit: Int?) {
     given = limit
-    let limit = max(
-      limit ?? Self.usualLimit(byteCount: 0, entityCount: 0, eventCount: 0), Self.leastByteCount)
-    self.limit = Atomic(limit)
-    quota = PageQuota(limit: limit)
+    quota = PageQuota(
+      limit: max(
+        limit ?? Self.usualLimit(byteCount: 0, entityCount: 0, eventCount: 0), Self.leastByteCount))
   }
 
   func add(_ layer: Layer) {
@@ -38,11 +36,9 @@ final class PageBudget: Sendable {
       guard given == nil else { return }
       let layers = known.compactMap(\.layer)
       let newest = layers.max { $0.top.revision < $1.top.revision }?.top
-      let usual = Self.usualLimit(
+      quota.limit = Self.usualLimit(
         byteCount: layers.reduce(0) { $0 + ($1.footer?.byteCount ?? 0) },
         entityCount: newest?.entityCount ?? 0, eventCount: newest?.eventCount ?? 0)
-      limit.store(usual, ordering: .relaxed)
-      quota.setLimit(usual)
     }
   }
 
@@ -56,7 +52,7 @@ final class PageBudget: Sendable {
   /// Notes that pages were read, or used for the first time since others were freed. Each time that such pages have four
   /// times the size of the limit, an eighth of it is freed, unless that much is free: pages not used since the last time.
   func note(_ byteCount: Int) {
-    let limit = limit.load(ordering: .relaxed)
+    let limit = quota.limit
     let count = uncheckedByteCount.add(byteCount, ordering: .relaxed).newValue
     // Not after each page, because all layers are asked, and giving memory back takes longer than reading.
     guard count / 4 > limit, !isChecking.exchange(true, ordering: .acquiring) else { return }

@@ -37,9 +37,12 @@ extension Journal {
   }
 
   /// Plans to restore entities as ``planRestore(of:asOf:fields:keepsNew:deletesNew:)`` does, with other parts for each kind.
+  /// - Parameter isGroup: whether the entities are a group and not named one by one. If some of them existed at the point,
+  ///   the others are deleted without a conflict.
   package func planRestore(
     of scope: RestoreScope, asOf selector: RevisionSelector,
-    fieldsByKind fields: [EntityKind: Set<FieldKey>]?, keepsNew: Bool, deletesNew: Bool
+    fieldsByKind fields: [EntityKind: Set<FieldKey>]?, keepsNew: Bool, deletesNew: Bool,
+    isGroup: Bool = false
   ) throws -> RestorePlan {
     let newest = version
     let point = try revision(at: selector)
@@ -101,7 +104,8 @@ extension Journal {
     try chain.faults.check()
     let coversEverything = if case .everything = scope { true } else { false }
     var edits = try laterEdits(lostBy: changes, since: point)
-    let deleted = deletesNew ? [] : Self.deletedUnasked(by: changes, of: now, scope, asOf: point, selected)
+    let deleted =
+      deletesNew ? [] : Self.deletedUnasked(by: changes, of: now, scope, isGroup, asOf: point, selected)
     let additions = edits.filter { $0.operation == .add && deleted.contains($0.entity) }
     if !additions.isEmpty { edits.removeAll { deleted.contains($0.entity) } }
     return RestorePlan(
@@ -113,8 +117,8 @@ extension Journal {
 
   /// The entities that changes delete because they did not exist at the point, if the scope names them or nothing existed.
   private static func deletedUnasked(
-    by changes: [EntityDifference], of now: State, _ scope: RestoreScope, asOf point: Revision,
-    _ selected: [(entity: EntityKey, past: EntityRecord?)]
+    by changes: [EntityDifference], of now: State, _ scope: RestoreScope, _ isGroup: Bool,
+    asOf point: Revision, _ selected: [(entity: EntityKey, past: EntityRecord?)]
   ) -> Set<EntityKey> {
     var named: Set<EntityKey>
     switch scope {
@@ -128,7 +132,9 @@ extension Journal {
       named = Set(selected.map(\.entity))
     case .entities(let entities):
       named = Set(entities)
+      let count = named.count
       for (entity, past) in selected where past != nil { named.remove(entity) }
+      if isGroup, named.count < count { return [] }
     }
     return named.intersection(changes.filter { $0.new == nil }.map(\.entity))
   }

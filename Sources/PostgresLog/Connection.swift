@@ -128,7 +128,7 @@ final class Connection: Sendable {
     unsafe settings(in: PQconninfoParse(text, nil))
   }
 
-  /// These settings, and those of the environment and service files.
+  /// Some settings, and those of the environment and service files.
   ///
   /// libpq reads the latter only to connect, so this begins to connect to an address that no host has.
   /// Nothing is sent.
@@ -437,8 +437,8 @@ final class Connection: Sendable {
 
 /// Counts warnings that may mean that a commit did not wait for its standby.
 ///
-/// These have no code of their own, and their text is in the server's language, so only warnings that are
-/// known to be about something else are excluded.
+/// Such warnings have no code of their own, and their text is in the server's language, so only warnings that are known to be
+/// about something else are excluded.
 private final class WarningCounter: Sendable {
   /// PostgreSQL's functions whose warnings are about transaction numbers that run out, a nearly full queue of
   /// notifications, or a trigger.

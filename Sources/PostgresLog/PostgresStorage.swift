@@ -72,7 +72,7 @@ package struct PostgresStorage: SharedLogStorage {
     try open(isFirst: isFirst).translating { connection in
       let settings = try ServerSettings(of: connection)
       try settings.check(accepting: acceptsUnsafeSettings)
-      // Otherwise the session would follow later changes of the server's settings.
+      // The session must not follow later changes of the server's settings.
       try connection.run("SET synchronous_commit = \(settings.sessionSynchronousCommit)")
       return (connection, settings)
     }

@@ -4,8 +4,8 @@ import Locks
 
 /// The entries of a shared log that are not yet stored in a node's folder.
 ///
-/// These entries are durable in the shared log, so no commit waits for the folder's drive: a thread stores
-/// them with few flushes. Until then, they are read from memory.
+/// The shared log has made the entries durable, so no commit waits for the folder's drive: a thread stores them with few
+/// flushes. Until then, they are read from memory.
 ///
 /// 1. Entries are added and stored in order and without gaps.
 /// 2. A shortage delays storing while memory is below its limit. After any other failure nothing more is

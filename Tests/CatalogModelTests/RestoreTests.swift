@@ -238,6 +238,10 @@ struct RestoreTests {
     #expect(journal.state.records.keys.sorted() == [.item(1)])
     try journal.commit(try journal.planRestore(of: .everything, asOf: .revision(0), deletesNew: true))
     #expect(journal.state.records.isEmpty)
+    // Nothing existed at that revision either.
+    try journal.commit(by: "bob") { try $0.addItem(kind: "book") }
+    let late = try journal.planRestore(of: .everything, asOf: .head(back: 1))
+    #expect(late.conflicts.map(\.author) == ["bob"])
   }
 
   @Test func aPlanIsNotCommittedIfTheJournalHasChangedSince() throws {

@@ -372,6 +372,11 @@ import Testing
           + "added since, --keep-new keeps it", code: 1)
       try check(
         "restore", path, "--all", "--at", "2001-01-01", code: 1, says: "nothing existed then; --force")
+      for (option, group) in [("--kind", "find"), ("--category", "category:1")] {
+        try check(
+          "restore", path, option, group, "--at", "2001-01-01", code: 1, says: "nothing existed then; --force"
+        )
+      }
       try check("restore", path, "image:1", "--at", "1", "--force", "--dry-run", prints: "dry run")
       try expect(
         ["restore", "--all", "--at", "1", "--keep-new"], in: path,

@@ -5,8 +5,8 @@ import Locks
 extension CatalogItem {
   /// The attribute for a property, or why there is none.
   ///
-  /// It is found once for each key path: values of the type are made up and encoded, and the attribute is the one that
-  /// has the property's value in each of them. So the name is the one that the type encodes, whatever the property is
+  /// For each key path, values of the type are made up and encoded once, and the attribute is the one that has the
+  /// property's value in each of them. So the name is the one that the type encodes, whatever the property is
   /// called, and the answer does not depend on any stored item.
   static func attribute(of property: any PartialKeyPath<Self> & Sendable) -> Result<
     AttributePath, JournalError

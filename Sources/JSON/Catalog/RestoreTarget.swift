@@ -47,15 +47,12 @@ extension Journal where State == Catalog {
     case .categories(let ids):
       entities = try ids.sorted().flatMap { try self.entities(ofCategory: $0, asOf: point) }
     }
-    // Those of a kind or a category are not named one by one. But if none existed then, all would be deleted.
     let isGroup = entities != nil && named.isEmpty
-    let past = isGroup ? try state(asOf: point) : nil
-    let existed = entities?.contains { past?.record(of: $0) != nil } == true
     // Of a group, those that are deleted have no parts to restore.
     if parts != nil, isGroup { entities?.removeAll { state.record(of: $0) == nil } }
     let plan = try planRestore(
       of: entities.map(RestoreScope.entities) ?? .everything, asOf: point, fieldsByKind: parts?.byKind,
-      keepsNew: keepsNew, deletesNew: deletesNew || isGroup && existed)
+      keepsNew: keepsNew, deletesNew: deletesNew, isGroup: isGroup)
     if let parts { try check(parts, of: entities, asOf: point) }
     if plan.isEmpty, let absent = named.first(where: { state.record(of: $0) == nil }) {
       throw try absence(of: absent, at: revision(at: point))

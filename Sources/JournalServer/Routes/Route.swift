@@ -3,7 +3,7 @@ import HTTPServer
 
 /// A method and a path of the API, with its description and the function that handles it.
 ///
-/// These values route requests and check their parameters, and `GET /api/openapi.json` is made of them.
+/// Routes also check parameters, and `GET /api/openapi.json` is made of them.
 struct Route: Sendable {
   enum Work: Sendable {
     case read(@Sendable (JournalAPI, Parameters) throws -> HTTPResponse)

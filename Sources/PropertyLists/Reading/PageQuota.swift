@@ -11,23 +11,26 @@ package final class PageQuota: Sendable {
   /// Larger ones, of large records, are not kept.
   private static let idleByteCount = 16 << 10
 
-  private let limit: Atomic<Int>
+  private let most: Atomic<Int>
   private let used = Atomic<Int>(0)
   /// Buffers that no thread uses, the one that was used last at the end. Finding an entity takes several short reads of the
   /// same page, so most reads find theirs here.
   private let idle = Lock<[PageBuffer]>([])
 
   /// - Parameter limit: how many bytes of pages may be in memory.
-  package init(limit: Int) { self.limit = Atomic(limit) }
+  package init(limit: Int) { most = Atomic(limit) }
 
   /// How many bytes of pages are in memory.
   package var byteCount: Int { used.load(ordering: .relaxed) }
 
-  package func setLimit(_ limit: Int) { self.limit.store(limit, ordering: .relaxed) }
+  package var limit: Int {
+    get { most.load(ordering: .relaxed) }
+    set { most.store(newValue, ordering: .relaxed) }
+  }
 
   /// Whether more pages may stay in memory. Threads that ask at once may each exceed the limit by what they read, 64 KiB in a
   /// scan.
-  var hasRoom: Bool { byteCount < limit.load(ordering: .relaxed) }
+  var hasRoom: Bool { byteCount < limit }
 
   func add(_ byteCount: Int) { used.add(byteCount, ordering: .relaxed) }
 
