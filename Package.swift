@@ -27,6 +27,11 @@ let package = Package(
       name: "CLevelDB", dependencies: ["CFiles", "CCRC32C"], linkerSettings: [.linkedLibrary("leveldb")]),
     .target(name: "Files", dependencies: ["CFiles"]),
     .target(name: "LevelDB", dependencies: ["CLevelDB", "Files"]),
+    // The files of damaged databases. Only diagnosis and salvage need them.
+    .target(
+      name: "CLevelDBSalvage", dependencies: ["CLevelDB", "CFiles"],
+      cxxSettings: [.headerSearchPath("../CLevelDB")]),
+    .target(name: "LevelDBSalvage", dependencies: ["CLevelDBSalvage", "CLevelDB", "LevelDB", "Files"]),
     .systemLibrary(
       name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(
@@ -58,7 +63,8 @@ let package = Package(
     .target(name: "SharedJournals", dependencies: ["Journaling", "Files", "Locks", "SHA256"]),
     // Diagnosis and salvage. An app needs it only to handle damaged journals itself.
     .target(
-      name: "JournalMaintenance", dependencies: ["Journaling", "SharedJournals", "Files", "SHA256"]),
+      name: "JournalMaintenance",
+      dependencies: ["Journaling", "SharedJournals", "LevelDBSalvage", "LevelDB", "Files", "SHA256"]),
     // Logs in PostgreSQL. No module before this one needs libpq.
     .systemLibrary(
       name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
@@ -123,7 +129,8 @@ let package = Package(
       ],
       path: "Tests/CrashChild"),
     .testTarget(name: "LocksTests", dependencies: ["Locks"]),
-    .testTarget(name: "LevelDBTests", dependencies: ["LevelDB", "Files", "Locks", "TestSupport"]),
+    .testTarget(
+      name: "LevelDBTests", dependencies: ["LevelDBSalvage", "LevelDB", "Files", "Locks", "TestSupport"]),
     .testTarget(name: "CBORTests", dependencies: ["CBOR", "TestSupport"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "CBOR", "TestSupport"]),
     .testTarget(name: "TablesTests", dependencies: ["Tables", "Locks", "TestSupport"]),
@@ -191,7 +198,7 @@ let package = Package(
 
 for target in package.targets
 where target.type != .system
-  && !["CFiles", "CLevelDB", "CSHA256", "CCRC32C", "CMicroHTTPD"].contains(target.name)
+  && !["CFiles", "CLevelDB", "CLevelDBSalvage", "CSHA256", "CCRC32C", "CMicroHTTPD"].contains(target.name)
 {
   target.swiftSettings = [
     .swiftLanguageMode(.v6),

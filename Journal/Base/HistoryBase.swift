@@ -1,5 +1,5 @@
 import CBOR
-import Files
+package import Files
 import Foundation
 import Locks
 
@@ -13,7 +13,7 @@ import Locks
 /// 3. Opening reads its first lines. The state after them is compared with its digest before it is used.
 /// 4. The file never changes. Another pruning writes another file.
 package final class HistoryBase: Sendable {
-  static let fileName = "BASE"
+  package static let fileName = "BASE"
   /// More bytes than the lines before the state can have.
   private static let headerLimit = 4096
 
@@ -35,7 +35,7 @@ package final class HistoryBase: Sendable {
   /// Opens the base in the folder of a log; nil if there is none.
   /// - Parameter format: the journal's FORMAT; nil for the base of any journal, which salvage compares itself.
   /// - Throws: ``JournalError`` with code `damaged` if it is not that of this journal, or its first lines are altered.
-  static func open(
+  package static func open(
     in entries: Files.Folder<JournalError>, _ format: JournalFormat?
   ) throws(JournalError) -> HistoryBase? {
     let file: File
@@ -76,7 +76,7 @@ package final class HistoryBase: Sendable {
 
   /// Compares all bytes of the state with its digest.
   /// - Parameter goesOn: called before each piece is read; whether to read it. If not, nothing is compared.
-  func check(while goesOn: () -> Bool = { true }) throws(JournalError) {
+  package func check(while goesOn: () -> Bool = { true }) throws(JournalError) {
     var hash = SHA256Hash()
     var offset = contentStart
     while offset < byteCount {
@@ -163,7 +163,7 @@ package final class HistoryBase: Sendable {
     return found
   }
 
-  static func invalid(_ path: String) -> JournalError {
+  package static func invalid(_ path: String) -> JournalError {
     JournalError(
       .damaged,
       "the base of the pruned history is altered, cut or another journal's; restore the file from a backup",

@@ -52,11 +52,10 @@ struct ReplacementRecord {
   ) throws(JournalError) {
     guard let building else { return nil }
     do throws(JournalError) {
-      let remains = try storage.remains(in: JournalFolder(root: building))
-      guard let mark = try remains.acknowledged(by: journal) else { return nil }
+      guard let mark = try storage.mark(in: JournalFolder(root: building), of: journal) else { return nil }
       self.init(revision: mark.revision, digest: mark.digest, images: [])
     } catch {
-      guard error.saysSomethingOfTheJournal || error.code == .wrongUse else { throw error }
+      guard error.saysSomethingOfTheJournal else { throw error }
       return nil
     }
   }

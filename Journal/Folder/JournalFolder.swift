@@ -191,18 +191,6 @@ package struct JournalFolder: Sendable {
     return nil
   }
 
-  /// Reads and checks the base of the history, whatever FORMAT says; nil if there is none.
-  /// - Parameter journal: the journal that the log names; nil if that is not known.
-  package func readBase(of journal: JournalID?) throws(JournalError) -> HistoryBase? {
-    guard try root.status(of: "entries") != nil, let base = try HistoryBase.open(in: openEntries(), nil)
-    else {
-      return nil
-    }
-    if let journal, journal != base.journal { throw HistoryBase.invalid(self.base) }
-    try base.check()
-    return base
-  }
-
   package func readFormatFile() throws(JournalError) -> JournalFormat {
     try JournalFormat(
       try root.file("FORMAT", .reading).contents(limit: JournalFormat.byteLimit), path: format)

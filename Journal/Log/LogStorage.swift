@@ -35,42 +35,15 @@ package protocol LogStorage: Sendable {
   ///   there is no log, or that of another journal; `locked`; `wrongUse`.
   func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog
 
-  /// Reads the remains of a log, any part of which may be damaged or missing, without changing anything.
-  /// - Throws: ``JournalError`` for errors that are not about the log, such as `outOfResources` and `permission`, and
-  ///   `wrongUse` if this kind of log has no remains, because it is not in the folder. Damage is reported in
-  ///   ``LogRemains/problems`` and not thrown. If nothing is left, the remains are empty.
-  func remains(in folder: JournalFolder) throws(JournalError) -> any LogRemains
+  /// The mark of the newest acknowledged entry of a log that is not open, as in ``EntryLog/acknowledged()``.
+  /// - Throws: ``JournalError`` if it can't be read, or is another journal's.
+  func mark(in folder: JournalFolder, of journal: JournalID) throws(JournalError) -> LogMark?
 }
 
 extension LogStorage {
   package func isFile(_ name: String) -> Bool { true }
 
-  package func remains(in folder: JournalFolder) throws(JournalError) -> any LogRemains {
-    throw JournalError(.wrongUse, "nothing can be salvaged from this kind of log", path: folder.path)
-  }
-}
-
-/// The remains of a damaged log, entry by entry. They are not proven: the engine trusts an entry only if it follows
-/// from the previous one by its digest.
-package protocol LogRemains: Sendable {
-  /// The journal that the log names; nil if that can't be read.
-  var journal: JournalID? { get }
-
-  /// The problems found without reading entries.
-  var problems: [JournalError] { get }
-
-  /// The mark of the newest acknowledged entry, as in ``EntryLog/acknowledged()``.
-  /// - Throws: ``JournalError`` if it can't be read, or is another journal's.
-  func acknowledged(by journal: JournalID) throws(JournalError) -> LogMark?
-
-  /// All candidates for the bytes of an entry, in no particular order: more than one if a crash has left two copies,
-  /// and none if it is missing or known to be altered.
-  /// - Throws: ``JournalError`` if it is temporarily unreadable.
-  func candidates(_ revision: Revision) throws(JournalError) -> [[UInt8]]
-
-  /// The highest revision of which anything is left; 0 if there is none.
-  /// - Throws: ``JournalError`` if it is temporarily unreadable.
-  func lastRevision() throws(JournalError) -> Revision
+  package func mark(in folder: JournalFolder, of journal: JournalID) throws(JournalError) -> LogMark? { nil }
 }
 
 /// What a log is opened for.

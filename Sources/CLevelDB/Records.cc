@@ -23,30 +23,6 @@ constexpr uint64_t kLongestTail = uint64_t(2) << 30;
 constexpr size_t kBatchHeaderSize = 12;
 enum Change { kDeleted = 0, kStored = 1 };
 
-struct Fragment {
-  int type = 0;
-  size_t size = 0;     // with the header
-  bool whole = false;  // it lies inside of the block, and has the right checksum
-
-  bool begins() const { return type == kFull || type == kFirst; }
-};
-
-Fragment ReadFragment(const Slice& block) {
-  Fragment fragment;
-  if (block.size() < kRecordHeaderSize) return fragment;
-  const char* bytes = block.data();
-  const size_t length = static_cast<unsigned char>(bytes[4]) | static_cast<unsigned char>(bytes[5]) << 8;
-  fragment.size = kRecordHeaderSize + length;
-  fragment.type = static_cast<unsigned char>(bytes[6]);
-  fragment.whole = fragment.type >= kFull && fragment.type <= kLast && fragment.size <= block.size() &&
-                   Checksum(bytes + 6, length + 1) == ReadFixed32(bytes);
-  return fragment;
-}
-
-bool AreZeros(const Slice& bytes) {
-  return bytes.empty() || (bytes[0] == 0 && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
-}
-
 // Calls `see` with each key and value of a batch. False if the record is not a batch.
 template <typename See>
 bool Walk(const Slice& record, uint64_t* sequence, uint32_t* count, See see) {
@@ -64,13 +40,6 @@ bool Walk(const Slice& record, uint64_t* sequence, uint32_t* count, See see) {
     see(key, value);
   }
   return found == *count;
-}
-
-// The same, but `see` is called only if the whole record is a batch.
-bool ReadBatch(const Slice& record, const EntryReceiver& see) {
-  uint64_t sequence;
-  uint32_t count;
-  return Walk(record, &sequence, &count, [](const Slice&, const Slice&) {}) && Walk(record, &sequence, &count, see);
 }
 
 // Cuts a log before the first batch that LevelDB would not have written, and marks it as damaged there. LevelDB
@@ -127,6 +96,30 @@ struct Successor {
 };
 
 }  // namespace
+
+bool Fragment::begins() const { return type == kFull || type == kFirst; }
+
+Fragment ReadFragment(const Slice& block) {
+  Fragment fragment;
+  if (block.size() < kRecordHeaderSize) return fragment;
+  const char* bytes = block.data();
+  const size_t length = static_cast<unsigned char>(bytes[4]) | static_cast<unsigned char>(bytes[5]) << 8;
+  fragment.size = kRecordHeaderSize + length;
+  fragment.type = static_cast<unsigned char>(bytes[6]);
+  fragment.whole = fragment.type >= kFull && fragment.type <= kLast && fragment.size <= block.size() &&
+                   Checksum(bytes + 6, length + 1) == ReadFixed32(bytes);
+  return fragment;
+}
+
+bool AreZeros(const Slice& bytes) {
+  return bytes.empty() || (bytes[0] == 0 && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
+bool ReadBatch(const Slice& record, const EntryReceiver& see) {
+  uint64_t sequence;
+  uint32_t count;
+  return Walk(record, &sequence, &count, [](const Slice&, const Slice&) {}) && Walk(record, &sequence, &count, see);
+}
 
 bool RecordJoiner::Take(Slice* block) {
   const Fragment fragment = ReadFragment(*block);
@@ -205,40 +198,6 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
   if (kind == Kind::kManifest) is_written |= wrong < size;
   if (result->tail == Tail::kNone && (is_written || !is_whole)) result->tail = Tail::kTorn;
   if (kind == Kind::kLog) CheckBatches(result);
-  return status;
-}
-
-Status ReadAround(const Folder& folder, const std::string& name, bool* is_altered, const EntryReceiver& see) {
-  int descriptor;
-  uint64_t size;
-  Status status = folder.OpenForReading(name, &descriptor, &size);
-  if (!status.ok()) return status;
-  const std::unique_ptr<char[]> block(new char[kRecordBlockSize]);
-  RecordJoiner record;
-  bool has_error = false;
-  for (uint64_t offset = 0; offset < size; offset += kRecordBlockSize) {
-    size_t count = std::min<uint64_t>(kRecordBlockSize, size - offset), read = 0;
-    Status found = folder.Read(descriptor, name, offset, count, block.get(), &read);
-    if (!found.ok()) {
-      if (status.ok()) status = found;
-      record = RecordJoiner();
-      has_error = true;
-      continue;
-    }
-    Slice rest(block.get(), read);
-    while (rest.size() >= kRecordHeaderSize && !AreZeros(rest)) {
-      if (record.Take(&rest)) {
-        if (record.is_whole()) *is_altered |= has_error | !ReadBatch(record.bytes(), see);
-        continue;
-      }
-      // The position of the next fragment is unknown after an error, so every position is tried.
-      const Fragment fragment = ReadFragment(rest);
-      record = RecordJoiner();
-      has_error |= !fragment.whole;
-      if (!fragment.whole || !fragment.begins()) rest.remove_prefix(fragment.whole ? fragment.size : 1);
-    }
-  }
-  cfiles_close(descriptor);
   return status;
 }
 

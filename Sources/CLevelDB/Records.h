@@ -24,6 +24,20 @@ namespace cldb {
 constexpr size_t kRecordBlockSize = 32768;
 constexpr size_t kRecordHeaderSize = 7;
 
+struct Fragment {
+  int type = 0;
+  size_t size = 0;     // with the header
+  bool whole = false;  // it lies inside of the block, and has the right checksum
+
+  // Whether a record begins with it.
+  bool begins() const;
+};
+
+// The fragment at the start of the rest of a block.
+Fragment ReadFragment(const leveldb::Slice& block);
+
+bool AreZeros(const leveldb::Slice& bytes);
+
 // Joins a record from its fragments.
 class RecordJoiner {
  public:
@@ -78,10 +92,8 @@ struct RecordFile {
 // Receives the keys and values of batches, in order.
 using EntryReceiver = std::function<void(const leveldb::Slice& key, const leveldb::Slice& value)>;
 
-// Reads every whole batch of a log, also after errors. There, bytes of an entry may be mistaken for a batch, so the
-// caller must verify each entry. `is_altered` is set if anything was skipped. Fails with the status of the first
-// unreadable block, after reading the others.
-leveldb::Status ReadAround(const Folder& folder, const std::string& name, bool* is_altered, const EntryReceiver& see);
+// Calls `see` with each key and value of a record, if the whole record is a batch. Otherwise returns false.
+bool ReadBatch(const leveldb::Slice& record, const EntryReceiver& see);
 
 // The first and the last key of those that begin with the same byte, which is different for each kind of key in a
 // journal.

@@ -47,12 +47,12 @@ struct SalvageSource: Sendable {
       }
     }
     let folder = folder
-    let log = try storage.remains(in: folder)
+    let log = try storage.readRemains(in: folder)
     self.log = log
     let format = try attempt { () throws(JournalError) in try folder.readFormatFile() }
     let base: HistoryBase? =
       try attempt { () throws(JournalError) -> HistoryBase? in
-        try folder.readBase(of: log.journal)
+        try Self.base(in: folder, of: log.journal)
       } ?? nil
     if let format, let base, format.digest != base.formatDigest {
       problems.append(
@@ -71,7 +71,7 @@ struct SalvageSource: Sendable {
     acknowledged =
       try attempt { () throws(JournalError) -> LogMark? in
         guard let id else { return nil }
-        let mark = try log.acknowledged(by: id)
+        let mark = try storage.mark(in: folder, of: id)
         isMarkRead = true
         return mark
       } ?? nil
@@ -79,6 +79,21 @@ struct SalvageSource: Sendable {
     receiptRevision = Self.receiptRevision(in: folder, of: id)
     recordedRevision = folder.newestRecordedRevision
     self.problems = problems + log.problems
+  }
+
+  /// Reads and checks the base of the history, whatever FORMAT says; nil if there is none.
+  /// - Parameter journal: the journal that the log names; nil if that is not known.
+  private static func base(
+    in folder: JournalFolder, of journal: JournalID?
+  ) throws(JournalError) -> HistoryBase? {
+    guard try folder.root.status(of: "entries") != nil,
+      let base = try HistoryBase.open(in: folder.openEntries(), nil)
+    else { return nil }
+    if let journal, journal != base.journal {
+      throw HistoryBase.invalid("\(folder.entries)/\(HistoryBase.fileName)")
+    }
+    try base.check()
+    return base
   }
 
   private static func receiptRevision(in folder: JournalFolder, of id: JournalID?) -> Revision? {

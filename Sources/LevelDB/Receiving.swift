@@ -1,4 +1,4 @@
-internal import CLevelDB
+package import CLevelDB
 import Files
 
 /// Gives the hooks of a test an address for C. Must live as long as the database that calls it.
@@ -57,10 +57,10 @@ extension FileOperation.Kind {
   }
 }
 
-typealias EntryReceiver = (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> cldb_answer
+package typealias EntryReceiver = (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> cldb_answer
 
 /// - Throws: the error in the status, if `body` returns false.
-func call(
+package func call(
   path: String, _ body: (_ status: UnsafeMutablePointer<cldb_status>) -> Bool
 ) throws(DatabaseError) {
   var status = cldb_status()
@@ -68,7 +68,7 @@ func call(
 }
 
 /// Calls a C function that passes entries to a receiver.
-func call(
+package func call(
   path: String,
   _ body: (cldb_receiver, UnsafeMutableRawPointer, UnsafeMutablePointer<cldb_status>) -> Bool,
   receiver: EntryReceiver

@@ -1,6 +1,7 @@
 import Files
 import Foundation
 import LevelDB
+import LevelDBSalvage
 import TestSupport
 import Testing
 

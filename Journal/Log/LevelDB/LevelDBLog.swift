@@ -248,7 +248,7 @@ final class LevelDBLog: EntryLog {
 }
 
 extension JournalError {
-  static func translatingLevelDB<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
+  package static func translatingLevelDB<Result>(_ body: () throws -> Result) throws(JournalError) -> Result {
     do { return try body() } catch { throw JournalError(ofLevelDB: error) }
   }
 

@@ -24,8 +24,8 @@ package struct LevelDBStorage: LogStorage {
     }
   }
 
-  package func remains(in folder: JournalFolder) throws(JournalError) -> any LogRemains {
-    try LevelDBRemains(folder)
+  package func mark(in folder: JournalFolder, of journal: JournalID) throws(JournalError) -> LogMark? {
+    try HeadFile.read(folder, id: journal)
   }
 }
 

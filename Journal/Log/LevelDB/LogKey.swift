@@ -1,10 +1,10 @@
 import LevelDB
 
-enum LogKey {
-  static let journal: [UInt8] = [UInt8(ascii: "m")]
+package enum LogKey {
+  package static let journal: [UInt8] = [UInt8(ascii: "m")]
   static let entryTag = UInt8(ascii: "e")
 
-  static func entry(_ revision: Revision) -> [UInt8] {
+  package static func entry(_ revision: Revision) -> [UInt8] {
     var key = [entryTag]
     key.reserveCapacity(9)
     key.append(bigEndian: UInt64(revision))
@@ -12,7 +12,7 @@ enum LogKey {
   }
 
   /// The revision of an entry's key, nil for any other key.
-  static func revision(_ key: RawSpan) -> Revision? {
+  package static func revision(_ key: RawSpan) -> Revision? {
     guard key.byteCount == 9 else { return nil }
     return unsafe key.withUnsafeBytes { bytes in
       guard unsafe bytes[0] == entryTag else { return nil }

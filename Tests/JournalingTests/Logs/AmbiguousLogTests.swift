@@ -29,7 +29,7 @@ import Testing
 }
 
 /// Adds the second entry of the log whose remains are read first to the remains of all.
-private final class AmbiguousStorage: LogStorage {
+private final class AmbiguousStorage: SalvageableStorage {
   let entry = Lock<[UInt8]?>(nil)
   private let storage = LevelDBStorage()
 
@@ -39,6 +39,10 @@ private final class AmbiguousStorage: LogStorage {
 
   func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog {
     try storage.open(access, in: place)
+  }
+
+  func mark(in folder: JournalFolder, of journal: JournalID) throws(JournalError) -> LogMark? {
+    try storage.mark(in: folder, of: journal)
   }
 
   func remains(in folder: JournalFolder) throws(JournalError) -> any LogRemains {
@@ -52,10 +56,6 @@ private struct AmbiguousRemains: LogRemains {
 
   var journal: JournalID? { remains.journal }
   var problems: [JournalError] { remains.problems }
-
-  func acknowledged(by journal: JournalID) throws(JournalError) -> LogMark? {
-    try remains.acknowledged(by: journal)
-  }
 
   func candidates(_ revision: Revision) throws(JournalError) -> [[UInt8]] {
     let found = try remains.candidates(revision)

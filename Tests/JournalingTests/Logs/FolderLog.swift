@@ -1,6 +1,7 @@
 import Dispatch
 import Files
 import Foundation
+import JournalMaintenance
 import Locks
 
 @testable import Journaling
@@ -11,7 +12,7 @@ import Locks
 /// has 20 digits. Files are never changed in place, so hard links are safe. An append writes the files of its entries,
 /// flushes them, flushes the folder, and replaces MARK; then it returns. So whatever is after the mark was never
 /// acknowledged: of that, opening takes the whole entries that follow, and the rest is the torn tail.
-struct FolderStorage: LogStorage {
+struct FolderStorage: SalvageableStorage {
   var isTransient: Bool { false }
 
   func create(in place: LogPlace) throws(JournalError) {
@@ -23,6 +24,10 @@ struct FolderStorage: LogStorage {
 
   func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog {
     try FolderLog(access, place)
+  }
+
+  func mark(in folder: JournalFolder, of journal: JournalID) throws(JournalError) -> LogMark? {
+    try EntryFiles(folder: folder.openEntries(), journal: journal).mark()
   }
 
   func remains(in folder: JournalFolder) throws(JournalError) -> any LogRemains { try FolderRemains(folder) }
@@ -380,11 +385,6 @@ private struct FolderRemains: LogRemains {
       problems.append(error)
     }
     (self.folder, self.journal, self.problems) = (folder, journal, problems)
-  }
-
-  func acknowledged(by journal: JournalID) throws(JournalError) -> LogMark? {
-    guard let folder else { throw JournalError(.damaged, "the mark is missing") }
-    return try EntryFiles(folder: folder, journal: journal).mark()
   }
 
   func candidates(_ revision: Revision) throws(JournalError) -> [[UInt8]] {

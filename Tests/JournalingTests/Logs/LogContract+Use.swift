@@ -1,4 +1,5 @@
 import Foundation
+import JournalMaintenance
 import Journaling
 import Locks
 import TestSupport
@@ -192,7 +193,7 @@ extension LogContract {
       let mark = try site.use(.read) { log throws in try log.acknowledged() }
       let whole = try site.remains()
       #expect(whole.journal == site.place.journal && whole.problems.isEmpty)
-      #expect(try whole.acknowledged(by: site.place.journal)?.revision == mark?.revision)
+      #expect(try site.mark()?.revision == mark?.revision)
       #expect(try whole.lastRevision() == 20)
       for revision in 1...20 { #expect(try whole.candidates(revision) == [entry(revision).bytes]) }
       #expect(try whole.candidates(21).isEmpty)
@@ -215,7 +216,7 @@ extension LogContract {
         #expect(try left.candidates(revision).allSatisfy { $0 == entry(revision).bytes })
       }
       #expect(try left.candidates(20).isEmpty)
-      #expect(try left.acknowledged(by: site.place.journal)?.revision == mark?.revision)
+      #expect(try site.mark()?.revision == mark?.revision)
       #expect(try site.files() == files)
 
       // All files are missing.

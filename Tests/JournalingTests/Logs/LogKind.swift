@@ -1,6 +1,7 @@
 import Files
 import Foundation
 import InMemoryJournals
+import JournalMaintenance
 import TestSupport
 
 @testable import Journaling
@@ -17,7 +18,7 @@ struct LogKind: Sendable, CustomStringConvertible {
   /// The name in the tests' output.
   let description: String
   /// Whether the log is in files of the folder `entries`. Such a log has a mark, stores the bytes of an entry in one
-  /// piece, and has remains (``LogStorage/remains(in:)``).
+  /// piece, and has remains (``SalvageableStorage/remains(in:)``).
   let hasFiles: Bool
   /// Whether it decodes an entry to raise its mark. Then it can't do that with the entries of `LogContract`.
   let decodesEntries: Bool
@@ -48,7 +49,9 @@ struct LogSite {
 
   func open(_ access: LogAccess) throws(JournalError) -> any EntryLog { try storage.open(access, in: place) }
 
-  func remains() throws(JournalError) -> any LogRemains { try storage.remains(in: place.folder) }
+  func remains() throws(JournalError) -> any LogRemains { try storage.readRemains(in: place.folder) }
+
+  func mark() throws(JournalError) -> LogMark? { try storage.mark(in: place.folder, of: place.journal) }
 
   /// Calls `body` with a log that accepts entries, and closes the log.
   func write<Result>(_ body: (any EntryLog) throws -> Result) throws -> Result {

@@ -1,7 +1,15 @@
 import Files
+package import Journaling
 import LevelDB
+import LevelDBSalvage
 
-/// The remains of LevelDB's files, if LevelDB can't open them, and HEAD.
+extension LevelDBStorage: SalvageableStorage {
+  package func remains(in folder: JournalFolder) throws(JournalError) -> any LogRemains {
+    try LevelDBRemains(folder)
+  }
+}
+
+/// The remains of LevelDB's files, if LevelDB can't open them.
 struct LevelDBRemains: LogRemains {
   let journal: JournalID?
   let problems: [JournalError]
@@ -30,10 +38,6 @@ struct LevelDBRemains: LogRemains {
         .damaged, "the files of the log can't be found", path: folder.entries, cause: error)
       (journal, problems, files) = (nil, [error.code == .io ? error : damage], nil)
     }
-  }
-
-  func acknowledged(by journal: JournalID) throws(JournalError) -> LogMark? {
-    try HeadFile.read(folder, id: journal)
   }
 
   func candidates(_ revision: Revision) throws(JournalError) -> [[UInt8]] {

@@ -1,5 +1,7 @@
 internal import CLevelDB
+internal import CLevelDBSalvage
 package import Files
+package import LevelDB
 
 /// The readable contents of the files of a damaged database, file by file and without the manifest.
 ///

@@ -1,5 +1,6 @@
 // Reads each file of a damaged database separately.
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -7,17 +8,66 @@
 #include <string>
 #include <vector>
 
+#include "CFiles.h"
+#include "CLevelDBSalvage.h"
 #include "Failure.h"
 #include "FileName.h"
 #include "Folder.h"
 #include "Records.h"
 #include "Table.h"
 
+using cldb::EntryReceiver;
 using cldb::FileName;
+using cldb::Folder;
+using cldb::Fragment;
+using cldb::RecordJoiner;
 using cldb::TableCursor;
 using cldb::Translate;
+using cldb::kRecordBlockSize;
+using cldb::kRecordHeaderSize;
 using leveldb::Slice;
 using leveldb::Status;
+
+namespace {
+
+// Reads every whole batch of a log, also after errors. There, bytes of an entry may be mistaken for a batch, so the
+// caller must verify each entry. `is_altered` is set if anything was skipped. Fails with the status of the first
+// unreadable block, after reading the others.
+Status ReadAround(const Folder& folder, const std::string& name, bool* is_altered, const EntryReceiver& see) {
+  int descriptor;
+  uint64_t size;
+  Status status = folder.OpenForReading(name, &descriptor, &size);
+  if (!status.ok()) return status;
+  const std::unique_ptr<char[]> block(new char[kRecordBlockSize]);
+  RecordJoiner record;
+  bool has_error = false;
+  for (uint64_t offset = 0; offset < size; offset += kRecordBlockSize) {
+    size_t count = std::min<uint64_t>(kRecordBlockSize, size - offset), read = 0;
+    Status found = folder.Read(descriptor, name, offset, count, block.get(), &read);
+    if (!found.ok()) {
+      if (status.ok()) status = found;
+      record = RecordJoiner();
+      has_error = true;
+      continue;
+    }
+    Slice rest(block.get(), read);
+    while (rest.size() >= kRecordHeaderSize && !cldb::AreZeros(rest)) {
+      if (record.Take(&rest)) {
+        if (record.is_whole()) *is_altered |= has_error | !cldb::ReadBatch(record.bytes(), see);
+        continue;
+      }
+      // The position of the next fragment is unknown after an error, so every position is tried.
+      const Fragment fragment = cldb::ReadFragment(rest);
+      record = RecordJoiner();
+      has_error |= !fragment.whole;
+      if (!fragment.whole || !fragment.begins()) rest.remove_prefix(fragment.whole ? fragment.size : 1);
+    }
+  }
+  cfiles_close(descriptor);
+  return status;
+}
+
+}  // namespace
 
 struct cldb_salvage {
   struct Table {
@@ -37,7 +87,7 @@ struct cldb_salvage {
   };
 
   std::mutex mutex;
-  std::unique_ptr<cldb::Folder> folder;
+  std::unique_ptr<Folder> folder;
   std::vector<Table> tables;
   // The entries of logs, which LevelDB keeps small.
   std::map<std::string, std::vector<std::string>> logged;
@@ -63,7 +113,7 @@ struct cldb_salvage {
 
   Status TakeLog(const std::string& name) {
     bool is_altered = false;
-    Status status = cldb::ReadAround(*folder, name, &is_altered, [&](const Slice& key, const Slice& value) {
+    Status status = ReadAround(*folder, name, &is_altered, [&](const Slice& key, const Slice& value) {
       logged[key.ToString()].push_back(value.ToString());
     });
     return status.ok() && is_altered ? Status::Corruption("a part of the log is altered") : status;
@@ -74,7 +124,7 @@ cldb_salvage* cldb_salvage_open(const char* path, int folder, cldb_receiver rece
                                 cldb_status* status) {
   auto salvage = std::make_unique<cldb_salvage>();
   std::vector<std::string> names;
-  Status opened = cldb::Folder::Open(path, folder, nullptr, nullptr, &salvage->folder);
+  Status opened = Folder::Open(path, folder, nullptr, nullptr, &salvage->folder);
   if (opened.ok()) opened = salvage->folder->List(&names);
   if (!Translate(opened, status)) return nullptr;
   for (const std::string& name : names) {
