@@ -106,42 +106,6 @@ extension Journal {
     }
     return history[start...].reversed().compactMap { $0 }
   }
-
-  /// Calls `body` with the changes of an entity, the oldest first, until it returns false. Pruned history is one change,
-  /// the first.
-  ///
-  /// Each entry is read twice: first backwards, to divide the history into parts, then part by part. Memory holds one part.
-  /// - Throws: as ``history(of:asOf:limit:)``, and what `body` throws.
-  package func forEachChange(
-    of entity: EntityKey, asOf selector: RevisionSelector, _ body: (EntityChange) throws -> Bool
-  ) throws {
-    // The newest part first.
-    var parts: [(newest: Revision, count: Int)] = []
-    var byteCount = 0
-    let newest = try newestEvent(of: entity, atOrBefore: try revision(at: selector))
-    try readBack(from: newest, over: entity) { past in
-      if parts.last.map({ $0.count == 500 || byteCount >= 16 << 20 }) ?? true {
-        parts.append((past.origin.revision, 0))
-        byteCount = 0
-      }
-      parts[parts.count - 1].count += 1
-      byteCount += past.event.payload.count
-      return true
-    }
-    var version = RecordVersion(nil)
-    for (newest, count) in parts.reversed() {
-      var events: [PastEvent] = []
-      try readBack(from: newest, over: entity) { past in
-        events.append(past)
-        return events.count < count
-      }
-      for event in events.reversed() {
-        let change = event.entityChange(of: version, pruned: format.head.revision)
-        version.apply(event.event.change)
-        guard try body(change) else { return }
-      }
-    }
-  }
 }
 
 /// Who made the entry of an event, when and why.

@@ -27,6 +27,11 @@ public struct Entry: Sendable {
   public let events: [JournalEvent]
 }
 
+extension String {
+  /// The first line of a note that is not blank.
+  package var subject: Substring { drop(while: \.isWhitespace).prefix { !$0.isNewline } }
+}
+
 /// The identity of the newest entry.
 public struct Head: Hashable, Sendable {
   /// Its number; 0 when the journal is empty.

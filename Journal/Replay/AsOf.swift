@@ -24,16 +24,9 @@ extension Journal {
     }
   }
 
-  /// The entries since a point, until another. Unlike ``revision(at:)``, it accepts dates before the base of a pruned
-  /// history.
-  package func window(
-    since: RevisionSelector = .start, until: RevisionSelector = .head()
-  ) throws -> EntryWindow {
-    try EntryWindow(since: since, until: until) { try border(at: $0) }
-  }
-
-  /// Where a window begins or ends; see ``EntryWindow``.
-  func border(at selector: RevisionSelector) throws -> (revision: Revision, date: Timestamp?) {
+  /// The entry at a point where a window of entries begins or ends, and the point's date if it is one. Unlike
+  /// ``revision(at:)``, it accepts dates before the base of a pruned history, and the entry is before the date.
+  package func border(at selector: RevisionSelector) throws -> (revision: Revision, date: Timestamp?) {
     if selector.isOfState { return (try revision(at: selector), nil) }
     return try PointFinder(log: log, format: format, newest: head.revision).border(at: selector)
   }

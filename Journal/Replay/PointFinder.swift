@@ -21,8 +21,8 @@ struct PointFinder {
     }
   }
 
-  /// Where a window of entries begins or ends; see ``EntryWindow``. No state is asked for, so the point may be a date
-  /// before the base of a pruned history; the base is then the border.
+  /// Where a window of entries begins or ends. No state is asked for, so the point may be a date before the base of a
+  /// pruned history; the base is then the border.
   func border(at selector: RevisionSelector) throws -> (revision: Revision, date: Timestamp?) {
     var selector = selector
     if case .revisionOrYear(let number, let year) = selector.form, number > newest,

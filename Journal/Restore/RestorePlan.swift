@@ -134,7 +134,8 @@ extension Journal {
     guard let conflict = error as? JournalError, conflict.code == .conflict, let revision = conflict.revision,
       revision > plan.basis, let entry = try? entry(at: revision)
     else { return error }
-    let note = entry.subject.isEmpty ? "" : ": \(entry.subject)"
+    let subject = entry.note.subject
+    let note = subject.isEmpty ? "" : ": \(subject)"
     return JournalError(
       .conflict,
       conflict.message + " (by \(entry.author.isEmpty ? "an unnamed author" : entry.author)\(note))",

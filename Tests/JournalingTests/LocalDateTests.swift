@@ -136,7 +136,9 @@ import Testing
       try journal.commit(date: midnight) { try $0.open(owner: "Bob") }
       try journal.commit(date: midnight + 86_400) { try $0.open(owner: "Eve") }
       func revisions(_ since: String, _ until: String) throws -> ClosedRange<Revision>? {
-        try journal.window(since: RevisionSelector(since), until: RevisionSelector(until)).revisions
+        let first = try journal.border(at: RevisionSelector(since)).revision + 1
+        let last = try journal.border(at: RevisionSelector(until)).revision
+        return first <= last ? first...last : nil
       }
       #expect(try revisions("2026-08-01", "2026-08-02") == 1...1)
       #expect(try revisions("2026-08-02", "2026-08-03") == 2...2)

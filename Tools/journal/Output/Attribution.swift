@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import JSON
 
 /// Replaces an erased author or content.
 let erasedText = "(erased)"

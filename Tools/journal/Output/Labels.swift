@@ -132,6 +132,36 @@ extension JournalEvent {
   }
 }
 
+extension RecordChanges {
+  /// Whether a record has the same ``EntityRecord/label`` before and after these changes. They don't have the old values,
+  /// and a text that was replaced by a number may have been the label.
+  /// - Parameter attribute: the attribute from which the label before or after the changes comes; nil if there is none.
+  fileprivate func keepsLabel(from attribute: String?) -> Bool {
+    let names = EntityRecord.labelNames
+    let place = attribute.flatMap { names.firstIndex(of: $0) }
+    var isKept = true
+    visitKeys { key in
+      guard case .attribute(let changed) = key else { return }
+      switch (names.firstIndex(of: changed), place) {
+      case (let changed?, let place?): if changed <= place { isKept = false }
+      case (.some, nil): isKept = false
+      case (nil, .some): break
+      // The first short text is the label.
+      case (nil, nil): if attribute?.isBefore(changed) != true { isKept = false }
+      }
+    }
+    return isKept
+  }
+}
+
+extension String {
+  /// Whether an attribute of this name comes before another one in a record.
+  fileprivate func isBefore(_ other: String) -> Bool {
+    utf8.count == other.utf8.count
+      ? utf8.lexicographicallyPrecedes(other.utf8) : utf8.count < other.utf8.count
+  }
+}
+
 extension Catalog {
   static func name(of entity: EntityKey, labeled label: String?) -> String {
     let label = label?.printable.shortened(to: 40) ?? ""

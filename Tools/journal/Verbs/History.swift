@@ -38,39 +38,47 @@ enum History: ListingVerb {
         change.isPruned ? "(pruned before)" : change.event.outline, terminal.note(of: change),
       ])
     }
-    var count = 0
+    var (isThere, left) = (false, limit)
+    func show(_ part: [EntityChange]) throws {
+      isThere = true
+      for change in part.prefix(left) { try print(change) }
+      left -= min(part.count, left)
+    }
     if arguments.has("--reverse") {
-      try journal.forEachChange(of: entity, asOf: .revision(revision)) { change in
-        // Even for `-n 0`, one change is read, to tell whether there is any.
-        count += 1
-        if count <= limit { try print(change) }
-        return count < limit
+      // Backwards to divide the history into parts, and then part by part.
+      var parts: [(newest: Revision, count: Int)] = []
+      try forEachPart(of: entity, revision, atMost: .max, journal) {
+        parts.append(($0[0].revision, $0.count))
+      }
+      for (newest, count) in parts.reversed() where !isThere || left > 0 {
+        let part = try journal.history(
+          of: entity, asOf: .revision(newest), limit: count, byteLimit: partByteCount)
+        try show(part.reversed())
       }
     } else {
-      count = try readBack(entity, revision, limit, journal, print)
+      try forEachPart(of: entity, revision, atMost: limit, journal, show)
     }
-    if count == 0 { throw try journal.absence(of: entity, at: revision) }
+    guard isThere else { throw try journal.absence(of: entity, at: revision) }
     try table.end()
   }
 
-  /// Calls `body` with the changes, newest first, and returns how many were read.
-  private static func readBack(
-    _ entity: EntityKey, _ revision: Revision, _ limit: Int, _ journal: CatalogJournal,
-    _ body: (EntityChange) throws -> Void
-  ) throws -> Int {
-    var (count, next, partCount) = (0, revision, firstPartCount)
+  /// Calls `body` with some changes at a time, the newest first. Even if there may be none, one is read, to tell whether
+  /// there is any.
+  private static func forEachPart(
+    of entity: EntityKey, _ revision: Revision, atMost limit: Int, _ journal: CatalogJournal,
+    _ body: ([EntityChange]) throws -> Void
+  ) throws {
+    var (left, next, partCount) = (max(limit, 1), revision, firstPartCount)
     repeat {
       let part = try journal.history(
-        of: entity, asOf: .revision(next), limit: min(partCount, max(limit - count, 1)),
-        byteLimit: partByteCount)
-      guard let oldest = part.last else { break }
-      for change in part.prefix(limit - count) { try body(change) }
-      count += part.count
+        of: entity, asOf: .revision(next), limit: min(partCount, left), byteLimit: partByteCount)
+      guard let oldest = part.last else { return }
+      try body(part)
+      left -= part.count
       next = oldest.previous
       // Without layers, finding the values before a part takes as long as reading all that is before it.
       partCount = min(2 * part.count, longestPartCount)
-    } while count < limit && next > 0
-    return count
+    } while left > 0 && next > 0
   }
 
   /// A history is read in parts, so that memory holds one of them.

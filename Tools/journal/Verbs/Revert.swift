@@ -1,4 +1,5 @@
 import CatalogModel
+import EntitySearch
 
 enum Revert: Verb {
   static let text = """

@@ -1,3 +1,4 @@
+package import CatalogModel
 package import Foundation
 
 /// An entry, or a part of one, and with it who made the entry, when and why.
@@ -22,11 +23,6 @@ extension Attributed {
 
   /// The first line of the note that is not blank.
   package var subject: String { String(note.subject) }
-}
-
-extension String {
-  /// The first line of a note that is not blank.
-  var subject: Substring { drop(while: \.isWhitespace).prefix { !$0.isNewline } }
 }
 
 extension Entry: Attributed {}

@@ -1,4 +1,6 @@
+import CBOR
 package import Foundation
+package import Journaling
 
 /// The entries between two points in time.
 ///
@@ -15,13 +17,11 @@ package struct EntryWindow: Sendable {
   /// The revisions in the window; nil if there are none.
   package var revisions: ClosedRange<Revision>? { start < end ? start + 1...end : nil }
 
-  init(
-    since: RevisionSelector, until: RevisionSelector,
-    border: (RevisionSelector) throws -> (revision: Revision, date: Timestamp?)
-  ) rethrows {
-    let borders = (try border(since), try border(until))
-    (start, end) = (borders.0.revision, borders.1.revision)
-    dates = (borders.0.date, borders.1.date)
+  fileprivate init(
+    _ start: (revision: Revision, date: Timestamp?), _ end: (revision: Revision, date: Timestamp?)
+  ) {
+    (self.start, self.end) = (start.revision, end.revision)
+    dates = (start.date, end.date)
   }
 
   /// Whether an entry is outside, because its date is later than that of its clock, which is inside.
@@ -37,4 +37,14 @@ package struct EntryWindow: Sendable {
 
   /// Whether the window ends at a date, so that ``isInside(byClock:)`` can be true.
   package var endsAtDate: Bool { dates.end != nil }
+}
+
+extension Journal {
+  /// The entries since a point, until another. Unlike ``revision(at:)``, it accepts dates before the base of a pruned
+  /// history.
+  package func window(
+    since: RevisionSelector = .start, until: RevisionSelector = .head()
+  ) throws -> EntryWindow {
+    EntryWindow(try border(at: since), try border(at: until))
+  }
 }
