@@ -53,7 +53,7 @@ let package = Package(
     // Journals without a folder, for tests and previews.
     .target(name: "InMemoryJournals", dependencies: ["Journaling", "Files", "Locks"]),
     // Archives as people's files have them. An app's journal does not need it.
-    .target(name: "KeyedArchiving", dependencies: ["PropertyLists", "Locks"]),
+    .target(name: "KeyedArchiving", dependencies: ["PropertyLists", "CFiles", "Locks"]),
     .target(
       name: "LegacyStores",
       dependencies: [
@@ -153,8 +153,8 @@ let package = Package(
       name: "CatalogModelTests",
       dependencies: [
         "EntitySearch", "InMemoryJournals", "JournalMaintenance", "CatalogModel", "JSON", "JournalServer",
-        "Journaling", "CBOR", "SHA256", "KeyedArchiving", "Tables", "Files", "LevelDB", "Locks",
-        "ForeignNames", "TestSupport",
+        "Journaling", "CBOR", "SHA256", "KeyedArchiving", "PropertyLists", "Tables", "Files", "LevelDB",
+        "Locks", "ForeignNames", "TestSupport",
       ]),
     .testTarget(
       name: "JournalServerTests",

@@ -168,14 +168,6 @@ final class Layer: Sendable {
     }
   }
 
-  // MARK: Memory
-
-  var pageByteCount: Int { (contents as? LayerFile)?.pageByteCount ?? 0 }
-
-  func freeUnusedPages(atMost byteCount: Int) -> Int {
-    (contents as? LayerFile)?.freeUnusedPages(atMost: byteCount) ?? 0
-  }
-
   /// Reads the whole layer from its file, and has it rebuilt if that fails. A failed rebuild is no read
   /// failure: readers may never need what can't be read, and the fault may pass.
   func readWhole(_ shape: StateShape?, isCancelled: () -> Bool) {

@@ -31,7 +31,8 @@ final class LayerChain: Sendable {
   private let folder: JournalFolder
   private let format: JournalFormat
   private let options: JournalOptions
-  private let pageBudget: PageBudget
+  /// Bounds the pages of layers that are in memory.
+  private let pageQuota: PageQuota
   private let known: Lock<Known>
 
   init<State: EventSourced>(
@@ -44,7 +45,7 @@ final class LayerChain: Sendable {
     faults = ReadFaults(options)
     rebuilder = LayerRebuilder(
       folder: folder, format: format, options: options, model: State.self, shape: StateShape(State.self))
-    pageBudget = PageBudget(limit: options.cacheByteCount)
+    pageQuota = PageQuota(limit: PageBudget.limit(options.cacheByteCount, []))
     known = Lock(Known(log: log))
   }
 
@@ -68,12 +69,13 @@ final class LayerChain: Sendable {
   var layers: [Layer] { known.withLock { $0.layers } }
 
   func add(_ layer: Layer) {
-    pageBudget.add(layer)
-    known.withLock { known in
+    let layers = known.withLock { known in
       known.layers.removeAll { $0.name == layer.name }
       known.layers.append(layer)
       known.layers.sort { $0.name < $1.name }
+      return known.layers
     }
+    pageQuota.limit = PageBudget.limit(options.cacheByteCount, layers)
     faults.forgetDamage(of: [layer.name])
   }
 
@@ -226,11 +228,9 @@ final class LayerChain: Sendable {
         .damaged, "the \(name.noun) can't be used: \(StateShape.advice)", revision: name.to,
         path: folder.path(of: name))
     }
-    let pageBudget = pageBudget
     return try LayerFile(
       name, in: folder.openSnapshots(), footer: footer, shape: shape,
-      memoryByteCount: options.layers.memoryByteCount, quota: pageBudget.quota
-    ) { pageBudget.note($0) }
+      memoryByteCount: options.layers.memoryByteCount, quota: pageQuota)
   }
 
   /// Reads the whole file of a layer, and fails at the first page that is altered.

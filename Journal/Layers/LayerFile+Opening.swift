@@ -7,16 +7,13 @@ extension LayerFile {
   /// - Parameters:
   ///   - memoryByteCount: the size up to which it is read whole.
   ///   - quota: bounds the pages in memory.
-  ///   - didUse: called after pages were read, or used for the first time since pages were freed, with the number of their
-  ///     bytes.
   /// - Throws: ``JournalError`` with code `damaged` if it is missing, of another size, or found to be altered.
   convenience init(
     _ name: LayerName, in folder: Folder?, footer: LayerFooter, shape: StateShape, memoryByteCount: Int,
-    quota: PageQuota, didUse: @escaping @Sendable (Int) -> Void
+    quota: PageQuota
   ) throws(JournalError) {
     let bytes = try Self.bytes(
-      of: name, in: folder, footer: footer, memoryByteCount: memoryByteCount, quota: quota,
-      didUse: didUse)
+      of: name, in: folder, footer: footer, memoryByteCount: memoryByteCount, quota: quota)
     do throws(ArchiveError) { try self.init(bytes, revision: name.to, shape: shape) } catch {
       throw Self.failure(error, of: name, folder?.path(of: name.fileName) ?? name.fileName)
     }
@@ -43,7 +40,7 @@ extension LayerFile {
 
   private static func bytes(
     of name: LayerName, in folder: Folder?, footer: LayerFooter, memoryByteCount: Int = 0,
-    quota: PageQuota? = nil, didUse: (@Sendable (Int) -> Void)? = nil
+    quota: PageQuota? = nil
   ) throws(JournalError) -> ArchiveBytes {
     let file = try open(name, in: folder, footer: footer)
     let byteCount = footer.byteCount
@@ -60,7 +57,7 @@ extension LayerFile {
           descriptor: descriptor, byteCount: byteCount, pageSize: LayerFooter.pageByteCount, path: path,
           check: { page, bytes in unsafe page < checksums.count && CRC32C.checksum(bytes) == checksums[page]
           },
-          quota: quota, didUse: didUse)
+          quota: quota)
       }
       let bytes = ArchiveBytes(whole)
       for page in checksums.indices {

@@ -9,18 +9,12 @@ final class LayerFile: LayerContents {
   private let indexes: [PackedNumbers]
   private let lists: [[String]]
   private let valueIndexes: [(definition: IndexDefinition, lines: PackedValueLines)]
-  private let bytes: ArchiveBytes
+  let bytes: ArchiveBytes
   /// The newest revision of the layer.
   private let revision: Revision
   private let shape: StateShape
-  /// The most bytes of pages in memory, for one thread that reads from the start to the end; nil for readers that share
-  /// the file.
-  private let pageLimit: Int?
 
-  init(
-    _ bytes: ArchiveBytes, revision: Revision, shape: StateShape, pageLimit: Int? = nil
-  ) throws(ArchiveError) {
-    self.pageLimit = pageLimit
+  init(_ bytes: ArchiveBytes, revision: Revision, shape: StateShape) throws(ArchiveError) {
     typealias Root = LayerLayout.Root
     let list = try PropertyList(binary: bytes)
     let reader = try LayerReader(list)
@@ -95,55 +89,26 @@ final class LayerFile: LayerContents {
   /// this one if it is in memory, or if the system lacks the resources, which is no fault of the file.
   /// - Parameter pageLimit: the most bytes of pages in memory.
   func reopened(pageLimit: Int) throws(ArchiveError) -> LayerFile {
-    guard let reopened = try? bytes.reopened(), reopened !== bytes else { return self }
-    return try LayerFile(reopened, revision: revision, shape: shape, pageLimit: pageLimit)
+    guard let reopened = try? bytes.reopened(keeping: pageLimit), reopened !== bytes else { return self }
+    return try LayerFile(reopened, revision: revision, shape: shape)
   }
-
-  /// Frees pages that were not used since the last call, and that no read from before it uses.
-  /// - Parameter byteCount: the most bytes to free.
-  /// - Returns: how many bytes were freed.
-  func freeUnusedPages(atMost byteCount: Int) -> Int { bytes.freeUnusedPages(atMost: byteCount) }
 
   /// Opens the file once more: the pages of this one are kept for readers.
   func sequential() throws(ArchiveError) -> any LayerSource { try reopened(pageLimit: 2 << 20) }
-
-  /// How many bytes of its pages are in memory; 0 if all of it is.
-  var pageByteCount: Int { bytes.pageByteCount }
-  var loadedByteCount: Int { bytes.loadedByteCount }
-
-  /// Called between reads of a sequential reader.
-  fileprivate func freePages() {
-    // Safe because no other thread has the file, and nothing that was read refers to pages.
-    if let pageLimit, pageByteCount > pageLimit { unsafe bytes.unload() }
-  }
 
   var definitions: [IndexDefinition] { valueIndexes.map(\.definition) }
 
   func hasIndex(_ definition: IndexDefinition) -> Bool { definitions.contains(definition) }
 
   func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? {
-    guard let lines = valueIndexes.first(where: { $0.definition == definition })?.lines else { return nil }
-    return pageLimit == nil ? lines : SequentialLines(lines: lines, file: self)
+    valueIndexes.first { $0.definition == definition }?.lines
   }
 
   // MARK: Writing
 
-  func versions(_ kind: Int) throws(ArchiveError) -> VersionCursor {
-    let next = try tables[kind].cursor(from: 0)
-    return { () throws(ArchiveError) in
-      self.freePages()
-      return try next()
-    }
-  }
+  func versions(_ kind: Int) throws(ArchiveError) -> VersionCursor { try tables[kind].cursor(from: 0) }
 
-  func rows(_ kind: Int) -> RowReader {
-    let read = tables[kind].rows()
-    guard pageLimit != nil else { return read }
-    return { (version) throws(ArchiveError) in
-      self.freePages()
-      return try read(version)
-    }
-  }
+  func rows(_ kind: Int) -> RowReader { tables[kind].rows() }
 
   func lines(_ index: Int) throws(ArchiveError) -> LineCursor {
     var lines = Lines(file: self, list: indexes[index], position: 0)
@@ -194,7 +159,6 @@ final class LayerFile: LayerContents {
 
     mutating func next() throws(ArchiveError) -> LineVersion? {
       guard position < list.count else { return nil }
-      file.freePages()
       position += 1
       return try file.line(list, at: position - 1)
     }
@@ -212,19 +176,6 @@ final class LayerFile: LayerContents {
     return LineVersion(
       key: IndexKey(group: Int(truncatingIfNeeded: row.0), member: Int(truncatingIfNeeded: row.1)),
       revision: Int(revision), isThere: row.2 & 1 == 1)
-  }
-}
-
-/// The lines of a declared index, for a sequential reader.
-private struct SequentialLines: LayerValueLines {
-  let lines: any LayerValueLines
-  let file: LayerFile
-
-  var count: Int { lines.count }
-
-  func line(at position: Int) throws(ArchiveError) -> LayerValueLine {
-    file.freePages()
-    return try lines.line(at: position)
   }
 }
 

@@ -175,7 +175,7 @@ private struct Subject<State: EventSourced> {
     guard passed < footer.checkpoints.count, footer.checkpoints[passed].revision == head.revision else {
       return
     }
-    if (contents?.loadedByteCount ?? 0) > Self.memoryByteCount {
+    if (contents?.bytes.pageByteCount ?? 0) > Self.memoryByteCount {
       do throws(JournalError) { try reopen(footer) } catch {
         problem = error
         return

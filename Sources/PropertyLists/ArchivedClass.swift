@@ -26,18 +26,6 @@ public struct ArchivedClass: Hashable, Sendable {
     self.hints = hints
   }
 
-  /// Whether the class has the given name, descends from a class of that name, or may be replaced by one.
-  ///
-  /// A mutable class of Foundation descends from the immutable one, even if the archive does not list its ancestors.
-  public func isKind(of name: String) -> Bool {
-    if self.name == name || chain.contains(name) || hints.contains(name) { return true }
-    guard name.hasPrefix("NS") else { return false }
-    func isMutableForm(_ other: String) -> Bool {
-      other.hasPrefix("NSMutable") && other.utf8.dropFirst(9).elementsEqual(name.utf8.dropFirst(2))
-    }
-    return isMutableForm(self.name) || chain.contains(where: isMutableForm)
-  }
-
   /// Compares names byte by byte: names that merely look alike are names of different classes.
   public static func == (left: ArchivedClass, right: ArchivedClass) -> Bool {
     // In archives of other programs the chain may be empty or begin with another name, so the name is compared too.
@@ -58,45 +46,14 @@ public struct ArchivedClass: Hashable, Sendable {
 extension ArchivedClass {
   /// `NSArray`.
   public static let array = ArchivedClass("NSArray")
-  /// `NSMutableArray`.
-  public static let mutableArray = ArchivedClass("NSMutableArray", superclasses: ["NSArray", "NSObject"])
   /// `NSDictionary`.
   public static let dictionary = ArchivedClass("NSDictionary")
-  /// `NSMutableDictionary`.
-  public static let mutableDictionary = ArchivedClass(
-    "NSMutableDictionary", superclasses: ["NSDictionary", "NSObject"])
-  /// `NSSet`.
-  public static let set = ArchivedClass("NSSet")
-  /// `NSMutableSet`.
-  public static let mutableSet = ArchivedClass("NSMutableSet", superclasses: ["NSSet", "NSObject"])
-  /// `NSOrderedSet`.
-  public static let orderedSet = ArchivedClass("NSOrderedSet")
-  /// `NSMutableOrderedSet`.
-  public static let mutableOrderedSet = ArchivedClass(
-    "NSMutableOrderedSet", superclasses: ["NSOrderedSet", "NSObject"])
   /// `NSMutableString`.
   public static let mutableString = ArchivedClass("NSMutableString", superclasses: ["NSString", "NSObject"])
-  /// `NSMutableData`.
-  public static let mutableData = ArchivedClass("NSMutableData", superclasses: ["NSData", "NSObject"])
   /// `NSDate`.
   public static let date = ArchivedClass("NSDate")
-  /// `NSURL`.
-  public static let url = ArchivedClass("NSURL")
-  /// `NSUUID`.
-  public static let uuid = ArchivedClass("NSUUID")
   /// `NSNull`.
   public static let null = ArchivedClass("NSNull")
-  /// `NSDecimalNumber`.
-  public static let decimalNumber = ArchivedClass(
-    "NSDecimalNumber", superclasses: ["NSNumber", "NSValue", "NSObject"])
-  /// `NSIndexSet`.
-  public static let indexSet = ArchivedClass("NSIndexSet")
-  /// `NSIndexPath`.
-  public static let indexPath = ArchivedClass("NSIndexPath")
-  /// `UIColor`, which a Mac reads as `NSColor`.
-  public static let uiColor = ArchivedClass("UIColor", hints: ["NSColor"])
-  /// `NSColor`.
-  public static let nsColor = ArchivedClass("NSColor")
 }
 
 /// A string that equals another only if their bytes are equal. Swift's own equality ignores whether `é` is one scalar

@@ -1,6 +1,7 @@
 import CBOR
 import CatalogModel
 import Foundation
+import PropertyLists
 import TestSupport
 import Testing
 
@@ -123,7 +124,17 @@ func withGarden<Result>(_ body: (Garden) throws -> Result) throws -> Result {
   }
 }
 
+extension LayerFile {
+  var pageByteCount: Int { bytes.pageByteCount }
+}
+
 extension Layer {
+  var pageByteCount: Int { (contents as? LayerFile)?.pageByteCount ?? 0 }
+
+  func freeUnusedPages(atMost byteCount: Int) -> Int {
+    (contents as? LayerFile)?.bytes.freeUnusedPages(atMost: byteCount) ?? 0
+  }
+
   /// Frees all pages, if no other thread reads: the first call finds out which ones are in use, and the second one frees
   /// what was not used since.
   func freePages() { for _ in 0..<2 { _ = freeUnusedPages(atMost: .max) } }

@@ -93,3 +93,18 @@ public struct References: Sendable {
     return try list.reference(header, first + index)
   }
 }
+
+extension PropertyList {
+  /// Whether an object is this string.
+  package func isString(_ header: ObjectHeader, _ text: StaticString) throws(ArchiveError) -> Bool {
+    try unsafe isString(header, UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  /// A floating-point number or a date.
+  @inline(__always)
+  package func real(_ header: ObjectHeader) throws(ArchiveError) -> Double {
+    let bits = try bytes.number(at: header.start, width: header.count)
+    return header.count == 4
+      ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits)
+  }
+}

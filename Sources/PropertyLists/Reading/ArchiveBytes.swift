@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import Synchronization
 
 /// The bytes of an archive: in memory, or in a file whose pages are read when they are first touched.
@@ -25,6 +25,10 @@ import Synchronization
   private let loaded: UnsafeMutablePointer<Atomic<UInt64>>?
   /// The reads in progress; nil if pages are never freed while others read.
   private let reads: ReadGenerations?
+  /// For a file that one thread reads from the start to the end: how many bytes of pages stay in memory between its reads.
+  private let keptByteCount: Int?
+  /// How many reads of that thread are in progress, each inside of the one before.
+  private var depth = 0
 
   /// Copies bytes.
   public convenience init(_ bytes: [UInt8]) { self.init(bytes, path: nil) }
@@ -33,13 +37,6 @@ import Synchronization
   package convenience init(_ bytes: [UInt8], path: String?) {
     unsafe self.init(count: bytes.count, path: path) { target in
       unsafe bytes.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
-    }
-  }
-
-  /// Copies bytes.
-  public convenience init(_ data: Data) {
-    unsafe self.init(count: data.count) { target in
-      unsafe data.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
     }
   }
 
@@ -53,13 +50,7 @@ import Synchronization
     pageShift = 0
     unsafe loaded = nil
     reads = nil
-  }
-
-  /// Opens a file. Nothing is read yet.
-  ///
-  /// - Throws: `io` if the file can't be opened or is not a regular file.
-  public convenience init(contentsOf url: URL) throws(ArchiveError) {
-    self.init(try PagedFile(opening: url.path(percentEncoded: false)))
+    keptByteCount = nil
   }
 
   /// Reads an open file page by page. Each page must pass a check when it is first used.
@@ -71,21 +62,20 @@ import Synchronization
   ///   - check: Returns whether the bytes of a page are valid. Pages are numbered from 0. The last page may be shorter
   ///     than the others.
   ///   - quota: Bounds the pages in memory. Without it, all pages stay.
-  ///   - didUse: Called after pages were read, or used for the first time since ``freeUnusedPages(atMost:)``, with the
-  ///     number of their bytes. No lock is held, but the caller is reading.
   /// - Throws: `io` if there is not enough address space.
   package convenience init(
     descriptor: Int32, byteCount: Int, pageSize: Int = PagedFile.defaultPageSize, path: String? = nil,
     check: @escaping @Sendable (_ page: Int, _ bytes: UnsafeRawBufferPointer) -> Bool,
-    quota: PageQuota? = nil, didUse: (@Sendable (_ byteCount: Int) -> Void)? = nil
+    quota: PageQuota? = nil
   ) throws(ArchiveError) {
     unsafe self.init(
       try PagedFile(
         descriptor: descriptor, byteCount: byteCount, pageSize: pageSize, path: path, check: check,
-        quota: quota, didUse: didUse))
+        quota: quota))
   }
 
-  private init(_ file: PagedFile) {
+  private init(_ file: PagedFile, keptByteCount: Int? = nil) {
+    self.keptByteCount = keptByteCount
     count = file.byteCount
     path = file.path
     unsafe base = file.base
@@ -99,17 +89,16 @@ import Synchronization
     if file == nil { unsafe base.deallocate() }
   }
 
-  /// How many bytes are in memory: all, or those of the pages of a file that were read.
-  package var loadedByteCount: Int { file?.loadedByteCount ?? count }
-  /// Only those of the pages of a file.
+  /// How many bytes of the pages of a file are in memory.
   package var pageByteCount: Int { file?.loadedByteCount ?? 0 }
 
-  /// The file without its pages, which are read again and stay in memory until ``unload()``. Bytes that are not in a file
-  /// stay as they are.
+  /// The file without its pages, for one thread that reads it from the start to the end. Bytes that are not in a file stay
+  /// as they are.
   ///
+  /// - Parameter byteCount: How many bytes of pages stay in memory between two reads.
   /// - Throws: `io` if the system lacks a descriptor or address space.
-  package func reopened() throws(ArchiveError) -> ArchiveBytes {
-    if let file { ArchiveBytes(try file.reopened()) } else { self }
+  package func reopened(keeping byteCount: Int) throws(ArchiveError) -> ArchiveBytes {
+    if let file { ArchiveBytes(try file.reopened(), keptByteCount: byteCount) } else { self }
   }
 
   /// Frees pages of a file that were not used since the last call, and that no read from before it uses.
@@ -118,13 +107,6 @@ import Synchronization
   /// - Returns: How many bytes were freed.
   package func freeUnusedPages(atMost byteCount: Int) -> Int {
     file?.freeUnusedPages(atMost: byteCount) ?? 0
-  }
-
-  /// Frees the memory of a file's pages. They are read again when they are needed.
-  ///
-  /// Unsafe unless no other thread reads, and no pointer to the bytes is in use.
-  @unsafe package func unload() {
-    if let file { unsafe file.unload() }
   }
 
   /// Calls `body` with the bytes of a range.
@@ -172,10 +154,20 @@ import Synchronization
 
   /// Keeps pages in memory until ``end(_:)``.
   @usableFromInline
-  func beginRead() -> Read? { reads.map { Read(generation: $0.begin()) } }
+  func beginRead() -> Read? {
+    if let keptByteCount { beginRead(keeping: keptByteCount) }
+    return reads.map { Read(generation: $0.begin()) }
+  }
+
+  private func beginRead(keeping byteCount: Int) {
+    // Safe because no other thread has the file, and no read refers to pages.
+    if depth == 0, pageByteCount > byteCount { unsafe file?.unload() }
+    depth += 1
+  }
 
   @usableFromInline
   func end(_ read: inout Read?) {
+    if keptByteCount != nil { depth -= 1 }
     guard let ended = read else { return }
     reads?.end(ended.generation)
     if let buffer = ended.buffer { file?.quota?.giveBack(buffer) }
@@ -189,18 +181,6 @@ import Synchronization
     let count = try checkedCount(range)
     let start = try unsafe pointer(at: range.lowerBound, count: count, &read)
     return unsafe UnsafeRawBufferPointer(start: start, count: count)
-  }
-
-  /// A copy of the bytes of a range.
-  ///
-  /// - Throws: as `withBytes(in:_:)`.
-  public func data(in range: Range<Int>) throws(ArchiveError) -> Data {
-    try unsafe withBytes(in: range) { (bytes) throws(ArchiveError) in unsafe Data(bytes) }
-  }
-
-  /// A copy of the bytes of a range.
-  package func copy(of range: Range<Int>) throws(ArchiveError) -> [UInt8] {
-    try unsafe withBytes(in: range) { (bytes) throws(ArchiveError) in unsafe [UInt8](bytes) }
   }
 
   /// The address of `count` bytes at `offset`, after they are read. It is valid until the read ends, or is used for other
@@ -234,7 +214,7 @@ import Synchronization
 
   /// The big-endian number of `width` bytes at an offset. All but its last eight bytes must be zero.
   @inline(__always)
-  func number(at offset: Int, width: Int) throws(ArchiveError) -> UInt64 {
+  package func number(at offset: Int, width: Int) throws(ArchiveError) -> UInt64 {
     var read = beginRead()
     defer { end(&read) }
     let start = try unsafe pointer(at: offset, count: width, &read)

@@ -21,8 +21,10 @@ import Synchronization
 /// 2. Pages are written and freed only by the holder of the lock of their group. They are written only if they are not
 ///    present. They are freed only if they are not loaded, and if all reads have ended that began before the bits in
 ///    `loaded` were cleared.
-@safe final class PagedFile {
-  static let defaultPageSize = 1 << 14
+@safe package final class PagedFile: @unchecked Sendable {
+  // Unchecked because the compiler can't see what the second rule says of memory, nor which thread has set `isFreeing`.
+
+  package static let defaultPageSize = 1 << 14
   private static let groupByteCount = 64 << 10
   private static let hugePageByteCount = 2 << 20
 
@@ -49,23 +51,17 @@ import Synchronization
   private let check: @Sendable (Int, UnsafeRawBufferPointer) -> Bool
   /// Nil if pages are never freed while others read.
   let quota: PageQuota?
-  private let didUse: (@Sendable (Int) -> Void)?
   /// Tells the file from all others in the buffers of the quota.
   let number = nextNumber.add(1, ordering: .relaxed).newValue
   /// Threads that read different groups of pages do not wait for one another.
   private let locks = (0..<8).map { _ in NSLock() }
   private let groupShift: Int
 
-  /// - Parameters:
-  ///   - descriptor: The open file. This object closes it, even if this initializer throws.
-  ///   - check: Returns whether the bytes of a page are valid.
-  ///   - quota: Counts the pages in memory. Without it, all pages stay.
-  ///   - didUse: Called after pages were read, or used for the first time since ``freeUnusedPages(atMost:)``, with the
-  ///     number of their bytes.
+  /// The parameters are those of ``ArchiveBytes``.
   init(
     descriptor: Int32, byteCount: Int, pageSize: Int, path: String?,
     check: @escaping @Sendable (Int, UnsafeRawBufferPointer) -> Bool,
-    quota: PageQuota? = nil, didUse: (@Sendable (Int) -> Void)? = nil
+    quota: PageQuota? = nil
   ) throws(ArchiveError) {
     precondition(pageSize >= 4096 && pageSize.nonzeroBitCount == 1, "a page size is a power of two")
     precondition(byteCount >= 0, "a file has no negative size")
@@ -77,7 +73,6 @@ import Synchronization
     self.path = path
     unsafe self.check = unsafe check
     self.quota = quota
-    self.didUse = didUse
     reads = quota == nil ? nil : ReadGenerations()
     pageShift = pageSize.trailingZeroBitCount
     groupShift = max(Self.groupByteCount.trailingZeroBitCount - pageShift, 0)
@@ -107,32 +102,7 @@ import Synchronization
       unsafe (loaded + word).initialize(to: Atomic(0))
       unsafe (present + word).initialize(to: Atomic(0))
     }
-  }
-
-  convenience init(opening path: String) throws(ArchiveError) {
-    let descriptor = unsafe cfiles_open(cfiles_current_folder(), path, Int32(CFILES_READ), true, 0)
-    guard descriptor >= 0 else {
-      throw ArchiveError(.io, "the file can't be opened: \(reason(-descriptor))", path: path)
-    }
-    var status = cfiles_status()
-    let result = unsafe cfiles_status_of(descriptor, &status)
-    guard result == 0 else {
-      _ = cfiles_close(descriptor)
-      throw ArchiveError(.io, "the file can't be examined: \(reason(-result))", path: path)
-    }
-    guard status.kind == CFILES_IS_FILE else {
-      _ = cfiles_close(descriptor)
-      throw ArchiveError(.io, "this is a folder or a device, where a file is needed", path: path)
-    }
-    let (byteCount, limit) = (Int(clamping: status.byte_count), ArchiveLimits().byteCount)
-    guard byteCount <= limit else {
-      _ = cfiles_close(descriptor)
-      throw ArchiveError(
-        .limitExceeded, "the file has \(byteCount) bytes; the limit is \(limit)", path: path)
-    }
-    try unsafe self.init(
-      descriptor: descriptor, byteCount: byteCount, pageSize: Self.defaultPageSize,
-      path: path, check: { _, _ in true })
+    quota?.register(self)
   }
 
   deinit {
@@ -232,7 +202,7 @@ import Synchronization
   /// - Returns: A buffer that has the pages for the caller alone, if the quota has no room; otherwise nil.
   func load(_ pages: ClosedRange<Int>) throws(ArchiveError) -> PageBuffer? {
     if let quota, !quota.hasRoom, !pages.allSatisfy(isPresent) {
-      defer { didUse?(pages.count << pageShift) }
+      defer { quota.count(used: pages.count << pageShift) }
       return try buffer(of: pages, quota)
     }
     var count = 0
@@ -248,8 +218,8 @@ import Synchronization
         count += try read(page..<end(of: page))
       }
     }
-    // Without a lock, because the caller may open files.
-    if count > 0 { didUse?(count << pageShift) }
+    // Without a lock, because pages of this file may be freed.
+    if count > 0 { quota?.count(used: count << pageShift) }
     return nil
   }
 

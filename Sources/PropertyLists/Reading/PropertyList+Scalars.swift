@@ -24,14 +24,6 @@ extension PropertyList {
     return Int64(truncatingIfNeeded: try bytes.number(at: header.start, width: header.count))
   }
 
-  /// A floating-point number or a date.
-  @inline(__always)
-  package func real(_ header: ObjectHeader) throws(ArchiveError) -> Double {
-    let bits = try bytes.number(at: header.start, width: header.count)
-    return header.count == 4
-      ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits)
-  }
-
   /// A UID. UIDs above 2³² - 1 are refused, as in Apple's reader.
   @inline(__always)
   package func uid(_ header: ObjectHeader) throws(ArchiveError) -> UInt32 {

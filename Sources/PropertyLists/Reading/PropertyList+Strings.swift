@@ -47,11 +47,6 @@ extension PropertyList {
     }
   }
 
-  /// Whether an object is this string.
-  package func isString(_ header: ObjectHeader, _ text: StaticString) throws(ArchiveError) -> Bool {
-    try unsafe isString(header, UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-  }
-
   /// The object number of the value under a key of a dictionary, or nil if there is none, or the object is not a
   /// dictionary. If the key occurs more than once, the first one counts, as in Apple's reader.
   ///

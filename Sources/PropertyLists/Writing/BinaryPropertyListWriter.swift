@@ -1,4 +1,4 @@
-/// Writes a binary property list (`bplist00`) from front to back, to a sink or into memory.
+/// Writes a binary property list (`bplist00`) from front to back, to a sink.
 ///
 /// Objects are numbered from 0 in the order in which they are written, and a collection refers only to objects that
 /// were written before it. The writer keeps only the length of each object, in one or two bytes, and makes the table of
@@ -23,25 +23,10 @@ package struct BinaryPropertyListWriter: ~Copyable {
   /// - Parameter maximumObjectCount: the limit on objects; one more is an error. A lower limit makes the list shorter:
   ///   a reference takes 1 byte for up to 255 objects, 2 bytes for up to 65,535, and 4 bytes for more.
   package init(maximumObjectCount: Int = Int(UInt32.max), to sink: @escaping Sink) {
-    unsafe self.init(maximumObjectCount: maximumObjectCount, output: OutputBuffer(sink: sink))
-  }
-
-  /// - Parameter body: writes the objects and returns the number of the top one.
-  package static func bytes(
-    maximumObjectCount: Int = Int(UInt32.max),
-    _ body: (inout BinaryPropertyListWriter) throws(ArchiveError) -> Int
-  ) throws(ArchiveError) -> [UInt8] {
-    var writer = BinaryPropertyListWriter(
-      maximumObjectCount: maximumObjectCount, output: OutputBuffer(capacity: 1_024))
-    let top = try body(&writer)
-    return try writer.finishInMemory(top: top)
-  }
-
-  init(maximumObjectCount: Int, output: consuming OutputBuffer) {
     // Core Foundation requires 2^(8 × width) to be more than the number of objects.
     referenceWidth = maximumObjectCount <= 0xFF ? 1 : maximumObjectCount <= 0xFFFF ? 2 : 4
     self.maximumObjectCount = min(maximumObjectCount, Int(UInt32.max))
-    self.output = output
+    unsafe output = OutputBuffer(sink: sink)
     for byte in "bplist00".utf8 { self.output.put(byte) }
   }
 
@@ -100,16 +85,6 @@ package struct BinaryPropertyListWriter: ~Copyable {
 
   /// Writes the table of offsets and the trailer, and flushes everything to the sink.
   package consuming func finish(top: Int) throws(ArchiveError) {
-    try writeTableAndTrailer(top: top)
-    try output.flush()
-  }
-
-  consuming func finishInMemory(top: Int) throws(ArchiveError) -> [UInt8] {
-    try writeTableAndTrailer(top: top)
-    return unsafe output.withBytes { bytes in unsafe [UInt8](bytes) }
-  }
-
-  private mutating func writeTableAndTrailer(top: Int) throws(ArchiveError) {
     guard highestReference < objectCount else { throw danglingReference(highestReference) }
     guard 0..<objectCount ~= top else { throw danglingReference(top) }
     let tableOffset = output.position
@@ -122,6 +97,7 @@ package struct BinaryPropertyListWriter: ~Copyable {
     output.put(bigEndian: UInt64(objectCount))
     output.put(bigEndian: UInt64(top))
     output.put(bigEndian: UInt64(tableOffset))
+    try output.flush()
   }
 
   private mutating func writeOffsets(width: Int) throws(ArchiveError) {

@@ -111,11 +111,6 @@ extension KeyedArchiveWriter {
     try Value(number: UInt32(list.real(real)))
   }
 
-  /// A real number of 4 bytes, as `encodeFloat` writes it.
-  public mutating func value(_ float: Float) throws(ArchiveError) -> Value {
-    try Value(number: UInt32(list.float(float)))
-  }
-
   /// Bytes, as `encodeBytes` writes them.
   public mutating func value(bytes: [UInt8]) throws(ArchiveError) -> Value {
     try Value(number: UInt32(list.data(bytes)))
@@ -138,9 +133,6 @@ extension KeyedArchiveWriter {
     try append(reference.value)
   }
 
-  /// No object: nil.
-  public mutating func appendNull() throws(ArchiveError) { try append(null) }
-
   /// A new `NSString`.
   public mutating func append(string: String) throws(ArchiveError) { try append(self.string(string)) }
 
@@ -156,15 +148,12 @@ extension KeyedArchiveWriter {
   /// A real number of 8 bytes.
   public mutating func append(real: Double) throws(ArchiveError) { try append(number: value(real)) }
 
-  /// A real number of 4 bytes.
-  public mutating func append(float: Float) throws(ArchiveError) { try append(number: value(float)) }
-
   /// A new `NSDate`.
   public mutating func append(date: Date) throws(ArchiveError) {
     try append(self.date(date.timeIntervalSinceReferenceDate))
   }
 
-  private mutating func append(number value: Value) throws(ArchiveError) {
+  package mutating func append(number value: Value) throws(ArchiveError) {
     let isInCollection = frames.last.map { $0.kind != .object } ?? false
     try append(isInCollection ? object(value).value : value)
   }

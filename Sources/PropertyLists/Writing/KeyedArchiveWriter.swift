@@ -85,32 +85,12 @@ public struct KeyedArchiveWriter: ~Copyable {
   ///
   /// - Parameter sink: called from within the functions of the writer. They rethrow its errors.
   public init(to sink: @escaping Sink) throws(ArchiveError) {
-    unsafe try self.init(BinaryPropertyListWriter(to: sink))
-  }
-
-  /// An archive in memory.
-  ///
-  /// - Parameter body: writes the objects, and returns the values at the top.
-  public static func bytes(
-    _ body: (inout KeyedArchiveWriter) throws(ArchiveError) -> Top
-  ) throws(ArchiveError) -> [UInt8] {
-    try bytes(maximumObjectCount: Int(UInt32.max), body)
+    unsafe try self.init(maximumObjectCount: Int(UInt32.max), to: sink)
   }
 
   /// - Parameter maximumObjectCount: the limit for the container, which has about three objects for each string.
-  package static func bytes(
-    maximumObjectCount: Int, _ body: (inout KeyedArchiveWriter) throws(ArchiveError) -> Top
-  ) throws(ArchiveError) -> [UInt8] {
-    var writer = try KeyedArchiveWriter(
-      BinaryPropertyListWriter(
-        maximumObjectCount: maximumObjectCount, output: OutputBuffer(capacity: 1_024)))
-    let top = try body(&writer)
-    let number = try writer.writeTop(top)
-    return try writer.list.finishInMemory(top: number)
-  }
-
-  private init(_ list: consuming BinaryPropertyListWriter) throws(ArchiveError) {
-    self.list = list
+  package init(maximumObjectCount: Int, to sink: @escaping Sink) throws(ArchiveError) {
+    unsafe list = BinaryPropertyListWriter(maximumObjectCount: maximumObjectCount, to: sink)
     // The first entry means nil; UID 0 refers to it.
     _ = try entries.append(self.list.string(nilMarker))
     known.null = try Value(number: UInt32(self.list.uid(0)))
