@@ -86,24 +86,20 @@ Status TakeInUse(const cldb::Folder& folder, cldb::Inventory* inventory, std::st
 Status OpenEnv(const std::string& path, int descriptor, const cldb_options& options,
                std::unique_ptr<cldb::StagedEnv>* env, std::string* key) {
   std::unique_ptr<cldb::Folder> folder;
-  Status status = cldb::Folder::Open(path, descriptor, options.hook, options.hook_context, &folder);
-  if (!status.ok()) return status;
+  CLDB_TRY(cldb::Folder::Open(path, descriptor, options.hook, options.hook_context, &folder));
   // The lock is taken before anything is read, if its file exists. A file with several names may be locked by the
   // owner of another folder, and is replaced before anything is written.
   std::unique_ptr<cldb::LockedFile> lock;
   if (!options.read_only) {
-    bool exists;
-    uint64_t size;
+    std::optional<uint64_t> size;
     cfiles_status info;
-    status = folder->Find("LOCK", &exists, &size);
-    const bool is_own = exists && folder->StatusOf("LOCK", &info) == 0 && info.link_count == 1;
-    if (status.ok() && is_own) status = cldb::LockedFile::Acquire(*folder, &lock);
-    if (!status.ok()) return status;
+    CLDB_TRY(folder->Find("LOCK", &size));
+    const bool is_own = size && folder->StatusOf("LOCK", &info) == 0 && info.link_count == 1;
+    if (is_own) CLDB_TRY(cldb::LockedFile::Acquire(*folder, &lock));
   }
   cldb::Inventory inventory;
-  status =
-      options.in_use ? TakeInUse(*folder, &inventory, key) : cldb::Inventory::Take(*folder, false, &inventory, key);
-  if (!status.ok()) return status;
+  CLDB_TRY(options.in_use ? TakeInUse(*folder, &inventory, key)
+                          : cldb::Inventory::Take(*folder, false, &inventory, key));
   if (!inventory.has_database && !options.create_if_missing)
     return Failed(CLDB_NOT_FOUND, path, "there is no database in this folder");
   env->reset(new cldb::StagedEnv(std::move(folder), std::move(inventory), std::move(lock), options.kept_log_size));

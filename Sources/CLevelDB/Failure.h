@@ -10,6 +10,10 @@
 #include "CLevelDB.h"
 #include "leveldb/status.h"
 
+// Returns from a function with the status of an expression, if that failed.
+#define CLDB_TRY(expression) \
+  if (leveldb::Status tried = (expression); !tried.ok()) return tried
+
 namespace cldb {
 
 // The status of a failed system call: "<path>: <what>: <the system's words>".

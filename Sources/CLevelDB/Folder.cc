@@ -30,10 +30,10 @@ Status Folder::List(std::vector<std::string>* names) const {
   return error == 0 ? Status::OK() : SystemError(path_, "the folder can't be read", error);
 }
 
-Status Folder::Find(const std::string& name, bool* exists, uint64_t* size) const {
+Status Folder::Find(const std::string& name, std::optional<uint64_t>* size) const {
   cfiles_status info;
   int error = StatusOf(name, &info);
-  *exists = error == 0;
+  size->reset();
   if (error == ENOENT) return Status::OK();
   if (error != 0) return SystemError(PathOf(name), "the file can't be examined", error);
   if (info.kind != CFILES_IS_FILE)
@@ -46,31 +46,28 @@ int Folder::StatusOf(const std::string& name, cfiles_status* status) const {
   return -cfiles_status_of_name(descriptor_, name.c_str(), status);
 }
 
-Status Folder::OpenForReading(const std::string& name, int* descriptor, uint64_t* size) const {
-  int opened = cfiles_open(descriptor_, name.c_str(), CFILES_READ, false, 0);
+Status Folder::OpenForReading(const std::string& name, OpenFile* result) const {
+  const int opened = cfiles_open(descriptor_, name.c_str(), CFILES_READ, false, 0);
   if (opened == -ELOOP) return Failed(CLDB_DAMAGED, PathOf(name), "this is a symbolic link");
   if (opened == -ENOENT) return Failed(CLDB_DAMAGED, PathOf(name), "the file is missing", ENOENT);
   if (opened < 0) return SystemError(PathOf(name), "the file can't be opened", -opened);
+  result->descriptor = opened;
+  result->name = name;
   cfiles_status info;
-  int error = -cfiles_status_of(opened, &info);
-  if (error == 0 && info.kind == CFILES_IS_FILE) {
-    *descriptor = opened;
-    *size = info.byte_count;
-    return Status::OK();
-  }
-  cfiles_close(opened);
-  if (error == 0) return Failed(CLDB_DAMAGED, PathOf(name), "this is not a plain file");
-  return SystemError(PathOf(name), "the file can't be examined", error);
+  const int error = -cfiles_status_of(opened, &info);
+  if (error != 0) return SystemError(PathOf(name), "the file can't be examined", error);
+  if (info.kind != CFILES_IS_FILE) return Failed(CLDB_DAMAGED, PathOf(name), "this is not a plain file");
+  result->size = info.byte_count;
+  return Status::OK();
 }
 
-Status Folder::Read(int descriptor, const std::string& name, uint64_t offset, size_t count, char* bytes,
-                    size_t* read) const {
+Status Folder::Read(const OpenFile& file, uint64_t offset, size_t count, char* bytes, size_t* read) const {
   *read = 0;
   while (*read < count) {
     size_t part = count - *read;
-    int64_t got = -Ask(CLDB_READ, name, nullptr, &part);
-    if (got == 0) got = cfiles_read(descriptor, bytes + *read, part, offset + *read);
-    if (got < 0) return SystemError(PathOf(name), "the file can't be read", static_cast<int>(-got));
+    int64_t got = -Ask(CLDB_READ, file.name, nullptr, &part);
+    if (got == 0) got = cfiles_read(file.descriptor, bytes + *read, part, offset + *read);
+    if (got < 0) return SystemError(PathOf(file.name), "the file can't be read", static_cast<int>(-got));
     if (got == 0) break;
     *read += static_cast<size_t>(got);
   }
@@ -78,15 +75,11 @@ Status Folder::Read(int descriptor, const std::string& name, uint64_t offset, si
 }
 
 Status Folder::OpenMarker(const std::string& name, int* descriptor) {
-  bool exists;
-  uint64_t size;
-  Status found = Find(name, &exists, &size);
-  if (!found.ok()) return found;
-  if (!exists) {
-    if (int error = Ask(CLDB_CREATE, name))
-      return SystemError(PathOf(name), "the file can't be created", error);
-  }
-  *descriptor = cfiles_open(descriptor_, name.c_str(), exists ? CFILES_UPDATE : CFILES_CREATE, false, 0600);
+  std::optional<uint64_t> size;
+  CLDB_TRY(Find(name, &size));
+  const int error = size ? 0 : Ask(CLDB_CREATE, name);
+  if (error != 0) return SystemError(PathOf(name), "the file can't be created", error);
+  *descriptor = cfiles_open(descriptor_, name.c_str(), size ? CFILES_UPDATE : CFILES_CREATE, false, 0600);
   if (*descriptor < 0) return SystemError(PathOf(name), "the file can't be opened", -*descriptor);
   return Status::OK();
 }
@@ -130,11 +123,8 @@ int Folder::WriteAll(int descriptor, const std::string& name, const char* bytes,
 }
 
 Status Folder::SyncFile(int descriptor, const std::string& name) {
-  if (poisoned()) return Refusal();
-  int error = Ask(CLDB_SYNC, name);
-  if (error == 0) error = -cfiles_flush(descriptor, false);
-  if (error != 0) return Failure(PathOf(name), "the file can't be flushed to the drive", error);
-  return Status::OK();
+  return Change(CLDB_SYNC, name, "the file can't be flushed to the drive",
+                [&] { return cfiles_flush(descriptor, false); });
 }
 
 Status Folder::CheckSize(int descriptor, const std::string& name, uint64_t written) {
@@ -164,11 +154,16 @@ Status Folder::CloseFile(int descriptor, const std::string& name) {
 }
 
 Status Folder::SyncFolder() {
+  return Change(CLDB_SYNC_FOLDER, "", "the folder can't be flushed to the drive",
+                [&] { return cfiles_flush(descriptor_, true); });
+}
+
+Status Folder::Change(cldb_operation_kind kind, const std::string& name, const char* what,
+                      const std::function<int()>& call) {
   if (poisoned()) return Refusal();
-  int error = Ask(CLDB_SYNC_FOLDER, "");
-  if (error == 0) error = -cfiles_flush(descriptor_, true);
-  if (error != 0) return Failure(path_, "the folder can't be flushed to the drive", error);
-  return Status::OK();
+  int error = Ask(kind, name);
+  if (error == 0) error = -call();
+  return error == 0 ? Status::OK() : Failure(PathOf(name), what, error);
 }
 
 Status Folder::Rename(const std::string& from, const std::string& to) {
@@ -204,7 +199,7 @@ std::string Folder::poison_reason() const {
 int Folder::Ask(cldb_operation_kind kind, const std::string& name, const char* new_path, size_t* count,
                 const char* bytes, uint64_t offset) const {
   if (hook_ == nullptr) return 0;
-  const std::string path = name.empty() ? path_ : PathOf(name);
+  const std::string path = PathOf(name);
   const size_t most = count == nullptr ? 0 : *count;
   size_t allowed = most;
   const cldb_operation operation = {kind, path.c_str(), new_path, bytes, most, offset};

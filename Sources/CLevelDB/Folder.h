@@ -17,8 +17,10 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,20 @@
 #include "leveldb/status.h"
 
 namespace cldb {
+
+// A plain file that is open for reading, to its end even after its name was removed.
+struct OpenFile {
+  OpenFile() = default;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (descriptor >= 0) cfiles_close(descriptor);
+  }
+
+  int descriptor = -1;
+  std::string name;
+  uint64_t size = 0;  // when it was opened
+};
 
 class Folder {
  public:
@@ -38,19 +54,19 @@ class Folder {
   Folder& operator=(const Folder&) = delete;
 
   const std::string& path() const { return path_; }
-  std::string PathOf(const std::string& name) const { return path_ + "/" + name; }
+  // An empty name is that of the folder.
+  std::string PathOf(const std::string& name) const { return name.empty() ? path_ : path_ + "/" + name; }
 
   // The file name in a path of LevelDB. LevelDB makes all names but the manifest's, which was checked (Inventory.h).
   std::string NameOf(const std::string& path) const { return path.substr(path_.size() + 1); }
 
   leveldb::Status List(std::vector<std::string>* names) const;
-  // An error for anything but a plain file, and if the system can't tell.
-  leveldb::Status Find(const std::string& name, bool* exists, uint64_t* size) const;
+  // The size of a plain file; none if nothing has the name. An error for anything else, and if the system can't tell.
+  leveldb::Status Find(const std::string& name, std::optional<uint64_t>* size) const;
   int StatusOf(const std::string& name, cfiles_status* status) const;
-  leveldb::Status OpenForReading(const std::string& name, int* descriptor, uint64_t* size) const;
+  leveldb::Status OpenForReading(const std::string& name, OpenFile* result) const;
   // `read` is smaller than `count` only at the end of the file.
-  leveldb::Status Read(int descriptor, const std::string& name, uint64_t offset, size_t count, char* bytes,
-                       size_t* read) const;
+  leveldb::Status Read(const OpenFile& file, uint64_t offset, size_t count, char* bytes, size_t* read) const;
   // Opens or creates an empty file, such as a lock, that is never written to.
   leveldb::Status OpenMarker(const std::string& name, int* descriptor);
 
@@ -89,6 +105,9 @@ class Folder {
   int Ask(cldb_operation_kind kind, const std::string& name, const char* new_path = nullptr, size_t* count = nullptr,
           const char* bytes = nullptr, uint64_t offset = 0) const;
   int WriteAll(int descriptor, const std::string& name, const char* bytes, size_t count, uint64_t* offset);
+  // Makes a system call that changes the disk, if the folder is not poisoned and the hook has no error.
+  leveldb::Status Change(cldb_operation_kind kind, const std::string& name, const char* what,
+                         const std::function<int()>& call);
   leveldb::Status Refusal() const;
   leveldb::Status Failure(const std::string& path, const char* what, int error);
 

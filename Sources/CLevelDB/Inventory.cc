@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "CFiles.h"
 #include "Failure.h"
 #include "FileName.h"
 
@@ -26,38 +25,34 @@ bool IsLeftOfCreation(const std::string& name, uint64_t size) {
 }  // namespace
 
 Status Inventory::Take(const Folder& folder, bool is_in_use, Inventory* result, std::string* key) {
-  Status status = result->TakeNames(folder);
-  if (!status.ok() || !result->has_database) return status;
-  status = result->TakeManifest(folder);
-  if (status.ok()) status = result->CheckTables(folder, key);
-  if (!status.ok()) return status;
+  CLDB_TRY(result->TakeNames(folder));
+  if (!result->has_database) return Status::OK();
+  CLDB_TRY(result->TakeManifest(folder));
+  CLDB_TRY(result->CheckTables(folder, key));
   return is_in_use ? result->OpenLogs(folder) : result->TakeLogs(folder);
 }
 
 bool Inventory::HasChanged(const Folder& folder) const {
   Inventory now;
   std::string manifest_name;
-  bool exists;
+  std::optional<uint64_t> size;
   Status status = now.TakeCurrent(folder, &manifest_name);
-  if (status.ok()) status = folder.Find(manifest_name, &exists, &now.manifest_size_);
-  return now.current_ != current_ || (status.ok() && now.manifest_size_ != manifest_size_);
+  if (status.ok()) status = folder.Find(manifest_name, &size);
+  return now.current_ != current_ || (status.ok() && size.value_or(0) != manifest_size_);
 }
 
 Status Inventory::TakeNames(const Folder& folder) {
   std::vector<std::string> listed;
-  Status status = folder.List(&listed);
-  if (!status.ok()) return status;
+  CLDB_TRY(folder.List(&listed));
   bool is_left_of_creation = true;
   for (const std::string& name : listed) {
     FileName parsed = FileName::Parse(name);
     // Files of other programs. LevelDB would take some of them for its own.
     if (parsed.kind == FileName::Kind::kOther || parsed.IsAbsurd()) continue;
-    bool exists;
-    uint64_t size;
-    status = folder.Find(name, &exists, &size);
-    if (!status.ok()) return status;
+    std::optional<uint64_t> size;
+    CLDB_TRY(folder.Find(name, &size));
     if (parsed.kind == FileName::Kind::kCurrent) has_database = true;
-    if (!IsLeftOfCreation(name, size)) is_left_of_creation = false;
+    if (!IsLeftOfCreation(name, size.value_or(0))) is_left_of_creation = false;
     names.insert(name);
   }
   if (!has_database && !is_left_of_creation)
@@ -66,20 +61,15 @@ Status Inventory::TakeNames(const Folder& folder) {
 }
 
 Status Inventory::TakeCurrent(const Folder& folder, std::string* manifest_name) {
-  int descriptor;
-  uint64_t size;
-  const std::string current_path = folder.PathOf("CURRENT");
-  Status status = folder.OpenForReading("CURRENT", &descriptor, &size);
-  if (!status.ok()) return status;
-  std::string current(std::min(size, kLongestCurrent), '\0');
+  OpenFile file;
+  CLDB_TRY(folder.OpenForReading("CURRENT", &file));
+  std::string current(std::min(file.size, kLongestCurrent), '\0');
   size_t read = 0;
-  status = folder.Read(descriptor, "CURRENT", 0, current.size(), &current[0], &read);
-  cfiles_close(descriptor);
-  if (!status.ok()) return status;
+  CLDB_TRY(folder.Read(file, 0, current.size(), &current[0], &read));
   std::string name = current.substr(0, current.find('\n'));
   FileName parsed = FileName::Parse(name);
-  if (read < size || current != name + "\n" || parsed.kind != FileName::Kind::kManifest || parsed.IsAbsurd())
-    return Failed(CLDB_DAMAGED, current_path, "the file does not name a manifest of this folder");
+  if (read < file.size || current != name + "\n" || parsed.kind != FileName::Kind::kManifest || parsed.IsAbsurd())
+    return Failed(CLDB_DAMAGED, folder.PathOf(file.name), "the file does not name a manifest of this folder");
   current_ = std::move(current);
   *manifest_name = std::move(name);
   return Status::OK();
@@ -87,17 +77,14 @@ Status Inventory::TakeCurrent(const Folder& folder, std::string* manifest_name) 
 
 Status Inventory::TakeManifest(const Folder& folder) {
   std::string name;
-  Status status = TakeCurrent(folder, &name);
-  if (!status.ok()) return status;
+  CLDB_TRY(TakeCurrent(folder, &name));
   RecordFile file;
-  status = RecordFile::Read(folder, name, RecordFile::Kind::kManifest, &file);
-  if (!status.ok()) return status;
+  CLDB_TRY(RecordFile::Read(folder, name, RecordFile::Kind::kManifest, &file));
   manifest_size_ = file.file_size;
   if (file.tail == RecordFile::Tail::kDamage)
     return Failed(CLDB_DAMAGED, folder.PathOf(name),
                   "the manifest is damaged at byte " + std::to_string(file.bytes.size()));
-  status = Manifest::Read(file.bytes, folder.PathOf(name), &manifest);
-  if (!status.ok()) return status;
+  CLDB_TRY(Manifest::Read(file.bytes, folder.PathOf(name), &manifest));
   has_torn_tail = file.tail == RecordFile::Tail::kTorn;
   contents["CURRENT"] = current_;
   contents[name] = std::move(file.bytes);
@@ -108,9 +95,8 @@ Status Inventory::TakeManifest(const Folder& folder) {
     other = is_far_ahead ? names.erase(other) : std::next(other);
   }
   for (const TableInfo& table : manifest.tables) {
-    bool exists;
-    uint64_t size;
-    if (folder.Find(NameOf(table), &exists, &size).ok() && exists) names.insert(NameOf(table));
+    std::optional<uint64_t> size;
+    if (folder.Find(NameOf(table), &size).ok() && size) names.insert(NameOf(table));
   }
   return Status::OK();
 }
@@ -134,8 +120,7 @@ Status Inventory::OpenLogs(const Folder& folder) {
   has_torn_tail = false;
   for (const auto& log : NeededLogs()) {
     growing.emplace_back();
-    Status status = GrowingLog::Open(folder, log.second, &growing.back());
-    if (!status.ok()) return status;
+    CLDB_TRY(GrowingLog::Open(folder, log.second, &growing.back()));
     names.erase(log.second);
   }
   return Status::OK();
@@ -145,8 +130,7 @@ Status Inventory::TakeLogs(const Folder& folder) {
   std::string torn;
   for (const auto& log : NeededLogs()) {
     RecordFile file;
-    Status status = RecordFile::Read(folder, log.second, RecordFile::Kind::kLog, &file);
-    if (!status.ok()) return status;
+    CLDB_TRY(RecordFile::Read(folder, log.second, RecordFile::Kind::kLog, &file));
     // The next log is started only after the last write to the previous one was confirmed.
     if (!torn.empty() && file.file_size > 0 && damage.ok())
       damage = Failed(CLDB_DAMAGED, folder.PathOf(torn), "the log is damaged at its end, and another one follows it");
@@ -175,15 +159,13 @@ Status Inventory::CheckTables(const Folder& folder, std::string* key) const {
   for (const TableInfo& table : manifest.tables) {
     if (!first.ok() && *key <= table.smallest) continue;
     const std::string name = NameOf(table);
-    bool exists;
-    uint64_t size = 0;
-    Status status = folder.Find(name, &exists, &size);
-    if (!status.ok()) return status;
-    if (exists && size == table.size) continue;
+    std::optional<uint64_t> size;
+    CLDB_TRY(folder.Find(name, &size));
+    if (size == table.size) continue;
     first = Failed(CLDB_DAMAGED, folder.PathOf(name),
-                   !exists ? std::string("the table is missing")
-                           : "the table has " + std::to_string(size) + " bytes, and was written with " +
-                                 std::to_string(table.size));
+                   !size ? std::string("the table is missing")
+                         : "the table has " + std::to_string(*size) + " bytes, and was written with " +
+                               std::to_string(table.size));
     *key = table.smallest;
   }
   return first;

@@ -46,16 +46,13 @@ Status Busy(const std::string& path, const char* who) {
 Status LockedFile::Acquire(Folder& folder, std::unique_ptr<LockedFile>* result) {
   const std::string name = "LOCK", path = folder.PathOf(name);
   std::lock_guard<std::mutex> guard(registry().mutex);
-  bool exists;
-  uint64_t size;
+  std::optional<uint64_t> size;
   cfiles_status info;
-  Status status = folder.Find(name, &exists, &size);
-  if (!status.ok()) return status;
-  const bool is_known = exists && folder.StatusOf(name, &info) == 0;
+  CLDB_TRY(folder.Find(name, &size));
+  const bool is_known = size && folder.StatusOf(name, &info) == 0;
   if (is_known && registry().files.count({info.device, info.inode}) > 0) return Busy(path, "this process");
   int descriptor;
-  status = folder.OpenMarker(name, &descriptor);
-  if (!status.ok()) return status;
+  CLDB_TRY(folder.OpenMarker(name, &descriptor));
   int error = LockForBoth(descriptor);
   if (error == 0) error = -cfiles_status_of(descriptor, &info);
   if (error != 0) {

@@ -93,25 +93,22 @@ uint64_t NewFile::first_sequence() const {
 
 Status NewFile::Put(const std::string& name) {
   std::lock_guard<std::mutex> lock(mutex_);
-  Status status = folder_.Create(name, &descriptor_);
-  if (!status.ok()) return status;
+  CLDB_TRY(folder_.Create(name, &descriptor_));
   name_ = name;
   is_on_disk_ = true;
   // A new log is empty; its first record is flushed together with its name.
-  if (!buffer_.empty()) status = WriteAndSync();
-  if (status.ok() && is_closed_) status = CloseFile();
-  if (status.ok() && kind_ == FileName::Kind::kTable && is_closed_)
-    status = TableFile::Open(folder_, name, nullptr, &table_);
-  return status;
+  if (!buffer_.empty()) CLDB_TRY(WriteAndSync());
+  if (is_closed_) CLDB_TRY(CloseFile());
+  const bool is_table = kind_ == FileName::Kind::kTable && is_closed_;
+  return is_table ? TableFile::Open(folder_, name, nullptr, &table_) : Status::OK();
 }
 
 Status NewFile::Rename(const std::string& name) {
   std::lock_guard<std::mutex> lock(mutex_);
-  Status status = folder_.Rename(name_, name);
-  if (!status.ok()) return status;
+  CLDB_TRY(folder_.Rename(name_, name));
   name_ = name;
   name_is_flushed_ = true;
-  return status;
+  return Status::OK();
 }
 
 Status NewFile::WriteBuffer() {

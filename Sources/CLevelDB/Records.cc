@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "CFiles.h"
 #include "Coding.h"
 #include "Failure.h"
 
@@ -150,10 +149,9 @@ bool RecordCursor::Next(Slice* record) {
 }
 
 Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind, RecordFile* result) {
-  int descriptor;
-  Status status = folder.OpenForReading(name, &descriptor, &result->file_size);
-  if (!status.ok()) return status;
-  const uint64_t size = result->file_size;
+  OpenFile file;
+  CLDB_TRY(folder.OpenForReading(name, &file));
+  const uint64_t size = result->file_size = file.size;
   const std::unique_ptr<char[]> block(new char[kRecordBlockSize]);
   RecordJoiner record;
   Successor successor = {kind};
@@ -166,10 +164,9 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
       break;
     }
     size_t count = std::min<uint64_t>(kRecordBlockSize, size - offset), read = 0;
-    status = folder.Read(descriptor, name, offset, count, block.get(), &read);
-    if (status.ok() && read < count)
-      status = Failed(CLDB_IO, folder.PathOf(name), "the file became shorter while it was read", EIO);
-    if (!status.ok()) break;
+    CLDB_TRY(folder.Read(file, offset, count, block.get(), &read));
+    if (read < count)
+      return Failed(CLDB_IO, folder.PathOf(name), "the file became shorter while it was read", EIO);
     Slice rest(block.get(), count);
     if (wrong == size) {
       result->bytes.append(block.get(), count);
@@ -189,7 +186,6 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
       break;
     }
   }
-  cfiles_close(descriptor);
   const bool is_whole = record.is_whole();
   record = RecordJoiner();  // frees the last record
   result->bytes.resize(good);
@@ -198,7 +194,7 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
   if (kind == Kind::kManifest) is_written |= wrong < size;
   if (result->tail == Tail::kNone && (is_written || !is_whole)) result->tail = Tail::kTorn;
   if (kind == Kind::kLog) CheckBatches(result);
-  return status;
+  return Status::OK();
 }
 
 KeyRanges ReadKeyRanges(const std::string& log) {
@@ -223,14 +219,9 @@ KeyRanges ReadKeyRanges(const std::string& log) {
 }
 
 Status GrowingLog::Open(const Folder& folder, const std::string& name, std::unique_ptr<GrowingLog>* result) {
-  int descriptor;
-  uint64_t size;
-  Status status = folder.OpenForReading(name, &descriptor, &size);
-  if (status.ok()) result->reset(new GrowingLog(folder, name, descriptor));
-  return status;
+  result->reset(new GrowingLog(folder));
+  return folder.OpenForReading(name, &(*result)->file_);
 }
-
-GrowingLog::~GrowingLog() { cfiles_close(descriptor_); }
 
 Status GrowingLog::Read(const EntryReceiver& see) {
   const std::unique_ptr<char[]> block(new char[kRecordBlockSize]);
@@ -239,8 +230,7 @@ Status GrowingLog::Read(const EntryReceiver& see) {
   while (true) {
     const size_t wanted = kRecordBlockSize - position % kRecordBlockSize;
     size_t count = 0;
-    Status status = folder_.Read(descriptor_, name_, position, wanted, block.get(), &count);
-    if (!status.ok()) return status;
+    CLDB_TRY(folder_.Read(file_, position, wanted, block.get(), &count));
     Slice rest(block.get(), count);
     while (record.Take(&rest)) {
       if (!record.is_whole()) continue;

@@ -108,22 +108,17 @@ KeyRanges ReadKeyRanges(const std::string& log);
 // knows what was written can detect that something is missing. For one thread at a time.
 class GrowingLog {
  public:
-  // `folder` must outlive the result. The file stays open, so it can be read to its end after it was removed.
+  // `folder` must outlive the result.
   static leveldb::Status Open(const Folder& folder, const std::string& name, std::unique_ptr<GrowingLog>* result);
-  ~GrowingLog();
-  GrowingLog(const GrowingLog&) = delete;
-  GrowingLog& operator=(const GrowingLog&) = delete;
 
   // Reads the batches completed since the last call.
   leveldb::Status Read(const EntryReceiver& see);
 
  private:
-  GrowingLog(const Folder& folder, std::string name, int descriptor)
-      : folder_(folder), name_(std::move(name)), descriptor_(descriptor) {}
+  explicit GrowingLog(const Folder& folder) : folder_(folder) {}
 
   const Folder& folder_;
-  const std::string name_;
-  const int descriptor_;
+  OpenFile file_;
   uint64_t offset_ = 0;  // where the first unseen record begins
 };
 

@@ -106,16 +106,13 @@ Status StagedEnv::BeginWriting(const std::function<Status(const Slice&)>& holds,
   }
   removed.insert(replaced.begin(), replaced.end());
   for (const std::string& name : removed) {
-    Status status = CheckLeftover(name, holds, key);
-    if (!status.ok()) return status;
+    CLDB_TRY(CheckLeftover(name, holds, key));
   }
 
-  Status status;
-  if (lock_ == nullptr) status = LockedFile::Acquire(*folder_, &lock_);
-  for (auto name = replaced.begin(); status.ok() && name != replaced.end(); name++) status = folder_->Remove(*name);
-  if (!status.ok()) return status;
+  if (lock_ == nullptr) CLDB_TRY(LockedFile::Acquire(*folder_, &lock_));
+  for (const std::string& name : replaced) CLDB_TRY(folder_->Remove(name));
   std::vector<std::string> made;
-  status = PutAll(staged, &made);
+  Status status = PutAll(staged, &made);
   if (!status.ok()) {
     folder_->Poison(WordsOf(status));
     for (const std::string& name : made) folder_->Discard(name);
@@ -148,8 +145,7 @@ Status StagedEnv::CheckLeftover(const std::string& name, const std::function<Sta
       return Failed(CLDB_IO, folder_->PathOf(name), "LevelDB has not read this log");
     }
     RecordFile log;
-    Status status = RecordFile::Read(*folder_, name, RecordFile::Kind::kLog, &log);
-    if (!status.ok()) return status;
+    CLDB_TRY(RecordFile::Read(*folder_, name, RecordFile::Kind::kLog, &log));
     ranges = ReadKeyRanges(log.bytes);
   } else if (kind == Kind::kTable) {
     std::unique_ptr<TableCursor> table;
@@ -181,9 +177,8 @@ Status StagedEnv::PutAll(const Staged& staged, std::vector<std::string>* made) {
       if (name.kind != kind) continue;
       const bool is_kept_log = IsKeptLog(file.second);
       made->push_back(is_kept_log ? FileName::Of(Kind::kTemporary, name.number) : file.first);
-      Status status = file.second->Put(made->back());
-      if (status.ok() && is_kept_log) status = file.second->Rename(file.first);
-      if (!status.ok()) return status;
+      CLDB_TRY(file.second->Put(made->back()));
+      if (is_kept_log) CLDB_TRY(file.second->Rename(file.first));
       // The file has the same entries and the same name as before, so there is nothing to undo.
       if (is_kept_log) made->pop_back();
       if (kind == Kind::kManifest) temporary = FileName::Of(Kind::kTemporary, name.number);
@@ -193,14 +188,12 @@ Status StagedEnv::PutAll(const Staged& staged, std::vector<std::string>* made) {
   if (current == staged.end() || temporary.empty())
     return Failed(CLDB_IO, folder_->path(), "the database has no manifest");
   made->push_back(temporary);
-  Status status = current->second->Put(temporary);
-  if (!status.ok()) return status;
-  status = folder_->Rename(temporary, "CURRENT");
+  CLDB_TRY(current->second->Put(temporary));
+  Status status = folder_->Rename(temporary, "CURRENT");
   if (!status.ok()) {
     // If the rename took effect nevertheless, CURRENT names the new files, which must stay.
-    bool is_there;
-    uint64_t size;
-    if (!folder_->Find(temporary, &is_there, &size).ok() || !is_there) made->clear();
+    std::optional<uint64_t> size;
+    if (!folder_->Find(temporary, &size).ok() || !size) made->clear();
   }
   return status;
 }

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "CFiles.h"
 #include "Failure.h"
 #include "Snappy.h"
 #include "leveldb/options.h"
@@ -158,50 +157,43 @@ bool TableIndex::ReadEntry(size_t index, Slice* key, uint64_t* offset, uint64_t*
 
 Status TableFile::Open(const Folder& folder, const std::string& name, const TableInfo* info,
                        std::unique_ptr<TableFile>* result) {
-  int descriptor;
-  uint64_t size;
-  Status status = folder.OpenForReading(name, &descriptor, &size);
-  if (status.ok()) result->reset(new TableFile(folder, name, info, descriptor, size));
-  return status;
+  std::unique_ptr<TableFile> table(new TableFile(folder, info));
+  CLDB_TRY(folder.OpenForReading(name, &table->file_));
+  *result = std::move(table);
+  return Status::OK();
 }
-
-TableFile::~TableFile() { cfiles_close(descriptor_); }
 
 Status TableFile::Read(uint64_t offset, size_t count, Slice* result, char* scratch) const {
   *result = Slice();
-  Status status = ReadAll(offset, count, scratch);
-  if (!status.ok()) return status;
+  CLDB_TRY(ReadAll(offset, count, scratch));
   if (IsFooter(scratch, count)) {
-    status = ReadIndex(scratch);
+    CLDB_TRY(ReadIndex(scratch));
   } else {
     std::string buffer, first, last;
     Slice contents;
-    if (const char* problem = ReadContents(scratch, count, &buffer, &contents)) {
-      status = Damage(problem);
-    } else if (!ReadBlock(contents, &first, &last) || !IsInItsPlace(offset, first, last)) {
-      status = Damage("a block of the table is altered");
-    }
+    if (const char* problem = ReadContents(scratch, count, &buffer, &contents)) return Damage(problem);
+    if (!ReadBlock(contents, &first, &last) || !IsInItsPlace(offset, first, last))
+      return Damage("a block of the table is altered");
   }
-  if (status.ok()) *result = Slice(scratch, count);
-  return status;
+  *result = Slice(scratch, count);
+  return Status::OK();
 }
 
 Status TableFile::ReadAll(uint64_t offset, size_t count, char* scratch) const {
-  if (offset > size_ || count > size_ - offset) return Damage("the table ends before the requested block");
+  if (offset > file_.size || count > file_.size - offset) return Damage("the table ends before the requested block");
   size_t read;
-  Status status = folder_.Read(descriptor_, name_, offset, count, scratch, &read);
+  Status status = folder_.Read(file_, offset, count, scratch, &read);
   if (status.ok() && read < count) return Damage("the table was cut short while it was open");
   return status;
 }
 
-Status TableFile::Damage(const char* what) const { return Failed(CLDB_DAMAGED, folder_.PathOf(name_), what); }
+Status TableFile::Damage(const char* what) const { return Failed(CLDB_DAMAGED, folder_.PathOf(file_.name), what); }
 
 Status TableFile::ReadIndex(const char* footer) const {
   uint64_t offset, size;
-  if (!ReadFooter(footer, size_, &offset, &size)) return Damage("the table's footer points outside of the file");
+  if (!ReadFooter(footer, file_.size, &offset, &size)) return Damage("the table's footer points outside of the file");
   std::string index(size + kBlockTrailerSize, 0);
-  Status status = ReadAll(offset, index.size(), &index[0]);
-  if (!status.ok()) return status;
+  CLDB_TRY(ReadAll(offset, index.size(), &index[0]));
   std::string buffer, first, last;
   Slice contents;
   if (!BlockIsWhole(index.data(), index.size())) return Damage("the checksum of the table's index is wrong");
@@ -210,9 +202,9 @@ Status TableFile::ReadIndex(const char* footer) const {
   // The handles are checked also without `info`, because LevelDB allocates whatever a handle requests.
   if (is_index) {
     index_offset_ = offset;
-    index_ = TableIndex(contents.ToString(), size_, &is_index);
+    index_ = TableIndex(contents.ToString(), file_.size, &is_index);
   }
-  return is_index ? status : Damage("the table's index is altered");
+  return is_index ? Status::OK() : Damage("the table's index is altered");
 }
 
 bool TableFile::IsInItsPlace(uint64_t offset, const std::string& first, const std::string& last) const {
@@ -224,21 +216,19 @@ bool TableFile::IsInItsPlace(uint64_t offset, const std::string& first, const st
 Status TableCursor::Open(const Folder& folder, const std::string& name, const TableInfo* info,
                          std::unique_ptr<TableCursor>* result) {
   auto cursor = std::make_unique<TableCursor>();
-  Status status = TableFile::Open(folder, name, info, &cursor->file_);
-  if (!status.ok()) return status;
+  CLDB_TRY(TableFile::Open(folder, name, info, &cursor->file_));
   leveldb::Options options;
   options.paranoid_checks = true;
   options.comparator = &cursor->order_;
   leveldb::Table* table = nullptr;
-  status = leveldb::Table::Open(options, cursor->file_.get(), cursor->file_->size(), &table);
-  if (!status.ok()) return status;
+  CLDB_TRY(leveldb::Table::Open(options, cursor->file_.get(), cursor->file_->size(), &table));
   cursor->table_.reset(table);
   leveldb::ReadOptions reading;
   reading.verify_checksums = true;
   reading.fill_cache = false;
   cursor->position_.reset(table->NewIterator(reading));
   *result = std::move(cursor);
-  return status;
+  return Status::OK();
 }
 
 void TableCursor::Seek(const Slice& key) { position_->Seek(key.ToString() + std::string(kTrailerSize, '\0')); }

@@ -51,13 +51,11 @@ class TableFile final : public leveldb::RandomAccessFile {
   // positions of blocks are not checked.
   static leveldb::Status Open(const Folder& folder, const std::string& name, const TableInfo* info,
                               std::unique_ptr<TableFile>* result);
-  ~TableFile() override;
   leveldb::Status Read(uint64_t offset, size_t count, leveldb::Slice* result, char* scratch) const override;
-  uint64_t size() const { return size_; }
+  uint64_t size() const { return file_.size; }
 
  private:
-  TableFile(const Folder& folder, std::string name, const TableInfo* info, int descriptor, uint64_t size)
-      : folder_(folder), name_(std::move(name)), descriptor_(descriptor), size_(size) {
+  TableFile(const Folder& folder, const TableInfo* info) : folder_(folder) {
     if (info != nullptr) info_ = *info;
   }
 
@@ -68,9 +66,7 @@ class TableFile final : public leveldb::RandomAccessFile {
   leveldb::Status Damage(const char* what) const;
 
   const Folder& folder_;
-  const std::string name_;
-  const int descriptor_;
-  const uint64_t size_;
+  OpenFile file_;
   std::optional<TableInfo> info_;
   // Read with the footer, which LevelDB reads first and once, before it shares the table among threads.
   mutable uint64_t index_offset_ = 0;

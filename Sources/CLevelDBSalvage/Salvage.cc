@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "CFiles.h"
 #include "CLevelDBSalvage.h"
 #include "Failure.h"
 #include "FileName.h"
@@ -34,16 +33,15 @@ namespace {
 // caller must verify each entry. `is_altered` is set if anything was skipped. Fails with the status of the first
 // unreadable block, after reading the others.
 Status ReadAround(const Folder& folder, const std::string& name, bool* is_altered, const EntryReceiver& see) {
-  int descriptor;
-  uint64_t size;
-  Status status = folder.OpenForReading(name, &descriptor, &size);
-  if (!status.ok()) return status;
+  cldb::OpenFile file;
+  CLDB_TRY(folder.OpenForReading(name, &file));
+  Status status;
   const std::unique_ptr<char[]> block(new char[kRecordBlockSize]);
   RecordJoiner record;
   bool has_error = false;
-  for (uint64_t offset = 0; offset < size; offset += kRecordBlockSize) {
-    size_t count = std::min<uint64_t>(kRecordBlockSize, size - offset), read = 0;
-    Status found = folder.Read(descriptor, name, offset, count, block.get(), &read);
+  for (uint64_t offset = 0; offset < file.size; offset += kRecordBlockSize) {
+    size_t count = std::min<uint64_t>(kRecordBlockSize, file.size - offset), read = 0;
+    Status found = folder.Read(file, offset, count, block.get(), &read);
     if (!found.ok()) {
       if (status.ok()) status = found;
       record = RecordJoiner();
@@ -63,7 +61,6 @@ Status ReadAround(const Folder& folder, const std::string& name, bool* is_altere
       if (!fragment.whole || !fragment.begins()) rest.remove_prefix(fragment.whole ? fragment.size : 1);
     }
   }
-  cfiles_close(descriptor);
   return status;
 }
 
@@ -103,10 +100,9 @@ struct cldb_salvage {
   }
 
   Status TakeTable(const std::string& name) {
-    Status status = Open(name);
-    if (!status.ok()) return status;
+    CLDB_TRY(Open(name));
     tables.push_back({name, {}});
-    status = open->AddRanges(&tables.back().ranges);
+    Status status = open->AddRanges(&tables.back().ranges);
     tables.back().is_readable = status.ok();
     return status;
   }

@@ -1,8 +1,9 @@
 // LevelDB behind a small C interface: status codes instead of strings, and our own Env. START HERE to read the module;
 // then Folder.h, Inventory.h, StagedEnv.h.
 //
-// Every function that can fail fills a `cldb_status` owned by its caller; nothing in it needs to be freed. A database is
-// safe to use from any thread, except that no other call may be in progress while it is closed or freed.
+// Database.swift says what the calls promise. Every function that can fail fills a `cldb_status` owned by its caller;
+// nothing in it needs to be freed. A database is safe to use from any thread, except that no other call may be in
+// progress while it is closed or freed.
 //
 // LevelDB is built without C++ exceptions, so a lack of memory ends the process, as it does in Swift. Sizes in files
 // are checked before anything is allocated. The only exception that is caught is that of `std::thread`.
@@ -21,27 +22,18 @@ extern "C" {
 
 // MARK: Outcomes
 
+// What they mean: `DatabaseError.Code`.
 typedef enum cldb_code : int32_t {
   CLDB_OK = 0,
-  // No database in the folder. An absent key is not an error and has no code.
   CLDB_NOT_FOUND,
-  // The files are inconsistent: a wrong checksum, a missing table, a link instead of a file.
   CLDB_DAMAGED,
-  // The operating system refused; `os_error` says why.
   CLDB_IO,
-  // The call itself is wrong.
   CLDB_WRONG_USE,
-  // A write to a database opened with `read_only`.
   CLDB_READ_ONLY,
-  // A call after `cldb_close`.
   CLDB_CLOSED,
-  // Another opener has it open for writing.
   CLDB_BUSY,
-  // The system has no descriptor; nothing was written, and the same write may succeed later.
   CLDB_REFUSED,
-  // An earlier write failed, so writes are refused until the database is opened again.
   CLDB_POISONED,
-  // There is not enough memory.
   CLDB_OUT_OF_RESOURCES,
 } cldb_code;
 
@@ -132,7 +124,6 @@ bool cldb_is_file_name(const char *name);
 // must be freed with `cldb_free`.
 cldb_database *_Nullable cldb_open(const char *path, int folder, const cldb_options *options, cldb_status *status);
 
-// Whether a torn tail of a log or a manifest was ignored. A torn tail was never confirmed.
 bool cldb_has_torn_tail(const cldb_database *database);
 
 // False, with CLDB_DAMAGED and the place, if the log is damaged: writing can't begin then.
@@ -142,19 +133,12 @@ bool cldb_damage(const cldb_database *database, cldb_status *status);
 // a log that begin with the same byte. Only tables whose keys differ in their first byte are read.
 bool cldb_key_ranges(cldb_database *database, cldb_receiver receive, void *context, cldb_status *status);
 
-// For a database opened with `in_use`: calls `receive` with each key and value that was added to the logs since the
-// last call, in the order of writing. Incomplete writes are ignored, and so are logs that were started after the
-// opening. For one thread at a time.
 bool cldb_read_logs(cldb_database *database, cldb_receiver receive, void *context, cldb_status *status);
 
-// Whether a writer may have replaced tables or logs since the opening: a missing file is then not damage, and
-// unconfirmed writes in logs may have been replaced by others. Opening the database again finds the contents.
 bool cldb_has_changed(const cldb_database *database);
 
-// Writes to disk what opening has changed in memory, and enables writing. Nothing is overwritten. If a file that
-// would be removed may have the only copy of an entry, fails with CLDB_DAMAGED and the `key` of the entry; entries
-// before the key `first` are not needed. After a failure the folder is unchanged, except for the removal of useless
-// files, and the database can only be closed.
+// If a file that would be removed may have the only copy of an entry, fails with CLDB_DAMAGED and the `key` of the
+// entry; entries before the key `first` are not needed.
 bool cldb_begin_writing(cldb_database *database, const void *_Nullable first, size_t first_size,
                         cldb_status *status);
 
@@ -170,9 +154,6 @@ void cldb_free(cldb_database *database);
 bool cldb_get(cldb_database *database, const void *_Nullable key, size_t key_size, cldb_receiver receive,
               void *context, cldb_status *status);
 
-// Calls `receive` with the entries from one key through another one, in order or backwards, as of this call.
-// Checksums are verified, and nothing is cached. LevelDB skips what it can't read: then the call fails at the end, or
-// earlier if `receive` returns CLDB_CHECK.
 bool cldb_scan(cldb_database *database, const void *_Nullable first, size_t first_size, const void *_Nullable last,
                size_t last_size, bool backwards, cldb_receiver receive, void *context, cldb_status *status);
 
@@ -184,9 +165,6 @@ cldb_batch *cldb_batch_new(void);
 void cldb_batch_free(cldb_batch *batch);
 void cldb_batch_put(cldb_batch *batch, const cldb_entry *entry);
 
-// Applies the batch, and with `sync` waits until the drive has confirmed it. CLDB_REFUSED means that nothing was
-// written, and that a later write may succeed. After any other failure to write, it is unknown whether the batch is
-// stored, and all further writes return CLDB_POISONED.
 bool cldb_write(cldb_database *database, cldb_batch *batch, bool sync, cldb_status *status);
 
 #pragma clang assume_nonnull end
