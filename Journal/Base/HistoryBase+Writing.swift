@@ -59,12 +59,15 @@ extension HistoryBase {
   }
 }
 
-/// Reads all bytes of a base's file in pieces. Used by one thread.
+/// Reads the bytes of a base's file in pieces. Used by one thread.
 struct BasePieces {
   private let base: HistoryBase
-  private var offset = 0
+  private var offset: Int
 
-  init(_ base: HistoryBase) { self.base = base }
+  init(_ base: HistoryBase, from offset: Int = 0) {
+    self.base = base
+    self.offset = offset
+  }
 
   mutating func next() throws(JournalError) -> [UInt8]? {
     guard offset < base.byteCount else { return nil }

@@ -78,15 +78,14 @@ package final class HistoryBase: Sendable {
   /// - Parameter goesOn: called before each piece is read; whether to read it. If not, nothing is compared.
   package func check(while goesOn: () -> Bool = { true }) throws(JournalError) {
     var hash = SHA256Hash()
-    var offset = contentStart
-    while offset < byteCount {
-      guard goesOn() else { return }
-      let piece = try file.piece(at: offset, byteCount: min(BaseCursor.pieceByteCount, byteCount - offset))
-      guard !piece.isEmpty else { break }
+    var pieces = BasePieces(self, from: contentStart)
+    while goesOn() {
+      guard let piece = try pieces.next() else {
+        guard hash.finish() == stateDigest else { throw damaged }
+        return
+      }
       hash.update(piece)
-      offset += piece.count
     }
-    guard offset == byteCount, hash.finish() == stateDigest else { throw damaged }
   }
 
   /// The checkpoint with which an entry proves it.

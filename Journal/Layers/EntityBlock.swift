@@ -93,20 +93,22 @@ struct EntityBlock {
     return chain.last?.number == number ? chain : []
   }
 
-  func position(of place: Int) -> Int { index << Self.placeBits | place }
+  func archived(_ version: PackedVersion, at place: Int) -> EntityVersion {
+    EntityVersion(
+      number: version.number, revision: version.revision,
+      content: .archived(index << Self.placeBits | place))
+  }
 
   static func place(of position: Int) -> (block: Int, place: Int) {
     (position >> placeBits, position & ((1 << placeBits) - 1))
   }
 
-  func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityBlocks.Found? {
-    var found: EntityBlocks.Found?
+  func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityVersion? {
+    var found: EntityVersion?
     var place = 0
     try visit { version in
       if version.number > number { return false }
-      if version.number == number, version.revision <= revision {
-        found = (number, version.revision, position(of: place))
-      }
+      if version.number == number, version.revision <= revision { found = archived(version, at: place) }
       place += 1
       return true
     }

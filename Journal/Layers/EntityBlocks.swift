@@ -6,9 +6,6 @@ import PropertyLists
 /// A list of the blocks has the first number and revision of each, so looking an entity up reads one block. Deletions are
 /// elsewhere (``LayerEntities``).
 final class EntityBlocks: Sendable {
-  /// A version, and where the file has it.
-  typealias Found = (number: Int, revision: Revision, position: Int)
-
   private let list: PropertyList
   /// For each block: the number and the revision of its first version, and the offset of its data in the file. A further
   /// row is for the last version.
@@ -37,7 +34,7 @@ final class EntityBlocks: Sendable {
   /// A range that has all numbers of entities; nil if there are no versions.
   func bounds() throws(ArchiveError) -> ClosedRange<Int>? { try directory.bounds(highest: highest) }
 
-  func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> Found? {
+  func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityVersion? {
     guard let index = try lastBlock(startingBefore: number, revision + 1) else { return nil }
     return try block(index).newest(number, asOf: revision)
   }
@@ -86,12 +83,11 @@ final class EntityBlocks: Sendable {
       }
     }
 
-    mutating func next() throws(ArchiveError) -> Found? {
+    mutating func next() throws(ArchiveError) -> EntityVersion? {
       while let block {
         if place < versions.count {
           place += 1
-          let version = versions[place - 1]
-          return (version.number, version.revision, block.position(of: place - 1))
+          return block.archived(versions[place - 1], at: place - 1)
         }
         index += 1
         try read()

@@ -35,8 +35,7 @@ final class LayerEntities: Sendable {
     if let deleted = try newestDeletion(of: number, asOf: revision), deleted > archived?.revision ?? 0 {
       return try gone(number, deleted)
     }
-    guard let archived else { return nil }
-    return EntityVersion(number: number, revision: archived.revision, content: .archived(archived.position))
+    return archived
   }
 
   /// The entity in its newest version as of a revision; `.some(nil)` if it was deleted, and nil if there is none.
@@ -90,7 +89,7 @@ final class LayerEntities: Sendable {
 private struct LayerEntitiesCursor: ElementCursor {
   private let entities: LayerEntities
   private var blocks: EntityBlocks.Versions
-  private var archived: EntityBlocks.Found?
+  private var archived: EntityVersion?
   private var deleted: (number: Int, revision: Revision)?
   /// How many deletions were read or are before the first one.
   private var deletionCount: Int
@@ -122,8 +121,7 @@ private struct LayerEntitiesCursor: ElementCursor {
       deleted.map({ (left.number, left.revision) < ($0.number, $0.revision) }) ?? true
     {
       archived = try blocks.next()
-      return EntityVersion(
-        number: left.number, revision: left.revision, content: .archived(left.position))
+      return left
     }
     guard let right = deleted else { return nil }
     try readDeletion()

@@ -133,14 +133,11 @@ extension Timestamp: CustomStringConvertible {
       text.append(UInt8(ascii: year < 0 ? "-" : "+"))
       append(abs(year), digits: 6)
     }
-    for (separator, number) in [("-", month), ("-", day)] as [(Unicode.Scalar, Int64)] {
-      text.append(UInt8(ascii: separator))
-      append(number, digits: 2)
-    }
     let seconds = time / 1_000_000
-    for (separator, number) in [("T", seconds / 3_600), (":", seconds / 60 % 60), (":", seconds % 60)]
-      as [(Unicode.Scalar, Int64)]
-    {
+    let parts: [(separator: Unicode.Scalar, number: Int64)] = [
+      ("-", month), ("-", day), ("T", seconds / 3_600), (":", seconds / 60 % 60), (":", seconds % 60),
+    ]
+    for (separator, number) in parts {
       text.append(UInt8(ascii: separator))
       append(number, digits: 2)
     }

@@ -28,26 +28,17 @@ extension BinaryPropertyListWriter {
   }
 
   package mutating func real(_ value: Double) throws(ArchiveError) -> Int {
-    let start = try begin(9)
-    output.put(0x23)
-    output.put(bigEndian: value.bitPattern)
-    return try end(start)
+    try number(0x23, value.bitPattern)
   }
 
   /// A number of 4 bytes, as `encodeFloat` writes it.
   package mutating func float(_ value: Float) throws(ArchiveError) -> Int {
-    let start = try begin(5)
-    output.put(0x22)
-    output.put(bigEndian: value.bitPattern)
-    return try end(start)
+    try number(0x22, value.bitPattern)
   }
 
   /// - Parameter seconds: since the start of 2001 in UTC.
   package mutating func date(_ seconds: Double) throws(ArchiveError) -> Int {
-    let start = try begin(9)
-    output.put(0x33)
-    output.put(bigEndian: seconds.bitPattern)
-    return try end(start)
+    try number(0x33, seconds.bitPattern)
   }
 
   package mutating func data(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) -> Int {
@@ -68,17 +59,18 @@ extension BinaryPropertyListWriter {
 
   /// A reference of a keyed archive, in 1, 2 or 4 bytes.
   package mutating func uid(_ value: UInt32) throws(ArchiveError) -> Int {
-    let start = try begin(5)
-    if value <= 0xFF {
-      output.put(0x80)
-      output.put(UInt8(truncatingIfNeeded: value))
-    } else if value <= 0xFFFF {
-      output.put(0x81)
-      output.put(bigEndian: UInt16(truncatingIfNeeded: value))
-    } else {
-      output.put(0x83)
-      output.put(bigEndian: value)
-    }
+    if let byte = UInt8(exactly: value) { return try number(0x80, byte) }
+    if let short = UInt16(exactly: value) { return try number(0x81, short) }
+    return try number(0x83, value)
+  }
+
+  @inline(__always)
+  private mutating func number(
+    _ marker: UInt8, _ value: some FixedWidthInteger & BitwiseCopyable
+  ) throws(ArchiveError) -> Int {
+    let start = try begin(9)
+    output.put(marker)
+    output.put(bigEndian: value)
     return try end(start)
   }
 
