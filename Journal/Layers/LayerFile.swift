@@ -94,7 +94,7 @@ final class LayerFile: LayerContents {
   }
 
   /// Opens the file once more: the pages of this one are kept for readers.
-  func sequential() throws(ArchiveError) -> any LayerSource { try reopened(pageLimit: 2 << 20) }
+  func sequential() throws(ArchiveError) -> any LayerSource { try reopened(pageLimit: 1 << 20) }
 
   var definitions: [IndexDefinition] { valueIndexes.map(\.definition) }
 

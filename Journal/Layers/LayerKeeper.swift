@@ -238,6 +238,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
       case .repair(let index): try repair(layers[index].layer)
       case .request, .freeze, .finish: break
       }
+      returnFreedMemory()
     } catch {
       let isMerge = if case .merge = work { true } else { false }
       if error.code == .closed {
@@ -250,6 +251,17 @@ final class LayerKeeper<State: EventSourced>: Sendable {
         progress.withLock { $0.schedule.failed() }
       }
     }
+  }
+
+  /// Returns to the system what commits, readers and merges have freed, but not often, because it takes 5 to 20 ms.
+  private func returnFreedMemory() {
+    let now = ContinuousClock.now
+    let isDue = progress.withLock { progress in
+      let isDue = now - progress.memoryReturn >= .seconds(5)
+      if isDue { progress.memoryReturn = now }
+      return isDue
+    }
+    if isDue { System.returnFreedMemory() }
   }
 
   private func indexes() -> [IndexDefinition] {
@@ -311,7 +323,6 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     let names = run.map(\.name)
     chain.remove(names)
     try chain.footers.remove(names)
-    // Only after a large merge, because this takes 5 to 20 ms. Commits have freed much memory since the last one.
     if large.eventCount >= policy.backlogCount { System.returnFreedMemory() }
   }
 
@@ -428,4 +439,6 @@ struct KeeperProgress: Sendable {
   /// The coming checkpoints of the next layer, in the order of time.
   var moments: [LayerMoment] = []
   var requests: [@Sendable () -> Void] = []
+  /// When freed memory was last returned to the system.
+  var memoryReturn = ContinuousClock.now
 }

@@ -1,6 +1,3 @@
-#include <sys/resource.h>
-
-#include <algorithm>
 #include <memory>
 
 #include "CLevelDB.h"
@@ -64,13 +61,6 @@ leveldb::ReadOptions Reading() {
 
 // MARK: Opening
 
-// Each open table takes a descriptor. A quarter of the limit leaves enough for the app.
-int OpenFileLimit() {
-  struct rlimit limit;
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
-  return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur / 4, 64, 1000));
-}
-
 // Reads the folder again if a writer has removed files in the meantime. Writers take longer to replace a file than
 // this takes, so the limit is only a safeguard.
 Status TakeInUse(const cldb::Folder& folder, cldb::Inventory* inventory, std::string* key) {
@@ -115,7 +105,9 @@ leveldb::Options LevelDBOptions(const cldb_options& options, cldb_database& data
   result.paranoid_checks = true;
   // The last log is reused if it is small (StagedEnv::NewAppendableFile).
   result.reuse_logs = true;
-  result.max_open_files = OpenFileLimit();
+  // Each open table takes a descriptor and two copies of its index, some 100 KB. To open one again takes as long as to
+  // read some ten blocks.
+  result.max_open_files = 64;
   result.write_buffer_size = options.write_buffer_size;
   result.block_size = options.block_size;
   result.max_file_size = options.table_size;

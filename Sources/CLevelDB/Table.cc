@@ -1,6 +1,5 @@
 #include "Table.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -111,25 +110,33 @@ bool ReadBlock(const Slice& contents, std::string* first, std::string* last) {
 
 TableIndex::TableIndex(std::string block, uint64_t file_size, bool* valid) : block_(std::move(block)) {
   *valid = false;
-  const size_t count = ReadFixed32(&block_[block_.size() - 4]);
-  entries_end_ = block_.size() - 4 * (count + 1);
-  uint64_t end = 0;
+  const size_t restarts = ReadFixed32(&block_[block_.size() - 4]);
+  entries_end_ = block_.size() - 4 * (restarts + 1);
   // A block without entries has one restart point that refers to none.
-  for (size_t index = 0; entries_end_ > 0 && index < count; index++) {
+  count_ = entries_end_ > 0 ? restarts : 0;
+  uint64_t end = 0;
+  for (size_t index = 0; index < count_; index++) {
     Slice key;
     uint64_t offset, size;
     if (!ReadEntry(index, &key, &offset, &size) || offset < end || !IsPlace(offset, size, file_size)) return;
-    offsets_.push_back(offset);
     end = offset + size;
   }
   *valid = true;
 }
 
 bool TableIndex::Allows(uint64_t offset, const Slice& first, const Slice& last) const {
-  const auto found = std::lower_bound(offsets_.begin(), offsets_.end(), offset);
-  if (found == offsets_.end() || *found != offset || last.empty()) return false;
-  const size_t index = found - offsets_.begin();
-  return CompareKeys(last, KeyOf(index)) <= 0 && (index == 0 || CompareKeys(first, KeyOf(index - 1)) > 0);
+  if (last.empty()) return false;
+  // The first entry whose key is not below the last key of the block.
+  size_t index = 0;
+  for (size_t end = count_; index < end;) {
+    const size_t middle = index + (end - index) / 2;
+    if (CompareKeys(KeyOf(middle), last) < 0) index = middle + 1;
+    else end = middle;
+  }
+  Slice key;
+  uint64_t found, size;
+  return index < count_ && ReadEntry(index, &key, &found, &size) && found == offset &&
+         (index == 0 || CompareKeys(first, KeyOf(index - 1)) > 0);
 }
 
 Slice TableIndex::KeyOf(size_t index) const {

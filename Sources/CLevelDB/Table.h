@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "Coding.h"
 #include "Folder.h"
@@ -39,8 +38,7 @@ class TableIndex {
   std::string block_;
   // The end of the entries of the block, and the start of its restart points.
   size_t entries_end_ = 0;
-  // The offsets of the data blocks.
-  std::vector<uint64_t> offsets_;
+  size_t count_ = 0;
 };
 
 // The file of a table. A read is one block with its trailer, or the footer, and is checked before LevelDB gets it.
