@@ -65,7 +65,7 @@ extension EntityRecord {
   /// ```
   /// - Throws: `DecodingError`, which says which attribute is missing or of another type.
   public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
-    try ValueDecoder().decode(type, from: .dictionary(attributes))
+    try ValueDecoder().decode(type, fromAttributesOf: self)
   }
 
   /// Decodes a value from the attributes of an item. An error names the item, because a list may have thousands.

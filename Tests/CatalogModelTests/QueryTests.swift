@@ -234,6 +234,9 @@ import Testing
     #expect(scan.ids.map(\.item) == expected.map(\.id))
     #expect(query.first?.id.item == expected.first?.id)
     #expect(try query.prefix(20).values == expected.prefix(20).map(\.recipe))
+    let first = query.prefix(500)
+    #expect(try first.values == expected.prefix(500).map(\.recipe))
+    #expect(Array(first) == first.indices.map { first[$0] })
   }
 
   static func change(

@@ -13,6 +13,7 @@ import Testing
       guard let record = self.record(bytes) else { continue }
       accepted += 1
       expectSameBytes(record, bytes)
+      expectSameDecoding(record)
     }
     #expect(accepted > 100)
   }
@@ -31,6 +32,55 @@ import Testing
     guard attributes.count + fields.count == count(of: record) else { return }
     #expect(EntityRecord(attributes, fields: fields).bytes == bytes)
     for name in attributes.keys { #expect(record[name] != nil) }
+  }
+
+  /// Expects what the containers of a decoder have to be what the record has.
+  private func expectSameDecoding(_ record: EntityRecord) {
+    let expected = Anything.value(of: .dictionary(record.attributes))
+    let decoded = try? ValueDecoder().decode(Anything.self, fromAttributesOf: record).value
+    #expect(expected.isIdentical(to: decoded))
+  }
+
+  /// Any value, decoded as an app's type would be.
+  private struct Anything: Decodable {
+    let value: FieldValue
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if container.decodeNil() {
+        value = .null
+      } else if let members = try? container.decode([String: Anything].self) {
+        value = .dictionary(members.mapValues(\.value))
+      } else if let elements = try? container.decode([Anything].self) {
+        value = .array(elements.map(\.value))
+      } else if let bool = try? container.decode(Bool.self) {
+        value = .bool(bool)
+      } else if let number = try? container.decode(Int64.self) {
+        value = .integer(number)
+      } else if let number = try? container.decode(UInt64.self) {
+        value = .unsigned(number)
+      } else if let number = try? container.decode(Double.self) {
+        value = .double(number)
+      } else if let date = try? container.decode(Date.self) {
+        value = .date(date)
+      } else if let data = try? container.decode(Data.self) {
+        value = .data(data)
+      } else {
+        value = .string(try container.decode(String.self))
+      }
+    }
+
+    /// The value that is decoded: a number without a fraction is an integer.
+    static func value(of value: FieldValue) -> FieldValue {
+      switch value {
+      case .double(let number):
+        if let integer = Int64(exactly: number) { return .integer(integer) }
+        return UInt64(exactly: number).map { .unsigned($0) } ?? value
+      case .array(let elements): return .array(elements.map { Self.value(of: $0) })
+      case .dictionary(let members): return .dictionary(members.mapValues { Self.value(of: $0) })
+      default: return value
+      }
+    }
   }
 
   @Test func applyingAcceptedChangesGivesAValidRecord() {

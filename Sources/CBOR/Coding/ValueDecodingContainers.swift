@@ -1,131 +1,187 @@
-struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-  private let members: [String: FieldValue]
-  let codingPath: [any CodingKey]
+/// The members of an encoded dictionary, or the attributes of a record.
+///
+/// A class, so that a container is one reference: the standard library copies a container for each value that it has.
+final class StoredMembers {
+  let place: PartPlace
+  private let bytes: [UInt8]
+  /// Where the UTF-8 of each key is, always inside of the bytes. The value comes next. Shorter keys come first, and then
+  /// the order is that of the bytes.
+  private let keys: [Range<Int>]
 
-  init(members: [String: FieldValue], decoder: PartDecoder) {
-    self.members = members
-    codingPath = decoder.codingPath
+  /// Nil if the part is no dictionary.
+  init?(_ decoder: PartDecoder) {
+    let keys = decoder.part.read { reader throws(CBORError) in
+      var keys: [Range<Int>] = []
+      let count = try reader.readMapHead()
+      keys.reserveCapacity(count)
+      for _ in 0..<count {
+        if try reader.peek() >> 5 == CBORMajor.text.rawValue {
+          let length = unsafe try reader.readTextBytes().count
+          keys.append(reader.offset - length..<reader.offset)
+        } else {
+          try reader.pass()
+        }
+        try reader.pass()
+      }
+      return keys
+    }
+    guard let keys else { return nil }
+    (place, bytes, self.keys) = (decoder.place, decoder.part.bytes, keys)
   }
 
-  var allKeys: [Key] { members.keys.compactMap { Key(stringValue: $0) } }
+  var names: [String] { keys.map { String(decoding: bytes[$0], as: UTF8.self) } }
+
+  /// The value of a key, nil if it is missing.
+  /// - Complexity: O(log n).
+  subscript(name: String) -> StoredPart? {
+    var name = name
+    let start = name.withUTF8 { name in
+      unsafe bytes.withUnsafeBytes { bytes in
+        var (low, high) = (0, keys.count)
+        while low < high {
+          let middle = (low + high) / 2
+          let key = keys[middle]
+          var order = key.count - name.count
+          var index = 0
+          // A call of `memcmp` takes longer.
+          while order == 0, index < name.count {
+            order = unsafe Int(bytes[key.lowerBound + index]) - Int(name[index])
+            index += 1
+          }
+          if order == 0 { return key.upperBound as Int? }
+          if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return nil
+      }
+    }
+    return start.map { StoredPart(bytes: bytes, start: $0) }
+  }
+}
+
+struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let members: StoredMembers
+
+  private var place: PartPlace { members.place }
+  var codingPath: [any CodingKey] { place.path }
+  var allKeys: [Key] { members.names.compactMap { Key(stringValue: $0) } }
 
   func contains(_ key: Key) -> Bool { members[key.stringValue] != nil }
 
-  private func part(_ key: Key) throws -> PartDecoder {
-    part(try value(key), key)
-  }
-
-  private func part(_ value: FieldValue, _ key: any CodingKey) -> PartDecoder {
-    PartDecoder(value: value, containerPath: codingPath, key: key)
-  }
-
-  private func value(_ key: Key) throws -> FieldValue {
-    guard let value = members[key.stringValue] else {
-      throw DecodingError.keyNotFound(
-        key,
-        DecodingError.Context(
-          codingPath: codingPath, debugDescription: "no value for the key \"\(key.stringValue)\""))
+  private func part(_ key: Key) throws -> StoredPart {
+    guard let part = members[key.stringValue] else {
+      throw DecodingError.keyNotFound(key, place.context("no value for the key \"\(key.stringValue)\""))
     }
-    return value
+    return part
   }
 
-  func decodeNil(forKey key: Key) throws -> Bool { try value(key) == .null }
-  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try part(key).decode(type) }
-  func decode(_ type: String.Type, forKey key: Key) throws -> String { try part(key).decode(type) }
-  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try part(key).decode(type) }
-  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try part(key).decode(type) }
+  private func decoder(_ part: StoredPart, _ key: any CodingKey) -> PartDecoder {
+    PartDecoder(part: part, place: .inside(place, key))
+  }
 
-  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try part(key).decode(type) }
-  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try part(key).decode(type) }
+  func decodeNil(forKey key: Key) throws -> Bool { try part(key).isNull }
 
+  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
+    try part(key).decode(type) { .inside(place, key) }
+  }
+
+  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
+    try part(key).decode(type) { .inside(place, key) }
+  }
+
+  @inline(__always)
   func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-    try part(key).decode(type)
+    try part(key).decode(type) { .inside(place, key) }
   }
 
-  func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try part(key).decode(type) }
+  @inline(__always)
+  func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+    try part(key).decode(type) { .inside(place, key) }
+  }
 
   func nestedContainer<NestedKey: CodingKey>(
     keyedBy type: NestedKey.Type, forKey key: Key
   ) throws -> KeyedDecodingContainer<NestedKey> {
-    try part(key).container(keyedBy: type)
+    try decoder(part(key), key).container(keyedBy: type)
   }
 
   func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-    try part(key).unkeyedContainer()
+    try decoder(part(key), key).unkeyedContainer()
   }
 
   /// As with Foundation's decoders, a superclass that wrote nothing finds null.
   func superDecoder() -> any Decoder {
     let key = PlaceKey.superclass
-    return part(members[key.stringValue] ?? .null, key)
+    return decoder(members[key.stringValue] ?? .null, key)
   }
 
-  func superDecoder(forKey key: Key) -> any Decoder {
-    part(members[key.stringValue] ?? .null, key)
-  }
+  func superDecoder(forKey key: Key) -> any Decoder { decoder(members[key.stringValue] ?? .null, key) }
 }
 
 struct UnkeyedPartContainer: UnkeyedDecodingContainer {
-  private let elements: [FieldValue]
-  let codingPath: [any CodingKey]
+  private let place: PartPlace
+  /// The next element; anything at the end.
+  private var part: StoredPart
+  private let elementCount: Int
   private(set) var currentIndex = 0
 
-  init(elements: [FieldValue], decoder: PartDecoder) {
-    self.elements = elements
-    codingPath = decoder.codingPath
+  /// Nil if the part is no array.
+  init?(_ decoder: PartDecoder) {
+    let head = decoder.part.read { reader throws(CBORError) in (try reader.readArrayHead(), reader.offset) }
+    guard let (count, start) = head else { return nil }
+    place = decoder.place
+    part = StoredPart(bytes: decoder.part.bytes, start: start)
+    elementCount = count
   }
 
-  var count: Int? { elements.count }
-  var isAtEnd: Bool { currentIndex == elements.count }
+  var codingPath: [any CodingKey] { place.path }
+  var count: Int? { elementCount }
+  var isAtEnd: Bool { currentIndex == elementCount }
+
+  private var elementPlace: PartPlace { .inside(place, PlaceKey.index(currentIndex)) }
 
   /// The element is consumed only if `read` succeeds.
-  private mutating func next<T>(_ type: T.Type, _ read: (PartDecoder) throws -> T) throws -> T {
-    guard !isAtEnd else { throw end(type) }
-    let part = PartDecoder(
-      value: elements[currentIndex], containerPath: codingPath, key: PlaceKey.index(currentIndex))
-    let result = try read(part)
-    currentIndex += 1
+  private mutating func next<T>(_ read: (StoredPart, () -> PartPlace) throws -> T) throws -> T {
+    guard !isAtEnd else { throw end(T.self) }
+    let result = try read(part) { elementPlace }
+    advance()
     return result
   }
 
+  private mutating func advance() {
+    part = part.next
+    currentIndex += 1
+  }
+
   private func end(_ type: Any.Type) -> DecodingError {
-    .valueNotFound(
-      type,
-      DecodingError.Context(
-        codingPath: codingPath + [PlaceKey.index(currentIndex)],
-        debugDescription: "the array has only \(elements.count) elements, and one more was requested"))
+    let sentence = "the array has only \(elementCount) elements, and one more was requested"
+    return .valueNotFound(type, elementPlace.context(sentence))
   }
 
   mutating func decodeNil() throws -> Bool {
     guard !isAtEnd else { throw end(FieldValue?.self) }
-    guard elements[currentIndex] == .null else { return false }
-    currentIndex += 1
+    guard part.isNull else { return false }
+    advance()
     return true
   }
 
-  mutating func decode(_ type: Bool.Type) throws -> Bool { try next(type) { try $0.decode(type) } }
-  mutating func decode(_ type: String.Type) throws -> String { try next(type) { try $0.decode(type) } }
-  mutating func decode(_ type: Double.Type) throws -> Double { try next(type) { try $0.decode(type) } }
-  mutating func decode(_ type: Float.Type) throws -> Float { try next(type) { try $0.decode(type) } }
-
-  mutating func decode(_ type: Int128.Type) throws -> Int128 { try next(type) { try $0.decode(type) } }
-  mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try next(type) { try $0.decode(type) } }
+  mutating func decode(_ type: Int128.Type) throws -> Int128 { try next { try $0.decode(type, at: $1) } }
+  mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try next { try $0.decode(type, at: $1) } }
 
   mutating func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
-    try next(type) { try $0.decode(type) }
+    try next { try $0.decode(type, at: $1) }
   }
 
-  mutating func decode<T: Decodable>(_ type: T.Type) throws -> T { try next(type) { try $0.decode(type) } }
+  mutating func decode<T: Decodable>(_ type: T.Type) throws -> T { try next { try $0.decode(type, at: $1) } }
 
   mutating func nestedContainer<NestedKey: CodingKey>(
     keyedBy type: NestedKey.Type
   ) throws -> KeyedDecodingContainer<NestedKey> {
-    try next(KeyedDecodingContainer<NestedKey>.self) { try $0.container(keyedBy: type) }
+    try next { try PartDecoder(part: $0, place: $1()).container(keyedBy: type) }
   }
 
   mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    try next((any UnkeyedDecodingContainer).self) { try $0.unkeyedContainer() }
+    try next { try PartDecoder(part: $0, place: $1()).unkeyedContainer() }
   }
 
-  mutating func superDecoder() throws -> any Decoder { try next((any Decoder).self) { $0 } }
+  mutating func superDecoder() throws -> any Decoder { try next { PartDecoder(part: $0, place: $1()) } }
 }

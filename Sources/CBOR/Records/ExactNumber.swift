@@ -35,8 +35,21 @@ struct ExactNumber: Equatable {
     if double.magnitude >= 0x1p53, double.magnitude < 0x1p128 {
       self.init(isNegative: double < 0, digits: UInt128(double.magnitude), exponent: 0)
     } else {
-      self.init(double.description)
+      self.init(digitsOf: double)
     }
+  }
+
+  /// The number with the shortest digits of a double, nil if it is not finite.
+  private init?(digitsOf double: Double) {
+    // Most numbers have few digits. No two numbers of up to 15 digits have the same nearest double.
+    for places in 0...4 {
+      let digits = (double.magnitude * Self.powersOfTen[places]).rounded()
+      guard digits < 1e15 else { break }
+      guard digits / Self.powersOfTen[places] == double.magnitude else { continue }
+      self.init(isNegative: double < 0, digits: UInt128(UInt64(digits)), exponent: -places)
+      return
+    }
+    self.init(double.description)
   }
 
   /// The number that a text is: an optional sign, digits with an optional point, and an optional exponent of up to three
@@ -140,7 +153,7 @@ extension ExactNumber {
     case .integer(let integer): self.init(integer)
     case .unsigned(let integer): self.init(integer)
     // The shortest digits of a double are those that its writer meant: 0.1, not 0.1000000000000000055.
-    case .double(let double): self.init(double.description)
+    case .double(let double): self.init(digitsOf: double)
     case .dictionary(let members):
       guard members.count == 1, case .string(let text)? = members[Self.key] else { return nil }
       self.init(text)

@@ -40,7 +40,7 @@ extension Catalog {
   }
 
   /// If at least one in this many items is of a kind, scanning all is faster.
-  private static var manyShare: Int { 8 }
+  static var manyShare: Int { 8 }
 }
 
 /// An encoded kind of items, which can be compared with records without making a string.

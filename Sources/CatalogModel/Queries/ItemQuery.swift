@@ -91,10 +91,24 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
 
   /// The item at a position. If it can't be read any more (`failure` of the state says why), it has no attributes, so
   /// its value throws. O(log n).
-  public subscript(position: Int) -> StoredItem<Model> {
-    let number = numbers[position]
+  public subscript(position: Int) -> StoredItem<Model> { item(numbers[position]) }
+
+  private func item(_ number: Int) -> StoredItem<Model> {
     let row = catalog.itemTable[number] ?? EntityRow(record: EntityRecord(), created: 0, modified: 0)
     return StoredItem(Catalog.Item(number: number, row: row))
+  }
+
+  /// Iterates over the items. Many items in the order of their numbers are read in one pass, and not each by its number.
+  public func makeIterator() -> AnyIterator<StoredItem<Model>> {
+    var numbers = numbers.makeIterator()
+    var rows = answer.firstOfMany(in: catalog).map { catalog.itemTable.entities(from: $0) }
+    var row = rows?.next()
+    return AnyIterator {
+      guard let number = numbers.next() else { return nil }
+      while let found = row, found.number < number { row = rows?.next() }
+      guard let found = row, found.number == number else { return item(number) }
+      return StoredItem(Catalog.Item(number: number, row: found.row))
+    }
   }
 
   /// Whether there is no item. If the query has not run yet, it searches for only one item.
@@ -123,7 +137,13 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   /// The values of all items, in order.
   /// - Throws: `DecodingError` for the first item whose attributes don't make such a value.
   public var values: [Model] {
-    get throws { try map { try $0.value } }
+    get throws {
+      var values: [Model] = []
+      values.reserveCapacity(count)
+      // `map` would look each item up.
+      for item in self { values.append(try item.value) }
+      return values
+    }
   }
 }
 
@@ -142,5 +162,16 @@ final class QueryAnswer: Sendable {
     let numbers = plan.numbers(in: catalog)
     found.withLock { $0 = numbers }
     return numbers
+  }
+
+  /// The first number, if reading all items from it on is faster than looking each number up; otherwise nil.
+  func firstOfMany(in catalog: Catalog) -> Int? {
+    let numbers = numbers(in: catalog)
+    guard numbers.count >= 32, let first = numbers.first, let last = numbers.last,
+      // The numbers of a forged index may be any, so their difference may overflow.
+      UInt(bitPattern: last &- first) < numbers.count * Catalog.manyShare,
+      zip(numbers, numbers.dropFirst()).allSatisfy({ $0 < $1 })
+    else { return nil }
+    return first
   }
 }
