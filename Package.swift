@@ -45,7 +45,7 @@ let package = Package(
       name: "Journaling",
       dependencies: ["Files", "LevelDB", "SHA256", "CCRC32C", "CBOR", "Tables", "PropertyLists", "Locks"],
       path: "Journal"),
-    .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "Tables", "Locks"]),
+    .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "Tables", "Locks", "SHA256"]),
     // A search over entities of all kinds, which only tools need.
     .target(name: "EntitySearch", dependencies: ["CatalogModel", "Journaling", "CBOR"]),
     // JSON of values and of catalogs, for the tools and the server. An app with a catalog does not compile it.

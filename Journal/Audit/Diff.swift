@@ -39,7 +39,7 @@ extension Journal {
         touched[event.entity] = TouchedEntity(previous: event.previous, change: event.change)
       }
     }
-    let past = try pastRecords(touched, asOf: low)
+    let past = try pastRecords(count: touched.values.count { $0.previous > 0 }, asOf: low)
     var differences: [EntityDifference] = []
     for (entity, touch) in touched.sorted(by: { $0.key < $1.key }) {
       let old = touch.previous == 0 ? nil : try past(entity, touch.previous)
@@ -50,12 +50,11 @@ extension Journal {
     return differences
   }
 
-  /// Returns a function that finds an entity's record at a revision. It follows the events of each entity or, if there
-  /// are many, rebuilds the state once.
-  private func pastRecords(
-    _ touched: [EntityKey: TouchedEntity], asOf revision: Revision
+  /// Returns a function that finds an entity's record at a revision, by the newest of its events up to then. It follows
+  /// the events of each entity or, if many are asked for, rebuilds the state once.
+  func pastRecords(
+    count: Int, asOf revision: Revision
   ) throws -> (_ entity: EntityKey, _ event: Revision) throws -> EntityRecord? {
-    let count = touched.values.count { $0.previous > 0 }
     if count >= 64 {
       let base: ReplayStart<State> = chain.start(atOrBefore: revision)
       // An estimate, not measured: looking up one entity takes as long as replaying ten entries.

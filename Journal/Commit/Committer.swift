@@ -187,7 +187,7 @@ final class Committer<State: EventSourced>: Sendable {
       throw JournalError(.tooLarge, "a journal has \(NumberLimit.revision - 1) entries at most")
     }
     let clock = try request.clock(after: base.head, lastWrite: lastWrite)
-    var draft = Draft(base: base, date: clock.date.date)
+    var draft = Draft(base: base, date: clock.date.date, journal: id)
     let result = Result {
       try request.check(base)
       try body(&draft)
@@ -195,6 +195,7 @@ final class Committer<State: EventSourced>: Sendable {
     // Nothing derived from an incomplete state may be written or reported.
     try keeper.faults.check()
     try result.get()
+    let plans = draft.plans
     let (events, state) = try draft.finish()
     if events.isEmpty {
       let commit = Commit(
@@ -211,7 +212,8 @@ final class Committer<State: EventSourced>: Sendable {
       date: clock.date, clockDate: clock.clockDate, schemaVersion: schemaVersion, previousDigest: base.digest,
       checkpointRevision: checkpoint?.revision)
     let annotation = EntryAnnotation(
-      author: request.author, note: request.note, metadata: request.metadata)
+      author: request.author, note: request.note.isEmpty ? plans.first?.note ?? "" : request.note,
+      metadata: plans.reduce(request.metadata) { $0.merging($1.metadata) { own, _ in own } })
     let entry = try EntryCoding.seal(
       header, annotation, events: events, stateDigest: checkpoint?.stateDigest, revision: revision,
       journal: id, salts: &accepted.salts, logLimit: entryByteLimit)

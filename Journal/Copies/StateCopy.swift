@@ -3,7 +3,8 @@ public import Foundation
 
 extension Journal {
   /// Creates a journal with the state at a point in time as its first entry, without the history before it. Entities
-  /// keep their numbers. References to erased entities are removed, because the copy has not their history.
+  /// keep their numbers. References of images, and those to categories, are removed if the entity was erased. An erased item to which
+  /// a rule's reference leads is an erased item of the copy.
   ///
   /// The highest number of each kind stays used: if its entity was deleted, it is an erased entity of the copy. So no new
   /// entity gets the number of a deleted one, which an attribute may still name.
@@ -36,11 +37,12 @@ extension Journal {
     }
   }
 
-  /// The events that make a state's entities. References to erased entities are removed, as if these had been deleted. An
-  /// erased addition keeps the highest number of a kind whose entity is gone.
+  /// The events that make a state's entities. References of every state to erased entities are removed, as if these had been
+  /// deleted. An erased entity to which the state's own rules lead is an erased addition in the copy, and so is the highest
+  /// number of a kind whose entity is gone.
   private static func additions(of everything: [EntityDifference], in state: State) -> [JournalEvent] {
     var records: [EntityKey: EntityRecord] = [:]
-    for difference in everything where State.isRestored(difference.entity.kind) {
+    for difference in everything where State.isCopied(difference.entity.kind) {
       records[difference.entity] = difference.new
     }
     var open = Array(records.keys)
@@ -48,21 +50,23 @@ extension Journal {
       guard let record = records[entity],
         let lost = State.references(in: record, of: entity.kind).first(where: { records[$0] == nil })
       else { continue }
-      records[entity] = RestoreTargets<State>.record(record, of: entity.kind, without: lost)
-      open += records[entity] == nil ? state.referrers(to: entity) : [entity]
-    }
-    let added = everything.compactMap { difference in
-      records[difference.entity].map {
-        JournalEvent(entity: difference.entity, previous: 0, change: .add($0))
+      let changed = State.record(record, of: entity.kind, without: lost)
+      records[entity] = changed.flatMap { changed in
+        State.references(in: changed, of: entity.kind).contains(lost) ? nil : changed
       }
+      open += records[entity] == nil ? state.referrers(to: entity) : [entity]
     }
     let highest = (state.parts?.tables ?? []).enumerated().map { kind, table in
       EntityKey(kind: EntityKind(rawValue: UInt8(kind)), number: table.highest)
     }
-    let placeholders = highest.filter {
-      $0.number > 0 && records[$0] == nil && State.isRestored($0.kind)
+    let referred = records.flatMap { state.references(in: $1, of: $0.kind) }
+    let missing = Set(highest + referred).filter {
+      $0.number > 0 && records[$0] == nil && State.isCopied($0.kind)
     }
-    return added + placeholders.map { JournalEvent(entity: $0, previous: 0, change: .erased(.add)) }
+    let events =
+      records.map { JournalEvent(entity: $0, previous: 0, change: .add($1)) }
+      + missing.map { JournalEvent(entity: $0, previous: 0, change: .erased(.add)) }
+    return events.sorted { $0.entity < $1.entity }
   }
 
   private func bringImages(

@@ -36,12 +36,40 @@ public struct Draft<State: EventSourced>: ~Copyable {
   private var indexes: [EntityKey: Int]?
   /// The entities whose updates stay even if they change nothing.
   private var touched: Set<EntityKey> = []
+  /// The journal that it is a draft of, nil for a preview.
+  private let journal: JournalID?
+  /// The plans that were applied.
+  private(set) var plans: [RestorePlan] = []
 
-  init(base: Version<State>, date: Date) {
+  init(base: Version<State>, date: Date, journal: JournalID? = nil) {
     self.base = base
+    self.journal = journal
     state = base.state
     revision = base.revision + 1
     self.date = date
+  }
+
+  /// Makes the changes of a plan, so that an app can add changes of its own to an undo or a restore, or refuse it.
+  ///
+  /// ```swift
+  /// let plan = try journal.planUndo(by: "ana")!
+  /// try journal.commit(by: "ana") { draft in
+  ///   try draft.apply(plan)
+  ///   try draft.updateItem(7, set: ["checked": .date(.now)])
+  /// }
+  /// ```
+  /// The entry gets the plan's metadata and, unless the commit has a note, its note.
+  /// - Throws: ``JournalError`` with code `conflict` if the plan has conflicts, or a later entry changed what it concerns;
+  ///   `wrongUse` if it is the plan of another journal.
+  public mutating func apply(_ plan: RestorePlan) throws(JournalError) {
+    // A copy that has gone its own way has the same id.
+    let isOwn =
+      plan.basis < base.revision || plan.basis == base.revision && plan.head.digest == base.head.digest
+    guard journal == nil || journal == plan.journal && isOwn else {
+      throw JournalError(.wrongUse, "the plan was made for another journal; plan it again with this journal")
+    }
+    try make(plan)
+    plans.append(plan)
   }
 
   /// Adds an entity, or restores a deleted one.
@@ -167,7 +195,9 @@ public struct Draft<State: EventSourced>: ~Copyable {
         throw JournalError(.rejected, error.message, cause: error.cause)
       }
     }
-    if let problem = state.problems(after: events).first { throw JournalError(.rejected, problem) }
+    if let problem = state.problems(after: events, since: base.state).first {
+      throw JournalError(.rejected, problem)
+    }
     return (events, state)
   }
 }

@@ -52,17 +52,27 @@ public protocol EventSourced: Sendable {
   /// - Parameter events: the events of the entry, each entity at most once.
   /// - Complexity: should grow with the events, not with the state.
   func problems(after events: [JournalEvent]) -> [String]
+  /// The same, for rules that compare the state after the events with the one before. By default those of
+  /// `problems(after:)`.
+  func problems(after events: [JournalEvent], since before: Self) -> [String]
   /// The indexes that disagree with the entities, in words; empty if all agree. Called by `verify` with the newest state.
   func indexProblems() -> [String]
 
-  /// The entities that a record refers to. They must exist as long as it does.
+  /// The entities that a record refers to in every state. They must exist as long as it does.
   static func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey]
+  /// The entities that a record refers to in this state: those of the static method, and any that the state's own rules
+  /// add.
+  func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey]
   /// The existing entities that refer to an entity.
   func referrers(to entity: EntityKey) -> [EntityKey]
   /// The record after an entity that it refers to is deleted; nil if its own entity is deleted too.
   static func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey) -> EntityRecord?
+  /// The same by the rules of this state. If these forbid the deletion, the record keeps the reference.
+  func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey) -> EntityRecord?
   /// Whether restores, reverts and undo touch entities of that kind.
   static func isRestored(_ kind: EntityKind) -> Bool
+  /// Whether a copy of a state without its history has the entities of that kind.
+  static func isCopied(_ kind: EntityKind) -> Bool
   /// The revision that a tag of that name stands for; nil if there is none.
   func revision(tagged name: String) -> Revision?
 
@@ -111,6 +121,10 @@ extension EventSourced {
   public func indexProblems() -> [String] { [] }
   /// By default, there are no rules.
   public func problems(after events: [JournalEvent]) -> [String] { [] }
+  /// By default, those that need no comparison.
+  public func problems(after events: [JournalEvent], since before: Self) -> [String] {
+    problems(after: events)
+  }
   /// By default, there are no references.
   public static func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey] { [] }
   /// By default, there are no references.
@@ -121,8 +135,21 @@ extension EventSourced {
   {
     record
   }
+  /// By default, those of every state.
+  public func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey] {
+    Self.references(in: record, of: kind)
+  }
+  /// By default, the record of the static method; nil if that keeps the reference.
+  public func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey) -> EntityRecord?
+  {
+    Self.record(record, of: kind, without: entity).flatMap { changed in
+      Self.references(in: changed, of: kind).contains(entity) ? nil : changed
+    }
+  }
   /// By default, all kinds.
   public static func isRestored(_ kind: EntityKind) -> Bool { true }
+  /// By default, all kinds that restores touch.
+  public static func isCopied(_ kind: EntityKind) -> Bool { isRestored(kind) }
   /// By default, there are no tags.
   public func revision(tagged name: String) -> Revision? { nil }
   /// By default, there are no layers and no snapshots.

@@ -30,6 +30,9 @@ public struct RestorePlan: Sendable {
   public let undoes: [LaterEdit]
   /// The later edits that prevent a revert, or the additions that prevent a restore. If there are any, the plan can't be committed.
   public let conflicts: [LaterEdit]
+  /// The rule of the model that the plan would break, in words that name the entities. If there is one, committing it is
+  /// `rejected`. Nil if there are conflicts.
+  public private(set) var problem: String?
   /// The default note of its entry.
   public let note: String
   /// The metadata of its entry, for programs: `journal.restores`, `journal.reverts`, `journal.undoes` and
@@ -45,6 +48,20 @@ public struct RestorePlan: Sendable {
 
   /// Whether there is nothing to do.
   public var isEmpty: Bool { changes.isEmpty }
+
+  /// The same plan with its ``problem``, found by making the changes in a draft.
+  func checked<State: EventSourced>(on version: Version<State>) -> RestorePlan {
+    guard !isEmpty, conflicts.isEmpty else { return self }
+    var plan = self
+    do throws(JournalError) {
+      var draft = Draft(base: version, date: version.head.date)
+      try draft.make(self)
+      _ = try draft.finish()
+    } catch {
+      plan.problem = error.message
+    }
+    return plan
+  }
 }
 
 /// An edit of one entity after the state that a plan restores.
@@ -165,14 +182,22 @@ extension Draft {
     }
     for change in plan.changes {
       try check(change.entity, isUnchangedSince: plan)
+      guard state.record(of: change.entity) == change.old else {
+        throw JournalError(
+          .wrongUse,
+          "the plan was made for a copy with another history; plan it again with this journal")
+      }
       // Others may also have deleted what a record needs, or have begun to refer to what is to be deleted.
       if let new = change.new {
-        for reference in State.references(in: new, of: change.entity.kind)
+        for reference in state.references(in: new, of: change.entity.kind)
         where state.record(of: reference) == nil {
           try check(reference, isUnchangedSince: plan)
         }
       } else {
-        for referrer in state.referrers(to: change.entity) { try check(referrer, isUnchangedSince: plan) }
+        for referrer in state.referrers(to: change.entity) where state.revision(of: referrer) > plan.basis {
+          let references = state.record(of: referrer).map { state.references(in: $0, of: referrer.kind) }
+          if references?.contains(change.entity) == true { try check(referrer, isUnchangedSince: plan) }
+        }
       }
     }
     for change in plan.changes {
@@ -187,6 +212,12 @@ extension Draft {
   private func check(_ entity: EntityKey, isUnchangedSince plan: RestorePlan) throws(JournalError) {
     let found = state.revision(of: entity)
     guard found <= plan.basis else {
+      if found == revision {
+        throw JournalError(
+          .wrongUse,
+          "\(State.name(of: entity)) was changed earlier in this commit; apply the plan first, and one plan for an entity"
+        )
+      }
       throw JournalError(
         .conflict,
         "\(State.name(of: entity)) was changed by entry \(found) after this was planned at revision "

@@ -6,6 +6,8 @@ struct RestoreTargets<State: EventSourced> {
   let past: () throws -> State?
   /// The targets. An entity that maps to nil is to be deleted.
   private var records: [EntityKey: EntityRecord?] = [:]
+  /// The entities that keep referring to one that is to be deleted, because the state's rules forbid its deletion.
+  private(set) var refusals: [EntityKey] = []
 
   init(now: State, past: @escaping () throws -> State?) {
     self.now = now
@@ -24,7 +26,7 @@ struct RestoreTargets<State: EventSourced> {
     var known: State?
     while let entity = open.popLast() {
       if let record = record(of: entity) {
-        for reference in State.references(in: record, of: entity.kind)
+        for reference in now.references(in: record, of: entity.kind)
         where self.record(of: reference) == nil && !now.isErased(reference) {
           if records[reference] == nil {
             if known == nil { known = try past() }
@@ -35,17 +37,24 @@ struct RestoreTargets<State: EventSourced> {
           }
           // The referenced entity did not exist at that point, stays deleted, or is to be deleted: the record
           // loses the reference.
-          set(entity, self.record(record, of: entity, without: reference))
+          let changed = self.record(record, of: entity, without: reference)
+          if changed == record { continue }
+          set(entity, changed)
           open.append(entity)
           break
         }
       } else if now.record(of: entity) != nil {
         for referrer in now.referrers(to: entity) {
           guard let record = record(of: referrer),
-            State.references(in: record, of: referrer.kind).contains(entity)
+            now.references(in: record, of: referrer.kind).contains(entity)
           else { continue }
-          set(referrer, self.record(record, of: referrer, without: entity))
-          open.append(referrer)
+          let changed = self.record(record, of: referrer, without: entity)
+          if changed == record {
+            refusals.append(referrer)
+          } else {
+            set(referrer, changed)
+            open.append(referrer)
+          }
         }
       }
     }
@@ -62,7 +71,7 @@ struct RestoreTargets<State: EventSourced> {
       for referrer in past.referrers(to: owner)
       where records[referrer] == nil && now.record(of: referrer) == nil && State.isRestored(referrer.kind) {
         guard let record = past.record(of: referrer),
-          State.record(record, of: referrer.kind, without: owner) == nil
+          now.record(record, of: referrer.kind, without: owner) == nil
         else { continue }
         set(referrer, record)
         revived.append(referrer)
@@ -76,7 +85,7 @@ struct RestoreTargets<State: EventSourced> {
     _ record: EntityRecord, of entity: EntityKey, without reference: EntityKey
   ) -> EntityRecord? {
     func refers(_ record: EntityRecord) -> Bool {
-      State.references(in: record, of: entity.kind).contains(reference)
+      now.references(in: record, of: entity.kind).contains(reference)
     }
     if let present = now.record(of: entity), !refers(present) {
       // Only the part that refers stays as it is now.
@@ -87,17 +96,7 @@ struct RestoreTargets<State: EventSourced> {
       }
       return present
     }
-    return Self.record(record, of: entity.kind, without: reference)
-  }
-
-  /// The model's record without a reference; nil if the model keeps the reference.
-  static func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey)
-    -> EntityRecord?
-  {
-    guard let changed = State.record(record, of: kind, without: entity),
-      !State.references(in: changed, of: kind).contains(entity)
-    else { return nil }
-    return changed
+    return now.record(record, of: entity.kind, without: reference)
   }
 
   var changes: [EntityDifference] {

@@ -13,7 +13,7 @@ extension Journal {
   /// deleted, those that it refers to, each with the entities that belong to it. An entity that was added since is
   /// deleted, with the entities that belong to it. If the scope names such an entity, or is everything at a point at which
   /// nothing existed, its additions are the plan's ``RestorePlan/conflicts``, because a restore of what did not exist is
-  /// mostly a mistake. The result never breaks a rule of the model.
+  /// mostly a mistake. If the result would break a rule of the model, the plan has a ``RestorePlan/problem``.
   /// - Parameters:
   ///   - scope: what to restore.
   ///   - selector: the point in time.
@@ -108,11 +108,14 @@ extension Journal {
       deletesNew ? [] : Self.deletedUnasked(by: changes, of: now, scope, isGroup, asOf: point, selected)
     let additions = edits.filter { $0.operation == .add && deleted.contains($0.entity) }
     if !additions.isEmpty { edits.removeAll { deleted.contains($0.entity) } }
-    return RestorePlan(
+    let plan = RestorePlan(
       action: .restore(asOf: point), changes: changes, undoes: edits, conflicts: additions,
       note: Self.note(of: scope, asOf: point, fields, keepsNew: keepsNew),
       metadata: [RestoreMetadata.restores: "\(point)"], journal: id, head: newest.head,
       coversEverything: coversEverything)
+    let checked = plan.checked(on: newest)
+    try chain.faults.check()
+    return checked
   }
 
   /// The entities that changes delete because they did not exist at the point, if the scope names them or nothing existed.
@@ -179,9 +182,15 @@ extension Journal {
     while let entity = open.popLast() {
       for state in [now, past] {
         for referrer in state.referrers(to: entity) where !all.contains(referrer) {
-          guard let record = state.record(of: referrer),
-            State.record(record, of: referrer.kind, without: entity) == nil
-          else { continue }
+          guard let record = state.record(of: referrer) else { continue }
+          let isPart =
+            State.references(in: record, of: referrer.kind).contains(entity)
+            && State.record(record, of: referrer.kind, without: entity) == nil
+          // By the rules of a state, an entity may only have been deleted together with another.
+          let wasDeletedToo =
+            now.record(of: entity) == nil && now.record(of: referrer) == nil
+            && now.record(record, of: referrer.kind, without: entity) == nil
+          guard isPart || wasDeletedToo else { continue }
           all.insert(referrer)
           open.append(referrer)
         }

@@ -44,7 +44,7 @@ extension Journal {
     for revision in revisions {
       let plan = try planRevert(of: revision, later: later, on: preview)
       plans.append(plan)
-      if !plan.conflicts.isEmpty { break }
+      if !plan.conflicts.isEmpty || plan.problem != nil { break }
       try preview.commit(plan, by: author)
     }
     return plans
@@ -75,10 +75,12 @@ extension Journal {
       RestoreTargets(now: newest.state) { [self] in
         try later == .keep ? nil : state(asOf: .revision(entry.revision - 1))
       }, later)
-    for event in entry.events where event.isUndoable(State.self) {
+    let events = entry.events.filter { $0.isUndoable(State.self) }
+    let past = try pastRecords(count: events.count { $0.previous > 0 }, asOf: entry.revision - 1)
+    for event in events {
+      let before = event.previous == 0 ? nil : try past(event.entity, event.previous)
       reversal.revert(
-        event, from: try row(of: event.entity, after: event.previous)?.record,
-        to: try row(of: event.entity, after: entry.revision)?.record,
+        event, from: before, to: event.change.applied(to: before),
         touches: Touches(
           of: try laterEvents(of: event.entity, after: entry.revision, on: preview), since: entry.revision))
     }
@@ -102,12 +104,15 @@ extension Journal {
     }
     let changes = reversal.targets.changes
     try chain.faults.check()
-    return RestorePlan(
+    let plan = RestorePlan(
       action: action, changes: changes,
       undoes: later == .override ? try laterEdits(lostBy: changes, since: entry.revision, on: preview) : [],
       conflicts: later == .refuse ? reversal.conflicts : [],
       note: note.text(of: entry.revision, quoting: entry.note), metadata: metadata,
       journal: id, head: newest.head, coversEverything: false)
+    let checked = plan.checked(on: newest)
+    try chain.faults.check()
+    return checked
   }
 }
 
@@ -183,17 +188,17 @@ private struct Reversal<State: EventSourced> {
     }
   }
 
-  /// The existing entities that refer to an entity that is to be deleted, and the deleted ones that come back because
+  /// The existing entities that refer to an entity that is to be deleted, whether or not they can lose the reference, and the deleted ones that come back because
   /// another entity refers to them.
   /// - Parameter asked: the targets before they were completed.
   func entitiesChangedForOthers(since asked: RestoreTargets<State>) -> [EntityKey] {
     targets.changes.filter { change in
       guard let record = asked.record(of: change.entity) else { return change.old == nil }
       guard change.old != nil else { return false }
-      return State.references(in: record, of: change.entity.kind).contains {
+      return targets.now.references(in: record, of: change.entity.kind).contains {
         targets.now.record(of: $0) != nil && targets.record(of: $0) == nil
       }
-    }.map(\.entity)
+    }.map(\.entity) + targets.refusals
   }
 
   /// Keeps entities that were to be deleted and that a remaining entity refers to.
@@ -205,13 +210,13 @@ private struct Reversal<State: EventSourced> {
       goes(entity)
         && targets.now.referrers(to: entity).contains { referrer in
           guard let record = targets.record(of: referrer) else { return false }
-          return State.references(in: record, of: referrer.kind).contains(entity)
+          return targets.now.references(in: record, of: referrer.kind).contains(entity)
         }
     }
     while let entity = open.popLast() {
       guard goes(entity), let record = targets.now.record(of: entity) else { continue }
       targets.set(entity, record)
-      open += State.references(in: record, of: entity.kind)
+      open += targets.now.references(in: record, of: entity.kind)
     }
   }
 }

@@ -1,6 +1,6 @@
 extension Journal {
   /// Plans to undo an author's newest entry that is not undone yet; nil if there is none. Entries that changed nothing
-  /// that can be undone, such as those that made a tag, don't count, and neither do those that others have taken back.
+  /// that can be undone, such as those that made a tag, don't count, nor do those that changed a rule or made a migration, and neither do those that others have taken back.
   /// With ``LaterEdits/keep``, neither do those of which nothing is left to undo, because later edits changed it all.
   /// If others have reverted an undo, its entry can be undone again.
   ///
@@ -10,6 +10,23 @@ extension Journal {
   /// - Complexity: O(m) in the number of entries since the one that is undone, and as ``planRevert(of:later:)``. If the
   ///   result is nil, m is the number of all entries. The events of other authors are not decoded.
   public func planUndo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
+    try firstUndoable(by: author) { entry in
+      try planTakingBack(
+        entry, later, action: .undo(entry.revision), note: .undo,
+        metadata: [
+          RestoreMetadata.undoes: "\(entry.revision)", RestoreMetadata.reverts: "\(entry.revision)",
+        ])
+    }
+  }
+
+  /// The entry that ``planUndo(by:later:)`` begins with, for the title of a menu item; nil if there is nothing to undo.
+  /// Whether others have changed or taken back the same parts since is left to the plan.
+  /// - Throws: ``JournalError`` if the log can't be read.
+  /// - Complexity: O(m) in the number of entries since that one, of which only the headers and annotations are read.
+  public func entryToUndo(by author: String) throws -> Entry? { try firstUndoable(by: author) { $0 } }
+
+  /// The first result for an author's entries that are not undone, newest first.
+  private func firstUndoable<Result>(by author: String, _ body: (Entry) throws -> Result?) throws -> Result? {
     var undone: Set<Revision> = []
     let authored = authoredEntries(by: author)
     func isLeft(_ found: AuthoredEntry) -> Bool {
@@ -20,13 +37,9 @@ extension Journal {
     }
     while let found = try authored.next(where: isLeft) {
       let entry = try entry(at: found.revision)
-      guard entry.isUndoable(State.self) else { continue }
-      let plan = try planTakingBack(
-        entry, later, action: .undo(entry.revision), note: .undo,
-        metadata: [
-          RestoreMetadata.undoes: "\(entry.revision)", RestoreMetadata.reverts: "\(entry.revision)",
-        ])
-      if let plan { return plan }
+      if entry.isUndoable(State.self), !entry.bindsOthers(State.self), let result = try body(entry) {
+        return result
+      }
     }
     return nil
   }
@@ -39,6 +52,27 @@ extension Journal {
   ///   nil, m is the number of entries since the author's last other change, or of all entries. The events of other
   ///   authors are not decoded.
   public func planRedo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
+    try firstRedoable(by: author) { entry, original in
+      try planTakingBack(
+        entry, later, action: .redo(original), note: .redo,
+        metadata: [
+          RestoreMetadata.redoes: "\(original)", RestoreMetadata.reverts: "\(entry.revision)",
+        ])
+    }
+  }
+
+  /// The undone entry that ``planRedo(by:later:)`` begins with, for the title of a menu item; nil if there is nothing to
+  /// redo.
+  /// - Throws: ``JournalError`` if the log can't be read.
+  /// - Complexity: as ``entryToUndo(by:)``.
+  public func entryToRedo(by author: String) throws -> Entry? {
+    try firstRedoable(by: author) { _, original in try entry(at: original) }
+  }
+
+  /// The first result for an author's undos, with the entries that they undid, newest first.
+  private func firstRedoable<Result>(
+    by author: String, _ body: (_ undo: Entry, _ original: Revision) throws -> Result?
+  ) throws -> Result? {
     var redone: Set<Revision> = []
     let authored = authoredEntries(by: author)
     func isLeft(_ found: AuthoredEntry) -> Bool {
@@ -49,13 +83,8 @@ extension Journal {
     while let found = try authored.next(where: isLeft) {
       let entry = try entry(at: found.revision)
       if let original = found.undone {
-        let plan = try planTakingBack(
-          entry, later, action: .redo(original), note: .redo,
-          metadata: [
-            RestoreMetadata.redoes: "\(original)", RestoreMetadata.reverts: "\(entry.revision)",
-          ])
-        if let plan { return plan }
-      } else if entry.isUndoable(State.self) {
+        if let result = try body(entry, original) { return result }
+      } else if entry.isUndoable(State.self), !entry.bindsOthers(State.self) {
         return nil
       }
     }
@@ -145,6 +174,12 @@ extension Entry {
   /// Whether the entry changed anything that can be undone.
   package func isUndoable<State: EventSourced>(_: State.Type) -> Bool {
     events.contains { $0.isUndoable(State.self) }
+  }
+
+  /// Whether the entry changed what restores leave as it is and states keep, such as a rule or a migration. An undo would
+  /// take back only the rest.
+  func bindsOthers<State: EventSourced>(_: State.Type) -> Bool {
+    events.contains { !State.isRestored($0.entity.kind) && State.isCopied($0.entity.kind) }
   }
 }
 

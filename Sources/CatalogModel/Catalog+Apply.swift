@@ -20,6 +20,9 @@ extension Catalog {
       }
     case .tag:
       _ = try tagTable.apply(event, at: revision) { record throws(CBORError) in try TagFields(record) }
+    case .rule:
+      _ = try ruleTable.apply(event, at: revision) { record throws(CBORError) in try RuleFields(record) }
+      updateRules()
     default:
       throw JournalError(
         .damaged, "an event changes \(Self.name(of: event.entity)), but a catalog has no such kind",
@@ -29,9 +32,10 @@ extension Catalog {
 
   private mutating func applyToItem(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
     let number = event.entity.number
-    let (before, after) = try itemTable.apply(event, at: revision) { record throws(CBORError) in
-      try ItemFields(record)
+    let (before, after) = try itemTable.apply(event, at: revision, readingAlways: !rules.isEmpty) {
+      record throws(CBORError) in try ItemFields(record)
     }
+    relist(number, from: before?.record, to: after?.record)
     let keepsKind =
       if let before, let after {
         before.record.bytes[before.fields.kind] == after.record.bytes[after.fields.kind]
@@ -60,10 +64,12 @@ extension Catalog {
 
 extension EntityTable {
   /// Applies an event, and returns the record before and after it with the fields that `read` finds there. `read` is
-  /// called before the change, and throws for an invalid record. If the event changes no field, nothing is read.
+  /// called before the change, and throws for an invalid record. If the event changes no field, nothing is read unless
+  /// that is asked for.
   @inline(__always)
   fileprivate mutating func apply<Fields>(
-    _ event: JournalEvent, at revision: Revision, _ read: (EntityRecord) throws(CBORError) -> Fields
+    _ event: JournalEvent, at revision: Revision, readingAlways: Bool = false,
+    _ read: (EntityRecord) throws(CBORError) -> Fields
   ) throws(JournalError) -> (
     before: (record: EntityRecord, fields: Fields)?, after: (record: EntityRecord, fields: Fields)?
   ) {
@@ -81,7 +87,7 @@ extension EntityTable {
     case .update(let changes):
       let row = try checkedRow(event, at: revision, in: Catalog.self)
       let new = row.applying(changes, at: revision)
-      guard changes.changeFields else {
+      guard readingAlways || changes.changeFields else {
         update(number, to: new)
         return (nil, nil)
       }

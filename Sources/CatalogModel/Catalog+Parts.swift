@@ -4,12 +4,14 @@ extension Catalog {
     static let itemsByKind = "itemsByKind"
     static let itemsByCategory = "itemsByCategory"
     static let imagesByItem = "imagesByItem"
+    static let itemsByReference = "itemsByReference"
+    static let itemsByKey = "itemsByKey"
     /// The kinds of items, in the order of their numbers in the index by kind.
     static let kinds = "kinds"
   }
 
   /// The entities, a table for each kind, in the order of ``kindNames``.
-  package var tables: [EntityTable] { [categoryTable, itemTable, imageTable, tagTable] }
+  package var tables: [EntityTable] { [categoryTable, itemTable, imageTable, tagTable, ruleTable] }
 
   /// The tables, indexes and kinds of this catalog.
   public var parts: StateParts? {
@@ -17,7 +19,8 @@ extension Catalog {
       tables: tables,
       indexes: [
         (PartName.itemsByKind, itemsByKind), (PartName.itemsByCategory, itemsByCategory),
-        (PartName.imagesByItem, imagesByItem),
+        (PartName.imagesByItem, imagesByItem), (PartName.itemsByReference, itemsByReference),
+        (PartName.itemsByKey, itemsByKey),
       ],
       lists: [(PartName.kinds, itemKindNumbers)])
     parts.declaredIndexes = indexCache.declared
@@ -31,20 +34,25 @@ extension Catalog {
       let itemsByKind = parts.index(PartName.itemsByKind),
       let itemsByCategory = parts.index(PartName.itemsByCategory),
       let imagesByItem = parts.index(PartName.imagesByItem),
+      let itemsByReference = parts.index(PartName.itemsByReference),
+      let itemsByKey = parts.index(PartName.itemsByKey),
       let itemKindNumbers = parts.list(PartName.kinds)
     else { return nil }
     (categoryTable, itemTable, imageTable) = (parts.tables[0], parts.tables[1], parts.tables[2])
-    tagTable = parts.tables[3]
+    (tagTable, ruleTable) = (parts.tables[3], parts.tables[4])
     self.itemsByKind = itemsByKind
     self.itemsByCategory = itemsByCategory
     self.imagesByItem = imagesByItem
+    self.itemsByReference = itemsByReference
+    self.itemsByKey = itemsByKey
     self.itemKindNumbers = itemKindNumbers
+    if ruleTable.count > 0 { rules = RuleSet(ruleTable, itemKindNumbers) }
   }
 
   /// The same catalog with its indexes, made of these parts.
   public func replacing(parts: StateParts) -> Catalog? {
     guard var catalog = Catalog(parts: parts) else { return nil }
-    catalog.indexCache = indexCache
+    (catalog.indexCache, catalog.itemChecks, catalog.rules) = (indexCache, itemChecks, rules)
     return catalog
   }
 
@@ -55,6 +63,7 @@ extension Catalog {
     case .item: ["kind", "category"]
     case .image: ["item", "name", "mediaType", "sha256", "byteCount"]
     case .tag: ["name", "revision"]
+    case .rule: ["form", "kind"]
     default: []
     }
   }

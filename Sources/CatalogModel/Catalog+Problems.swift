@@ -14,20 +14,28 @@ extension Catalog {
     for (number, row) in tagTable where (try? TagFields(row.record)) == nil {
       problems.append("tag:\(number) has an invalid record")
     }
+    for (number, row) in ruleTable where (try? RuleFields(row.record)) == nil {
+      problems.append("rule:\(number) has an invalid record")
+    }
+    problems += ruleIndexProblems()
     for (number, row) in categoryTable where (try? CategoryFields(row.record)) == nil {
       problems.append("category:\(number) has an invalid record")
     }
     return problems
   }
 
-  /// The problems that these events may have caused: an item in a missing category, or an image of a missing item.
+  /// The problems that these events may have caused: an item in a missing category, an image of a missing item, or an
+  /// item that does not keep a rule.
   /// - Complexity: O(e log n) for e events.
   public func problems(after events: [JournalEvent]) -> [String] {
     var problems: [String] = []
+    let changed: Set<Int> =
+      rules.isEmpty ? [] : Set(events.filter { $0.entity.kind == .item }.map(\.entity.number))
     for event in events {
       let number = event.entity.number
+      problems += ruleProblems(after: event, among: changed)
       switch (event.entity.kind, event.change) {
-      // Attributes refer to nothing.
+      // Attributes concern only rules.
       case (_, .update(let changes)) where !changes.changeFields: break
       case (.item, .delete):
         if let image = imagesByItem.members(of: number).first(where: { _ in true }) {
@@ -55,6 +63,12 @@ extension Catalog {
     return problems
   }
 
+  /// The problems that these events may have caused, and those that the checks of this program find.
+  public func problems(after events: [JournalEvent], since before: Catalog) -> [String] {
+    let problems = problems(after: events)
+    return problems.isEmpty ? itemChecks.problems(after: events, of: before, in: self) : problems
+  }
+
   private static func problem(ofItem item: Int, category: Int) -> String {
     "item:\(item) is in category:\(category), which does not exist"
   }
@@ -69,6 +83,7 @@ extension Catalog {
 
   private func checkItems(_ problems: inout [String]) {
     var categorized = 0
+    let hasRules = !rules.isEmpty
     for (number, row) in itemTable {
       guard let fields = try? ItemFields(row.record) else {
         problems.append("item:\(number) has an invalid record")
@@ -77,6 +92,9 @@ extension Catalog {
       let kind = itemKindNumbers.number(ofTextAt: fields.kind, in: row.record)
       if !itemsByKind.contains(number, in: kind ?? -1) {
         problems.append("item:\(number) is not listed under its kind")
+      }
+      if hasRules {
+        problems += self.problems(ofItem: number, row.record, rules[kind], onlyWithEarlier: true)
       }
       guard let category = fields.category else { continue }
       categorized += 1

@@ -1,6 +1,7 @@
 import CBOR
 
-// References: an image refers to its item, and an item to its category. Restores and reverts preserve them.
+// References: an image refers to its item, an item to its category and, by rules, to other items. Restores and reverts
+// preserve them.
 extension Catalog {
   /// The category of an item, and the item of an image.
   public static func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey] {
@@ -11,32 +12,66 @@ extension Catalog {
     }
   }
 
-  /// The items of a category, and the images of an item.
+  /// The category of an item and the items to which it refers by rules; the item of an image.
+  public func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey] {
+    let own = Self.references(in: record, of: kind)
+    guard kind == .item, !rules.isEmpty else { return own }
+    return own
+      + rules(for: record).filter(\.holdsTargets).flatMap { $0.targets(in: record) }.map { .item($0) }
+  }
+
+  /// The items of a category; the images of an item, and the items that refer to it by rules, also those that may keep a
+  /// reference to nothing.
   /// - Complexity: grows with the answer, not with the catalog.
   public func referrers(to entity: EntityKey) -> [EntityKey] {
     switch entity.kind {
     case .category: itemsByCategory.members(of: entity.number).map { .item($0) }
-    case .item: imagesByItem.members(of: entity.number).map { .image($0) }
+    case .item:
+      imagesByItem.members(of: entity.number).map { .image($0) }
+        + itemsByReference.members(of: entity.number).map { .item($0) }
     default: []
     }
   }
 
-  /// If a category is deleted, its items stay without a category. If an item is deleted, so are its images.
+  /// If a category is deleted, its items stay without a category. If an item is deleted, so are its images, and its
+  /// rules say what becomes of an item that refers to it. A record that the rules do not let go keeps its reference.
+  public func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey) -> EntityRecord?
+  {
+    guard kind == .item, entity.kind == .item else {
+      return Self.record(record, of: kind, without: entity)
+    }
+    var changed = record
+    for rule in rules(for: record) where rule.targets(in: record).contains(entity.number) {
+      switch rule.form {
+      case .reference(_, .cascade): return nil
+      case .reference(_, .nullify): changed = rule.removing([entity.number], from: changed)
+      default: break
+      }
+    }
+    return changed
+  }
+
+  /// The record of an item without its category, or nil for an image, which belongs to its item.
   public static func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey)
     -> EntityRecord?
   {
     kind == .item ? record.setting(ItemField.category, to: nil) : nil
   }
 
-  /// Restores and reverts do not change tags, because the name of a point is not part of a state.
-  public static func isRestored(_ kind: EntityKind) -> Bool { kind != .tag }
+  /// Restores and reverts do not change tags, because the name of a point is not part of a state, nor rules, which hold
+  /// whatever the items are.
+  public static func isRestored(_ kind: EntityKind) -> Bool { kind != .tag && kind != .rule }
 
-  /// The name of a category, an image or a tag; the title, name or path of an item, or its first short text.
+  /// A state without history has no tags.
+  public static func isCopied(_ kind: EntityKind) -> Bool { kind != .tag }
+
+  /// The name of a category, an image or a tag; what a rule demands; the title, name or path of an item, or its first short text.
   public static func label(of record: EntityRecord, of kind: EntityKind) -> String? {
     switch kind {
     case .category: (try? CategoryFields(record)).map { record.text(at: $0.name) }
     case .image: (try? ImageFields(record)).map { record.text(at: $0.name) }
     case .tag: (try? TagFields(record)).map { record.text(at: $0.name) }
+    case .rule: Rule(number: 0, record: record).description
     default: record.label
     }
   }

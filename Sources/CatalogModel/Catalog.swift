@@ -1,6 +1,6 @@
 import CBOR
 
-/// Items, categories, images and tags: the state of a ``CatalogJournal``.
+/// Items, categories, images, tags and rules: the state of a ``CatalogJournal``.
 ///
 /// ```swift
 /// let catalog = journal.state
@@ -14,18 +14,26 @@ import CBOR
 ///
 /// 1. Each item is listed under its kind and its category, if it has one; each image is listed under its item; nothing
 ///    else is listed.
-/// 2. Between entries, categories of items and items of images exist. Inside an entry they need not, because events may
-///    be in any order.
+/// 2. Between entries, categories of items and items of images exist, and the items keep all rules. Inside an entry
+///    they need not, because events may be in any order.
 public struct Catalog: Sendable {
   var categoryTable = EntityTable()
   package internal(set) var itemTable = EntityTable()
   var imageTable = EntityTable()
   var tagTable = EntityTable()
+  var ruleTable = EntityTable()
 
   package internal(set) var itemKindNumbers = TextInterner()
   package internal(set) var itemsByKind = EntityIndex()
   var itemsByCategory = EntityIndex()
   package internal(set) var imagesByItem = EntityIndex()
+  /// The items that refer to an item by a rule.
+  var itemsByReference = EntityIndex()
+  /// The items with a unique key, by a digest of the rule's number and the key.
+  var itemsByKey = EntityIndex()
+  /// The rules of the table.
+  var rules = RuleSet.none
+  var itemChecks = ItemChecks()
 
   /// The indexes that queries have needed. All states that follow from this one by changes share it. One that is read
   /// from layers or replayed, such as a past state, has its own.
@@ -60,9 +68,9 @@ public struct Catalog: Sendable {
 
 extension Catalog: EventSourced {
   /// The version of records that this version of the module reads and writes.
-  public static var schema: String { "catalog/1" }
+  public static var schema: String { "catalog/2" }
   /// The kinds in the order of the numbers that the log contains.
-  public static let kindNames = ["category", "item", "image", "tag"]
+  public static let kindNames = ["category", "item", "image", "tag", "rule"]
 
   /// The encoded record of an entity, or nil if it does not exist. O(log n).
   public func record(of entity: EntityKey) -> EntityRecord? { table(of: entity.kind)?[entity.number]?.record }
@@ -89,6 +97,7 @@ extension Catalog: EventSourced {
     case .item: itemTable
     case .image: imageTable
     case .tag: tagTable
+    case .rule: ruleTable
     default: nil
     }
   }

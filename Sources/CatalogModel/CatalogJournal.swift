@@ -10,6 +10,8 @@ extension EntityKind {
   public static var image: EntityKind { EntityKind(rawValue: 2) }
   /// A tag: a name for a revision.
   public static var tag: EntityKind { EntityKind(rawValue: 3) }
+  /// A rule that the items of a kind keep.
+  public static var rule: EntityKind { EntityKind(rawValue: 4) }
 }
 
 extension EntityKey {
@@ -21,4 +23,6 @@ extension EntityKey {
   public static func image(_ number: Int) -> EntityKey { EntityKey(kind: .image, number: number) }
   /// The tag of that number.
   public static func tag(_ number: Int) -> EntityKey { EntityKey(kind: .tag, number: number) }
+  /// The rule of that number.
+  public static func rule(_ number: Int) -> EntityKey { EntityKey(kind: .rule, number: number) }
 }

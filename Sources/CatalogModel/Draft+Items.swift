@@ -124,16 +124,6 @@ extension Draft where State == Catalog {
     try update(id.entity, to: record.setting(ItemField.kind, to: .string(kind)))
   }
 
-  /// Deletes the images of an item, and then the item, each with a separate event.
-  /// - Throws: ``JournalError`` with code `rejected` if the item does not exist.
-  public mutating func deleteItem(_ id: Catalog.Item.ID) throws(JournalError) {
-    try state.checkPresence(of: id.entity)
-    // This is an array, because an open listing would make each deletion copy the index that it changes.
-    let images = Array(state.imagesByItem.members(of: id.number))
-    for image in images { try delete(.image(image)) }
-    try delete(id.entity)
-  }
-
   static func attributes(
     encoding value: some Encodable, for entity: EntityKey
   ) throws(JournalError) -> [String: FieldValue] {

@@ -77,6 +77,11 @@ extension EntityID where Subject == Catalog.Tag {
   public var entity: EntityKey { .tag(number) }
 }
 
+extension EntityID where Subject == Catalog.Rule {
+  /// The rule, as histories and expectations name it.
+  public var entity: EntityKey { .rule(number) }
+}
+
 extension EntityID {
   /// The number in the form of a record.
   package var value: FieldValue { .integer(Int64(number)) }

@@ -27,6 +27,11 @@ enum TagField {
   static let revision: UInt8 = 1
 }
 
+enum RuleField {
+  static let form: UInt8 = 0
+  static let kind: UInt8 = 1
+}
+
 /// The parts of an item's record that the indexes need.
 ///
 /// Making this value checks the types of all fields. It makes no string, because it is made for each event of a replay.
@@ -69,6 +74,20 @@ struct TagFields {
       let name = try cursor.skipText()
       try cursor.require(TagField.revision)
       return (name, try cursor.readCount())
+    }
+  }
+}
+
+struct RuleFields {
+  let form: Range<Int>
+  let kind: Range<Int>
+
+  init(_ record: EntityRecord) throws(CBORError) {
+    (form, kind) = try record.readFields { cursor throws(CBORError) in
+      try cursor.require(RuleField.form)
+      let form = try cursor.skipText()
+      try cursor.require(RuleField.kind)
+      return (form, try cursor.skipText())
     }
   }
 }

@@ -8,7 +8,7 @@ public struct EntityQuery: Hashable, Sendable {
   /// case. The texts are those of the attributes, also inside arrays and dictionaries (but not their keys), the kind of
   /// an item, and the name and the media type of an image.
   public var text: String?
-  /// The kind of items. `category`, `image` and `tag` stand for the other kinds of entities.
+  /// The kind of items. `category`, `image`, `tag` and `rule` stand for the other kinds of entities.
   public var kind: String?
   /// The categories of the items.
   public var categories: Set<CategoryID>?
@@ -67,7 +67,7 @@ public struct FoundEntity: Sendable {
 
   /// A short name for people.
   public var label: String? { Catalog.label(of: record, of: entity.kind) }
-  /// The kind of the item, or `category`, `image` or `tag`.
+  /// The kind of the item, or `category`, `image`, `tag` or `rule`.
   public var kind: String { Catalog.kindName(of: record, entity.kind) }
 }
 
@@ -131,7 +131,7 @@ extension Journal where State == Catalog {
 }
 
 extension Catalog {
-  /// The kind of an item with that record. For other entities, it is `category`, `image` or `tag`.
+  /// The kind of an item with that record. For other entities, it is `category`, `image`, `tag` or `rule`.
   static func kindName(of record: EntityRecord, _ kind: EntityKind) -> String {
     if kind == .item, let fields = try? ItemFields(record) { return record.text(at: fields.kind) }
     return Int(kind.rawValue) < kindNames.count ? kindNames[Int(kind.rawValue)] : ""

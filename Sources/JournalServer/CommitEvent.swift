@@ -57,8 +57,9 @@ struct CommitEvent {
     if operation == "delete", given.dictionary?.isEmpty == false {
       throw APIError.wrongUse("a delete has no changes")
     }
-    if operation == "update", kind == .tag {
-      throw APIError.wrongUse("a tag can't be changed; delete it and add another")
+    if operation == "update", kind == .tag || kind == .rule {
+      throw APIError.wrongUse(
+        "a \(Catalog.kindNames[Int(kind.rawValue)]) can't be changed; delete it and add another")
     }
     let names = (operation == "add" ? Self.namesOfAdd : Self.namesOfUpdate)[kind] ?? []
     let changes = try Members(given, of: "changes", allowing: names)
@@ -89,6 +90,7 @@ struct CommitEvent {
   private static let namesOfAdd: [EntityKind: [String]] = [
     .category: ["name", "color"], .item: ["kind", "category", "attributes"],
     .image: ["item", "name", "mediaType", "sha256", "byteCount"], .tag: ["name", "revision"],
+    .rule: ["form", "kind", "attributes"],
   ]
   /// What an update of each kind can change.
   private static let namesOfUpdate: [EntityKind: [String]] = [
@@ -116,6 +118,7 @@ struct CommitEvent {
           throw JournalError(.rejected, "there is no \(Catalog.name(of: entity))")
         }
         try draft.deleteTag(tag.name)
+      case .rule: try draft.deleteRule(EntityID(entity.number))
       default: throw APIError.wrongUse("\(Catalog.name(of: entity)) can't be deleted")
       }
     case .known(let entity): try update(entity, in: &draft, names)
@@ -144,6 +147,11 @@ struct CommitEvent {
         throw APIError.wrongUse("a tag needs name and revision")
       }
       return try draft.addTag(try changes.required("name"), at: revision).entity
+    case .rule:
+      return try draft.addRule(
+        form: try changes.required("form"), kind: try changes.required("kind"),
+        attributes: try changes.object("attributes")
+      ).entity
     default: throw APIError.wrongUse("\(Catalog.kindNames[Int(kind.rawValue)]) can't be added")
     }
   }

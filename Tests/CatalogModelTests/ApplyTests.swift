@@ -49,8 +49,8 @@ struct ApplyTests {
     try refuse(.item(1), 0, .update(RecordChanges()), "item:1 follows its revision 0")
     try refuse(.category(1), 0, .delete, "category:1 can't be changed")
     try refuse(.image(1), 0, .delete, "image:1 can't be changed")
-    let unknown = EntityKey(kind: EntityKind(rawValue: 4), number: 1)
-    try refuse(unknown, 0, .add(item), "kind4:1, but a catalog has no such kind")
+    let unknown = EntityKey(kind: EntityKind(rawValue: 5), number: 1)
+    try refuse(unknown, 0, .add(item), "kind5:1, but a catalog has no such kind")
   }
 
   @Test func anUnusedNumberBelowTheHighestIsReportedAsDeleted() throws {

@@ -95,7 +95,8 @@ struct PartsTests {
     #expect(Catalog.fieldNames(of: .item) == ["kind", "category"])
     #expect(Catalog.fieldNames(of: .image) == ["item", "name", "mediaType", "sha256", "byteCount"])
     #expect(Catalog.fieldNames(of: .tag) == ["name", "revision"])
-    #expect(Catalog.fieldNames(of: EntityKind(rawValue: 4)) == [])
+    #expect(Catalog.fieldNames(of: .rule) == ["form", "kind"])
+    #expect(Catalog.fieldNames(of: EntityKind(rawValue: 5)) == [])
   }
 
   /// Compares the answers of two catalogs to everything that a catalog can be asked.

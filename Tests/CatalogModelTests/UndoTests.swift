@@ -28,6 +28,7 @@ struct UndoTests {
         case 0:
           let plan = try journal.planUndo(by: author)
           #expect((plan == nil) == stack.done.isEmpty)
+          #expect(try journal.entryToUndo(by: author).map { .undo($0.revision) } == plan?.action)
           guard let plan, let edit = stack.done.popLast() else { continue }
           fields[edit.item]?[author] = edit.old
           stack.undone.append(edit)
@@ -36,6 +37,7 @@ struct UndoTests {
         case 1:
           let plan = try journal.planRedo(by: author)
           #expect((plan == nil) == stack.undone.isEmpty)
+          #expect(try journal.entryToRedo(by: author).map { .redo($0.revision) } == plan?.action)
           guard let plan, let edit = stack.undone.popLast() else { continue }
           fields[edit.item]?[author] = edit.new
           stack.done.append(edit)

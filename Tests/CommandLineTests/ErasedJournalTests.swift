@@ -173,7 +173,7 @@ import Testing
         let result = try journal([verb, path])
         #expect(result.code != 0)
         #expect(result.error.contains("bank/3"), "\(result.error)")
-        #expect(result.error.contains("catalog/1"), "\(result.error)")
+        #expect(result.error.contains("catalog/2"), "\(result.error)")
       }
     }
   }

@@ -33,6 +33,54 @@ struct NodeVerbTests {
     return Array(journal.state.items)
   }
 
+  /// Each node runs a body again if another one was faster, so a key is checked against what that one has stored.
+  @Test func nodesThatCompeteBreakNoRule() throws {
+    @Sendable func commit(_ path: String, _ events: String) throws -> Outcome {
+      let result = try run(journalPath, ["commit", path], input: Data("[\(events)]".utf8))
+      return Outcome(
+        code: result.code, output: String(decoding: result.output, as: UTF8.self),
+        error: String(decoding: result.error, as: UTF8.self))
+    }
+    try withTemporaryFolder { folder in
+      let (one, other) = try makeNodes(in: folder)
+      let rules = [
+        #"{"form":"unique","kind":"member","attributes":{"paths":[["shirt"]]}}"#,
+        #"{"form":"reference","kind":"member","attributes":{"paths":[["team"]],"onDelete":"deny","target":"team"}}"#,
+      ].map { #"{"operation":"add","entity":"rule","changes":\#($0)}"# }
+      let teams = (1...6).map { _ in #"{"operation":"add","changes":{"kind":"team"}}"# }
+      #expect(try commit(one, (rules + teams).joined(separator: ",")).code == 0)
+      let outcomes = Lock<[Outcome]>([])
+      let group = DispatchGroup()
+      for path in [one, other] {
+        group.enter()
+        let isStarted = Threads.start {
+          for turn in 1...12 {
+            let event =
+              turn.isMultiple(of: 4)
+              ? #"{"operation":"delete","entity":"item:\#(turn / 4 * 2)"}"#
+              : #"{"operation":"add","changes":{"kind":"member","attributes":{"shirt":\#(turn % 7),"team":\#(turn % 6 + 1)}}}"#
+            do {
+              let outcome = try commit(path, event)
+              outcomes.withLock { $0.append(outcome) }
+            } catch {
+              Issue.record(error)
+            }
+          }
+          group.leave()
+        }
+        try #require(isStarted)
+      }
+      group.wait()
+      let refusals = outcomes.withLock { $0 }.filter { $0.code != 0 }
+      #expect(refusals.contains { $0.error.contains("has the same shirt as item:") })
+      for refusal in refusals {
+        #expect(refusal.error.contains("rule:") || refusal.error.contains("can't be changed"), "\(refusal)")
+      }
+      let members = try items(of: other).filter { $0.kind == "member" }
+      #expect(members.count > 3 && Set(members.map { $0["shirt"] }).count == members.count)
+    }
+  }
+
   /// It imported everything a second time.
   @Test func aGitImportContinuesAfterWhatOtherNodesHaveImported() throws {
     try withTemporaryFolder { folder in

@@ -12,6 +12,7 @@ import Testing
   @Test(arguments: [
     "README.md": "Dun\n",
     "Documentation/GettingStarted.md": nil,
+    "Documentation/Rules.md": nil,
   ])
   func theProgramOfAPageAndItsSessionsPrintWhatThePageSays(_ page: String, _ output: String?) throws {
     try withTemporaryFolder { folder in

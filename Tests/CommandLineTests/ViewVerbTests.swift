@@ -199,7 +199,7 @@ import Testing
       try Journal<Bank>.create(at: URL(filePath: path)).close()
       let outcome = try journal("view", path, "--no-browser")
       #expect(outcome.code == 3 && outcome.output.isEmpty)
-      #expect(outcome.error.contains("bank/3") && outcome.error.contains("catalog/1"), "\(outcome.error)")
+      #expect(outcome.error.contains("bank/3") && outcome.error.contains("catalog/2"), "\(outcome.error)")
     }
   }
 

@@ -2,5 +2,6 @@
 switch CommandLine.arguments.dropFirst().first {
 case "README.md": try readme()
 case "Documentation/GettingStarted.md": try gettingStarted()
+case "Documentation/Rules.md": try rules()
 default: fatalError("usage: DocumentedCode PAGE")
 }

@@ -57,7 +57,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
   package static let missing = ValueKey(.missing)
   /// A sentinel: no value or element has this key.
   package static let greatest = ValueKey(unchecked: .max, tail: nil)
-  static let composite = ValueKey(.composite)
+  package static let composite = ValueKey(.composite)
 
   /// A missing value is nil.
   package init(_ value: FieldValue?) {

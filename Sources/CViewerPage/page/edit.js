@@ -38,8 +38,9 @@ async function propose(app, title, path, request, done = () => {}) {
       plan.changes.slice(0, 50).map((change) => changeBlock(change, { label: plan.labels[change.entity] })),
       plan.changes.length > 50 ? h("p", { class: "faint" }, `… and ${counted(plan.changes.length - 50, "more")}`) : null,
       edits(plan.undoes, "Later edits that it would undo"), edits(plan.conflicts, "Conflicting later edits"),
+      plan.problem ? h("p", { class: "note bad" }, sentence(plan.problem)) : null,
       isBlocked ? h("div", { class: "bar" }, path === "restore" ? null : choose("keep", "Keep them, revert the rest"), choose("override", path === "restore" ? "Delete what was added since" : "Override them")) : null);
-    confirm.disabled = isBlocked || plan.changes.length === 0;
+    confirm.disabled = isBlocked || Boolean(plan.problem) || plan.changes.length === 0;
     confirm.textContent = `Commit`;
     if (!confirm.disabled && document.activeElement !== keep) confirm.focus();
   };

@@ -26,6 +26,9 @@ public protocol CatalogItem: Codable, Sendable {
   static var kind: String { get }
   /// The indexes on properties that queries filter or sort by. By default none.
   static var indexes: [ItemIndex<Self>] { get }
+  /// What all items of the kind keep: references, unique properties, required ones. By default nothing. See
+  /// `Journal.declare(_:by:)`.
+  static var rules: [ItemRule<Self>] { get }
   /// The attribute name of a property. Called only if made-up values don't tell it, because `init(from:)` refuses them,
   /// or because no attribute always has the value of the property.
   static func attributeName(of property: PartialKeyPath<Self>) -> String?
@@ -34,8 +37,12 @@ public protocol CatalogItem: Codable, Sendable {
 extension CatalogItem {
   /// Declares an index on a property: `Index(\.title)`.
   public typealias Index = ItemIndex<Self>
+  /// A rule for properties: `[Rule]` is the type of ``rules``.
+  public typealias Rule = ItemRule<Self>
   /// By default, there are no indexes, and every query scans the items of its kind.
   public static var indexes: [ItemIndex<Self>] { [] }
+  /// By default, there are no rules.
+  public static var rules: [ItemRule<Self>] { [] }
   /// By default, only encoded properties have names.
   public static func attributeName(of property: PartialKeyPath<Self>) -> String? { nil }
 }

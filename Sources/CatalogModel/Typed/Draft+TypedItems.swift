@@ -10,14 +10,14 @@ extension Draft where State == Catalog {
   /// - Returns: the new item's number.
   /// - Throws: ``JournalError`` with code `rejected` if the value can't be encoded as a dictionary, is too large (16
   ///   MiB) or nested too deeply (127), or if the category does not exist; `wrongUse` if an index is on no
-  ///   attribute.
+  ///   attribute, or the journal lacks a rule of the type.
   @discardableResult
   public mutating func insert<Model: CatalogItem>(
     _ value: Model, category: CategoryID? = nil
   ) throws(JournalError) -> ItemID<Model> {
     let entity = EntityKey.item(state.itemTable.highest + 1)
     let attributes = try Self.attributes(encoding: value, for: entity)
-    try Model.checkIndexes()
+    try Model.checkDeclarations(in: state)
     return ItemID(try addItem(kind: Model.kind, category: category, attributes: attributes).number)
   }
 
@@ -32,7 +32,7 @@ extension Draft where State == Catalog {
     _ id: ItemID<Model>, _ body: (inout Model) throws -> Void
   ) throws {
     try checkKind(of: id)
-    try Model.checkIndexes()
+    try Model.checkDeclarations(in: state)
     try updateItem(id.item, as: Model.self, body)
   }
 
@@ -43,15 +43,16 @@ extension Draft where State == Catalog {
     try checkKind(of: id)
     let record = try state.presentRecord(of: id.entity)
     let old = try record.decode(Model.self, of: id.entity)
-    try Model.checkIndexes()
+    try Model.checkDeclarations(in: state)
     // Sets those too that the type reads as if they were there, which an update would not.
     try updateItem(
       id.item, set: Self.attributes(encoding: value, for: id.entity),
       remove: Self.attributes(encoding: old, for: id.entity).keys)
   }
 
-  /// Deletes an item and its images.
-  /// - Throws: ``JournalError`` with code `rejected` if the item does not exist or is of another kind.
+  /// Deletes an item and its images, and what its rules say.
+  /// - Throws: ``JournalError`` with code `rejected` if the item does not exist or is of another kind, or an item refers to
+  ///   it by a rule that denies its deletion.
   public mutating func delete<Model: CatalogItem>(_ id: ItemID<Model>) throws(JournalError) {
     try checkKind(of: id)
     try deleteItem(id.item)

@@ -103,6 +103,7 @@ extension RestorePlan {
     [
       "revision": revision, "dryRun": isDryRun, "changes": changes.map { Catalog.json(of: $0) },
       "undoes": undoes.map(\.json), "conflicts": conflicts.map(\.json),
+      "problem": ifAny(problem),
     ]
   }
 }

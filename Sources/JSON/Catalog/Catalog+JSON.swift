@@ -36,6 +36,13 @@ extension Catalog {
       tags.first { $0.id.entity == entity }.map { tag in
         ["id": tag.id.number, "name": tag.name, "revision": tag.revision]
       }
+    case .rule:
+      record(of: entity).flatMap { record in
+        [
+          "id": entity.number, "form": record[field: 0], "kind": record[field: 1],
+          "attributes": FieldValue.dictionary(record.attributes), "text": Self.label(of: record, of: .rule),
+        ]
+      }
     default: nil
     }
   }

@@ -49,7 +49,7 @@ extension Journal where State == Catalog {
     var kinds = Set(entities?.map(\.kind) ?? [.item, .category, .image])
     // The images of an item are restored with it.
     func hasImages(_ entity: EntityKey) -> Bool {
-      entity.kind == .item && states.contains { !$0.referrers(to: entity).isEmpty }
+      entity.kind == .item && states.contains { $0.referrers(to: entity).contains { $0.kind == .image } }
     }
     if entities?.contains(where: hasImages) == true { kinds.insert(.image) }
     var missing: [String] = []

@@ -10,12 +10,14 @@ package enum RestoreTarget {
   /// Categories, and the items that are or were in them.
   case categories(Set<CategoryID>)
 
-  /// - Throws: ``JournalError`` with code `wrongUse` for a tag.
+  /// - Throws: ``JournalError`` with code `wrongUse` for a tag or a rule.
   package static func check(_ entities: [EntityKey]) throws(JournalError) {
-    guard let tag = entities.first(where: { !Catalog.isRestored($0.kind) }) else { return }
-    throw JournalError(
-      .wrongUse,
-      "\(Catalog.name(of: tag)) can't be restored: a tag is not part of a state; journal tag makes a new one")
+    guard let kept = entities.first(where: { !Catalog.isRestored($0.kind) }) else { return }
+    let reason =
+      kept.kind == .tag
+      ? "a tag is not part of a state; journal tag makes a new one"
+      : "rules hold for all states; journal commit adds and deletes them"
+    throw JournalError(.wrongUse, "\(Catalog.name(of: kept)) can't be restored: \(reason)")
   }
 }
 
@@ -24,7 +26,7 @@ extension Journal where State == Catalog {
   /// - Parameters:
   ///   - parts: the parts to restore; nil for all.
   ///   - deletesNew: whether to delete named entities that did not exist then, or everything if nothing did.
-  /// - Throws: ``JournalError`` with code `wrongUse` for a tag, or `notFound` if no item has the kind, or nothing that is
+  /// - Throws: ``JournalError`` with code `wrongUse` for a tag or a rule, or `notFound` if no item has the kind, or nothing that is
   ///   to be restored has one of the parts; ``Absence`` if there is nothing to do because an entity does not exist.
   package func planRestore(
     of target: RestoreTarget, _ parts: NamedParts?, asOf point: RevisionSelector, keepsNew: Bool,

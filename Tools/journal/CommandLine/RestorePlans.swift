@@ -21,7 +21,7 @@ extension Arguments {
   ) throws {
     let isDryRun = has("--dry-run")
     var revision: Revision?
-    if !isDryRun, plan.conflicts.isEmpty, !plan.isEmpty {
+    if !isDryRun, plan.conflicts.isEmpty, plan.problem == nil, !plan.isEmpty {
       let entry = try journal.commit(plan, by: author, note: value("--note")).revision
       terminal.output.noteDone(entry: entry)
       revision = entry
@@ -33,6 +33,7 @@ extension Arguments {
       ).print(revision)
     }
     if let conflict = plan.conflicts.first { throw Failure.no(plan.refusal(because: conflict)) }
+    if let problem = plan.problem { throw Failure.no("\(plan.action.words.refusal): \(problem)") }
   }
 }
 
@@ -76,6 +77,8 @@ private struct RestoreReport {
       let head =
         if let revision {
           "entry \(revision) \(plan.note.printable): \(count) changed"
+        } else if plan.problem != nil {
+          "\(plan.action.words.progress) would change \(count), but would break a rule; nothing was written"
         } else if plan.conflicts.isEmpty {
           "dry run: \(plan.note.printable): \(count) would change; nothing was written"
         } else {
@@ -108,7 +111,7 @@ private struct RestoreReport {
     let records = Dictionary(
       uniqueKeysWithValues: plan.changes.compactMap { change in change.new.map { (change.entity, $0) } })
     return ReferenceTexts(
-      old: { try labels.reference(to: $0, at: plan.basis) },
+      labels: labels, old: { try labels.reference(to: $0, at: plan.basis) },
       new: { entity in
         guard let record = records[entity] else { return try labels.reference(to: entity, at: plan.basis) }
         return Catalog.name(of: entity, labeled: Catalog.label(of: record, of: entity.kind))

@@ -3,13 +3,16 @@ import JSON
 
 /// Texts of entities to which values refer, such as `category:1 (Novels)`, before and after the changes.
 struct ReferenceTexts {
+  let labels: Labels
   let old: (EntityKey) throws -> String
   let new: (EntityKey) throws -> String
 }
 
 extension ReferenceTexts {
   init(_ labels: Labels, from old: Revision, to new: Revision) {
-    self.init(old: { try labels.reference(to: $0, at: old) }, new: { try labels.reference(to: $0, at: new) })
+    self.init(
+      labels: labels, old: { try labels.reference(to: $0, at: old) },
+      new: { try labels.reference(to: $0, at: new) })
   }
 }
 
@@ -52,11 +55,16 @@ struct ChangeText {
     for part in parts {
       let name = part.key.name(of: entity.kind).printable
       func text(_ value: FieldValue, _ reference: (EntityKey) throws -> String) throws -> String {
-        try terminal.text(of: value, part.key, of: entity.kind, isFull: isFull, reference: reference)
+        try terminal.text(
+          of: value, part.key, of: entity.kind, isFull: isFull,
+          targets: try references.labels.targets(of: value, part.key, of: entity), reference: reference)
       }
       switch (part.old, part.new) {
       case (let old?, let new?):
-        if case .attribute = part.key {
+        let isReference = try [old, new].contains {
+          try !references.labels.targets(of: $0, part.key, of: entity).isEmpty
+        }
+        if case .attribute = part.key, !isReference {
           for (path, old, new) in ValueDifference.leaves(old, new, path: name) {
             try printLeaf(path.printable, old, new)
           }

@@ -15,13 +15,24 @@ final class Labels {
 
   /// `item:42 (Dune)`, with the current label or the last one.
   func name(of entity: EntityKey) throws -> String {
+    return Catalog.name(
+      of: entity, labeled: try lastRecord(of: entity).flatMap { Catalog.label(of: $0, of: entity.kind) })
+  }
+
+  /// The items to which a value of an entity's attribute refers by the rules of its kind.
+  func targets(of value: FieldValue, _ key: FieldKey, of entity: EntityKey) throws -> [EntityKey] {
     let state = journal.state
-    let changed = state.revision(of: entity)
-    var record = state.record(of: entity)
-    if record == nil, changed > 0 {
-      record = try journal.entity(entity, asOf: .revision(changed - 1))?.record
-    }
-    return Catalog.name(of: entity, labeled: record.flatMap { Catalog.label(of: $0, of: entity.kind) })
+    guard case .attribute(let name) = key, entity.kind == .item, !state.allRules.isEmpty,
+      let record = try lastRecord(of: entity), let kind = record[field: ItemField.kind]?.string
+    else { return [] }
+    return state.targets(of: value, in: name, ofKind: kind)
+  }
+
+  /// The current record, or the last one.
+  private func lastRecord(of entity: EntityKey) throws -> EntityRecord? {
+    let changed = journal.state.revision(of: entity)
+    if let record = journal.state.record(of: entity) { return record }
+    return changed > 0 ? try journal.entity(entity, asOf: .revision(changed - 1))?.record : nil
   }
 
   /// `category:1 (Novels)`, as of a revision.

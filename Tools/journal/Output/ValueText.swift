@@ -37,12 +37,19 @@ extension Terminal {
     default: (isFull ? value.json : value.json.shortened(to: 120)).printable
     }
   }
-  /// - Parameter reference: the text of an entity to which a part refers.
+  /// - Parameters:
+  ///   - targets: the items to which the value of an attribute refers by a rule.
+  ///   - reference: the text of an entity to which a part refers.
   func text(
     of value: FieldValue, _ key: FieldKey, of kind: EntityKind, isFull: Bool = false,
-    reference: (EntityKey) throws -> String
+    targets: [EntityKey] = [], reference: (EntityKey) throws -> String
   ) rethrows -> String {
-    guard case .field(let number) = key else { return text(of: value, isFull: isFull) }
+    guard case .field(let number) = key else {
+      if targets.isEmpty { return text(of: value, isFull: isFull) }
+      let names = try targets.prefix(isFull ? .max : 20).map(reference)
+      let rest = names.count < targets.count ? ", …" : ""
+      return value.array == nil ? names[0] : "[\(names.joined(separator: ", "))\(rest)]"
+    }
     switch (kind, number, Catalog.shown(value, key, of: kind)) {
     case (.item, ItemField.category, .integer(let id)): return try reference(.category(Int(id)))
     case (.image, 0, .integer(let id)): return try reference(.item(Int(id)))

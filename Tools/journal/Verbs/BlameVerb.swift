@@ -33,12 +33,13 @@ enum BlameVerb: ListingVerb {
     let labels = Labels(journal)
     let isFull = arguments.has("--full")
     let rows = try blame.map { line in
-      let text = try terminal.text(of: line.value, line.key, of: entity.kind) {
+      let targets = try labels.targets(of: line.value, line.key, of: entity)
+      let text = try terminal.text(of: line.value, line.key, of: entity.kind, targets: targets) {
         try labels.reference(to: $0, at: revision)
       }
       // The text that is cut is printable.
       let value =
-        if isFull, case .attribute = line.key { fullText(of: line.value, terminal) } else {
+        if isFull, targets.isEmpty, case .attribute = line.key { fullText(of: line.value, terminal) } else {
           text.shortened(to: isFull ? 120 : 40)
         }
       return [

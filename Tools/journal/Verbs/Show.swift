@@ -50,9 +50,13 @@ enum Show: ListingVerb {
     try terminal.line(terminal.styled(.bold, head))
     var lines: [(name: String, text: String)] = []
     record.visit { key, value in
-      let text = terminal.text(of: value, key, of: entity.kind, isFull: arguments.has("--full")) {
-        state.reference(to: $0)
+      var targets: [EntityKey] = []
+      if case .attribute(let name) = key, entity.kind == .item {
+        targets = state.targets(of: value, in: name, ofKind: record[field: ItemField.kind]?.string ?? "")
       }
+      let text = terminal.text(
+        of: value, key, of: entity.kind, isFull: arguments.has("--full"), targets: targets
+      ) { state.reference(to: $0) }
       lines.append((key.name(of: entity.kind).printable, text))
     }
     if entity.kind == .item {
@@ -62,6 +66,10 @@ enum Show: ListingVerb {
           "\(image.name.printable), \(image.mediaType.printable), \(image.blob.byteCount.counted("byte"))"
         )
       }
+    }
+    let referrers = state.referrers(to: entity).lazy.filter { $0.kind == .item }.prefix(20)
+    if entity.kind == .item, !referrers.isEmpty {
+      lines.append(("referred to by", referrers.map { state.reference(to: $0) }.joined(separator: ", ")))
     }
     lines.append(("last changed", "revision \(state.revision(of: entity))"))
     try terminal.printList(lines, indent: "  ")

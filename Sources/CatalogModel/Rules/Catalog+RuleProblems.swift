@@ -1,0 +1,144 @@
+import CBOR
+
+extension Catalog {
+  /// How many items a message about a rule that does not hold names.
+  private static let namedCount = 10
+
+  /// The problems of the rules that an event may have caused.
+  /// - Parameter changed: the items that the entry changed, whose own references are checked anyway.
+  func ruleProblems(after event: JournalEvent, among changed: Set<Int>) -> [String] {
+    let number = event.entity.number
+    switch (event.entity.kind, event.change) {
+    case (.rule, .add), (.rule, .update):
+      return ruleTable[number].map { declarationProblems(number, $0) } ?? []
+    case (.item, _) where rules.isEmpty: return []
+    case (.item, _) where rules.unknown != nil: return rules.unknown.map { [Self.problem(of: $0)] } ?? []
+    case (.item, .delete):
+      return referrers(toItem: number).map { referrer, rule in
+        "item:\(number) can't be deleted: item:\(referrer) refers to it (\(rule.named))"
+      }
+    case (.item, _):
+      guard let record = record(after: event) else { return [] }
+      var problems = problems(ofItem: number, record, rules(for: record))
+      // The kind may be another one.
+      let mayDiffer =
+        if case .update(let changes) = event.change { changes.changeFields } else { event.previous > 0 }
+      if mayDiffer {
+        for (referrer, rule) in referrers(toItem: number, except: changed) {
+          problems += targetProblems(ofItem: referrer, number, rule)
+        }
+      }
+      return problems
+    default: return []
+    }
+  }
+
+  /// The problems of an item with its rules.
+  /// - Parameter onlyWithEarlier: whether the key is compared only with items of lower numbers.
+  func problems(
+    ofItem number: Int, _ record: EntityRecord, _ rules: [Rule], onlyWithEarlier: Bool = false
+  ) -> [String] {
+    var problems: [String] = []
+    for rule in rules {
+      func add(_ problem: String) { problems.append("item:\(number) \(problem) (\(rule.named))") }
+      switch rule.form {
+      case .reference:
+        guard rule.holdsTargets else { break }
+        if !rule.hasOnlyTargets(record) { add("has a \(rule.attributes[0]) that is no number of an item") }
+        for target in rule.targets(in: record) { problems += targetProblems(ofItem: number, target, rule) }
+      case .unique:
+        guard let key = rule.key(of: record) else { break }
+        let other = itemsByKey.members(of: rule.group(of: key)).first { other in
+          other != number && !(onlyWithEarlier && other > number)
+            && itemTable[other].map { rule.key(of: $0.record) == key && has(rule, $0.record) } == true
+        }
+        if let other { add("has the same \(rule.attributes.joined(separator: " and ")) as item:\(other)") }
+      case .required: if record.key(at: rule.paths[0]) == .missing { add("has no \(rule.attributes[0])") }
+      case .migration, .unknown: break
+      }
+    }
+    return problems
+  }
+
+  /// The existing items that refer to an item by rules that hold it, each with the rule.
+  /// - Parameter others: items that are left out, without reading them.
+  func referrers(toItem number: Int, except others: Set<Int> = []) -> [(item: Int, rule: Rule)] {
+    itemsByReference.members(of: number).flatMap { referrer -> [(item: Int, rule: Rule)] in
+      guard !others.contains(referrer), let record = itemTable[referrer]?.record else { return [] }
+      return rules(for: record).filter { $0.holdsTargets && $0.targets(in: record).contains(number) }
+        .map { (referrer, $0) }
+    }
+  }
+
+  /// The items that have none of the lines in the indexes that their rules demand, or others.
+  func ruleIndexProblems() -> [String] {
+    var expected = Catalog()
+    (expected.rules, expected.itemKindNumbers) = (rules, itemKindNumbers)
+    if rules.isEmpty, itemsByReference.lineCount + itemsByKey.lineCount == 0 { return [] }
+    for (number, row) in itemTable { expected.relist(number, from: nil, to: row.record) }
+    return [
+      ("by the items to which they refer", itemsByReference, expected.itemsByReference),
+      ("by their unique keys", itemsByKey, expected.itemsByKey),
+    ].compactMap { name, index, expected in
+      index.lines.elementsEqual(expected.lines) ? nil : "items are listed wrongly \(name)"
+    }
+  }
+
+  private func has(_ rule: Rule, _ record: EntityRecord) -> Bool {
+    rules(for: record).contains { $0.id == rule.id }
+  }
+
+  private static func problem(of unknown: Rule) -> String {
+    let form = unknown.form.name
+    if ["reference", "unique", "required", "migration"].contains(form) {
+      return
+        "\(name(of: unknown.id.entity)) has the form \"\(form)\", but lacks an attribute of it or has others, so this "
+        + "version can't change items; paths is an array of arrays of names"
+    }
+    return "\(name(of: unknown.id.entity)) has the form \"\(form)\", which this version does not know, so it "
+      + "can't change items; use a newer version"
+  }
+
+  private func targetProblems(ofItem number: Int, _ target: Int, _ rule: Rule) -> [String] {
+    guard case .reference(let kind, _) = rule.form, !itemTable.isErased(target) else { return [] }
+    guard let item = item(Item.ID(target)) else {
+      return ["item:\(number) refers to item:\(target), which does not exist (\(rule.named))"]
+    }
+    guard let kind, !item.kind.utf8.elementsEqual(kind.utf8) else { return [] }
+    return ["item:\(number) refers to item:\(target), which is a \(item.kind) (\(rule.named))"]
+  }
+
+  /// One problem that lists the items that do not keep a new rule.
+  private func declarationProblems(_ number: Int, _ row: EntityRow) -> [String] {
+    let rule = Rule(number: number, record: row.record)
+    if case .unknown = rule.form { return [Self.problem(of: rule)] }
+    if let other = rules(ofKind: rule.kind).first(where: { $0.id != rule.id && $0.replaces(rule) }) {
+      return ["rule:\(number) can't be added: there is \(other.named); delete that one first"]
+    }
+    var problems: [String] = []
+    var count = 0
+    forEachItem(ofKind: rule.kind) { number, record in
+      for problem in self.problems(ofItem: number, record, [rule], onlyWithEarlier: true) {
+        count += 1
+        if count <= Self.namedCount { problems.append(problem.replacing(" (\(rule.named))", with: "")) }
+      }
+      return true
+    }
+    if count == 0 { return [] }
+    let rest = count > Self.namedCount ? "; and \(count - Self.namedCount) more" : ""
+    return [
+      "rule:\(number) does not hold yet (\(rule)): \(problems.joined(separator: "; "))\(rest). Change or delete these items "
+        + "in an earlier entry or in the same one"
+    ]
+  }
+}
+
+extension Catalog.Rule {
+  /// Whether the attribute has nothing but numbers of items, or is missing.
+  fileprivate func hasOnlyTargets(_ record: EntityRecord) -> Bool {
+    let value = record.value(at: paths[0]) ?? .null
+    let count = value.array?.count ?? (value.isNull ? 0 : 1)
+    let targets = targets(in: record)
+    return targets.count == count && targets.allSatisfy { EntityKey.numbers.contains($0) }
+  }
+}

@@ -1,0 +1,64 @@
+import CBOR
+
+/// What a deletion of items entails by the rules: which others are deleted too, and which lose a reference.
+struct ItemDeletion {
+  /// The items to delete, the one that was asked for first.
+  private(set) var deleted: [Int]
+  /// The items that lose references, with their new records.
+  private(set) var changed: [Int: EntityRecord] = [:]
+
+  /// - Throws: ``JournalError`` with code `rejected` if an item that remains refers to one to be deleted, and its rule
+  ///   denies that.
+  init(of number: Int, in catalog: Catalog) throws(JournalError) {
+    deleted = [number]
+    if catalog.rules.isEmpty { return }
+    var all: Set<Int> = [number]
+    var denials: [(referrer: Int, target: Int, rule: Catalog.Rule)] = []
+    /// What items lose, by rule.
+    var losses: [Int: [Catalog.Rule: Set<Int>]] = [:]
+    var next = 0
+    while next < deleted.count {
+      let target = deleted[next]
+      next += 1
+      for (referrer, rule) in catalog.referrers(toItem: target, except: all) where !all.contains(referrer) {
+        guard case .reference(_, let action) = rule.form else { continue }
+        switch action {
+        case .deny: denials.append((referrer, target, rule))
+        case .cascade:
+          all.insert(referrer)
+          deleted.append(referrer)
+        case .nullify: losses[referrer, default: [:]][rule, default: []].insert(target)
+        case .keep: break
+        }
+      }
+    }
+    // An item that is deleted too loses and denies nothing.
+    for (referrer, lost) in losses where !all.contains(referrer) {
+      guard let record = catalog.itemTable[referrer]?.record else { continue }
+      changed[referrer] = lost.reduce(record) { $1.key.removing($1.value, from: $0) }
+    }
+    guard let denial = denials.first(where: { !all.contains($0.referrer) }) else { return }
+    throw Rules.rejected(
+      "item:\(denial.target) can't be deleted: item:\(denial.referrer) refers to it (\(denial.rule.named))")
+  }
+}
+
+extension Draft where State == Catalog {
+  /// Deletes an item and its images. What becomes of the items that refer to it is in the rules.
+  /// - Throws: ``JournalError`` with code `rejected` if the item does not exist, or an item refers to it by a rule that
+  ///   denies its deletion.
+  /// - Complexity: O(d log n) if d items are deleted or changed.
+  public mutating func deleteItem(_ id: Catalog.Item.ID) throws(JournalError) {
+    try state.checkPresence(of: id.entity)
+    let deletion = try ItemDeletion(of: id.number, in: state)
+    for (number, record) in deletion.changed.sorted(by: { $0.key < $1.key }) {
+      try update(.item(number), to: record)
+    }
+    for number in deletion.deleted {
+      // This is an array, because an open listing would make each deletion copy the index that it changes.
+      let images = Array(state.imagesByItem.members(of: number))
+      for image in images { try delete(.image(image)) }
+      try delete(.item(number))
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import CBOR
+
+/// A change of stored items that goes with a change of an app's types, made once in each journal.
+///
+/// ```swift
+/// try journal.migrate([
+///   Migration("titles are names") { draft in
+///     for item in draft.state.items(ofKind: "book") {
+///       guard let title = item["title"] else { continue }
+///       try draft.updateItem(item.id, set: ["name": title], remove: ["title"])
+///     }
+///   }
+/// ])
+/// ```
+/// Past states stay as they were. To read them as today's type, declare a type for the old form with the same kind, and
+/// make today's values of its values.
+public struct Migration: Sendable {
+  /// Its name, which the journal records. It never changes.
+  public let name: String
+  /// Whether an app that does not know the migration must not use the journal.
+  public let isBreaking: Bool
+  let body: @Sendable (inout Draft<Catalog>) throws -> Void
+
+  /// - Parameters:
+  ///   - name: a name that no other migration of the app has, up to 4,096 bytes.
+  ///   - isBreaking: whether `Journal.migrate(_:by:)` of an app that does not know the migration throws `newerFormat`.
+  ///   - body: makes the changes. If it throws, none of them is made.
+  public init(
+    _ name: String, isBreaking: Bool = false,
+    _ body: @escaping @Sendable (inout Draft<Catalog>) throws -> Void
+  ) {
+    self.name = name
+    self.isBreaking = isBreaking
+    self.body = body
+  }
+}
+
+extension Catalog {
+  /// The names of the migrations that the journal has had, in their order.
+  public var migrations: [String] { rules.migrations.map(\.name) }
+}
+
+extension Journal where State == Catalog {
+  /// Runs the migrations that the journal has not had yet, in order, each as an entry of its own with its name as the
+  /// note.
+  ///
+  /// Call it after opening, with all migrations that the app has ever had. A crash between two of them is harmless: the next
+  /// call runs the rest.
+  /// - Returns: the names of those that were run.
+  /// - Throws: ``JournalError`` with code `newerFormat` if the journal has had a breaking migration that is not among
+  ///   these; `wrongUse` if two have one name. What a migration throws; those before it were made. Otherwise as `commit`
+  ///   does.
+  @discardableResult
+  public func migrate(_ migrations: [Migration], by author: String = "") throws -> [String] {
+    let names = Set(migrations.map(\.name))
+    guard names.count == migrations.count else {
+      throw JournalError(.wrongUse, "two migrations have one name: \(migrations.map(\.name).sorted())")
+    }
+    @Sendable func checkKnows(_ catalog: Catalog) throws(JournalError) {
+      let unknown = catalog.rules.migrations.first { $0.isBreaking && !names.contains($0.name) }
+      guard let unknown else { return }
+      throw JournalError(
+        .newerFormat,
+        "the journal was changed by the migration \"\(unknown.name)\", which this app does not know; use a newer "
+          + "version of the app")
+    }
+    try checkKnows(state)
+    var done: [String] = []
+    for migration in migrations where !state.migrations.contains(migration.name) {
+      let isNew = try commit(by: author, note: migration.name) { draft in
+        // Another node may have run this one, or others, meanwhile.
+        try checkKnows(draft.state)
+        if draft.state.migrations.contains(migration.name) { return false }
+        try migration.body(&draft)
+        try draft.add(migration)
+        return true
+      }
+      if isNew.value { done.append(migration.name) }
+    }
+    return done
+  }
+}
+
+extension Draft where State == Catalog {
+  fileprivate mutating func add(_ migration: Migration) throws(JournalError) {
+    let entity = EntityKey.rule(state.ruleTable.highest + 1)
+    try Rules.checkName(migration.name, "name", of: entity)
+    let rule = Catalog.Rule(
+      0, kind: "", .migration(migration.name, isBreaking: migration.isBreaking), [])
+    try add(entity, rule.record)
+  }
+}
