@@ -57,7 +57,8 @@ extension FileOperation.Kind {
   }
 }
 
-package typealias EntryReceiver = (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> cldb_answer
+package typealias EntryReceiver =
+  (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> cldb_answer
 
 /// - Throws: the error in the status, if `body` returns false.
 package func call(
