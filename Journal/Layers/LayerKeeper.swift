@@ -323,7 +323,10 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     let names = run.map(\.name)
     chain.remove(names)
     try chain.footers.remove(names)
-    if large.eventCount >= policy.backlogCount { System.returnFreedMemory() }
+    if large.eventCount >= policy.backlogCount {
+      progress.withLock { $0.memoryReturn = ContinuousClock.now }
+      System.returnFreedMemory()
+    }
   }
 
   private var isCancelling: Bool { progress.withLock { $0.schedule.isCancelling } }

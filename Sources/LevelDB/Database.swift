@@ -104,7 +104,8 @@ package final class Database: Sendable {
   ///
   /// - Parameter first: The first key that is needed.
   /// - Throws: `damaged` if the log is damaged, or if a file that would be removed has an entry that is needed and nowhere
-  ///   else; `busy`; `io`, `outOfResources`. The folder is then unchanged, and the database can only be closed.
+  ///   else; `busy`; `io`, `outOfResources`. The folder is then unchanged, except for the removal of useless files, and the
+  ///   database can only be closed.
   package func beginWriting(needing first: [UInt8] = []) throws(DatabaseError) {
     try unsafe call(path: path) { status in
       unsafe first.withUnsafeBytes { unsafe cldb_begin_writing(handle, $0.baseAddress, $0.count, status) }
@@ -114,7 +115,7 @@ package final class Database: Sendable {
   /// Whether a file of a database can have this name.
   package static func isFileName(_ name: String) -> Bool { unsafe cldb_is_file_name(name) }
 
-  /// Whether a torn tail of the log was ignored. A torn tail was never confirmed.
+  /// Whether a torn tail of the log or of the manifest was ignored. A torn tail was never confirmed.
   package var hasTornTail: Bool { unsafe cldb_has_torn_tail(handle) }
 
   /// Where the log is damaged; nil if it is intact. See `Options.opensUpToDamage`.

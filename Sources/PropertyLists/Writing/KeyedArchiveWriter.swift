@@ -1,4 +1,5 @@
-/// Writes a keyed archive from front to back, to a sink or into memory: millions of objects in little memory.
+/// Writes a keyed archive from front to back, to a sink or, with KeyedArchiving, into memory: millions of objects in
+/// little memory.
 ///
 /// ```swift
 /// let bytes = try KeyedArchiveWriter.bytes { (writer) throws(ArchiveError) in

@@ -71,7 +71,7 @@ func commitsUnderRules(_ bench: Workbench) async throws {
       bench.show("\(name): \(start) of \(size) items")
       try await journal.commit { draft in
         for number in start..<min(start + 10_000, size) {
-          try draft.insert(Model(number, among: size, &random))
+          try draft.insert(Model(number, among: number, &random))
         }
       }
     }

@@ -47,7 +47,7 @@ enum History: ListingVerb {
     if arguments.has("--reverse") {
       // Backwards to divide the history into parts, and then part by part.
       var parts: [(newest: Revision, count: Int)] = []
-      try forEachPart(of: entity, revision, atMost: .max, journal) {
+      try forEachPart(of: entity, revision, atMost: .max, first: longestPartCount, journal) {
         parts.append(($0[0].revision, $0.count))
       }
       for (newest, count) in parts.reversed() where !isThere || left > 0 {
@@ -65,10 +65,10 @@ enum History: ListingVerb {
   /// Calls `body` with some changes at a time, the newest first. Even if there may be none, one is read, to tell whether
   /// there is any.
   private static func forEachPart(
-    of entity: EntityKey, _ revision: Revision, atMost limit: Int, _ journal: CatalogJournal,
-    _ body: ([EntityChange]) throws -> Void
+    of entity: EntityKey, _ revision: Revision, atMost limit: Int, first: Int = firstPartCount,
+    _ journal: CatalogJournal, _ body: ([EntityChange]) throws -> Void
   ) throws {
-    var (left, next, partCount) = (max(limit, 1), revision, firstPartCount)
+    var (left, next, partCount) = (max(limit, 1), revision, first)
     repeat {
       let part = try journal.history(
         of: entity, asOf: .revision(next), limit: min(partCount, left), byteLimit: partByteCount)
