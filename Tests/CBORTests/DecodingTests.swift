@@ -12,14 +12,14 @@ import Testing
     init?(intValue: Int) { nil }
   }
 
-  /// Calls a closure with its decoder.
+  /// Keeps its decoder.
   private struct Probe: Decodable {
-    @TaskLocal static var body: @Sendable (any Decoder) throws -> Void = { _ in }
-    init(from decoder: any Decoder) throws { try Self.body(decoder) }
+    let decoder: any Decoder
+    init(from decoder: any Decoder) throws { self.decoder = decoder }
   }
 
-  private func decode(_ value: FieldValue, _ body: @escaping @Sendable (any Decoder) throws -> Void) throws {
-    try Probe.$body.withValue(body) { _ = try ValueDecoder().decode(Probe.self, from: value) }
+  private func decode(_ value: FieldValue, _ body: (any Decoder) throws -> Void) throws {
+    try body(ValueDecoder().decode(Probe.self, from: value).decoder)
   }
 
   @Test func everyKeyOfALargeDictionaryIsFoundAndNoOther() throws {
