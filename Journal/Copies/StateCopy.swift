@@ -3,8 +3,8 @@ public import Foundation
 
 extension Journal {
   /// Creates a journal with the state at a point in time as its first entry, without the history before it. Entities
-  /// keep their numbers. References of images, and those to categories, are removed if the entity was erased. An erased item to which
-  /// a rule's reference leads is an erased item of the copy.
+  /// keep their numbers. References of images, and those to categories, are removed if the entity was erased. An
+  /// erased item to which a rule's reference leads is an erased item of the copy.
   ///
   /// The highest number of each kind stays used: if its entity was deleted, it is an erased entity of the copy. So no new
   /// entity gets the number of a deleted one, which an attribute may still name.
@@ -37,8 +37,8 @@ extension Journal {
     }
   }
 
-  /// The events that make a state's entities. References of every state to erased entities are removed, as if these had been
-  /// deleted. An erased entity to which the state's own rules lead is an erased addition in the copy, and so is the highest
+  /// The events that make a state's entities. References of every state to erased entities are removed, as if these had
+  /// been deleted. An erased entity to which the state's own rules lead is an erased addition in the copy, and so is the highest
   /// number of a kind whose entity is gone.
   private static func additions(of everything: [EntityDifference], in state: State) -> [JournalEvent] {
     var records: [EntityKey: EntityRecord] = [:]

@@ -254,10 +254,11 @@ final class LayerKeeper<State: EventSourced>: Sendable {
   }
 
   /// Returns to the system what commits, readers and merges have freed, but not often, because it takes 5 to 20 ms.
-  private func returnFreedMemory() {
+  /// - Parameter isMuch: whether much was freed just now.
+  private func returnFreedMemory(isMuch: Bool = false) {
     let now = ContinuousClock.now
     let isDue = progress.withLock { progress in
-      let isDue = now - progress.memoryReturn >= .seconds(5)
+      let isDue = isMuch || now - progress.memoryReturn >= .seconds(5)
       if isDue { progress.memoryReturn = now }
       return isDue
     }
@@ -323,10 +324,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     let names = run.map(\.name)
     chain.remove(names)
     try chain.footers.remove(names)
-    if large.eventCount >= policy.backlogCount {
-      progress.withLock { $0.memoryReturn = ContinuousClock.now }
-      System.returnFreedMemory()
-    }
+    if large.eventCount >= policy.backlogCount { returnFreedMemory(isMuch: true) }
   }
 
   private var isCancelling: Bool { progress.withLock { $0.schedule.isCancelling } }

@@ -65,7 +65,8 @@ extension Catalog {
   /// A state without history has no tags.
   public static func isCopied(_ kind: EntityKind) -> Bool { kind != .tag }
 
-  /// The name of a category, an image or a tag; what a rule demands; the title, name or path of an item, or its first short text.
+  /// The name of a category, an image or a tag; what a rule demands; the title, name or path of an item, or its first
+  /// short text.
   public static func label(of record: EntityRecord, of kind: EntityKind) -> String? {
     switch kind {
     case .category: (try? CategoryFields(record)).map { record.text(at: $0.name) }

@@ -23,14 +23,6 @@ extension Catalog {
     }
   }
 
-  /// The item with the same values of unique properties as a record of its kind, nil if there is none.
-  fileprivate func number(_ rule: Rule, sharing record: EntityRecord) -> Int? {
-    guard let key = rule.key(of: record) else { return nil }
-    return itemsByKey.members(of: rule.group(of: key)).first { number in
-      itemTable[number].map { rule.key(of: $0.record) == key && rules(for: $0.record).contains(rule) } == true
-    }
-  }
-
   fileprivate static func noRule<Model: CatalogItem>(
     _ form: String, _ type: Model.Type, _ paths: [AttributePath]
   ) -> JournalError {
@@ -67,7 +59,9 @@ extension Draft where State == Catalog {
     let record = EntityRecord(
       try Self.attributes(encoding: value, for: .item(state.itemTable.highest + 1)),
       fields: [ItemField.kind: .string(Model.kind)])
-    guard let number = state.number(rule, sharing: record) else { return try insert(value) }
+    guard let key = rule.key(of: record), let number = state.item(with: key, by: rule) else {
+      return try insert(value)
+    }
     let id = ItemID<Model>(number)
     try replace(id, with: value)
     return id

@@ -8,11 +8,11 @@ extension Catalog {
   /// - Parameter changed: the items that the entry changed, whose own references are checked anyway.
   func ruleProblems(after event: JournalEvent, among changed: Set<Int>) -> [String] {
     let number = event.entity.number
+    if event.entity.kind == .item, let unknown = rules.unknown { return [Self.problem(of: unknown)] }
     switch (event.entity.kind, event.change) {
     case (.rule, .add), (.rule, .update):
       return ruleTable[number].map { declarationProblems(number, $0) } ?? []
     case (.item, _) where rules.isEmpty: return []
-    case (.item, _) where rules.unknown != nil: return rules.unknown.map { [Self.problem(of: $0)] } ?? []
     case (.item, .delete):
       return referrers(toItem: number).map { referrer, rule in
         "item:\(number) can't be deleted: item:\(referrer) refers to it (\(rule.named))"
@@ -48,10 +48,7 @@ extension Catalog {
         for target in rule.targets(in: record) { problems += targetProblems(ofItem: number, target, rule) }
       case .unique:
         guard let key = rule.key(of: record) else { break }
-        let other = itemsByKey.members(of: rule.group(of: key)).first { other in
-          other != number && !(onlyWithEarlier && other > number)
-            && itemTable[other].map { rule.key(of: $0.record) == key && has(rule, $0.record) } == true
-        }
+        let other = item(with: key, by: rule) { $0 != number && !(onlyWithEarlier && $0 > number) }
         if let other { add("has the same \(rule.attributes.joined(separator: " and ")) as item:\(other)") }
       case .required: if record.key(at: rule.paths[0]) == .missing { add("has no \(rule.attributes[0])") }
       case .migration, .unknown: break
@@ -84,8 +81,12 @@ extension Catalog {
     }
   }
 
-  private func has(_ rule: Rule, _ record: EntityRecord) -> Bool {
-    rules(for: record).contains { $0.id == rule.id }
+  /// The first item that has a key by a rule, among those that `isAsked` accepts.
+  func item(with key: [ValueKey], by rule: Rule, where isAsked: (Int) -> Bool = { _ in true }) -> Int? {
+    itemsByKey.members(of: rule.group(of: key)).first { number in
+      guard isAsked(number), let record = itemTable[number]?.record else { return false }
+      return rule.key(of: record) == key && rules(for: record).contains { $0.id == rule.id }
+    }
   }
 
   private static func problem(of unknown: Rule) -> String {

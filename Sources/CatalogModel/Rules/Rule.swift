@@ -2,7 +2,7 @@ import CBOR
 import SHA256
 
 extension Catalog {
-  /// A rule that all items of a kind keep, whoever changes them and however. The journal records it as an entity, so
+  /// A rule that all items of a kind keep, however they are changed and by whichever program. The journal records it as an entity, so
   /// commits, restores, reverts, imports, the command line, HTTP and other nodes all hold to it.
   ///
   /// A type of items declares rules (``CatalogItem/rules``), and `Journal.declare(_:by:)` records them.
@@ -33,13 +33,13 @@ extension Catalog {
 
     /// What becomes of the items that refer to an item when it is deleted.
     public enum DeleteAction: String, Hashable, Sendable {
-      /// They prevent the deletion.
+      /// The referring items prevent the deletion.
       case deny
-      /// They are deleted too.
+      /// The referring items are deleted too.
       case cascade
-      /// They lose the reference.
+      /// The referring items lose the reference.
       case nullify
-      /// They keep the number, which may then be that of no item. References of this rule are not checked.
+      /// The referring items keep the number, which may then be that of no item. References of this rule are not checked.
       case keep
     }
 
