@@ -38,8 +38,8 @@ extension Journal {
   }
 
   /// The events that make a state's entities. References of every state to erased entities are removed, as if these had
-  /// been deleted. An erased entity to which the state's own rules lead is an erased addition in the copy, and so is the highest
-  /// number of a kind whose entity is gone.
+  /// been deleted. An erased entity to which the state's own rules lead is an erased addition in the copy, and so is the
+  /// highest number of a kind whose entity is gone.
   private static func additions(of everything: [EntityDifference], in state: State) -> [JournalEvent] {
     var records: [EntityKey: EntityRecord] = [:]
     for difference in everything where State.isCopied(difference.entity.kind) {

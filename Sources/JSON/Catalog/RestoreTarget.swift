@@ -26,8 +26,9 @@ extension Journal where State == Catalog {
   /// - Parameters:
   ///   - parts: the parts to restore; nil for all.
   ///   - deletesNew: whether to delete named entities that did not exist then, or everything if nothing did.
-  /// - Throws: ``JournalError`` with code `wrongUse` for a tag or a rule, or `notFound` if no item has the kind, or nothing that is
-  ///   to be restored has one of the parts; ``Absence`` if there is nothing to do because an entity does not exist.
+  /// - Throws: ``JournalError`` with code `wrongUse` for a tag or a rule, or `notFound` if no item has the kind, or nothing
+  ///   that is to be restored has one of the parts; ``Absence`` if there is nothing to do because an entity does not
+  ///   exist.
   package func planRestore(
     of target: RestoreTarget, _ parts: NamedParts?, asOf point: RevisionSelector, keepsNew: Bool,
     deletesNew: Bool
