@@ -43,28 +43,15 @@ extension LayerFile {
     quota: PageQuota? = nil
   ) throws(JournalError) -> ArchiveBytes {
     let file = try open(name, in: folder, footer: footer)
-    let byteCount = footer.byteCount
-    let whole = byteCount <= memoryByteCount ? try file.contents(limit: byteCount) : nil
-    if let whole, whole.count != byteCount {
-      throw JournalError(
-        .damaged, "the \(name.noun) was cut while it was being read", revision: name.to, path: file.path)
-    }
-    let descriptor = whole == nil ? try file.duplicateDescriptor() : -1
+    let descriptor = try file.duplicateDescriptor()
     let (path, checksums) = (file.path, footer.pageChecksums)
+    let isSmall = footer.byteCount <= memoryByteCount
     do throws(ArchiveError) {
-      guard let whole else {
-        return unsafe try ArchiveBytes(
-          descriptor: descriptor, byteCount: byteCount, pageSize: LayerFooter.pageByteCount, path: path,
-          check: { page, bytes in unsafe page < checksums.count && CRC32C.checksum(bytes) == checksums[page]
-          },
-          quota: quota)
-      }
-      let bytes = ArchiveBytes(whole)
-      for page in checksums.indices {
-        let range = footer.range(ofPage: page)
-        let found = try unsafe bytes.withBytes(in: range) { unsafe CRC32C.checksum($0) }
-        guard found == checksums[page] else { throw altered(range, path) }
-      }
+      let bytes = unsafe try ArchiveBytes(
+        descriptor: descriptor, byteCount: footer.byteCount, pageSize: LayerFooter.pageByteCount, path: path,
+        check: { page, bytes in unsafe page < checksums.count && CRC32C.checksum(bytes) == checksums[page] },
+        quota: isSmall ? nil : quota)
+      if isSmall { try bytes.loadAll() }
       return bytes
     } catch {
       throw failure(error, of: name, path)

@@ -90,7 +90,9 @@ private struct EventChunk: Sendable {
   typealias RevisedEvent = (event: JournalEvent, revision: Revision)
 
   private static let eventCount = 512
-  private static let fullByteCount = 128 << 10
+  /// So small that neither the copies nor their events take 128 KiB. After larger memory was freed, glibc keeps more freed
+  /// memory for each thread.
+  private static let fullByteCount = 64 << 10
 
   private var decoded: [RevisedEvent] = []
   /// How many bytes the payloads of these have. Without a limit, a few hundred large records would fill the memory.

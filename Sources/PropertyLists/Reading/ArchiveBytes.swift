@@ -92,13 +92,18 @@ import Synchronization
   /// How many bytes of the pages of a file are in memory.
   package var pageByteCount: Int { file?.loadedByteCount ?? 0 }
 
-  /// The file without its pages, for one thread that reads it from the start to the end. Bytes that are not in a file stay
-  /// as they are.
+  /// Reads all pages of a file without a quota, and closes the file.
+  ///
+  /// - Throws: `io` or `damaged`, as reading each page does.
+  package func loadAll() throws(ArchiveError) { try file?.loadAll() }
+
+  /// The file without its pages, for one thread that reads it from the start to the end. Bytes of which all are in memory
+  /// for good stay as they are.
   ///
   /// - Parameter byteCount: How many bytes of pages stay in memory between two reads.
   /// - Throws: `io` if the system lacks a descriptor or address space.
   package func reopened(keeping byteCount: Int) throws(ArchiveError) -> ArchiveBytes {
-    if let file { ArchiveBytes(try file.reopened(), keptByteCount: byteCount) } else { self }
+    try file?.reopened().map { ArchiveBytes($0, keptByteCount: byteCount) } ?? self
   }
 
   /// Frees pages of a file that were not used since the last call, and that no read from before it uses.

@@ -46,7 +46,8 @@ import Synchronization
   private var nextToFree = 0
 
   private let reservedByteCount: Int
-  private let descriptor: Int32
+  /// -1 after all pages were loaded for good.
+  private let descriptor: Atomic<Int32>
   private let words: Int
   private let check: @Sendable (Int, UnsafeRawBufferPointer) -> Bool
   /// Nil if pages are never freed while others read.
@@ -65,7 +66,7 @@ import Synchronization
   ) throws(ArchiveError) {
     precondition(pageSize >= 4096 && pageSize.nonzeroBitCount == 1, "a page size is a power of two")
     precondition(byteCount >= 0, "a file has no negative size")
-    self.descriptor = descriptor
+    self.descriptor = Atomic(descriptor)
     self.byteCount = byteCount
     // A whole number of huge pages, because then Linux makes the range begin with one.
     let unit = byteCount < Self.hugePageByteCount ? 1 : Self.hugePageByteCount
@@ -107,7 +108,7 @@ import Synchronization
 
   deinit {
     quota?.subtract(loadedByteCount)
-    _ = cfiles_close(descriptor)
+    closeDescriptor()
     unsafe munmap(base, reservedByteCount)
     unsafe loaded.deinitialize(count: words)
     unsafe loaded.deallocate()
@@ -115,10 +116,23 @@ import Synchronization
     unsafe present.deallocate()
   }
 
-  /// The file without its pages, which are read again, and without the quota.
+  private func closeDescriptor() {
+    let open = descriptor.exchange(-1, ordering: .relaxed)
+    if open >= 0 { _ = cfiles_close(open) }
+  }
+
+  /// Reads all pages of a file without a quota, and closes the file.
+  func loadAll() throws(ArchiveError) {
+    if byteCount > 0 { _ = try load(0...(byteCount - 1) >> pageShift) }
+    closeDescriptor()
+  }
+
+  /// The file without its pages, which are read again, and without the quota; nil if all pages were loaded for good.
   /// - Throws: `io` if the system lacks a descriptor or address space.
-  func reopened() throws(ArchiveError) -> PagedFile {
-    let duplicate = cfiles_duplicate(descriptor)
+  func reopened() throws(ArchiveError) -> PagedFile? {
+    let open = descriptor.load(ordering: .relaxed)
+    guard open >= 0 else { return nil }
+    let duplicate = cfiles_duplicate(open)
     guard duplicate >= 0 else {
       throw ArchiveError(.io, "the file can't be opened again: \(reason(-duplicate))", path: path)
     }
@@ -304,7 +318,7 @@ import Synchronization
   ) throws(ArchiveError) -> Int {
     let start = pages.lowerBound << pageShift
     let size = min(pages.upperBound << pageShift, byteCount) - start
-    let count = unsafe cfiles_read(descriptor, target, size, UInt64(start))
+    let count = unsafe cfiles_read(descriptor.load(ordering: .relaxed), target, size, UInt64(start))
     if count < 0, pages.count > 1 { return try unsafe read(pages.prefix(1), to: target) }
     guard count >= 0 else {
       throw ArchiveError(
